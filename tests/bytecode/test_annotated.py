@@ -15,7 +15,7 @@ from tests.kernels.export import TOOLS_MISSING, all_cases, export, tools_availab
 from tests.sampling import one_in
 
 import tileir
-from tileir.bytecode.annotated import Annotated, Piece, annotate
+from tileir.bytecode.annotated import Annotated, Node, annotate
 from tileir.bytecode.layouts import to_bytes
 from tileir.ir.core import Operation
 
@@ -49,28 +49,28 @@ def assert_tiled(found: Annotated) -> None:
         assert field.end > field.start
         position = field.end
     assert position == len(found.data)
-    waiting = list(found.pieces)
+    waiting = list(found.nodes)
     while waiting:
-        piece = waiting.pop()
-        if piece.children:
-            assert (piece.children[0].start, piece.children[-1].end) == (piece.start, piece.end)
-            waiting.extend(piece.children)
+        node = waiting.pop()
+        if node.children:
+            assert (node.children[0].start, node.children[-1].end) == (node.start, node.end)
+            waiting.extend(node.children)
 
 
-def at(found: Annotated, *path: str) -> Piece:
-    """The piece at a path of names."""
-    pieces = found.pieces
-    piece: Piece | None = None
+def at(found: Annotated, *path: str) -> Node:
+    """The node at a path of names."""
+    nodes = found.nodes
+    node: Node | None = None
     for name in path:
-        piece = next((p for p in pieces if p.name == name), None)
-        assert piece is not None, f"no '{name}' among {[p.name for p in pieces]}"
-        pieces = piece.children
-    assert piece is not None
-    return piece
+        node = next((p for p in nodes if p.name == name), None)
+        assert node is not None, f"no '{name}' among {[p.name for p in nodes]}"
+        nodes = node.children
+    assert node is not None
+    return node
 
 
-def names(piece: Piece) -> list[str]:
-    return [child.name for child in piece.children]
+def names(node: Node) -> list[str]:
+    return [child.name for child in node.children]
 
 
 # --- every byte ---
@@ -148,7 +148,7 @@ def test_random_bytes_are_covered() -> None:
 
 def test_sections_stand_in_file_order() -> None:
     found = annotate(to_bytes(program(), (13, 4)))
-    assert [piece.name for piece in found.pieces] == [
+    assert [node.name for node in found.nodes] == [
         *("header", "section Global", "section Func", "section Constant", "section Type", "section String"),
         "end of sections",
     ]
@@ -192,9 +192,9 @@ def test_groups_of_operands_are_counted() -> None:
 def test_tables_say_what_their_entries_are() -> None:
     found = annotate(to_bytes(program(), (13, 4)))
     types = at(found, "section Type")
-    tile = next(piece for piece in types.children if piece.meaning == "tile<4xf32>" and piece.children)
+    tile = next(node for node in types.children if node.meaning == "tile<4xf32>" and node.children)
     assert names(tile) == ["tag", "element type", "shape count", "shape[0]"]
-    assert [piece.meaning for piece in tile.children[:2]] == ["tile", "f32"]
+    assert [node.meaning for node in tile.children[:2]] == ["tile", "f32"]
     assert at(found, "section Constant", "constant 1").meaning == "dense<1.500000e+00> : !cuda_tile.tile<4xf32>"
     assert at(found, "section String", "string 0").meaning == '"g"'
     assert at(found, "section Global", "global 0", "type").meaning == "tile<2xf32>"
@@ -212,11 +212,11 @@ def test_locations_are_told_by_file_and_line() -> None:
     assert_tiled(found)
     debug = at(found, "section Debug")
     place = next(
-        piece for piece in debug.children if piece.name.startswith("debug attribute") and piece.children[0].value == 4
+        node for node in debug.children if node.name.startswith("debug attribute") and node.children[0].value == 4
     )
     assert place.meaning == 'k.py:4:5 in function "k"'
     assert names(place) == ["tag", "scope", "file name", "line number", "column number"]
-    entries = [piece.meaning for piece in debug.children if piece.name.startswith("entry[")]
+    entries = [node.meaning for node in debug.children if node.name.startswith("entry[")]
     assert entries[0] == 'k.py:4:5 in function "k"'
     assert entries[1] == "unknown"
 
@@ -256,9 +256,9 @@ def test_second_section_of_a_kind_counts() -> None:
     section = at(annotate(data), "section Global")
     found = annotate(data[:-1] + data[section.start : section.end] + data[-1:])
     assert_tiled(found)
-    first = found.pieces[1]
+    first = found.nodes[1]
     assert (first.name, first.meaning) == ("section Global", "another one of this kind follows")
-    assert [piece.name for piece in first.children] == ["section header", "not used"]
+    assert [node.name for node in first.children] == ["section header", "not used"]
 
 
 @counted

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tileir
-from tileir.text.listing import placed_text
+from tileir.text.listing import printed_lines
 
 TEXT = """cuda_tile.module @kernels {
   entry @k(%source: tile<ptr<f32>>, %count: tile<i32>) {
@@ -39,7 +39,7 @@ def deep(levels: int) -> str:
 @pytest.mark.parametrize("text", [TEXT, deep(3), deep(100)], ids=["all", "nested", "deep"])
 def test_lines_are_those_of_the_text(text: str) -> None:
     module = tileir.parse(text)
-    placed = placed_text(module)
+    placed = printed_lines(module)
     assert "\n".join(placed.lines) == str(module)
     assert len(placed.operations) == len(placed.lines)
 
@@ -47,7 +47,7 @@ def test_lines_are_those_of_the_text(text: str) -> None:
 @pytest.mark.parametrize("text", [TEXT, deep(100)], ids=["all", "deep"])
 def test_every_operation_begins_on_the_line_that_names_it(text: str) -> None:
     module = tileir.parse(text)
-    placed = placed_text(module)
+    placed = printed_lines(module)
     for operation, line in placed.starts.items():
         assert operation.declaration.mnemonic in placed.lines[line]
         assert placed.operations[line] == [operation]
@@ -57,7 +57,7 @@ def test_every_operation_begins_on_the_line_that_names_it(text: str) -> None:
 
 def test_what_closes_a_region_belongs_to_its_operation() -> None:
     module = tileir.parse(TEXT)
-    placed = placed_text(module)
+    placed = printed_lines(module)
     owners = [
         (line, [each.declaration.mnemonic for each in operations])
         for number, (line, operations) in enumerate(zip(placed.lines, placed.operations, strict=True))
@@ -80,4 +80,4 @@ def test_only_what_needs_no_names_from_outside_is_placed() -> None:
     module = tileir.parse(TEXT)
     inner = next(each for each in module.walk() if each.declaration.mnemonic == "if")
     with pytest.raises(ValueError, match="names from around it"):
-        placed_text(inner)
+        printed_lines(inner)

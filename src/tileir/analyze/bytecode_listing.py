@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tileir.bytecode.annotated import Annotated, Piece
-from tileir.text.listing import HeadPrinter
+from tileir.bytecode.annotated import Annotated, Node
+from tileir.text.listing import FirstLinePrinter
 
 _WIDTH: Final = 120
 _BYTES_IN_A_LINE: Final = 8
@@ -18,53 +18,53 @@ _MOST_INDENT: Final = 20
 _MOST_ROWS: Final = 16
 
 
-def meaning_of(piece: Piece, printer: HeadPrinter) -> str:
-    """What a piece stands for, in words."""
-    if piece.operation is not None:
-        return printer.head(piece.operation)
-    if piece.operand is not None:
-        return f"{printer.name(piece.operand)} : {piece.operand.type.spelling}"
-    return piece.meaning
+def meaning_of(node: Node, printer: FirstLinePrinter) -> str:
+    """What a node stands for, in words."""
+    if node.operation is not None:
+        return printer.first_line(node.operation)
+    if node.operand is not None:
+        return f"{printer.name(node.operand)} : {node.operand.type.spelling}"
+    return node.meaning
 
 
 class Listing:
     """The dump as lines: offset, bytes, name by depth, number, meaning.
 
-    `pieces` has for each line the piece it shows, None for those of none; `around` the group that a piece is in.
+    `nodes` has for each line the node it shows, None for those of none; `around` the group that a node is in.
     """
 
-    def __init__(self, found: Annotated, printer: HeadPrinter) -> None:
+    def __init__(self, found: Annotated, printer: FirstLinePrinter) -> None:
         self.found: Annotated = found
-        self.printer: HeadPrinter = printer
+        self.printer: FirstLinePrinter = printer
         self.failed: bool = False
         self.out: list[str] = []
-        self.pieces: list[Piece | None] = []
-        self.around: dict[Piece, Piece] = {}
+        self.nodes: list[Node | None] = []
+        self.around: dict[Node, Node] = {}
 
     def lines(self, most: int | None = None) -> list[str]:
         """All lines, or the first ones: at least so many, if there are."""
         found = self.found
         self.out.append(f"{len(found.data)} bytes, {found.layout} layout")
-        waiting: list[tuple[Piece, int]] = [(piece, 0) for piece in reversed(found.pieces)]
+        waiting: list[tuple[Node, int]] = [(node, 0) for node in reversed(found.nodes)]
         while waiting:
             if most is not None and len(self.out) >= most:
                 self._note(None)
                 return self.out
-            piece, depth = waiting.pop()
-            if not piece.children:
-                self._failure(piece.start)
+            node, depth = waiting.pop()
+            if not node.children:
+                self._failure(node.start)
             self._note(None)
-            self._piece(piece, depth)
-            self._note(piece)
-            waiting.extend([(child, depth + 1) for child in reversed(piece.children)])
-            self.around.update(dict.fromkeys(piece.children, piece))
+            self._node(node, depth)
+            self._note(node)
+            waiting.extend([(child, depth + 1) for child in reversed(node.children)])
+            self.around.update(dict.fromkeys(node.children, node))
         self._failure(len(found.data))
         self._note(None)
         return self.out
 
-    def _note(self, piece: Piece | None) -> None:
-        """Say which piece the lines are of that have none yet."""
-        self.pieces.extend([piece] * (len(self.out) - len(self.pieces)))
+    def _note(self, node: Node | None) -> None:
+        """Say which node the lines are of that have none yet."""
+        self.nodes.extend([node] * (len(self.out) - len(self.nodes)))
 
     def _failure(self, position: int) -> None:
         """Say where reading ended, before the first byte that was not read."""
@@ -76,26 +76,26 @@ class Listing:
                 self.out.append(f"{found.failure:08x}  *** {rows[0]}")
                 self.out.extend([f"{'':14}{row}" for row in rows[1:]])
 
-    def _piece(self, piece: Piece, depth: int) -> None:
+    def _node(self, node: Node, depth: int) -> None:
         indent = " " * min(2 * depth, _MOST_INDENT)
-        meaning = meaning_of(piece, self.printer)
-        if piece.children:
+        meaning = meaning_of(node, self.printer)
+        if node.children:
             if not depth:
                 self.out.append("")
-            text = f"{piece.name}: {meaning}" if meaning else piece.name
-            size = f"{piece.end - piece.start} bytes".rjust(_BYTES_WIDTH)
+            text = f"{node.name}: {meaning}" if meaning else node.name
+            size = f"{node.end - node.start} bytes".rjust(_BYTES_WIDTH)
             rows = _wrapped(text, _TEXT_WIDTH - len(indent))
-            self._row(f"{piece.start:08x}", size, indent + rows[0])
+            self._row(f"{node.start:08x}", size, indent + rows[0])
             for row in rows[1:]:
                 self._row("", "", f"{indent}  {row}")
             return
-        number = "" if piece.value is None else str(piece.value)
+        number = "" if node.value is None else str(node.value)
         if meaning and number:
             meaning = f"{number:<5} {meaning}"
-        name = f"{indent}{piece.name}"
+        name = f"{indent}{node.name}"
         name = (name if len(name) <= _MOST_NAME else name[: _MOST_NAME - 3] + "...").ljust(_NAME_WIDTH) + "  "
         texts = _wrapped(meaning or number, _TEXT_WIDTH - len(name))
-        data = self.found.data[piece.start : piece.end]
+        data = self.found.data[node.start : node.end]
         count = (len(data) + _BYTES_IN_A_LINE - 1) // _BYTES_IN_A_LINE
         for index in range(max(count, len(texts))):
             start = index * _BYTES_IN_A_LINE
@@ -104,7 +104,7 @@ class Listing:
                     self._row("...", f"{count - _MOST_ROWS} lines like this", "")
                 continue
             text = texts[index] if index < len(texts) else ""
-            offset = f"{piece.start + start:08x}" if index < count else ""
+            offset = f"{node.start + start:08x}" if index < count else ""
             row = data[start : start + _BYTES_IN_A_LINE].hex(" ")
             self._row(offset, row, name + text if index == 0 else " " * len(name) + text)
 

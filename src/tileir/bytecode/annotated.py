@@ -1,8 +1,8 @@
-"""A file with every byte explained: a tree of pieces that cover it without a gap and without an overlap.
+"""A file with every byte explained: a tree of nodes that cover it without a gap and without an overlap.
 
 The ordinary reader decodes the file and leaves a trace of what it read (`Trace`).  Here the spans of the trace get
-names and meanings, are put into the order of the file and nested into one another, and bytes that no reader read
-get a piece as well.  Nothing is decoded here.
+names and meanings, are sorted by offset and nested, and bytes that no reader read get a node as well.  Nothing is
+decoded here.
 """
 
 from __future__ import annotations
@@ -25,17 +25,16 @@ from tileir.ir.dense import DenseAttribute
 from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST, V13_1
 
-_HEADER_SIZE: Final = 12
 _NUMBERED_GROUPS: Final = frozenset(["operation", "function", "global", "region", "block"])
 # Fields that come in rows.
 _ROWS: Final = frozenset(["entry", "first entry", "offset"])
 
 
-class Piece:
-    """Some bytes with a name: a field, or a group of pieces that cover it.
+class Node:
+    """Some bytes with a name: a field, or a group of nodes that cover it.
 
     `value` is the number in the bytes, `meaning` what it stands for.  `operation` is what a group decoded to, `operand`
-    the value a field refers to; who shows the piece makes their text.
+    the value a field refers to; the tool that shows the node prints them.
     """
 
     __slots__ = ("children", "end", "meaning", "name", "operand", "operation", "start", "value")
@@ -48,32 +47,32 @@ class Piece:
         self.value: int | None = value
         self.operation: Operation | None = None
         self.operand: Value | None = None
-        self.children: list[Piece] = []
+        self.children: list[Node] = []
 
 
 class Annotated:
     """A file taken apart.  `messages` says why it could not be read to the end, `failure` where."""
 
-    __slots__ = ("data", "failure", "layout", "messages", "module", "pieces")
+    __slots__ = ("data", "failure", "layout", "messages", "module", "nodes")
 
     def __init__(self, data: bytes, layout: str) -> None:
         self.data: bytes = data
         self.layout: str = layout
-        self.pieces: list[Piece] = []
+        self.nodes: list[Node] = []
         self.module: Operation | None = None
         self.messages: list[str] = []
         self.failure: int = -1
 
-    def fields(self) -> list[Piece]:
-        """The pieces that have no pieces, in file order."""
-        found: list[Piece] = []
-        waiting = list(reversed(self.pieces))
+    def fields(self) -> list[Node]:
+        """The nodes without children, in file order."""
+        found: list[Node] = []
+        waiting = list(reversed(self.nodes))
         while waiting:
-            piece = waiting.pop()
-            if piece.children:
-                waiting.extend(reversed(piece.children))
+            node = waiting.pop()
+            if node.children:
+                waiting.extend(reversed(node.children))
             else:
-                found.append(piece)
+                found.append(node)
         return found
 
 
@@ -100,13 +99,13 @@ def annotate(data: bytes, layout: str | None = None) -> Annotated:
         for operation in found.module.regions[0].blocks[0]:
             (builder.globals if operation.declaration is GLOBAL else builder.functions).append(operation)
     if is_bytecode(data):
-        builder.group(0, min(_HEADER_SIZE, len(data)), "header")
-        builder.fields.append(Piece(0, len(MAGIC), "magic", '"\\7fTileIR\\00"'))
+        builder.group(0, min(sections.HEADER_SIZE, len(data)), "header")
+        builder.fields.append(Node(0, len(MAGIC), "magic", '"\\7fTileIR\\00"'))
     if file is not None:
         builder.add_sections(file)
         builder.add_tables(Meanings(file, reader, found.layout, constant_uses(trace)))
     builder.add_spans()
-    found.pieces = builder.build()
+    found.nodes = builder.build()
     return found
 
 
@@ -117,22 +116,22 @@ class _Builder:
         self.data: bytes = data
         self.trace: Trace = trace
         self.failure: int = failure
-        self.groups: list[Piece] = []
-        self.fields: list[Piece] = []
-        self.spans: dict[Piece, Span] = {}
+        self.groups: list[Node] = []
+        self.fields: list[Node] = []
+        self.spans: dict[Node, Span] = {}
         self.meanings: Meanings | None = None
         self.documented: bool = False
         self.functions: list[Operation] = []
         self.globals: list[Operation] = []
-        self.declared: list[tuple[Piece, Operation]] = []
+        self.declared: list[tuple[Node, Operation]] = []
         self.version: tuple[int, int] = NEWEST
 
-    def group(self, start: int, end: int, name: str, meaning: str = "") -> Piece | None:
+    def group(self, start: int, end: int, name: str, meaning: str = "") -> Node | None:
         if not 0 <= start < end <= len(self.data):
             return None
-        piece = Piece(start, end, name, meaning)
-        self.groups.append(piece)
-        return piece
+        node = Node(start, end, name, meaning)
+        self.groups.append(node)
+        return node
 
     def add_sections(self, file: Container) -> None:
         self.version = file.version
@@ -145,12 +144,12 @@ class _Builder:
     def add_tables(self, meanings: Meanings) -> None:
         """Add the entries of the tables; those that the program does not use are decoded now."""
         self.meanings = meanings
-        for index, (start, end) in enumerate(meanings.strings()):
-            if start < end:
-                self.fields.append(Piece(start, end, f"string {index}", meanings.string(index), None))
         for table, entries in meanings.tables():
             for index, (start, end) in enumerate(entries):
-                self.group(start, end, f"{table} {index}", meanings.entry(table, index))
+                if table != "string":
+                    self.group(start, end, f"{table} {index}", meanings.entry(table, index))
+                elif start < end:
+                    self.fields.append(Node(start, end, f"string {index}", meanings.string(index)))
 
     def add_spans(self) -> None:
         """Take over what the reader left; a group that was never finished ends where reading did."""
@@ -160,30 +159,30 @@ class _Builder:
                 end = self.failure
             if not 0 <= span.start < end <= len(self.data):
                 continue
-            piece = Piece(span.start, end, span.what, "", span.value)
-            self.spans[piece] = span
-            (self.groups if span.is_group else self.fields).append(piece)
+            node = Node(span.start, end, span.what, "", span.value)
+            self.spans[node] = span
+            (self.groups if span.is_group else self.fields).append(node)
 
-    def build(self) -> list[Piece]:
+    def build(self) -> list[Node]:
         fields = _without_overlap(self.fields)
         groups = _nestable(self.groups, fields)
-        root = Piece(0, len(self.data), "file")
+        root = Node(0, len(self.data), "file")
         self._nest(root, groups, self._with_gaps(fields, groups))
         self._name_all(root)
         return root.children
 
-    def _with_gaps(self, fields: list[Piece], groups: list[Piece]) -> list[Piece]:
+    def _with_gaps(self, fields: list[Node], groups: list[Node]) -> list[Node]:
         """The fields, and between them the bytes that were not read, cut where a group begins or ends."""
         cuts = sorted({cut for group in groups for cut in (group.start, group.end)} | {len(self.data)})
         if self.failure > 0:
             cuts = sorted({*cuts, self.failure})
-        found: list[Piece] = []
+        found: list[Node] = []
         position = 0
-        for field in [*fields, Piece(len(self.data), len(self.data), "")]:
+        for field in [*fields, Node(len(self.data), len(self.data), "")]:
             while position < field.start:
                 following = bisect_right(cuts, position)
                 end = min(field.start, cuts[following] if following < len(cuts) else field.start)
-                found.append(Piece(position, end, self._name_of_gap(position, end)))
+                found.append(Node(position, end, self._name_of_gap(position, end)))
                 position = end
             if field.end > field.start:
                 found.append(field)
@@ -195,7 +194,7 @@ class _Builder:
             return "padding"
         return "not used" if self.failure < 0 else "not decoded"
 
-    def _nest(self, root: Piece, groups: list[Piece], leaves: list[Piece]) -> None:
+    def _nest(self, root: Node, groups: list[Node], leaves: list[Node]) -> None:
         stack = [root]
         following = 0
         for leaf in leaves:
@@ -213,65 +212,65 @@ class _Builder:
 
     # --- names and meanings ---
 
-    def _name_all(self, root: Piece) -> None:
-        """Without recursion: regions nest deeper than Python likes to."""
-        groups: list[Piece] = []
-        waiting: list[tuple[Piece, str]] = [(root, "file")]
+    def _name_all(self, root: Node) -> None:
+        """Name all nodes.  An explicit stack, because regions may nest deeply."""
+        groups: list[Node] = []
+        waiting: list[tuple[Node, str]] = [(root, "file")]
         while waiting:
             parent, kind = waiting.pop()
             groups.append(parent)
             self._name(parent, kind, waiting)
         for group in reversed(groups):
             _collapse(group)
-        for piece, operation in self.declared:
-            piece.operation = operation
+        for node, operation in self.declared:
+            node.operation = operation
 
-    def _name(self, parent: Piece, kind: str, waiting: list[tuple[Piece, str]]) -> None:
+    def _name(self, parent: Node, kind: str, waiting: list[tuple[Node, str]]) -> None:
         """Give the fields of a group their names, and the groups in it theirs."""
         unnamed = iter(UNNAMED.get(kind, ()))
         numbers: dict[str, int] = {}
-        for piece in parent.children:
-            span = self.spans.get(piece)
-            if piece.children:
-                waiting.append((piece, self._name_group(piece, span, numbers)))
+        for node in parent.children:
+            span = self.spans.get(node)
+            if node.children:
+                waiting.append((node, self._name_group(node, span, numbers)))
             elif span is not None:
                 given = next(unnamed, "number") if not span.what else ""
-                piece.name = _field_name(given, span, numbers, parent.operation)
+                node.name = _field_name(given, span, numbers, parent.operation)
                 if isinstance(span.subject, Value):
-                    piece.operand = span.subject
+                    node.operand = span.subject
                 if span.value is not None:
-                    piece.meaning = self._meaning(piece, span, span.value, parent, kind)
+                    node.meaning = self._meaning(node, span, span.value, parent, kind)
 
-    def _name_group(self, piece: Piece, span: Span | None, numbers: dict[str, int]) -> str:
+    def _name_group(self, node: Node, span: Span | None, numbers: dict[str, int]) -> str:
         """Name a group; the result says what kind of group it is."""
         if span is None:
-            name = piece.name
+            name = node.name
             if name.startswith("section ") and name != "section header":
                 return name[len("section ") :]
             return name.rpartition(" ")[0] if name[-1].isdigit() else name
         if isinstance(span.subject, Operation):
-            piece.operation = span.subject
+            node.operation = span.subject
         elif isinstance(span.subject, DenseAttribute):
-            piece.meaning = dense_text(span.subject)
+            node.meaning = dense_text(span.subject)
         elif isinstance(span.subject, Attribute):
-            piece.meaning = span.subject.bare_text
-        kind = piece.name
+            node.meaning = span.subject.bare_text
+        kind = node.name
         if kind not in _NUMBERED_GROUPS:
             return "attribute"
         number = numbers.get(kind, 0)
         numbers[kind] = number + 1
-        piece.name = f"{kind} {number}"
+        node.name = f"{kind} {number}"
         listed = self.functions if kind == "function" else self.globals if kind == "global" else []
         if number < len(listed):
-            self.declared.append((piece, listed[number]))
+            self.declared.append((node, listed[number]))
         return kind
 
-    def _meaning(self, piece: Piece, span: Span, value: int, parent: Piece, kind: str) -> str:
-        name = piece.name
+    def _meaning(self, node: Node, span: Span, value: int, parent: Node, kind: str) -> str:
+        name = node.name
         meanings = self.meanings
         if name == "section id":
             if value == sections.END:
-                piece.name = "end of sections"
+                node.name = "end of sections"
             return _section_meaning(value)
         if name in ("tag", "attribute tag"):
             return tag_name(kind, value) if not self.documented and kind != "header" else ""
@@ -281,13 +280,13 @@ class _Builder:
             return ""
         return meanings.of(span.table, value) if span.table else meanings.of_field(kind, name, value)
 
-    def _opcode_name(self, opcode: int, parent: Piece) -> str:
+    def _opcode_name(self, opcode: int, parent: Node) -> str:
         if parent.operation is not None:
             return parent.operation.declaration.spelled_name(self.version)
         record = None if self.documented else records.record_of(opcode, self.version)
         return record.declaration.spelled_name(self.version) if record is not None else ""
 
-    def _flag_names(self, parent: Piece, flags: int) -> str:
+    def _flag_names(self, parent: Node, flags: int) -> str:
         opcode = parent.children[0].value
         record = None if opcode is None else records.record_of(opcode, self.version)
         if record is None:
@@ -299,16 +298,16 @@ class _Builder:
         return ", ".join(present) if present else "none"
 
 
-def _collapse(parent: Piece) -> None:
+def _collapse(parent: Node) -> None:
     """An attribute of one field is one line, and so is a blob of one field."""
-    for index, piece in enumerate(parent.children):
-        if len(piece.children) != 1 or piece.children[0].children or piece.operation is not None:
+    for index, node in enumerate(parent.children):
+        if len(node.children) != 1 or node.children[0].children or node.operation is not None:
             continue
-        only = piece.children[0]
-        if only.name.startswith("string ") or piece.name.startswith(("section", "region", "block", "operation")):
+        only = node.children[0]
+        if only.name.startswith("string ") or node.name.startswith(("section", "region", "block", "operation")):
             continue
-        only.name = piece.name
-        only.meaning = piece.meaning or only.meaning
+        only.name = node.name
+        only.meaning = node.meaning or only.meaning
         parent.children[index] = only
 
 
@@ -328,7 +327,7 @@ def _field_name(given: str, span: Span, numbers: dict[str, int], operation: Oper
 
 
 def _operand_name(name: str, numbers: dict[str, int], operation: Operation | None) -> str:
-    """Operands are called as they are declared; those that stand for several values are numbered."""
+    """The declared name of an operand; one that is several values has a number too."""
     if name.endswith(" count"):
         numbers[name.removesuffix(" count") + "[0]"] = 0
         return name
@@ -344,20 +343,20 @@ def _section_meaning(marker: int) -> str:
     return f"{name}, with alignment" if marker & 0x80 else name
 
 
-def _without_overlap(fields: list[Piece]) -> list[Piece]:
-    """Of fields that share bytes the first one read; tables of odd files may point to the same place."""
+def _without_overlap(fields: list[Node]) -> list[Node]:
+    """Of fields that share bytes the first one read; tables of invalid files may overlap."""
     order = sorted(range(len(fields)), key=lambda i: (fields[i].start, i))
-    kept: list[Piece] = []
+    kept: list[Node] = []
     for index in order:
         if not kept or fields[index].start >= kept[-1].end:
             kept.append(fields[index])
     return kept
 
 
-def _nestable(groups: list[Piece], fields: list[Piece]) -> list[Piece]:
+def _nestable(groups: list[Node], fields: list[Node]) -> list[Node]:
     """The groups that neither cut a field nor one another, from the outside in."""
     starts = [field.start for field in fields]
-    found: list[Piece] = []
+    found: list[Node] = []
     seen: set[tuple[int, int, str]] = set()
     order = sorted(range(len(groups)), key=lambda i: (groups[i].start, -groups[i].end, i))
     for index in order:
@@ -369,6 +368,6 @@ def _nestable(groups: list[Piece], fields: list[Piece]) -> list[Piece]:
     return found
 
 
-def _cuts(position: int, fields: list[Piece], starts: list[int]) -> bool:
+def _cuts(position: int, fields: list[Node], starts: list[int]) -> bool:
     index = bisect_right(starts, position) - 1
     return index >= 0 and fields[index].start < position < fields[index].end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from tileir.annotations import Final
 from tileir.bytecode import container as sections
@@ -52,7 +53,7 @@ _VISIBILITIES: Final = ("public", "private")
 
 
 class Meanings:
-    """The tables of a file.  Reading them once more leaves a trace of what the program itself never asked for."""
+    """The tables of a file.  Reading them once more leaves a trace of the entries that the program does not use."""
 
     def __init__(
         self, file: Container, reader: ModuleReader | None, layout: str, constant_uses: dict[int, str]
@@ -93,8 +94,8 @@ class Meanings:
         return DocumentedDebugTable(debug, known) if self.documented else DebugTable(debug, known)
 
     def _read_constants(self) -> None:
-        """A constant has a type only where it is used, but its bytes can be told apart without one."""
-        for start, end in self._pieces("constant"):
+        """Read the fields of the constants.  A constant has a type only where it is used; its fields need none."""
+        for start, end in self._bounds("constant"):
             reader = ByteReader(self.file.data, start, end, self.file.trace)
             try:
                 size = reader.varint("failed to read the size of the data buffer")
@@ -116,16 +117,13 @@ class Meanings:
 
     # --- where things are ---
 
-    def strings(self) -> Entries:
-        return self._pieces("string")
-
     def tables(self) -> list[tuple[str, Entries]]:
-        """The other tables and where their entries are."""
-        return [(name, self._pieces(name)) for name in self._tables if name != "string"]
+        """The tables and where their entries are."""
+        return [(name, self._bounds(name)) for name in self._tables]
 
-    def _pieces(self, name: str) -> Entries:
+    def _bounds(self, name: str) -> Entries:
         table = self._tables.get(name)
-        return [table.piece(index) for index in range(len(table))] if table is not None else []
+        return [table.bounds(index) for index in range(len(table))] if table is not None else []
 
     # --- what things are ---
 
@@ -285,49 +283,43 @@ def _words(attribute: Attribute) -> list[str | Attribute]:
     return [attribute.inner if isinstance(attribute, Location) else attribute.text]
 
 
-# --- names of fields: the message that a reader would fail with, cleaned ---
+# --- names of fields, from the message that a reader would fail with ---
 
-_CLEANING: Final = [
-    (re.compile(r"^failed to (read|get|skip) "), ""),
-    (re.compile(r"\.$"), ""),
-    (re.compile(r" when parsing \w+$"), ""),
-    (re.compile(r" for \w+Op$"), ""),
-    (re.compile(r"^value for '(\w+)' in \w+$"), r"\1"),
-    (re.compile(r"^(.*) for (?:DivBy|Bounded)Attr$"), r"\1"),
-    (re.compile(r"^function location for '.*'$"), "location"),
-    (re.compile(r"^DenseI64ArrayAttr(?: values)?(?: for \w+)?$"), "values"),
-    (re.compile(r"^valid MLIR Type for .*$"), "type"),
-    (re.compile(r"^(.*) attribute$"), r"\1"),
-    (re.compile(r" data$"), ""),
-    (re.compile(r"^(\w+)Type type$"), r"\1 type"),
-    (re.compile(r"^global "), ""),
-    (re.compile(r"^operand index for (\w+) segment, element (\d+)$"), r"operand \1[\2]"),
-    (re.compile(r"^operand index (\d+)$"), r"operand \1"),
-    (re.compile(r"^actual size for variadic ODS segment '(\w+)' of op '.*'$"), r"operand \1 count"),
-    (re.compile(r"^block argument type: (\d+)$"), r"argument type \1"),
-    (re.compile(r"^key for DictionaryAttr element (\d+)$"), r"key \1"),
-    (re.compile(r"^VarInt for inline integer .*$"), "integer"),
-    (re.compile(r"^valid (\w+) for (Integer|Float)Attr$"), "type"),
-    (re.compile(r"^attribute '(.*)'$"), r"\1"),
-    (re.compile(r"^(.*)_val$"), r"\1"),
-    (re.compile(r"^number of (.*)s(?: for \w+)?$"), r"\1 count"),
+_REGULAR: Final = re.compile(
+    r"(?:failed to (?:read|get|skip) )?(?:global )?(.*?)(?: attribute| data)?"
+    r"(?: when parsing \w+| for \w+Op| for (?:DivBy|Bounded)Attr)?\.?",
+    re.DOTALL,
+)
+
+# What is left of messages that contain a name or a number, and the names of their fields.
+_PATTERNS: Final = [
+    (re.compile(r"operand index for (\w+) segment, element (\d+)"), r"operand \1[\2]"),
+    (re.compile(r"operand index (\d+)"), r"operand \1"),
+    (re.compile(r"actual size for variadic ODS segment '(\w+)' of op '.*'"), r"operand \1 count"),
+    (re.compile(r"block argument type: (\d+)"), r"argument type \1"),
+    (re.compile(r"key for DictionaryAttr element (\d+)"), r"key \1"),
+    (re.compile(r"attribute '(.*)'"), r"\1"),
+    (re.compile(r"value for '(\w+)' in \w+"), r"\1"),
+    (re.compile(r"function location for '.*'"), "location"),
+    (re.compile(r"VarInt for inline integer .*"), "integer"),
+    (re.compile(r"valid (?:\w*|MLIR )Type for .*"), "type"),
+    (re.compile(r"Dense\w+ArrayAttr(?: values)?(?: for \w+)?"), "values"),
+    (re.compile(r"(\w+)Type type"), r"\1 type"),
+    (re.compile(r"number of (\w+?)s?(?: types)?(?: to parse)?(?: for \w+)?"), r"\1 count"),
 ]
 
-# Where the reader's word says little to somebody who looks at bytes.
+# Names of fields whose message is not plain enough for a dump.
 _NAMES: Final[dict[str, str]] = {
     "unexpected end of data while reading section header": "section id",
     "section length": "length",
     "operation opcode": "opcode",
     "flags field": "flags",
     "optional parameter flags": "flags",
-    "result type count": "result count",
     "VarInt for enum": "enumerator",
-    "number of regions to parse": "region count",
     "region block count": "block count",
     "block argument count": "argument count",
     "block operation count": "operation count",
     "AttributeTag for self-contained": "attribute tag",
-    "AttributeTag for self-contained attribute": "attribute tag",
     "the size of the data buffer": "byte count",
     "the raw byte": "bytes",
     "total number of operations with debug info": "function count",
@@ -336,7 +328,6 @@ _NAMES: Final[dict[str, str]] = {
     "debug info index offsets": "first entry",
     "debug info indices": "entry",
     "debug info offsets": "offset",
-    "number of global": "global count",
     "symbol name string": "name",
     "value type": "type",
     "value constant index": "value",
@@ -349,10 +340,10 @@ _NAMES: Final[dict[str, str]] = {
     "signed varint for APInt (<= 64 bits)": "bits",
     "size for ArrayAttr": "element count",
     "size for DictionaryAttr": "entry count",
-    "DenseI32ArrayAttr values": "values",
-    "DenseBoolArrayAttr values": "values",
-    "lb": "lower bound",
-    "ub": "upper bound",
+    "every_val": "every",
+    "along_val": "along",
+    "lb_val": "lower bound",
+    "ub_val": "upper bound",
     "producer string index": "producer",
     "operation location": "location",
     "function body length": "body length",
@@ -364,7 +355,7 @@ _NAMES: Final[dict[str, str]] = {
     "flags byte": "flags",
 }
 
-# The fields of a group that have no word of their own, in order.
+# The fields of a group that are read without a message, in order.
 UNNAMED: Final[dict[str, tuple[str, ...]]] = {
     "header": ("major version", "minor version", "tag"),
     "section header": ("alignment",),
@@ -378,19 +369,13 @@ UNNAMED: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def field_name(what: str) -> str:
-    """The name of a field from the line its reader would fail with."""
-    found = _known.get(what)
-    if found is None:
-        found = what
-        for pattern, replacement in _CLEANING:
-            found = pattern.sub(replacement, found)
-        if len(_known) > _MOST_KNOWN:
-            # Some lines hold names of the file.
-            _known.clear()
-        found = _known[what] = _NAMES.get(found, found)
-    return found
-
-
-_known: Final[dict[str, str]] = {}
-_MOST_KNOWN: Final = 4096
+@lru_cache(4096)
+def field_name(message: str) -> str:
+    """The name of a field from the message that its reader would fail with."""
+    match = _REGULAR.fullmatch(message)
+    text = match[1] if match is not None else message
+    for pattern, name in _PATTERNS:
+        match = pattern.fullmatch(text)
+        if match is not None:
+            return match.expand(name)
+    return _NAMES.get(text, text)

@@ -5,34 +5,10 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.bytecode.tables import Tables, TableWriter
-from tileir.dialect.attributes import (
-    BoundedAttribute,
-    DivByAttribute,
-    OptimizationHintsAttribute,
-    SameElementsAttribute,
-    bounded,
-    div_by,
-    optimization_hints,
-    optimization_hints_error,
-    same_elements,
-)
+from tileir.dialect import attributes as cuda_tile
 from tileir.dialect.types import TileType
-from tileir.ir.attributes import (
-    ArrayAttribute,
-    Attribute,
-    DictionaryAttribute,
-    FloatAttribute,
-    IntegerAttribute,
-    StringAttribute,
-    TypeAttribute,
-    array_attribute,
-    bool_attribute,
-    dictionary_attribute,
-    float_attribute,
-    integer_attribute,
-    string_attribute,
-    type_attribute,
-)
+from tileir.ir import attributes as builtin
+from tileir.ir.attributes import Attribute
 from tileir.ir.dense import signed_value
 from tileir.ir.types import I1, FloatType, IntegerType
 
@@ -49,6 +25,7 @@ DICTIONARY: Final = 10
 HINTS: Final = 11
 BOUNDED: Final = 12
 _NESTED: Final = (ARRAY, DICTIONARY, HINTS)
+_NUMBERS: Final = (builtin.IntegerAttribute, builtin.FloatAttribute)
 
 
 def read_bits(reader: ByteReader, width: int) -> int:
@@ -110,18 +87,18 @@ class _Open:
 
     def finish(self, reader: ByteReader, tables: Tables) -> Attribute:
         if self.tag == ARRAY:
-            return array_attribute(tuple(self.elements))
+            return builtin.array_attribute(tuple(self.elements))
         if self.repeated:
             reader.fail(f'failed to parse DictionaryAttr, duplicate key found: "{self.repeated}"')
-        found = dictionary_attribute(self.entries)
+        found = builtin.dictionary_attribute(self.entries)
         if tables.spellings is not None:
             tables.spellings.note(found, reader.data[self.start : reader.position])
         if self.tag == DICTIONARY:
             return found
-        error = optimization_hints_error(found)
+        error = cuda_tile.optimization_hints_error(found)
         if error is not None:
             reader.fail(error)
-        return optimization_hints(found)
+        return cuda_tile.optimization_hints(found)
 
 
 def read_attribute(reader: ByteReader, tables: Tables) -> Attribute:
@@ -163,15 +140,15 @@ def read_nested(reader: ByteReader, tables: Tables, tag: int) -> Attribute:
                     _note_number(found, reader, start, tables)
                 top.add(found)
     except Malformed as failure:
-        for place in reversed(path):
-            if place.message:
-                failure.add(place.message, reader.offset)
+        for outer in reversed(path):
+            if outer.message:
+                failure.add(outer.message, reader.offset)
         raise failure from None
 
 
 def _note_number(found: Attribute, reader: ByteReader, start: int, tables: Tables) -> None:
     """Keep how a number is written, where the bytes around it are not kept."""
-    if tables.spellings is not None and isinstance(found, (IntegerAttribute, FloatAttribute)):
+    if tables.spellings is not None and isinstance(found, _NUMBERS):
         tables.spellings.note(found, reader.data[start : reader.position])
 
 
@@ -184,13 +161,13 @@ def _read_leaf(reader: ByteReader, tables: Tables, whole_tag: int) -> Attribute:
         type = tables.read_type(reader, "failed to read valid FloatType for FloatAttr")
         if not isinstance(type, FloatType):
             reader.fail("failed to read valid FloatType for FloatAttr")
-        return float_attribute(type, read_bits(reader, type.width))
+        return builtin.float_attribute(type, read_bits(reader, type.width))
     if tag == BOOL:
-        return bool_attribute(reader.byte("failed to read byte for inline bool (i1)") != 0)
+        return builtin.bool_attribute(reader.byte("failed to read byte for inline bool (i1)") != 0)
     if tag == TYPE:
-        return type_attribute(tables.read_type(reader, "failed to get referenced type for TypeAttr"))
+        return builtin.type_attribute(tables.read_type(reader, "failed to get referenced type for TypeAttr"))
     if tag == STRING:
-        return string_attribute(tables.strings.read(reader, "failed to read StringAttr."))
+        return builtin.string_attribute(tables.strings.read(reader, "failed to read StringAttr."))
     if tag == DENSE:
         # NVIDIA's reader has this tag and always fails on it.
         found = tables.read_type(reader, "failed to read valid MLIR Type for self-contained DenseElementsAttr")
@@ -200,7 +177,7 @@ def _read_leaf(reader: ByteReader, tables: Tables, whole_tag: int) -> Attribute:
     if tag == DIV_BY:
         return _read_div_by(reader)
     if tag == SAME_ELEMENTS:
-        return same_elements(reader.integers(8, "failed to read values data"))
+        return cuda_tile.same_elements(reader.integers(8, "failed to read values data"))
     if tag == BOUNDED:
         return _read_bounded(reader)
     reader.fail(f"unsupported AttributeTag {whole_tag} for self-contained attribute")
@@ -211,8 +188,8 @@ def _read_integer(reader: ByteReader, tables: Tables) -> Attribute:
     if not isinstance(type, IntegerType):
         reader.fail("failed to read valid IntegerType for IntegerAttr")
     if type is I1:
-        return bool_attribute(reader.byte("failed to read byte for inline bool (i1)") != 0)
-    return integer_attribute(type, signed_value(type.width, read_unsigned(reader, type.width)))
+        return builtin.bool_attribute(reader.byte("failed to read byte for inline bool (i1)") != 0)
+    return builtin.integer_attribute(type, signed_value(type.width, read_unsigned(reader, type.width)))
 
 
 def read_unsigned(reader: ByteReader, width: int) -> int:
@@ -234,12 +211,12 @@ def check_values(reader: ByteReader, values: tuple[int, ...], width: int) -> Non
 def _read_div_by(reader: ByteReader) -> Attribute:
     divisor = reader.varint("failed to read divisor")
     every, along = _read_pair(reader, "every_val", "along_val")
-    return div_by(divisor, every, along)
+    return cuda_tile.div_by(divisor, every, along)
 
 
 def _read_bounded(reader: ByteReader) -> Attribute:
     lower, upper = _read_pair(reader, "lb_val", "ub_val")
-    return bounded(lower, upper)
+    return cuda_tile.bounded(lower, upper)
 
 
 def _read_pair(reader: ByteReader, first: str, second: str) -> tuple[int | None, int | None]:
@@ -262,12 +239,12 @@ def write_attribute(writer: ByteWriter, attribute: Attribute, tables: TableWrite
     _write_pending(writer, [attribute], tables)
 
 
-def write_array(writer: ByteWriter, array: ArrayAttribute, tables: TableWriter) -> None:
+def write_array(writer: ByteWriter, array: builtin.ArrayAttribute, tables: TableWriter) -> None:
     """The elements of an array where the context says that it is one."""
     _write_pending(writer, _begin_array(writer, array), tables)
 
 
-def write_dictionary(writer: ByteWriter, dictionary: DictionaryAttribute, tables: TableWriter) -> None:
+def write_dictionary(writer: ByteWriter, dictionary: builtin.DictionaryAttribute, tables: TableWriter) -> None:
     """The entries of a dictionary where the context says that it is one."""
     _write_pending(writer, _begin_dictionary(writer, dictionary, tables), tables)
 
@@ -278,29 +255,29 @@ def _write_pending(writer: ByteWriter, pending: list[str | Attribute], tables: T
         part = pending.pop()
         if isinstance(part, str):
             writer.varint(tables.string(part))
-        elif isinstance(part, ArrayAttribute):
+        elif isinstance(part, builtin.ArrayAttribute):
             writer.varint(ARRAY)
             pending.extend(_begin_array(writer, part))
-        elif isinstance(part, DictionaryAttribute):
+        elif isinstance(part, builtin.DictionaryAttribute):
             writer.varint(DICTIONARY)
             pending.extend(_begin_dictionary(writer, part, tables))
-        elif isinstance(part, OptimizationHintsAttribute):
+        elif isinstance(part, cuda_tile.OptimizationHintsAttribute):
             writer.varint(HINTS)
             pending.extend(_begin_dictionary(writer, part.entries, tables))
         else:
             _write_leaf(writer, part, tables)
 
 
-def _begin_array(writer: ByteWriter, array: ArrayAttribute) -> list[str | Attribute]:
-    """Write the head of an array; its elements, the last first."""
+def _begin_array(writer: ByteWriter, array: builtin.ArrayAttribute) -> list[str | Attribute]:
+    """Write the length of an array and return its elements, the last first."""
     writer.varint(len(array.elements))
     return list(reversed(array.elements))
 
 
 def _begin_dictionary(
-    writer: ByteWriter, dictionary: DictionaryAttribute, tables: TableWriter
+    writer: ByteWriter, dictionary: builtin.DictionaryAttribute, tables: TableWriter
 ) -> list[str | Attribute]:
-    """Write the head of a dictionary, or all of it as it was read; its keys and values, the last first."""
+    """Write the length of a dictionary and return its keys and values, the last first; or write all as it was read."""
     spelling = tables.spelling(dictionary)
     if spelling is not None:
         writer.raw(spelling)
@@ -314,10 +291,10 @@ def _begin_dictionary(
 
 
 def _write_leaf(writer: ByteWriter, attribute: Attribute, tables: TableWriter) -> None:
-    spelling = tables.spelling(attribute) if isinstance(attribute, (IntegerAttribute, FloatAttribute)) else None
+    spelling = tables.spelling(attribute) if isinstance(attribute, _NUMBERS) else None
     if spelling is not None:
         writer.raw(spelling)
-    elif isinstance(attribute, IntegerAttribute):
+    elif isinstance(attribute, builtin.IntegerAttribute):
         writer.varint(INTEGER)
         writer.varint(tables.types.index(attribute.type))
         if attribute.type is I1:
@@ -325,24 +302,24 @@ def _write_leaf(writer: ByteWriter, attribute: Attribute, tables: TableWriter) -
         else:
             width = attribute.type.width if isinstance(attribute.type, IntegerType) else 64
             writer.varint(attribute.value & ((1 << width) - 1))
-    elif isinstance(attribute, FloatAttribute):
+    elif isinstance(attribute, builtin.FloatAttribute):
         writer.varint(FLOAT)
         writer.varint(tables.types.index(attribute.type))
         write_bits(writer, attribute.type.width, attribute.bits)
-    elif isinstance(attribute, TypeAttribute):
+    elif isinstance(attribute, builtin.TypeAttribute):
         writer.varint(TYPE)
         writer.varint(tables.types.index(attribute.type))
-    elif isinstance(attribute, StringAttribute):
+    elif isinstance(attribute, builtin.StringAttribute):
         writer.varint(STRING)
         writer.varint(tables.string(attribute.value))
-    elif isinstance(attribute, DivByAttribute):
+    elif isinstance(attribute, cuda_tile.DivByAttribute):
         writer.varint(DIV_BY)
         writer.varint(attribute.divisor)
         _write_pair(writer, attribute.every, attribute.along)
-    elif isinstance(attribute, SameElementsAttribute):
+    elif isinstance(attribute, cuda_tile.SameElementsAttribute):
         writer.varint(SAME_ELEMENTS)
         writer.integers(attribute.values, 8)
-    elif isinstance(attribute, BoundedAttribute) and not attribute.strict:
+    elif isinstance(attribute, cuda_tile.BoundedAttribute) and not attribute.strict:
         writer.varint(BOUNDED)
         _write_pair(writer, attribute.lower, attribute.upper)
     else:

@@ -53,19 +53,6 @@ class RecordPrefix:
     `operand_count` is their sum, -1 where it is not known; where it is, `segments` are too.
     """
 
-    __slots__ = (
-        "attributes",
-        "declaration",
-        "group_sizes",
-        "is_whole",
-        "length",
-        "opcode_length",
-        "operand_count",
-        "record",
-        "result_types",
-        "segments",
-    )
-
     def __init__(
         self,
         record: Record,
@@ -113,7 +100,7 @@ def kept_attributes(
 ) -> dict[str, Attribute]:
     """The attributes without a list that promises nothing about any index.
 
-    Text cannot tell it from no list, so neither does the IR.  One of the wrong length stays, for the verifier to see.
+    In text it is no list, so the IR does not keep it either.  One of the wrong length stays, for the verifier.
     """
     promise = attributes.get("inbounds")
     if isinstance(promise, DenseArrayAttribute) and not any(promise.values):
@@ -400,11 +387,11 @@ class BodyReader(RegionReader):
         """Read the values of an operand list, or of one segment of it."""
         found: list[Value] = []
         for number in range(count):
-            place = f"for {segment} segment, element {number}" if segment else str(number)
-            index = self.varint("failed to read operand index " + place)
+            what = f"for {segment} segment, element {number}" if segment else str(number)
+            index = self.varint("failed to read operand index " + what)
             if index >= len(self.values):
-                place = place if segment else f"for operand {number}"
-                self.fail(f"operand index {index} out of bounds (size={len(self.values)}) {place}")
+                what = what if segment else f"for operand {number}"
+                self.fail(f"operand index {index} out of bounds (size={len(self.values)}) {what}")
             found.append(self.values[index])
             if self.trace is not None:
                 self.trace.spans[-1].subject = found[-1]

@@ -130,9 +130,9 @@ class BodyWriter(ByteWriter):
                 operation = self.write_row(top.operation.next)
 
     def write_row(self, operation: Operation | None) -> Operation | None:
-        """Write an operation and those that follow it, up to the next one with regions, which is given back.
+        """Write an operation and those that follow it up to the next one with regions, and return that one.
 
-        Of that one everything is written that stands in front of its first block.
+        It is written up to its first block.
         """
         while operation is not None:
             record = self.records.get(operation.declaration)
@@ -294,7 +294,7 @@ class BodyWriter(ByteWriter):
         self.varint(record.region_count)
 
     def next_block(self, top: OpenOperation) -> Block | None:
-        """Write the head of the next block of an operation, and of its region; None if there is no block left."""
+        """Write what precedes the operations of the next block, and begin its region; None after the last block."""
         operation = top.operation
         while top.block == len(top.blocks):
             if top.region < len(operation.regions):

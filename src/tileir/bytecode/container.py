@@ -20,7 +20,7 @@ CONSTANT: Final = 4
 TYPE: Final = 5
 GLOBAL: Final = 6
 PRODUCER: Final = 7
-# Only the documented layout has it, so a file tells its layout by it (docs/bytecode.md section 10).
+# Only the documented layout has it: this section identifies the layout (docs/bytecode.md section 10).
 ATTRIBUTE: Final = 8
 
 SECTION_NAMES: Final[dict[int, str]] = {
@@ -36,7 +36,7 @@ SECTION_NAMES: Final[dict[int, str]] = {
 }
 ALIGNMENTS: Final[dict[int, int]] = {STRING: 4, FUNCTION: 8, DEBUG: 8, CONSTANT: 8, TYPE: 4, ATTRIBUTE: 4}
 
-_HEADER_SIZE: Final = 12
+HEADER_SIZE: Final = 12
 
 
 class Section:
@@ -61,7 +61,7 @@ class Container:
         self, data: bytes, version: Version, tag: int, order: list[Section], trace: Trace | None = None
     ) -> None:
         self.data: bytes = data
-        # Handed on to the readers of all pieces.
+        # Passed on to the readers of all sections.
         self.trace: Trace | None = trace
         self.version: Version = version
         self.tag: int = tag
@@ -130,7 +130,7 @@ def section_identifiers(data: bytes) -> set[int]:
     """The sections a file has, as far as its envelope can be followed; says nothing about whether it is valid."""
     found: set[int] = set()
     reader = ByteReader(data, 0, len(data))
-    reader.position = min(_HEADER_SIZE, len(data))
+    reader.position = min(HEADER_SIZE, len(data))
     while is_bytecode(data):
         try:
             section = _read_section_header(reader, 0x7F)

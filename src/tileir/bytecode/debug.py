@@ -5,20 +5,7 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.bytecode.entry_tables import NestedTable, StringInterner, StringTable, check_count, read_offsets, starts_of
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed, varints
-from tileir.dialect.debug_info import (
-    DICompileUnit,
-    DIFile,
-    DILexicalBlock,
-    DILocation,
-    DISubprogram,
-    LocalScope,
-    children,
-    di_compile_unit,
-    di_file,
-    di_lexical_block,
-    di_location,
-    di_subprogram,
-)
+from tileir.dialect import debug_info
 from tileir.ir.attributes import Attribute
 from tileir.ir.location import (
     UNKNOWN,
@@ -64,26 +51,26 @@ class _Field:
 # The fields of each tag, in order; tags without fields are an unknown location.
 _FIELDS: Final[list[list[_Field]]] = [
     [],
-    [_Field(_PART, "file attribute", "DICompileUnitAttr", DIFile)],
+    [_Field(_PART, "file attribute", "DICompileUnitAttr", debug_info.DIFile)],
     [_Field(_STRING, "file name attribute", "DIFileAttr"), _Field(_STRING, "directory attribute", "DIFileAttr")],
     [
-        _Field(_PART, "scope attribute", "DILexicalBlockAttr", LocalScope),
-        _Field(_PART, "file attribute", "DILexicalBlockAttr", DIFile),
+        _Field(_PART, "scope attribute", "DILexicalBlockAttr", debug_info.LocalScope),
+        _Field(_PART, "file attribute", "DILexicalBlockAttr", debug_info.DIFile),
         _Field(_NUMBER, "line number", "DILexicalBlockAttr"),
         _Field(_NUMBER, "column number", "DILexicalBlockAttr"),
     ],
     [
-        _Field(_PART, "scope attribute", "DILocAttr", LocalScope),
+        _Field(_PART, "scope attribute", "DILocAttr", debug_info.LocalScope),
         _Field(_STRING, "file name attribute", "FileLineColLoc"),
         _Field(_NUMBER, "line number", "FileLineColLoc"),
         _Field(_NUMBER, "column number", "FileLineColLoc"),
     ],
     [
-        _Field(_PART, "file attribute", "DISubprogramAttr", DIFile),
+        _Field(_PART, "file attribute", "DISubprogramAttr", debug_info.DIFile),
         _Field(_NUMBER, "line number", "DISubprogramAttr"),
         _Field(_STRING, "name attribute", "DISubprogramAttr"),
         _Field(_STRING, "linkage name attribute", "DISubprogramAttr"),
-        _Field(_PART, "compile unit attribute", "DISubprogramAttr", DICompileUnit),
+        _Field(_PART, "compile unit attribute", "DISubprogramAttr", debug_info.DICompileUnit),
         _Field(_NUMBER, "scope line number", "DISubprogramAttr"),
     ],
     [
@@ -99,21 +86,21 @@ _Contents = tuple[int, list[Attribute], list[str], list[int]]
 
 def _take_apart(attribute: Attribute) -> _Contents | None:
     """None for an attribute that has no bytes of its own."""
-    if isinstance(attribute, DILocation):
+    if isinstance(attribute, debug_info.DILocation):
         source = attribute.source
         if not isinstance(source, FileLocation):
             raise Malformed(_unsupported("FileLineColLoc"), 0, prefixed=False)
         return LOCATION, [attribute.scope], [source.file], [source.line, source.column]
-    if isinstance(attribute, DISubprogram):
+    if isinstance(attribute, debug_info.DISubprogram):
         names = [attribute.name, attribute.linkage_name]
         lines = [attribute.line, attribute.scope_line]
         return SUBPROGRAM, [attribute.file, attribute.compile_unit], names, lines
-    if isinstance(attribute, DILexicalBlock):
+    if isinstance(attribute, debug_info.DILexicalBlock):
         position = [attribute.line, attribute.column]
         return LEXICAL_BLOCK, [attribute.scope, attribute.file], [], position
-    if isinstance(attribute, DICompileUnit):
+    if isinstance(attribute, debug_info.DICompileUnit):
         return COMPILE_UNIT, [attribute.file], [], []
-    if isinstance(attribute, DIFile):
+    if isinstance(attribute, debug_info.DIFile):
         return FILE, [], [attribute.name, attribute.directory], []
     if isinstance(attribute, CallSiteLocation):
         return CALL_SITE, [attribute.callee, attribute.caller], [], []
@@ -123,17 +110,17 @@ def _take_apart(attribute: Attribute) -> _Contents | None:
 def _put_together(tag: int, parts: list[Attribute], strings: list[str], numbers: list[int]) -> Attribute:
     """The attribute of a tag and its fields, whose classes are checked."""
     if tag == FILE:
-        return di_file(strings[0], strings[1])
+        return debug_info.di_file(strings[0], strings[1])
     first = parts[0] if parts else UNKNOWN
     second = parts[1] if len(parts) > 1 else first
-    if isinstance(first, LocalScope):
-        if isinstance(second, DIFile):
-            return di_lexical_block(first, second, numbers[0], numbers[1])
-        return di_location(file_location(strings[0], numbers[0], numbers[1]), first)
-    if isinstance(first, DIFile):
-        if isinstance(second, DICompileUnit):
-            return di_subprogram(first, numbers[0], strings[0], strings[1], second, numbers[1])
-        return di_compile_unit(first)
+    if isinstance(first, debug_info.LocalScope):
+        if isinstance(second, debug_info.DIFile):
+            return debug_info.di_lexical_block(first, second, numbers[0], numbers[1])
+        return debug_info.di_location(file_location(strings[0], numbers[0], numbers[1]), first)
+    if isinstance(first, debug_info.DIFile):
+        if isinstance(second, debug_info.DICompileUnit):
+            return debug_info.di_subprogram(first, numbers[0], strings[0], strings[1], second, numbers[1])
+        return debug_info.di_compile_unit(first)
     if tag == CALL_SITE and isinstance(first, Location) and isinstance(second, Location):
         return call_site_location(first, second)
     return UNKNOWN
@@ -186,12 +173,12 @@ class DebugTable(NestedTable):
     def _decode_positions(self, index: int) -> None:
         """Decode a line and column of a file in a scope, and those behind it in the same: nearly all locations.
 
-        Their bytes begin alike.  What is decoded is known afterwards; nothing is for any other attribute.
-        Without this, reading a program with debug information takes half as long again.
+        They share their first bytes.  Other attributes are not decoded here.  Without this, reading a program with
+        debug information takes half as long again.
         """
         if self._trace is not None or not 0 <= index < len(self._offsets):
             return
-        start, end = self.piece(index)
+        start, end = self.bounds(index)
         if not self.is_inside(start, end):
             return
         data = self._data
@@ -203,7 +190,7 @@ class DebugTable(NestedTable):
             if reader.varint("") != LOCATION:
                 return
             scope = self.entry(reader.varint("") - 1)
-            if not isinstance(scope, LocalScope):
+            if not isinstance(scope, debug_info.LocalScope):
                 return
             file = self._strings.get(reader.varint(""))
             prefix = data[start : reader.position]
@@ -229,7 +216,7 @@ class DebugTable(NestedTable):
                 if line >= 0x4000 or column >= 0x80 or position + 2 > end:
                     line = reader.varint("") & 0xFFFFFFFF
                     column = reader.varint("") & 0xFFFFFFFF
-                known[number] = di_location(file_location(file, line, column), scope)
+                known[number] = debug_info.di_location(file_location(file, line, column), scope)
         except Malformed:
             return
 
@@ -317,7 +304,7 @@ class DebugEncoder:
         """The number of an attribute that has one; -1 for one that is still to be written."""
         found = self.references.get(attribute, -1)
         if found < 0 and isinstance(attribute, (FileLocation, TextLocation, UnknownLocation)):
-            # Without a scope a position has no place in the section.
+            # A position without a scope is not written.
             return 0
         return found
 
@@ -360,12 +347,12 @@ class DebugEncoder:
         return bytes(writer.data)
 
 
-# Locations made of others; only a call site has a place in the section, if all it is made of has.
+# Locations made of others; of these, only call sites can be written.
 COMPOSED: Final = frozenset([CallSiteLocation, FusedLocation, NameLocation, OpaqueLocation])
 
 
 def location_error(location: Location, seen: set[Location] | None = None) -> str | None:
-    """What is said about a location that cannot be written; `seen` remembers the call sites that can."""
+    """The error of a location that cannot be written; `seen` has the call sites that can."""
     if seen is None:
         seen = set()
     # An explicit stack, because call sites may nest deeply; they share their parts.
@@ -391,10 +378,10 @@ def _unsupported(name: str) -> str:
 
 
 def _parts(attribute: Attribute) -> list[Attribute]:
-    """What a blob refers to, in the order in which NVIDIA's writer gives numbers; a file and a line are in it."""
-    return [attribute.scope] if isinstance(attribute, DILocation) else children(attribute)
+    """What a blob refers to, in the order in which NVIDIA's writer numbers it; it contains file and line itself."""
+    return [attribute.scope] if isinstance(attribute, debug_info.DILocation) else debug_info.children(attribute)
 
 
 def is_encodable(location: Location) -> bool:
     """Whether a function with this location has entries in the debug section."""
-    return isinstance(location, (DILocation, CallSiteLocation))
+    return isinstance(location, (debug_info.DILocation, CallSiteLocation))

@@ -1,6 +1,6 @@
 """Tables of entries behind their offsets, of strings and of constants (docs/bytecode.md sections 2 and 3).
 
-Entries are decoded when they are asked for, because a bad entry nobody uses is no error.
+Entries are decoded on first use, because a bad entry that nothing uses is no error.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class EntryTable:
     def __len__(self) -> int:
         return len(self._offsets)
 
-    def piece(self, index: int) -> tuple[int, int]:
+    def bounds(self, index: int) -> tuple[int, int]:
         """Where an entry starts and ends in the file."""
         offsets = self._offsets
         end = self._start + offsets[index + 1] if index + 1 < len(offsets) else self._end
@@ -126,7 +126,7 @@ class NestedTable(EntryTable):
                 return None
             if len(self._busy) > _RECURSION:
                 raise _PartNeeded(index)
-        start, end = self.piece(index)
+        start, end = self.bounds(index)
         if not self.is_inside(start, end) or self._budget < 0:
             return None
         self._busy.add(index)
@@ -155,13 +155,13 @@ class StringTable(EntryTable):
         self._known: list[str | None] = [None] * count
         self._budget: int = section.end - section.start + _STRING_ALLOWANCE
 
-    def piece(self, index: int) -> tuple[int, int]:
+    def bounds(self, index: int) -> tuple[int, int]:
         """Where a string starts and ends in the file.
 
         Ends that make no sense are cut to the section, with the 32-bit arithmetic of NVIDIA's reader: a string that
         ends before it starts goes on to the end of the section.
         """
-        start, end = super().piece(index)
+        start, end = super().bounds(index)
         length = (end - start) & 0xFFFFFFFF
         start = min(start, self._end)
         return start, start + min(length, self._end - start)
@@ -171,7 +171,7 @@ class StringTable(EntryTable):
             raise Malformed(f"string index {index} out of bounds", 0, prefixed=False)
         found = self._known[index]
         if found is None:
-            start, end = self.piece(index)
+            start, end = self.bounds(index)
             self._budget -= end - start
             if self._budget < 0:
                 raise Malformed("strings overlap too much", 0, prefixed=False)
@@ -250,7 +250,7 @@ class ConstantTable(EntryTable):
         key = (index, type)
         found = self._known.get(key)
         if found is None:
-            start, end = self.piece(index)
+            start, end = self.bounds(index)
             reader = ByteReader(self._data, start, end, self._trace)
             if not isinstance(type, TileType):
                 reader.fail("expect Cuda Tile integer or float type but got: '<<NULL TYPE>>'")
@@ -292,7 +292,7 @@ def _from_bits(reader: ByteReader, data: bytes, type: TileType) -> DenseAttribut
 
 
 def _packed(data: bytes) -> bytes:
-    """One bit per byte of `data`, eight to a byte: every eighth byte, as one long number, shifted into its place."""
+    """One bit per byte of `data`, eight to a byte: every eighth byte, as one long number, shifted to its position."""
     bits = data.translate(_BITS[0])
     number = 0
     for position in range(8):

@@ -69,11 +69,8 @@ def tile_module(module: Operation) -> Operation:
     raise BytecodeError([Diagnostic("error", message, module.location)], -1)
 
 
-def from_bytes(data: bytes, layout: str | None = None, newest: Version = NEWEST) -> Operation:
-    """The module in a file, not yet verified; the layout is recognised unless it is given.
-
-    `newest` is the last version of the public layout that is accepted.
-    """
+def from_bytes(data: bytes, layout: str | None = None) -> Operation:
+    """The module in a file, not yet verified; the layout is recognized unless it is given."""
     chosen = layout if layout is not None else layout_of(data)
     check_layout(chosen)
     if chosen == DOCUMENTED:
@@ -84,7 +81,7 @@ def from_bytes(data: bytes, layout: str | None = None, newest: Version = NEWEST)
     from tileir.bytecode.reader import read_public
 
     with CollectorPaused():
-        return read_public(data, newest)
+        return read_public(data)
 
 
 def layout_of(data: bytes) -> str:

@@ -1,7 +1,7 @@
 """Numbers as bytes (docs/bytecode.md section 1).
 
 `ByteReader` never reads past its end and takes no memory on the word of a count: lists grow item by item, and every
-item takes at least one byte, so a list is never longer than the piece it is read from.
+item takes at least one byte, so a list is never longer than the bytes it is read from.
 """
 
 from __future__ import annotations
@@ -45,22 +45,23 @@ class BytecodeError(TileIRError):
 
 
 def bytecode_error(failure: Malformed, messages: list[str]) -> BytecodeError:
-    """The error of a reader, one diagnostic per line; a note leads to the source of the operation at hand."""
-    diagnostics = [Diagnostic("error", message, UNKNOWN) for message in messages]
-    if diagnostics and failure.code is not None:
-        diagnostics[0] = Diagnostic("error", messages[0], UNKNOWN, None, failure.code)
+    """The error of a reader, one diagnostic per line; a note leads to the source of the current operation."""
+    if messages != ["input does not correspond to Tile IR bytecode"]:
+        messages = [*messages, "failed to read provided Tile IR bytecode"]
+    diagnostics = [Diagnostic("error", messages[0], UNKNOWN, None, failure.code)]
+    diagnostics += [Diagnostic("error", message, UNKNOWN) for message in messages[1:]]
     position = failure.location
     while isinstance(position, CallSiteLocation):
         position = position.callee
     if isinstance(position, DILocation):
         position = position.source
-    if diagnostics and isinstance(position, FileLocation):
+    if isinstance(position, FileLocation):
         diagnostics[0].notes.append(note("the operation at hand comes from here", position))
     return BytecodeError(diagnostics, failure.offset, failure.location)
 
 
 class Malformed(Exception):
-    """Ends the reading of one piece; the readers around it add their own line to `messages`.
+    """Ends the reading of a part of a file; the readers around it add their own line to `messages`.
 
     Without a message it says nothing itself: NVIDIA's reader leaves some failures to the line of the reader around.
     """
@@ -146,7 +147,7 @@ class Trace:
 
 
 class ByteReader:
-    """A piece of bytes with a position; offsets in messages count from the start of the piece.
+    """A range of bytes with a position; offsets in messages count from the start of the range.
 
     With a `trace` it writes down what it reads.
     """
@@ -276,9 +277,9 @@ class ByteReader:
         return values
 
     def align(self, alignment: int, what: str) -> None:
-        """Skip padding up to a multiple of `alignment`, counted from the start of the piece.
+        """Skip padding up to a multiple of `alignment`, counted from the start of the range.
 
-        A piece that ends here fails even when it is aligned, as in NVIDIA's reader.
+        A range that ends here fails even when it is aligned, as in NVIDIA's reader.
         """
         skip = -self.offset % alignment
         if skip > self.end - self.position or (alignment > 1 and self.position == self.end):

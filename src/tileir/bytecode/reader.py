@@ -45,10 +45,7 @@ def read_public(data: bytes, newest: Version = NEWEST) -> Operation:
         file = read_container(data, newest)
         return ModuleReader(file).read()
     except Malformed as failure:
-        messages = failure.messages
-        if messages != ["input does not correspond to Tile IR bytecode"]:
-            messages = [*messages, "failed to read provided Tile IR bytecode"]
-        raise bytecode_error(failure, messages) from None
+        raise bytecode_error(failure, failure.messages) from None
 
 
 def read_spellings(file: Container) -> tuple[Tables, Spellings]:

@@ -95,23 +95,6 @@ def enumerators(kind: EnumKind) -> list[EnumAttribute]:
 class Record:
     """The layout of one operation at one version."""
 
-    __slots__ = (
-        "attributes",
-        "class_name",
-        "counted_results",
-        "declaration",
-        "has_flags",
-        "has_groups",
-        "late_results",
-        "later_results",
-        "opcode",
-        "operand_bits",
-        "operand_count",
-        "operand_mode",
-        "region_count",
-        "result_count",
-    )
-
     def __init__(self, declaration: OperationDeclaration, version: Version) -> None:
         self.declaration: OperationDeclaration = declaration
         self.opcode: int = declaration.opcode if declaration.opcode is not None else -1
@@ -256,7 +239,7 @@ class Schema:
         self.fields: list[AttributeField] = fields
         self.names: dict[str, AttributeField] = {field.name: field for field in fields}
         self.required: list[str] = [f.name for f in fields if not f.optional and not f.gated and f.default is None]
-        # Its type is the owner's, so one dictionary can give different attributes.
+        # Its type is the owner's, so one dictionary can have different attributes.
         self.has_constant: bool = any(field.codec == CONSTANT for field in fields)
 
 

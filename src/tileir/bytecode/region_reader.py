@@ -25,32 +25,9 @@ _IN_OPERATIONS: Final = 2
 class OpenOperation:
     """An operation whose regions are being read; everything else about it is known.
 
-    `mark` is the number of values in front of the block at hand, whose own
-    values end with it; `count` is how many operations it has.  The `outer` ones say where to go on afterwards.
+    `mark` is the number of values in front of the current block, whose own values end with it; `count` is how many
+    operations it has.  `outer`, `outer_count` and `outer_done` are where reading continues afterwards.
     """
-
-    __slots__ = (
-        "attributes",
-        "block",
-        "block_count",
-        "block_number",
-        "block_span",
-        "count",
-        "location",
-        "mark",
-        "operands",
-        "outer",
-        "outer_count",
-        "outer_done",
-        "reached",
-        "record",
-        "region_count",
-        "region_span",
-        "regions",
-        "result_types",
-        "segments",
-        "span",
-    )
 
     def __init__(
         self,
@@ -172,7 +149,7 @@ class RegionReader(ByteReader):
         return False
 
     def _next_block(self, top: OpenOperation) -> Block | None:
-        """Read the head of the next block of an operation, and of its region; None if there is no block left."""
+        """Read what precedes the operations of the next block, and begin its region; None after the last block."""
         trace = self.trace
         while top.block_number == top.block_count:
             if trace is not None and top.region_span is not None:

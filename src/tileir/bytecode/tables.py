@@ -54,7 +54,7 @@ class Tables:
             if section is None:
                 raise Malformed("string section is mandatory", len(file.data))
             self.strings: StringTable = StringTable(section)
-            # Read later: NVIDIA's reader looks at the functions first.
+            # Read later, as in NVIDIA's reader: after the functions.
             self.debug: DebugTable = DebugTable(None, self.strings)
             name = "producer"
             producer = file.reader(sections.PRODUCER)
@@ -92,18 +92,6 @@ class Tables:
 
 class TableWriter:
     """What the records of a file refer to, being collected."""
-
-    __slots__ = (
-        "_constant_indices",
-        "_constants_of",
-        "constants",
-        "debug",
-        "interner",
-        "keeps_newer_keywords",
-        "spellings",
-        "types",
-        "version",
-    )
 
     def __init__(self, version: Version) -> None:
         self.version: Version = version

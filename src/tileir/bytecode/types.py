@@ -5,77 +5,31 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.bytecode.entry_tables import NestedTable, check_count
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
-from tileir.dialect.availability import (
-    ELEMENT_GATES,
-    GATHER_SCATTER_VIEW_GATE,
-    STRIDED_VIEW_GATE,
-    pointer_attribute_message,
-    type_message,
-)
+from tileir.dialect import availability
+from tileir.dialect import types as cuda_tile
 from tileir.dialect.enums import PADDING
-from tileir.dialect.types import (
-    TOKEN,
-    GatherScatterViewType,
-    PartitionViewType,
-    PointerType,
-    StridedViewType,
-    TensorViewType,
-    TileType,
-    gather_scatter_view_type,
-    gather_view_error,
-    partition_view_type,
-    pointer_error,
-    pointer_type,
-    strided_view_error,
-    strided_view_type,
-    tensor_view_error,
-    tensor_view_type,
-    tile_error,
-    tile_type,
-    view_error,
-)
-from tileir.ir.attributes import EnumAttribute
-from tileir.ir.types import (
-    BF16,
-    F4E2M1FN,
-    F8E4M3FN,
-    F8E5M2,
-    F8E8M0FNU,
-    F16,
-    F32,
-    F64,
-    FNV8E5M3FNU,
-    I1,
-    I4,
-    I8,
-    I16,
-    I32,
-    I64,
-    TF32,
-    FunctionType,
-    Type,
-    function_type,
-)
+from tileir.ir import types as builtin
+from tileir.ir.types import FunctionType, Type
 from tileir.ir.versions import NEWEST, V13_3, V13_4, Version, version_text
 
 SCALARS: Final[dict[int, Type]] = {
-    0: I1,
-    1: I8,
-    2: I16,
-    3: I32,
-    4: I64,
-    5: F16,
-    6: BF16,
-    7: F32,
-    8: TF32,
-    9: F64,
-    10: F8E4M3FN,
-    11: F8E5M2,
-    17: TOKEN,
-    18: F8E8M0FNU,
-    19: F4E2M1FN,
-    22: I4,
-    130: FNV8E5M3FNU,
+    0: builtin.I1,
+    1: builtin.I8,
+    2: builtin.I16,
+    3: builtin.I32,
+    4: builtin.I64,
+    5: builtin.F16,
+    6: builtin.BF16,
+    7: builtin.F32,
+    8: builtin.TF32,
+    9: builtin.F64,
+    10: builtin.F8E4M3FN,
+    11: builtin.F8E5M2,
+    17: cuda_tile.TOKEN,
+    18: builtin.F8E8M0FNU,
+    19: builtin.F4E2M1FN,
+    22: builtin.I4,
+    130: builtin.FNV8E5M3FNU,
 }
 SCALAR_TAGS: Final[dict[Type, int]] = {type: tag for tag, type in SCALARS.items()}
 POINTER_TAG: Final = 12
@@ -88,9 +42,9 @@ STRIDED_VIEW_TAG: Final = 21
 
 # The tags that came later.
 TAG_GATES: Final[dict[int, tuple[str, Version]]] = {
-    GATHER_SCATTER_VIEW_TAG: GATHER_SCATTER_VIEW_GATE,
-    STRIDED_VIEW_TAG: STRIDED_VIEW_GATE,
-    **{tag: ELEMENT_GATES[type] for tag, type in SCALARS.items() if type in ELEMENT_GATES},
+    GATHER_SCATTER_VIEW_TAG: availability.GATHER_SCATTER_VIEW_GATE,
+    STRIDED_VIEW_TAG: availability.STRIDED_VIEW_GATE,
+    **{tag: availability.ELEMENT_GATES[type] for tag, type in SCALARS.items() if type in availability.ELEMENT_GATES},
 }
 
 # What the types of any file may cost, in decoded bytes and in characters of function types, and what each byte of the
@@ -145,14 +99,10 @@ class TypeTable(NestedTable):
             return self._pointer(reader)
         if tag == TENSOR_VIEW_TAG:
             return self._tensor_view(reader)
-        if tag == PARTITION_VIEW_TAG:
-            return self._partition_view(reader)
+        if tag in (PARTITION_VIEW_TAG, GATHER_SCATTER_VIEW_TAG, STRIDED_VIEW_TAG):
+            return self._view(reader, tag)
         if tag == FUNCTION_TAG:
             return self._function(reader)
-        if tag == GATHER_SCATTER_VIEW_TAG:
-            return self._gather_scatter_view(reader)
-        if tag == STRIDED_VIEW_TAG:
-            return self._strided_view(reader)
         raise Malformed(f"unknown type tag: {tag}", reader.offset, prefixed=False)
 
     def _type(self, reader: ByteReader, message: str, is_element: bool = False) -> Type:
@@ -183,26 +133,29 @@ class TypeTable(NestedTable):
     def _tile(self, reader: ByteReader) -> Type:
         element = self._type(reader, "failed to get elementType type", True)
         shape = self._shape(reader, "failed to read shape", False)
-        self._checked(reader, tile_error(shape, element, NEWEST))
-        return tile_type(shape, element)
+        self._checked(reader, cuda_tile.tile_error(shape, element, NEWEST))
+        return cuda_tile.tile_type(shape, element)
 
     def _pointer_flags(self, reader: ByteReader) -> int:
         return reader.varint("failed to read optional parameter flags") if self.version >= V13_4 else 0
 
     def _pointer_attribute(self, reader: ByteReader, flags: int) -> str | None:
-        if not flags & 1:
-            return None
+        return self._keyword(reader, {"none": 0}) if flags & 1 else None
+
+    def _keyword(self, reader: ByteReader, numbers: dict[str, int]) -> str:
+        """Read the number of an enumerator."""
         value = reader.varint("failed to read VarInt for enum attribute.") & 0xFFFFFFFF
-        if value != 0:
-            reader.fail(f"invalid integer value for enum type: {value}")
-        return "none"
+        for keyword, number in numbers.items():
+            if number == value:
+                return keyword
+        reader.fail(f"invalid integer value for enum type: {value}")
 
     def _pointer(self, reader: ByteReader) -> Type:
         flags = self._pointer_flags(reader)
         pointee = self._type(reader, "failed to get pointeeType type")
         attribute = self._pointer_attribute(reader, flags)
-        self._checked(reader, pointer_error(pointee, NEWEST))
-        return pointer_type(pointee, attribute)
+        self._checked(reader, cuda_tile.pointer_error(pointee, NEWEST))
+        return cuda_tile.pointer_type(pointee, attribute)
 
     def _tensor_view(self, reader: ByteReader) -> Type:
         flags = self._pointer_flags(reader)
@@ -210,56 +163,42 @@ class TypeTable(NestedTable):
         shape = self._shape(reader, "failed to read shape", True)
         strides = self._shape(reader, "failed to read strides", True)
         attribute = self._pointer_attribute(reader, flags)
-        self._checked(reader, tensor_view_error(element, shape, strides, NEWEST))
-        return tensor_view_type(element, shape, strides, attribute)
+        self._checked(reader, cuda_tile.tensor_view_error(element, shape, strides, NEWEST))
+        return cuda_tile.tensor_view_type(element, shape, strides, attribute)
 
-    def _tensor(self, reader: ByteReader) -> TensorViewType:
+    def _tensor(self, reader: ByteReader) -> cuda_tile.TensorViewType:
         found = self._type(reader, "failed to get tensor_view type")
-        if not isinstance(found, TensorViewType):
+        if not isinstance(found, cuda_tile.TensorViewType):
             reader.fail(f"expected ::mlir::cuda_tile::TensorViewType but got '{found.text}'")
         return found
 
-    def _padding(self, reader: ByteReader) -> EnumAttribute:
-        value = reader.varint("failed to read VarInt for enum attribute.") & 0xFFFFFFFF
-        for name, number in PADDING.values.items():
-            if number == value:
-                return PADDING[name]
-        reader.fail(f"invalid integer value for enum type: {value}")
-
-    def _partition_view(self, reader: ByteReader) -> Type:
-        unified = self.version >= V13_3
-        flags = reader.varint("failed to read optional parameter flags") if unified else 0
-        tile_shape = reader.integers(4, "failed to read tile_shape data")
+    def _view(self, reader: ByteReader, tag: int) -> Type:
+        # The layout of a partition view before 13.3 has a byte in front of the padding instead of flags.
+        has_flags = tag != PARTITION_VIEW_TAG or self.version >= V13_3
+        flags = reader.varint("failed to read optional parameter flags") if has_flags else 0
+        shape = reader.integers(4, "failed to read tile_shape data")
+        strides = reader.integers(4, "failed to read traversal_strides data") if tag == STRIDED_VIEW_TAG else ()
         tensor = self._tensor(reader)
-        dim_map = reader.integers(4, "failed to read dim_map")
-        if not unified:
+        sparse_dim = 0
+        dim_map: tuple[int, ...] = ()
+        if tag == GATHER_SCATTER_VIEW_TAG:
+            sparse_dim = reader.varint("failed to read sparse_dim")
+            if sparse_dim >> 32:
+                reader.fail(f"sparse_dim value {sparse_dim} exceeds uint32_t range")
+        else:
+            dim_map = reader.integers(4, "failed to read dim_map")
+        if not has_flags:
             flags = 1 if reader.byte("failed to read OptionalEnum presence flag") else 0
-        padding = self._padding(reader) if flags & 1 else None
-        self._checked(reader, view_error(tile_shape, tensor, padding, dim_map, NEWEST))
-        return partition_view_type(tile_shape, tensor, padding, dim_map)
-
-    def _gather_scatter_view(self, reader: ByteReader) -> Type:
-        flags = reader.varint("failed to read optional parameter flags")
-        tile_shape = reader.integers(4, "failed to read tile_shape data")
-        tensor = self._tensor(reader)
-        sparse_dim = reader.varint("failed to read sparse_dim")
-        if sparse_dim >> 32:
-            reader.fail(f"sparse_dim value {sparse_dim} exceeds uint32_t range")
-        padding = self._padding(reader) if flags & 1 else None
-        self._checked(reader, view_error(tile_shape, tensor, padding, None, NEWEST))
-        self._checked(reader, gather_view_error(tensor, sparse_dim))
-        return gather_scatter_view_type(tile_shape, tensor, sparse_dim, padding)
-
-    def _strided_view(self, reader: ByteReader) -> Type:
-        flags = reader.varint("failed to read optional parameter flags")
-        tile_shape = reader.integers(4, "failed to read tile_shape data")
-        strides = reader.integers(4, "failed to read traversal_strides data")
-        tensor = self._tensor(reader)
-        dim_map = reader.integers(4, "failed to read dim_map")
-        padding = self._padding(reader) if flags & 1 else None
-        self._checked(reader, view_error(tile_shape, tensor, padding, dim_map, NEWEST))
-        self._checked(reader, strided_view_error(len(tile_shape), strides))
-        return strided_view_type(tile_shape, tensor, strides, padding, dim_map)
+        padding = PADDING[self._keyword(reader, PADDING.values)] if flags & 1 else None
+        if tag == GATHER_SCATTER_VIEW_TAG:
+            self._checked(reader, cuda_tile.view_error(shape, tensor, padding, None, NEWEST))
+            self._checked(reader, cuda_tile.gather_view_error(tensor, sparse_dim))
+            return cuda_tile.gather_scatter_view_type(shape, tensor, sparse_dim, padding)
+        self._checked(reader, cuda_tile.view_error(shape, tensor, padding, dim_map, NEWEST))
+        if tag == PARTITION_VIEW_TAG:
+            return cuda_tile.partition_view_type(shape, tensor, padding, dim_map)
+        self._checked(reader, cuda_tile.strided_view_error(len(shape), strides))
+        return cuda_tile.strided_view_type(shape, tensor, strides, padding, dim_map)
 
     def _function(self, reader: ByteReader) -> Type:
         inputs = self._types(reader, "parameter")
@@ -268,7 +207,7 @@ class TypeTable(NestedTable):
         self._spelling_budget -= sum([len(t.text) for t in (*inputs, *results)])
         if self._spelling_budget < 0:
             reader.fail("function types are too large")
-        return function_type(inputs, results)
+        return builtin.function_type(inputs, results)
 
     def _types(self, reader: ByteReader, what: str) -> tuple[Type, ...]:
         count = reader.count(f"failed to read number of {what}s")
@@ -328,18 +267,18 @@ class TypeEncoder:
         tag = SCALAR_TAGS.get(type)
         if tag is not None:
             self._tag(writer, tag)
-        elif isinstance(type, TileType):
+        elif isinstance(type, cuda_tile.TileType):
             element = self.element(type.element)
             self._tag(writer, TILE_TAG)
             writer.varint(element)
             self._shape(writer, type.shape, False)
-        elif isinstance(type, PointerType):
+        elif isinstance(type, cuda_tile.PointerType):
             pointee = self.index(type.pointee)
             self._tag(writer, POINTER_TAG)
             self._pointer_flags(writer, type.attribute)
             writer.varint(pointee)
             self._pointer_end(writer, type.attribute)
-        elif isinstance(type, TensorViewType):
+        elif isinstance(type, cuda_tile.TensorViewType):
             element = self.element(type.element)
             self._tag(writer, TENSOR_VIEW_TAG)
             self._pointer_flags(writer, type.attribute)
@@ -358,43 +297,42 @@ class TypeEncoder:
         return bytes(writer.data)
 
     def _encode_view(self, writer: ByteWriter, type: Type) -> None:
-        if not isinstance(type, (PartitionViewType, StridedViewType, GatherScatterViewType)):
+        if not isinstance(type, cuda_tile.TileViewType):
             raise Malformed("unsupported type in bytecode writer", 0, prefixed=False)
+        tag = PARTITION_VIEW_TAG
+        if isinstance(type, cuda_tile.StridedViewType):
+            tag = STRIDED_VIEW_TAG
+        elif isinstance(type, cuda_tile.GatherScatterViewType):
+            tag = GATHER_SCATTER_VIEW_TAG
+        has_flags = tag != PARTITION_VIEW_TAG or self.version >= V13_3
         tensor = self.index(type.tensor)
-        padding = type.padding
-        flags = 0 if padding is None else 1
-        unified = True
-        if isinstance(type, PartitionViewType):
-            self._tag(writer, PARTITION_VIEW_TAG)
-            unified = self.version >= V13_3
-        else:
-            self._tag(writer, STRIDED_VIEW_TAG if isinstance(type, StridedViewType) else GATHER_SCATTER_VIEW_TAG)
-        if unified:
-            writer.varint(flags)
+        self._tag(writer, tag)
+        if has_flags:
+            writer.varint(0 if type.padding is None else 1)
         writer.integers(type.tile_shape, 4)
-        if isinstance(type, StridedViewType):
+        if isinstance(type, cuda_tile.StridedViewType):
             writer.integers(type.traversal_strides, 4)
         writer.varint(tensor)
-        if isinstance(type, GatherScatterViewType):
+        if isinstance(type, cuda_tile.GatherScatterViewType):
             writer.varint(type.sparse_dim)
-        else:
+        elif isinstance(type, (cuda_tile.PartitionViewType, cuda_tile.StridedViewType)):
             writer.integers(type.dim_map, 4)
-        if not unified:
-            writer.byte(flags)
-        if padding is not None:
-            writer.varint(PADDING.values[padding.keyword])
+        if not has_flags:
+            writer.byte(0 if type.padding is None else 1)
+        if type.padding is not None:
+            writer.varint(PADDING.values[type.padding.keyword])
 
     def _tag(self, writer: ByteWriter, tag: int) -> None:
         gate = TAG_GATES.get(tag)
         if gate is not None and gate[1] > self.version:
-            raise Malformed(type_message(gate, self.version), 0, prefixed=False)
+            raise Malformed(availability.type_message(gate, self.version), 0, prefixed=False)
         writer.varint(tag)
 
     def _pointer_flags(self, writer: ByteWriter, attribute: str | None) -> None:
         if self.version >= V13_4:
             writer.varint(0 if attribute is None else 1)
         elif attribute is not None:
-            raise Malformed(pointer_attribute_message(self.version), 0, prefixed=False)
+            raise Malformed(availability.pointer_attribute_message(self.version), 0, prefixed=False)
 
     def _pointer_end(self, writer: ByteWriter, attribute: str | None) -> None:
         self._pointer_attribute(writer, attribute)

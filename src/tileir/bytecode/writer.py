@@ -1,7 +1,7 @@
 """The public layout, written (docs/bytecode.md).
 
 Tables are filled in order of first use, as NVIDIA's writer fills them.  With `preserve` a module that was read from a
-file first gets that file's tables, section order and encoding choices back: unchanged, it gives the same bytes.
+file first gets that file's tables, section order and encoding choices back: unchanged, it is written as the same bytes.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from tileir.bytecode.attributes import write_attribute
 from tileir.bytecode.body_writer import BodyWriter, WriteFailure, check_location, fail
 from tileir.bytecode.container import Container, write_container
 from tileir.bytecode.debug import is_encodable
-from tileir.bytecode.entry_tables import write_blobs
+from tileir.bytecode.entry_tables import NestedTable, write_blobs
 from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed
 from tileir.bytecode.reader import FLAG_ENTRY, FLAG_HINTS, FLAG_PRIVATE, read_spellings
 from tileir.bytecode.records import is_private
-from tileir.bytecode.tables import Tables, TableWriter
+from tileir.bytecode.tables import TableWriter
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.availability import global_message
 from tileir.dialect.enums import SYMBOL_VISIBILITY
@@ -80,14 +80,14 @@ class ModuleWriter:
         for index in range(len(tables.strings)):
             same_numbers &= self.tables.string(tables.strings.get(index)) == index
         for index in range(len(tables.types)):
-            type = _used_type(tables, index)
-            same_numbers &= type is not None and self.tables.types.index(type) == index
+            type = _usable_entry(tables.types, index)
+            same_numbers &= isinstance(type, Type) and self.tables.types.index(type) == index
         for index in range(len(tables.constants)):
-            start, end = tables.constants.piece(index)
+            start, end = tables.constants.bounds(index)
             self.tables.constant_blob(file.data[start:end])
         for index in range(len(tables.debug)):
-            attribute = _used_debug_attribute(tables, index)
-            if attribute is not None and not isinstance(attribute, UnknownLocation):
+            attribute = _usable_entry(tables.debug, index)
+            if isinstance(attribute, Attribute) and not isinstance(attribute, UnknownLocation):
                 self.tables.debug.reference(attribute)
         self.keeps_debug = bool(tables.debug.function_starts)
         if same_numbers:
@@ -135,7 +135,7 @@ class ModuleWriter:
         return found
 
     def _contents(self) -> tuple[list[Operation], list[Operation]]:
-        """Globals and functions; anything else has no place in a file."""
+        """Globals and functions; a file can hold nothing else."""
         globals_: list[Operation] = []
         functions: list[Operation] = []
         name = self.module.name
@@ -232,18 +232,10 @@ class ModuleWriter:
         return BodyWriter(tables, located)
 
 
-def _used_type(tables: Tables, index: int) -> Type | None:
-    """A type of a file; None for one that cannot be decoded, which no accepted program uses."""
+def _usable_entry(table: NestedTable, index: int) -> object | None:
+    """An entry of a file; None for one that cannot be decoded, which no accepted program uses."""
     try:
-        return tables.types.get(index)
-    except Malformed:
-        return None
-
-
-def _used_debug_attribute(tables: Tables, index: int) -> Attribute | None:
-    """A debug attribute of a file; None for one that cannot be decoded, which no accepted program uses."""
-    try:
-        return tables.debug.attribute(index + 1)
+        return table.entry(index)
     except Malformed:
         return None
 

@@ -106,21 +106,6 @@ class Operation(Accessors):
         (only,) = self.results
         return only
 
-    def structural_key(self) -> tuple[object, ...]:
-        """The declaration, attributes, operand group lengths and types.
-
-        Operations that differ only in operands, regions and locations have equal keys.
-        """
-        return (
-            self.declaration,
-            self.segments,
-            len(self.operands),
-            *self.attributes,
-            *self.attributes.values(),
-            *[value.type for value in self.operands],
-            *[result.type for result in self.results],
-        )
-
     # The regions by their declared names; operands, attributes and results are in `ir.accessors`.
 
     @property

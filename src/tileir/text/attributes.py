@@ -2,32 +2,10 @@
 
 from __future__ import annotations
 
-from tileir.dialect.attributes import (
-    SAME_ELEMENTS_EVERYWHERE,
-    bounded,
-    div_by,
-    optimization_hints,
-    optimization_hints_error,
-    same_elements,
-)
+from tileir.dialect import attributes as cuda_tile
 from tileir.dialect.enums import ENUM_KINDS
-from tileir.ir.attributes import (
-    FIRST_DRAFT_ONLY_VALUE,
-    UNIT,
-    Attribute,
-    EnumAttribute,
-    EnumKind,
-    array_attribute,
-    bool_attribute,
-    dense_array_attribute,
-    dictionary_attribute,
-    float_attribute,
-    integer_attribute,
-    opaque_attribute,
-    string_attribute,
-    symbol_attribute,
-    type_attribute,
-)
+from tileir.ir import attributes as builtin
+from tileir.ir.attributes import Attribute, EnumAttribute, EnumKind
 from tileir.ir.diagnostics import Code, Invalid
 from tileir.ir.types import F64, I1, I64, FloatType, Type
 from tileir.text.dense import DenseReader, parse_dense_elements
@@ -37,14 +15,13 @@ from tileir.text.types import TypeCursor
 class OpenAttribute:
     """An attribute being read, with parts still to come.
 
-    Attributes nest as deep as the text says, so what is open stands on a list of the reader's own (`finish_parts`), not
-    on Python's stack.
+    Attributes may nest deeply, so those that are open are on an explicit stack (`finish_parts`).
     """
 
     __slots__ = ()
 
     def begin_part(self, cursor: AttributeCursor, path: list[OpenAttribute]) -> Attribute | None:
-        """Read the next part if it has none itself; otherwise put it onto the path, and give None."""
+        """Read the next part if it has none itself; otherwise push it onto the path, and return None."""
         return cursor.begin_attribute(path)
 
     def take(self, cursor: AttributeCursor, part: Attribute) -> Attribute | None:
@@ -63,7 +40,7 @@ class _OpenArray(OpenAttribute):
         if cursor.accept(","):
             return None
         cursor.expect("]")
-        return array_attribute(tuple(self.elements))
+        return builtin.array_attribute(tuple(self.elements))
 
 
 class _OpenDictionary(OpenAttribute):
@@ -80,7 +57,7 @@ class _OpenDictionary(OpenAttribute):
             self.key = cursor.parse_entry_name(self.entries)
             if cursor.accept("="):
                 return None
-            self.entries[self.key] = UNIT
+            self.entries[self.key] = builtin.UNIT
             if not cursor.accept(","):
                 return self.end(cursor)
 
@@ -93,7 +70,7 @@ class _OpenDictionary(OpenAttribute):
 
     def end(self, cursor: AttributeCursor) -> Attribute:
         cursor.expect("}")
-        return dictionary_attribute(self.entries)
+        return builtin.dictionary_attribute(self.entries)
 
 
 class _OpenHints(_OpenDictionary):
@@ -108,17 +85,17 @@ class _OpenHints(_OpenDictionary):
 
     def check_name(self, cursor: AttributeCursor) -> None:
         if not self.is_braced and not cursor.is_identifier() and cursor.peek()[:1] != '"':
-            cursor.fail_in_operation("expected valid keyword or string")
+            cursor.fail("expected valid keyword or string", wants_name=True)
 
     def end(self, cursor: AttributeCursor) -> Attribute:
         if self.is_braced:
             cursor.expect("}")
         cursor.expect(">")
-        dictionary = dictionary_attribute(self.entries)
-        error = optimization_hints_error(dictionary)
+        dictionary = builtin.dictionary_attribute(self.entries)
+        error = cuda_tile.optimization_hints_error(dictionary)
         if error is not None:
-            cursor.fail_in_operation(error, self.start)
-        return optimization_hints(dictionary)
+            cursor.fail(error, self.start, wants_name=True)
+        return cuda_tile.optimization_hints(dictionary)
 
 
 class AttributeCursor(TypeCursor):
@@ -127,29 +104,27 @@ class AttributeCursor(TypeCursor):
     def parse_attribute(self) -> Attribute:
         """attribute ::= number | string | symbol | array | dictionary | type | `#`-attribute | `loc` | `dense` ..."""
         path: list[OpenAttribute] = []
-        found = self.begin_attribute(path)
-        return found if found is not None else self.finish_parts(path)
+        return self.finish_parts(self.begin_attribute(path), path)
 
-    def finish_parts(self, path: list[OpenAttribute]) -> Attribute:
-        """The attribute whose reading began the path, once all that is open is read."""
-        while True:
+    def finish_parts(self, found: Attribute | None, path: list[OpenAttribute]) -> Attribute:
+        """The attribute that was begun: found already, or what began the path, once all parts are read."""
+        while found is None:
             found = path[-1].begin_part(self, path)
-            # Hand what was read to what it stands in, which may end with it.
-            while found is not None:
+            # Add each attribute to the one that it is part of, which may end with it.
+            while found is not None and path:
                 found = path[-1].take(self, found)
                 if found is not None:
                     path.pop()
-                    if not path:
-                        return found
+        return found
 
     def begin_attribute(self, path: list[OpenAttribute]) -> Attribute | None:
-        """Read an attribute without parts; one with parts is put onto the path when its first part is next."""
+        """Read an attribute without parts; one with parts is pushed onto the path when its first part is next."""
         token = self.tokens[self.position]
         first = token[:1]
         if first == "#":
             return self._begin_hash_attribute(path)
         if first == '"':
-            return string_attribute(self.parse_string())
+            return builtin.string_attribute(self.parse_string())
         if first.isdigit() or first == "-":
             return self._parse_number_attribute()
         if first == "@":
@@ -158,10 +133,10 @@ class AttributeCursor(TypeCursor):
             return self._begin_nested(first, path)
         if token in ("true", "false"):
             self.position += 1
-            return bool_attribute(token == "true")
+            return builtin.bool_attribute(token == "true")
         if token == "unit":
             self.position += 1
-            return UNIT
+            return builtin.UNIT
         if token in ("dense", "array") and self.tokens[self.position + 1] == "<":
             self.position += 1
             return parse_dense_elements(self) if token == "dense" else self.parse_dense_array()
@@ -185,31 +160,31 @@ class AttributeCursor(TypeCursor):
         token = self.tokens[self.position]
         if token in ("affine_map", "affine_set", "dense_resource", "sparse", "opaque"):
             return self._parse_opaque()
-        return type_attribute(self.parse_type())
+        return builtin.type_attribute(self.parse_type())
 
     def parse_symbol_reference(self) -> Attribute:
         """symbol-reference ::= symbol-name (`::` symbol-name)*"""
         path = [self.parse_symbol_name()]
         while self.accept("::"):
             path.append(self.parse_symbol_name())
-        return symbol_attribute(*path)
+        return builtin.symbol_attribute(*path)
 
     def _begin_nested(self, opening: str, path: list[OpenAttribute]) -> Attribute | None:
         """array ::= `[` (attribute (`,` attribute)*)? `]`, dictionary ::= `{` (entry (`,` entry)*)? `}`"""
         self.position += 1
         if opening == "[":
             if self.accept("]"):
-                return array_attribute(())
+                return builtin.array_attribute(())
             path.append(_OpenArray())
             return None
         if self.accept("}"):
-            return dictionary_attribute({})
+            return builtin.dictionary_attribute({})
         return self.begin_entries(_OpenDictionary(), path)
 
-    def begin_entries(self, place: _OpenDictionary, path: list[OpenAttribute]) -> Attribute | None:
-        found = place.next_entry(self)
+    def begin_entries(self, opened: _OpenDictionary, path: list[OpenAttribute]) -> Attribute | None:
+        found = opened.next_entry(self)
         if found is None:
-            path.append(place)
+            path.append(opened)
         return found
 
     def parse_dictionary_entries(self) -> dict[str, Attribute]:
@@ -218,7 +193,7 @@ class AttributeCursor(TypeCursor):
 
         def parse_entry() -> None:
             key = self.parse_entry_name(entries)
-            entries[key] = self.parse_attribute() if self.accept("=") else UNIT
+            entries[key] = self.parse_attribute() if self.accept("=") else builtin.UNIT
 
         self.parse_items("{", "}", parse_entry)
         return entries
@@ -254,11 +229,11 @@ class AttributeCursor(TypeCursor):
         if self.accept(":"):
             type = self.parse_type()
         if isinstance(type, FloatType):
-            return float_attribute(type, self.float_bits(type, negative, token, start))
+            return builtin.float_attribute(type, self.float_bits(type, negative, token, start))
         value = None if is_float else self.integer_token(token)
         if value is None:
             self.fail("floating point value not valid for specified type", start)
-        return integer_attribute(type, self.checked_integer(type, -value if negative else value, start))
+        return builtin.integer_attribute(type, self.checked_integer(type, -value if negative else value, start))
 
     # --- `#`-attributes ---
 
@@ -280,7 +255,7 @@ class AttributeCursor(TypeCursor):
         """The body of `#cuda_tile.name`."""
         start = self.position - 1
         predicate = self.parse_predicate_body(name)
-        if predicate is SAME_ELEMENTS_EVERYWHERE:
+        if predicate is cuda_tile.SAME_ELEMENTS_EVERYWHERE:
             self.fail("a splat 'same_elements' needs the tile of the 'assume' it stands in", start)
         if predicate is not None:
             return predicate
@@ -313,7 +288,7 @@ class AttributeCursor(TypeCursor):
             self.remark(f"'{keyword}' is read as '{alias}'", start)
             found = kind.cases[alias]
         else:
-            is_draft = kind.values[keyword] >= FIRST_DRAFT_ONLY_VALUE
+            is_draft = kind.values[keyword] >= builtin.FIRST_DRAFT_ONLY_VALUE
             if kind.since.get(keyword, self.version) > self.version or (is_draft and not self.draft_spellings):
                 return None
         self.position = start + 1
@@ -339,16 +314,16 @@ class AttributeCursor(TypeCursor):
                     along = self.parse_integer()
                 if every is None and along is None:
                     self.fail("expected 'every'", code=Code("expected-token", token="every"))
-            found = div_by(divisor, every, along)
+            found = cuda_tile.div_by(divisor, every, along)
         elif name == "bounded":
             lower = self._parse_bound()
             self.expect(",")
             upper = self._parse_bound()
-            found = bounded(lower, upper, self._parse_strictness())
+            found = cuda_tile.bounded(lower, upper, self._parse_strictness())
         elif self._accept_splat():
-            found = SAME_ELEMENTS_EVERYWHERE
+            found = cuda_tile.SAME_ELEMENTS_EVERYWHERE
         else:
-            found = same_elements(tuple(self.parse_integer_list()))
+            found = cuda_tile.same_elements(tuple(self.parse_integer_list()))
         self.expect(">")
         return found
 
@@ -386,8 +361,7 @@ class AttributeCursor(TypeCursor):
     def parse_hints(self) -> Attribute:
         """The hints of an operation, without the name of the attribute."""
         path: list[OpenAttribute] = []
-        found = self._begin_hints(path)
-        return found if found is not None else self.finish_parts(path)
+        return self.finish_parts(self._begin_hints(path), path)
 
     def _begin_hints(self, path: list[OpenAttribute]) -> Attribute | None:
         start = self.position
@@ -397,10 +371,10 @@ class AttributeCursor(TypeCursor):
         if is_braced:
             self.remark("the braces around the hints are left out", self.position)
             self.position += 1
-        place = _OpenHints(start, is_braced)
+        opened = _OpenHints(start, is_braced)
         if self.peek() == ("}" if is_braced else ">"):
-            return place.end(self)
-        return self.begin_entries(place, path)
+            return opened.end(self)
+        return self.begin_entries(opened, path)
 
     def _parse_cute(self, kind: str) -> Attribute:
         """`#cute.layout<(1@0, 16@1)>` (the printer draft, "cuTe Layout Attributes")."""
@@ -425,7 +399,7 @@ class AttributeCursor(TypeCursor):
         self.position += 1
         while self.peek() in ("<", "("):
             self.skip_balanced()
-        return opaque_attribute(self.written(start))
+        return builtin.opaque_attribute(self.written(start))
 
     def parse_dense_array(self) -> Attribute:
         """array ::= `array` `<` type (`:` value (`,` value)*)? `>`, after the word."""
@@ -441,4 +415,4 @@ class AttributeCursor(TypeCursor):
                 else:
                     values.append(self.parse_checked_integer(element))
         self.expect(">")
-        return dense_array_attribute(element, tuple(values))
+        return builtin.dense_array_attribute(element, tuple(values))

@@ -55,10 +55,10 @@ class Cursor:
     def location(self, token: int) -> Location:
         return TextLocation(self.source, token)
 
-    def fail(self, message: str, token: int = -1, code: Code | None = None) -> NoReturn:
-        """Refuse the text at a token, the current one by default."""
-        place = self.position if token < 0 else token
-        raise SyntaxFailure(Diagnostic("error", message, self.location(place), None, code))
+    def fail(self, message: str, token: int = -1, code: Code | None = None, wants_name: bool = False) -> NoReturn:
+        """Refuse the text at a token, the current one by default; `wants_name` is as in `SyntaxFailure`."""
+        location = self.location(self.position if token < 0 else token)
+        raise SyntaxFailure(Diagnostic("error", message, location, None, code), wants_name)
 
     def fail_missing(self, message: str, code: Code | None = None) -> NoReturn:
         """Report what is missing before the current token: on the line before, if the token begins a line."""
@@ -72,11 +72,6 @@ class Cursor:
             end = self.source.token_offset(token - 1) + len(self.tokens[token - 1])
             return CharacterLocation(self.source, token, end)
         return self.location(token)
-
-    def fail_in_operation(self, message: str, token: int = -1) -> NoReturn:
-        """Refuse the text with the name of the operation it belongs to in front."""
-        place = self.position if token < 0 else token
-        raise SyntaxFailure(Diagnostic("error", message, self.location(place)), True)
 
     def fail_inside(self, message: str, token: int, offset: int, code: Code | None = None) -> NoReturn:
         """Refuse the text at a character inside a token."""

@@ -103,7 +103,7 @@ class DenseReader:
 
     @property
     def is_uniform(self) -> bool:
-        """Whether all elements are written alike."""
+        """Whether all elements are written the same way."""
         tokens = self.cursor.tokens
         written = [(tokens[t], n) for t, n in zip(self.elements, self.negative, strict=True)]
         return all(element == written[0] for element in written)

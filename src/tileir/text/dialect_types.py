@@ -5,27 +5,8 @@ from __future__ import annotations
 import re
 
 from tileir.annotations import Callable, Final, NoReturn
+from tileir.dialect import types as cuda_tile
 from tileir.dialect.enums import PADDING
-from tileir.dialect.types import (
-    DYNAMIC,
-    STRING,
-    TOKEN,
-    TensorViewType,
-    gather_scatter_view_type,
-    gather_view_error,
-    is_number,
-    is_tile_element,
-    partition_view_type,
-    pointer_error,
-    pointer_type,
-    strided_view_error,
-    strided_view_type,
-    tensor_view_error,
-    tensor_view_type,
-    tile_error,
-    tile_type,
-    view_error,
-)
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.diagnostics import Code
 from tileir.ir.types import F8E4M3FN, F8E5M2, FLOAT_TYPES, Type, integer_type, opaque_type
@@ -171,10 +152,10 @@ class TypeText:
         if name in ("partition_view", "strided_view", "gather_scatter_view"):
             return self.parse_view(name)
         if name == "token":
-            return TOKEN
+            return cuda_tile.TOKEN
         if name == "string" and self.cursor.draft_spellings:
             self.has_draft_spelling = True
-            return STRING
+            return cuda_tile.STRING
         found = builtin_type(name)
         if found is None:
             found = draft_element_type(self.cursor, name, self.token)
@@ -193,7 +174,7 @@ class TypeText:
             if not allow_dynamic:
                 self.fail("expected static shape")
             self.offset += 1
-            value = DYNAMIC
+            value = cuda_tile.DYNAMIC
         else:
             # A minus sign is no part of a dimension list.
             number = self.number() if self.text[start : start + 1] != "-" else None
@@ -220,30 +201,30 @@ class TypeText:
         if self.peek_word() == "ptr" and not self.text.startswith("<", self.offset + 3):
             self.fail_expected("<", self.offset + 3)
         element = self._pointer_element(self.parse_type(), start)
-        is_right = is_tile_element(element, self.version)
-        self.check(tile_error(shape, element, self.version), start, is_right)
+        is_right = cuda_tile.is_tile_element(element, self.version)
+        self.check(cuda_tile.tile_error(shape, element, self.version), start, is_right)
         self.expect(">")
-        return tile_type(shape, element)
+        return cuda_tile.tile_type(shape, element)
 
     def _pointer_element(self, element: Type, start: int) -> Type:
         """The operations draft writes a tile of pointers as `tile<T*>` (docs/conflicts.md A15)."""
         cursor = self.cursor
         if not cursor.draft_spellings or not self.accept("*"):
             return element
-        self.check(pointer_error(element, self.version), start, is_number(element, self.version))
+        self.check(cuda_tile.pointer_error(element, self.version), start, cuda_tile.is_number(element, self.version))
         self.has_draft_spelling = True
         cursor.remark(f"'{element.spelling}*' is read as 'ptr<{element.spelling}>'", self.token)
-        return pointer_type(element)
+        return cuda_tile.pointer_type(element)
 
     def parse_pointer(self) -> Type:
         """ptr ::= `<` element (`,` `#cuda_tile.ptr_attr`? `<` keyword `>`)? `>`"""
         self.expect("<")
         start = self.offset
         pointee = self.parse_type()
-        self.check(pointer_error(pointee, self.version), start, is_number(pointee, self.version))
+        self.check(cuda_tile.pointer_error(pointee, self.version), start, cuda_tile.is_number(pointee, self.version))
         attribute = self.parse_pointer_attribute() if self.accept(",") else None
         self.expect(">")
-        return pointer_type(pointee, attribute)
+        return cuda_tile.pointer_type(pointee, attribute)
 
     def parse_pointer_attribute(self) -> str:
         """The only pointer attribute the tools accept is `none` (docs/conflicts.md D1)."""
@@ -260,7 +241,7 @@ class TypeText:
         self.expect(">")
         return keyword
 
-    def parse_tensor_view(self) -> TensorViewType:
+    def parse_tensor_view(self) -> cuda_tile.TensorViewType:
         """tensor_view ::= `<` dimension* element (`,` `strides` `=` `[` strides `]`)? (`,` pointer-attribute)? `>`"""
         self.expect("<")
         start = self.offset
@@ -286,10 +267,10 @@ class TypeText:
                 attribute = self.parse_pointer_attribute()
         if shape and not has_strides:
             self.fail_expected("strides")
-        is_right = is_number(element, self.version)
-        self.check(tensor_view_error(element, shape, strides, self.version), start, is_right)
+        is_right = cuda_tile.is_number(element, self.version)
+        self.check(cuda_tile.tensor_view_error(element, shape, strides, self.version), start, is_right)
         self.expect(">")
-        return tensor_view_type(element, shape, strides, attribute)
+        return cuda_tile.tensor_view_type(element, shape, strides, attribute)
 
     def parse_items(self, brackets: str, separator: str, parse_item: Callable[[], None]) -> None:
         """opening (item (separator item)*)? closing"""
@@ -309,7 +290,7 @@ class TypeText:
             self.skip_blanks()
             start = self.offset
             if self.accept("?"):
-                values.append(DYNAMIC)
+                values.append(cuda_tile.DYNAMIC)
                 return
             number = self.number()
             if number is None or number >= 1 << 63:
@@ -384,24 +365,24 @@ class TypeText:
         self.skip_blanks()
         tensor_start = self.offset
         tensor = self.parse_type()
-        if not isinstance(tensor, TensorViewType):
+        if not isinstance(tensor, cuda_tile.TensorViewType):
             self.fail(f"expected 'tensor_view' type, but got '{tensor.text}'", tensor_start)
         if name == "gather_scatter_view":
             self.expect(",")
             self.expect_key("sparse_dim")
             sparse_dim = self.parse_integer()
-            self.check(view_error(tile_shape, tensor, padding, None, self.version), start)
-            self.check(gather_view_error(tensor, sparse_dim), start)
+            self.check(cuda_tile.view_error(tile_shape, tensor, padding, None, self.version), start)
+            self.check(cuda_tile.gather_view_error(tensor, sparse_dim), start)
             self.expect(">")
-            return gather_scatter_view_type(tile_shape, tensor, sparse_dim, padding)
+            return cuda_tile.gather_scatter_view_type(tile_shape, tensor, sparse_dim, padding)
         mapping = tuple(range(len(tile_shape)))
         if self.accept(","):
             self.expect_key("dim_map")
             mapping = self.parse_integers()
-        self.check(view_error(tile_shape, tensor, padding, mapping, self.version), start)
+        self.check(cuda_tile.view_error(tile_shape, tensor, padding, mapping, self.version), start)
         if name == "partition_view":
             self.expect(">")
-            return partition_view_type(tile_shape, tensor, padding, mapping)
-        self.check(strided_view_error(len(tile_shape), strides), start)
+            return cuda_tile.partition_view_type(tile_shape, tensor, padding, mapping)
+        self.check(cuda_tile.strided_view_error(len(tile_shape), strides), start)
         self.expect(">")
-        return strided_view_type(tile_shape, tensor, strides, padding, mapping)
+        return cuda_tile.strided_view_type(tile_shape, tensor, strides, padding, mapping)

@@ -26,7 +26,7 @@ from tileir.text.types import DIALECT_TYPES, has_aliases
 _BEFORE: Final = 5
 # Empty tokens at the end, so that looking ahead never runs out.
 _EMPTY: Final = 3
-# The parser looks ahead so far: the statement before a function may depend on these tokens of the function.
+# The parser's lookahead: the statement before a function may depend on these tokens of the function.
 _AHEAD: Final = 3
 
 
@@ -90,25 +90,25 @@ class TokenText:
         # all that follow are the same.
         old = bisect_left(starts, end, 0, self.count)
         found: list[str] = []
-        places: list[int] = []
+        offsets: list[int] = []
         for match in TOKEN.finditer(text, position):
-            place = match.start(1)
-            if place < 0:
+            offset = match.start(1)
+            if offset < 0:
                 continue
             token = match[1]
-            if place >= start + len(new):
-                while old < self.count and starts[old] + difference < place:
+            if offset >= start + len(new):
+                while old < self.count and starts[old] + difference < offset:
                     old += 1
-                if old < self.count and starts[old] + difference == place:
+                if old < self.count and starts[old] + difference == offset:
                     break
             if not token:
                 old = self.count
                 break
             found.append(token)
-            places.append(place)
+            offsets.append(offset)
         change = TokenChange(first, old, first + len(found), difference)
         tokens[first:old] = found
-        starts[first:] = places + [place + difference for place in starts[old:]]
+        starts[first:] = offsets + [offset + difference for offset in starts[old:]]
         self.text = text
         self.count = len(tokens) - _EMPTY
         shift = change.new_end - old

@@ -2,19 +2,18 @@
 
 Tokens are plain strings from one `findall`, or from `scanned_tokens` in a compiled build.  A position is the number of
 a token; it becomes a line and column only for a diagnostic (docs/architecture.md, "Why the parser is fast").  A whole
-dialect type such as `tile<4x8xf32>` is one token, so reading a type is one dictionary look-up.
+dialect type such as `tile<4x8xf32>` is one token, so reading a type is one dictionary lookup.
 """
 
 from __future__ import annotations
 
 import re
 
-from tileir.annotations import TYPE_CHECKING, Final
+from tileir.annotations import Final
 from tileir.ir.interning import IS_COMPILED
 
-if TYPE_CHECKING:
-    import re
-
+# The types of the dialect that have parameters in angle brackets.
+TYPES_WITH_PARAMETERS: Final = ("tile", "ptr", "tensor_view", "partition_view", "strided_view", "gather_scatter_view")
 
 # Up to two levels of angle brackets inside: partition_view<.., tensor_view<.., #cuda_tile.ptr_attr<none>>>.  No type
 # contains the name of a value, so the search for the end of an unclosed type stops there.
@@ -32,9 +31,8 @@ TOKEN: Final = re.compile(
     r"%[A-Za-z0-9_$.\-]+(?:#[0-9]+)?"
     r"|[(){}\[\],=<>?*+|]|::?|->?|/(?!/)"
     r'|tile<[^<>"/%]*>'
-    r"|!?(?:cuda_tile\.)?(?:tile|ptr|tensor_view|partition_view|strided_view|gather_scatter_view)[ \t]*"
-    + f"(?:{_NESTED}|{_COMMENTED})"
-    + r"|[A-Za-z_][A-Za-z0-9_$.]*"
+    rf"|!?(?:cuda_tile\.)?(?:{'|'.join(TYPES_WITH_PARAMETERS)})[ \t]*(?:{_NESTED}|{_COMMENTED})"
+    r"|[A-Za-z_][A-Za-z0-9_$.]*"
     r"|0x[0-9A-Fa-f]+|[0-9]+(?:\.[0-9]*(?:[eE][+\-]?[0-9]+)?)?"
     r'|"(?:[^"\\\n]|\\.)*"?'
     r'|@[A-Za-z_$][A-Za-z0-9_$.\-]*|@"(?:[^"\\\n]|\\.)*"?'
@@ -43,8 +41,6 @@ TOKEN: Final = re.compile(
     r"|(?!//)\S|\Z)|//[^\n]*)",
     re.ASCII,
 )
-
-_COMMENT: Final = re.compile(r"//[^\n]*")
 
 
 def tokens_of(text: str) -> list[str]:
@@ -56,16 +52,9 @@ def tokens_of(text: str) -> list[str]:
 
 def matched_tokens(text: str) -> list[str]:
     """All tokens of a text, found by the expression."""
-    code = text
+    found: list[str] = TOKEN.findall(text)
     if "//" in text:
-        # Without comments there are fewer matches.  A string may contain what looks like one.
-        code = text if '"' in text else _COMMENT.sub("", text)
-    found: list[str] = TOKEN.findall(code)
-    if code is not text and "\n" in "".join(found):
-        # A type over several lines may contain a comment.
-        code = text
-        found = TOKEN.findall(text)
-    if code is text and "//" in text:
+        # A comment is a match without a token.
         return [token for token in found if token]
     while found and not found[-1]:
         found.pop()
@@ -143,50 +132,39 @@ _DIGITS: Final = b"0123456789"
 _DEEPEST: Final = 3
 
 
-def _beginnings() -> bytes:
+def _classes(*rows: tuple[bytes, int]) -> bytes:
+    """The class of each ASCII character."""
     kinds = bytearray(128)
-    for characters, kind in (
-        (b" \t\n\r\f\v", _BLANK),
-        (b"%", _VALUE),
-        (_LETTERS, _WORD),
-        (b"(){}[],=<>?*+|", _SINGLE),
-        (_DIGITS, _DIGIT),
-        (b'"', _STRING),
-        (b"@", _SYMBOL),
-        (b"#!", _ALIAS),
-        (b":", _COLON),
-        (b"-", _MINUS),
-        (b"/", _SLASH),
-    ):
-        for character in characters:
-            kinds[character] = kind
-    return bytes(kinds)
-
-
-def _continuations() -> bytes:
-    kinds = bytearray(128)
-    for character in range(1, 128):
-        kinds[character] = (0 if character in b'"\\\n' else _IN_STRING) | (0 if character in b'<>"/%' else _IN_TYPE)
-    for characters, kind in (
-        (_LETTERS + _DIGITS + b"$.-", _IN_NAME),
-        (_LETTERS + _DIGITS + b"$.", _IN_WORD),
-        (_DIGITS, _IN_DIGITS),
-        (_DIGITS + b"abcdefABCDEF", _IN_HEXADECIMAL),
-    ):
+    for characters, kind in rows:
         for character in characters:
             kinds[character] |= kind
     return bytes(kinds)
 
 
-_BEGINNINGS: Final = _beginnings()
-_CONTINUATIONS: Final = _continuations()
+_BEGINNINGS: Final = _classes(
+    (b" \t\n\r\f\v", _BLANK),
+    (b"%", _VALUE),
+    (_LETTERS, _WORD),
+    (b"(){}[],=<>?*+|", _SINGLE),
+    (_DIGITS, _DIGIT),
+    (b'"', _STRING),
+    (b"@", _SYMBOL),
+    (b"#!", _ALIAS),
+    (b":", _COLON),
+    (b"-", _MINUS),
+    (b"/", _SLASH),
+)
+_CONTINUATIONS: Final = _classes(
+    (_LETTERS + _DIGITS + b"$.-", _IN_NAME),
+    (_LETTERS + _DIGITS + b"$.", _IN_WORD),
+    (bytes([each for each in range(1, 128) if each not in b'"\\\n']), _IN_STRING),
+    (bytes([each for each in range(1, 128) if each not in b'<>"/%']), _IN_TYPE),
+    (_DIGITS, _IN_DIGITS),
+    (_DIGITS + b"abcdefABCDEF", _IN_HEXADECIMAL),
+)
 
 _TYPES: Final = frozenset(
-    [
-        f"{prefix}{name}"
-        for name in ("tile", "ptr", "tensor_view", "partition_view", "strided_view", "gather_scatter_view")
-        for prefix in ("", "!", "cuda_tile.", "!cuda_tile.")
-    ]
+    [f"{prefix}{name}" for name in TYPES_WITH_PARAMETERS for prefix in ("", "!", "cuda_tile.", "!cuda_tile.")]
 )
 
 
@@ -265,9 +243,7 @@ def scanned_tokens(text: str) -> list[str]:
 
 
 def _number_of_result_end(data: bytes, position: int) -> int:
-    """Where a name ends that may be followed by the number of a result."""
-    if data[position] != 35:
-        return position
+    """Where a name ends whose `#` may be followed by the number of a result."""
     end = position + 1
     while _CONTINUATIONS[data[end]] & _IN_DIGITS:
         end += 1

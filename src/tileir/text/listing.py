@@ -12,11 +12,11 @@ from tileir.ir.traits import ISOLATED
 from tileir.ir.values import BlockArgument, Value
 from tileir.text.printer import MARK, Printer
 
-_PLACE: Final = re.compile("\0([0-9]+)\0")
+_MARKED: Final = re.compile("\0([0-9]+)\0")
 _IMPLYING: Final = (FOR, IF, LOOP)
 
 
-class PlacedText:
+class PrintedLines:
     """A text as lines, and for each line the operations it belongs to.
 
     `starts` has the first line of each operation that is printed; its others are what closes its regions, or stands
@@ -29,7 +29,7 @@ class PlacedText:
         self.starts: dict[Operation, int] = {}
 
 
-class _PlacingPrinter(Printer):
+class _MarkingPrinter(Printer):
     """Leaves a mark where an operation begins."""
 
     def __init__(self) -> None:
@@ -44,27 +44,27 @@ class _PlacingPrinter(Printer):
         super().print_operation(operation)
 
 
-def placed_text(root: Operation, names: dict[Value, str] | None = None) -> PlacedText:
-    """The text of a module, as `str` gives it, by lines; `names` has other names for values."""
+def printed_lines(root: Operation, names: dict[Value, str] | None = None) -> PrintedLines:
+    """The text of a module, as `str` returns it, by lines; `names` has other names for values."""
     if not root.declaration.traits & ISOLATED:
         raise ValueError(f"the text of '{root.name}' has names from around it")
-    printer = _PlacingPrinter()
+    printer = _MarkingPrinter()
     printer.naming.name_regions(root)
     if names is not None:
         printer.names.update(names)
     printer.print_operation(root)
     text = printer.text().split("\n")
     printed = set(printer.printed)
-    found = PlacedText()
+    found = PrintedLines()
     # The operation whose lines are indented so far, by indentation: it has the lines that begin no other one.
     around: dict[int, Operation] = {}
     # For each region that is still to be closed the terminators in it that are not printed.
     implied: dict[Operation, list[list[Operation]]] = {}
     for line in text:
-        place = _PLACE.match(line)
-        if place is not None:
-            line = line[place.end() :]
-            operation = printer.printed[int(place[1])]
+        mark = _MARKED.match(line)
+        if mark is not None:
+            line = line[mark.end() :]
+            operation = printer.printed[int(mark[1])]
             found.starts[operation] = len(found.lines)
             around[len(line) - len(line.lstrip(" "))] = operation
             found.operations.append([operation])
@@ -87,7 +87,7 @@ def _implied(operation: Operation, printed: set[Operation]) -> list[list[Operati
     ]
 
 
-class HeadPrinter(Printer):
+class FirstLinePrinter(Printer):
     """Prints the first line of an operation, named as in the text of the whole module.
 
     Without a module, and for what is not in it, values are numbered as they come up.  The custom forms rely on a sound
@@ -100,7 +100,7 @@ class HeadPrinter(Printer):
         if module is not None:
             self.naming.name_regions(module)
 
-    def head(self, operation: Operation) -> str:
+    def first_line(self, operation: Operation) -> str:
         values: list[Value] = [*operation.operands, *operation.results]
         for region in operation.regions:
             for block in region.blocks:

@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-from tileir.dialect.debug_info import (
-    DebugScope,
-    DICompileUnit,
-    DIFile,
-    LocalScope,
-    di_compile_unit,
-    di_file,
-    di_lexical_block,
-    di_location,
-    di_subprogram,
-)
+from tileir.dialect import debug_info
 from tileir.ir.attributes import Attribute
 from tileir.ir.diagnostics import Code
-from tileir.ir.location import (
-    UNKNOWN,
-    Location,
-    call_site_location,
-    file_location,
-    fused_location,
-    name_location,
-)
+from tileir.ir.location import UNKNOWN, Location, call_site_location, file_location, fused_location, name_location
 from tileir.text.attributes import AttributeCursor, OpenAttribute
 from tileir.text.types import COUNTLESS
 
@@ -43,6 +26,12 @@ _FIELDS: dict[str, tuple[tuple[str, str, bool], ...]] = {
         ("line", "integer", False),
         ("column", "integer", True),
     ),
+}
+# The classes of the kinds that are attributes.
+_CLASSES: dict[str, type[Attribute]] = {
+    "di_file": debug_info.DIFile,
+    "di_compile_unit": debug_info.DICompileUnit,
+    "scope": debug_info.LocalScope,
 }
 
 
@@ -111,11 +100,11 @@ class _OpenDebugLocation(OpenAttribute):
                 cursor.fail("expected 'in'", code=Code("expected-token", token="in"))
             self.start = cursor.position
             return None
-        if not isinstance(part, LocalScope):
+        if not isinstance(part, debug_info.LocalScope):
             cursor.fail(f"invalid kind of attribute specified for the scope: {part.text}", self.start)
         cursor.expect(">")
         cursor.locating -= 1
-        return di_location(self.inner, part)
+        return debug_info.di_location(self.inner, part)
 
 
 class _OpenScope(OpenAttribute):
@@ -160,8 +149,7 @@ class _OpenScope(OpenAttribute):
 
     def take(self, cursor: AttributeCursor, part: Attribute) -> Attribute | None:
         assert isinstance(cursor, LocationCursor)
-        expected = {"di_file": DIFile, "di_compile_unit": DICompileUnit, "scope": LocalScope}[self.kinds[self.field]]
-        if not isinstance(part, expected):
+        if not isinstance(part, _CLASSES[self.kinds[self.field]]):
             cursor.fail("invalid kind of attribute specified", self.start)
         self.fields[self.field] = part
         return self.next_field(cursor) if cursor.accept(",") else self._end(cursor)
@@ -179,7 +167,7 @@ class LocationCursor(AttributeCursor):
     """Adds locations to the cursor."""
 
     def is_shared(self, attribute: Attribute) -> bool:
-        return isinstance(attribute, (Location, DebugScope))
+        return isinstance(attribute, (Location, debug_info.DebugScope))
 
     def parse_trailing_location(self) -> Location:
         """A location after an operation or an argument: `loc` `(` location-body `)`"""
@@ -193,9 +181,7 @@ class LocationCursor(AttributeCursor):
                 self.position += 4
                 return known
         path: list[OpenAttribute] = []
-        found = self.begin_location(path)
-        if found is None:
-            found = self.finish_parts(path)
+        found = self.finish_parts(self.begin_location(path), path)
         assert isinstance(found, Location)
         return found
 
@@ -222,9 +208,9 @@ class LocationCursor(AttributeCursor):
                 source = self._plain_location(tokens[2])
             if tokens[1:6:2] != ["<", "in", ">"] or not isinstance(source, Location):
                 return None
-            if not isinstance(scope, LocalScope):
+            if not isinstance(scope, debug_info.LocalScope):
                 return None
-            found, cost = di_location(source, scope), 6
+            found, cost = debug_info.di_location(source, scope), 6
             cost += self.alias_costs[tokens[2]] + self.alias_costs[tokens[4]]
         else:
             return None
@@ -292,7 +278,7 @@ class LocationCursor(AttributeCursor):
                 self.fail("expected 'in'", code=Code("expected-token", token="in"))
             directory = self.parse_string()
             self.expect(">")
-            return di_file(file, directory)
+            return debug_info.di_file(file, directory)
         if name == "di_loc":
             self.expect("<")
             return self._open(_OpenDebugLocation(self.position), path)
@@ -309,19 +295,19 @@ class LocationCursor(AttributeCursor):
 
 def _scope(name: str, fields: dict[str, object]) -> Attribute:
     file = fields["file"]
-    assert isinstance(file, DIFile)
+    assert isinstance(file, debug_info.DIFile)
     if name == "di_compile_unit":
-        return di_compile_unit(file)
+        return debug_info.di_compile_unit(file)
     line = _integer(fields["line"])
     if name == "di_subprogram":
         unit = fields["compileUnit"]
-        assert isinstance(unit, DICompileUnit)
-        return di_subprogram(
+        assert isinstance(unit, debug_info.DICompileUnit)
+        return debug_info.di_subprogram(
             file, line, str(fields["name"]), str(fields["linkageName"]), unit, _integer(fields.get("scopeLine", 0))
         )
     scope = fields["scope"]
-    assert isinstance(scope, LocalScope)
-    return di_lexical_block(scope, file, line, _integer(fields.get("column", 0)))
+    assert isinstance(scope, debug_info.LocalScope)
+    return debug_info.di_lexical_block(scope, file, line, _integer(fields.get("column", 0)))
 
 
 def _integer(value: object) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.ops import CONSTANT
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, signed_value
 from tileir.ir.floats import FORMATS, integral_value, is_nan
 from tileir.ir.interning import forget_with
@@ -40,10 +39,8 @@ class Naming:
         self.arguments: int = 0
         self.conflicts: int = 0
         self.draft_names: bool = draft_names
-        # The name of a hint that nothing else has, once made: a string that was looked up knows its hash.
+        # The first name of each hint, made once: a string that was looked up keeps its hash.
         self.first_names: dict[str, str] = {}
-        # The declaration of assume, once there is one that needs it: programs without it need not load its chapter.
-        self.assume: OperationDeclaration | None = None
 
     def name_regions(self, operation: Operation) -> None:
         """Name what is inside an operation.  An explicit stack, because programs may nest deeply.
@@ -130,7 +127,7 @@ class Naming:
         if first is None:
             first = self.first_names[hint] = f"%{hint}"
         name = first
-        # Whether there is one more tells whether it is new, without a second look.
+        # The name is new if the set has grown: this saves a second lookup.
         before = len(used)
         used.add(name)
         while len(used) == before:
@@ -150,22 +147,18 @@ class Naming:
             return self._constant_hint(value) if isinstance(value, DenseAttribute) else None
         if declaration.is_numbered:
             return None
-        assume = self.assume
-        if assume is None:
-            from tileir.dialect.ops import ASSUME
-
-            assume = self.assume = ASSUME
-        return self._assume_hint(operation, assume) if declaration is assume else None
+        # Of the operations whose names are computed, only `assume` is left.
+        return self._assume_hint(operation)
 
     def _constant_hint(self, value: DenseAttribute) -> str:
         if self.draft_names:
-            return draft_constant_name(value)
+            return constant_name(value, is_draft=True)
         found = _constant_names.get(value)
         if found is None:
             found = _constant_names[value] = constant_name(value)
         return found
 
-    def _assume_hint(self, operation: Operation, assume: OperationDeclaration) -> str:
+    def _assume_hint(self, operation: Operation) -> str:
         """`assume_` and the hint of what it assumes about; chains are followed without recursion."""
         prefix = ""
         value: Value = operation.operands[0] if operation.operands else operation.results[0]
@@ -173,7 +166,7 @@ class Naming:
             producer = value.operation
             if producer is operation:
                 break
-            if producer.declaration is assume:
+            if producer.declaration is operation.declaration:
                 prefix += "assume_"
                 value = producer.operands[0]
                 if len(prefix) > 700:
@@ -181,7 +174,7 @@ class Naming:
                 continue
             hint = self._result_hint(producer, value.index)
             return f"{prefix}assume" if hint is None else f"{prefix}assume_{hint}"
-        return f"{prefix}assume" if prefix else "assume"
+        return f"{prefix}assume"
 
     def _result_hint(self, producer: Operation, index: int) -> str | None:
         """The hint one result has; empty for operations that name only some of theirs."""
@@ -207,35 +200,18 @@ _constant_names: Final[dict[DenseAttribute, str]] = {}
 forget_with(_constant_names.clear)
 
 
-def constant_name(value: DenseAttribute) -> str:
-    """The name hint of a constant (docs/printing.md section 3)."""
+def constant_name(value: DenseAttribute, is_draft: bool = False) -> str:
+    """The name hint of a constant (docs/printing.md section 3), or with `is_draft` that of the printer draft."""
     element = value.element_type
-    if not value.is_splat:
-        return f"cst_{element.spelling}"
-    if element is I1:
-        return "true" if value.bits(0) & 1 else "false"
-    bits = value.bits(0)
-    if isinstance(element, IntegerType):
-        return f"cst_{signed_value(element.width, bits)}_{element.spelling}"
-    if isinstance(element, FloatType):
-        form = FORMATS[element.name]
-        if is_nan(form, bits):
-            return f"cst_NaN_{element.spelling}"
-        integral = integral_value(form, bits)
-        if integral is not None:
-            return f"cst_{integral}_{element.spelling}"
-    return f"cst_{element.spelling}"
-
-
-def draft_constant_name(value: DenseAttribute) -> str:
-    """The printer draft's five-path name hint, chosen with names="draft"."""
-    element = value.element_type
+    stem = "cst"
     if value.is_splat:
         bits = value.bits(0)
         if element is I1:
             return "true" if bits & 1 else "false"
-        if isinstance(element, FloatType) and is_nan(FORMATS[element.name], bits):
-            return "cst_NaN"
         if isinstance(element, IntegerType):
-            return f"cst_{signed_value(element.width, bits)}"
-    return "cst_i1" if element is I1 else "cst"
+            stem = f"cst_{signed_value(element.width, bits)}"
+        elif isinstance(element, FloatType):
+            form = FORMATS[element.name]
+            integral = None if is_draft or is_nan(form, bits) else integral_value(form, bits)
+            stem = "cst_NaN" if is_nan(form, bits) else "cst" if integral is None else f"cst_{integral}"
+    return stem if is_draft and element is not I1 else f"{stem}_{element.spelling}"

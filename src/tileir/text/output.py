@@ -1,4 +1,4 @@
-"""What directives print to: pieces of text, the names of values, the indentation, and the regions of operations.
+"""What directives print to: strings, the names of values, the indentation, and the regions of operations.
 
 `text/printer.py` adds the operations themselves, which are printed by directives.
 """
@@ -21,12 +21,13 @@ from tileir.text.names import Naming
 
 # What is longer is cut where it is spelled.
 _LONG_NAME: Final = 1 << 16
+_NOTHING: Final[frozenset[str]] = frozenset()
 
 
 class Aliases:
     """Collects the locations of a program in print order, numbers them, and spells them.
 
-    `implied` tells that the text leaves terminators out, as the custom form does; `lossless` is as in the printer.
+    With `implied` the text leaves terminators out, as the custom form does; `lossless` is as in the printer.
     """
 
     def __init__(
@@ -191,7 +192,7 @@ def _parts(attribute: Attribute) -> list[Attribute]:
 class TextOutput:
     """Collects text in `out`.
 
-    With `aliases` (debug info) locations are printed.  `elide` says whether the `cuda_tile.` prefix of operations is
+    With `aliases` (debug info) locations are printed.  With `elide` the `cuda_tile.` prefix of operations is
     left out, as inside a cuda_tile module.  `lossless` prints the little that NVIDIA's printers leave out although no
     reader could guess it.
     """
@@ -261,7 +262,7 @@ class TextOutput:
         arguments = region.blocks[0].arguments if region.blocks else []
         return ", ".join([f"{self.names[a]}: {a.type.spelling}" for a in arguments])
 
-    def attribute_dictionary(self, operation: Operation, elided: frozenset[str], word: str = "") -> None:
+    def attribute_dictionary(self, operation: Operation, elided: frozenset[str] = _NOTHING, word: str = "") -> None:
         """` word {name = value, ..}` of what the syntax does not show, sorted by name; nothing where that is none."""
         attributes = operation.attributes
         shown = [name for name in attributes if name not in elided]

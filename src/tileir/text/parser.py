@@ -46,7 +46,7 @@ class Parser(ValueCursor):
         raise NotImplementedError
 
     def parse_as(self, declaration: OperationDeclaration, state: ParseState) -> None:
-        """Go on as another operation: the text turned out to be a draft spelling of it."""
+        """Continue as another operation: the text is a draft spelling of it."""
         raise NotImplementedError
 
     def parse_module_body(self) -> Region:
@@ -152,19 +152,17 @@ class Parser(ValueCursor):
         block = self.block_named(name, start)
         if self.waiting_blocks.pop(name, None) is None and block.parent is not None:
             self.fail(f"redefinition of block '{name}'", start)
-        if self.accept("("):
+        if self.peek() == "(":
             opening = self.position
-            if not self.accept(")"):
-                while True:
-                    for argument, token, type, location in self.parse_arguments(1):
-                        self.define(argument, block.add_argument(type, location), token)
-                    if not self.accept(","):
-                        break
-                self.expect(")")
+            self.parse_items("(", ")", lambda: self._parse_block_argument(block))
             self.require_prefixes(opening)
         self.expect(":")
         region.append(block)
         self.parse_operations(block)
+
+    def _parse_block_argument(self, block: Block) -> None:
+        for name, token, type, location in self.parse_arguments(1):
+            self.define(name, block.add_argument(type, location), token)
 
     def block_named(self, name: str, token: int) -> Block:
         found = self.blocks.get(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import Callable, Final
 from tileir.ir.attributes import EnumAttribute, StringAttribute, entry_text
 from tileir.ir.core import NO_REGIONS, Block, Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -24,25 +24,45 @@ _BLOCKS_PER_STACK: Final = 32
 # Whose rules name the values: those of NVIDIA's printers, or the printer draft's for constants.
 NAMES: Final = ("public", "draft")
 
-# Stands around the number of an operand in the line that a template is made of.  Strings are quoted, so that only
-# attributes and types of other dialects, which are kept as they are written, can have this character.
+# Encloses the number of an operand in the line that a template is made from.  Strings are quoted, so that only
+# attributes and types of other dialects, which are kept as written, can contain this character.
 MARK: Final = "\0"
 
 
 class LineTemplate:
-    """What the lines of operations with one structural key have in common, behind the names of the results.
+    """The text that operations with one template key share, behind the names of their results.
 
-    Directives look at an operation, its attributes and its types, and of its values at their names alone.  So the text
-    between these names is made once.  `pieces` stand in front of the operands with the numbers `indices`, and `end`
-    behind the last.  `count` is how many operands there are where each comes once, in order, and -1 otherwise.
+    Directives print an operation, its attributes and its types, and of its values only the names.  So the text between
+    these names is made once.  `operands` has the number of each operand that is printed and the text in front of it,
+    `end` is the text behind the last.
     """
 
     def __init__(self, text: str) -> None:
         parts = text.split(MARK)
-        self.pieces: list[str] = parts[:-1:2]
-        self.indices: list[int] = [int(index) for index in parts[1::2]]
+        self.operands: list[tuple[int, str]] = [
+            (int(parts[index]), parts[index - 1]) for index in range(1, len(parts), 2)
+        ]
         self.end: str = parts[-1]
-        self.count: int = len(self.indices) if self.indices == list(range(len(self.indices))) else -1
+
+
+def template_key(operation: Operation) -> tuple[object, ...]:
+    """The declaration, attributes, operand group lengths and types.
+
+    Operations that differ only in operands, regions and locations have equal keys.
+    """
+    operands, results, attributes = operation.operands, operation.results, operation.attributes
+    if len(results) == 1 and not attributes and operation.segments is None:
+        # Most operations, in one step.
+        if len(operands) == 2:
+            return (operation.declaration, operands[0].type, operands[1].type, results[0].type)
+        if len(operands) == 1:
+            return (operation.declaration, operands[0].type, results[0].type)
+    key: list[object] = [operation.declaration, operation.segments, len(operands), *attributes, *attributes.values()]
+    for value in operands:
+        key.append(value.type)
+    for result in results:
+        key.append(result.type)
+    return tuple(key)
 
 
 class Printer(TextOutput):
@@ -59,7 +79,7 @@ class Printer(TextOutput):
         super().__init__(draft_names, version, aliases, lossless)
         self.generic: bool = generic
         self.depth: int = 0
-        # Templates by structural key; None for what was printed once, since most lines do not come again.
+        # Templates by key; None for a key that came once, since most lines do not come again.
         self.templates: dict[tuple[object, ...], LineTemplate | None] = {}
         self.elided_templates: dict[tuple[object, ...], LineTemplate | None] = {}
         self.uses_templates: bool = True
@@ -138,8 +158,8 @@ class Printer(TextOutput):
                 operation = operation.next
                 continue
             template = None
-            if self.uses_templates and operation.operands and not operation.regions and operation.successors is None:
-                key = operation.structural_key()
+            if self.uses_templates and not operation.regions and operation.successors is None:
+                key = template_key(operation)
                 template = templates.get(key)
                 if template is None:
                     template = self._new_template(operation, key, templates)
@@ -150,23 +170,16 @@ class Printer(TextOutput):
                 continue
             operands = operation.operands
             results = operation.results
-            result = indent
+            line = indent
             if len(results) == 1:
-                result = f"{indent}{names[results[0]]}"
+                line = f"{indent}{names[results[0]]}"
             elif results:
-                result = indent + self.result_names(operation)
+                line = indent + self.result_names(operation)
             if aliases is not None:
                 end = f"{aliases.suffix(operation.location)}\n"
-            pieces = template.pieces
-            if template.count == 2:
-                first, second = names[operands[0]], names[operands[1]]
-                out.append(f"{result}{pieces[0]}{first}{pieces[1]}{second}{template.end}{end}")
-            elif template.count == 1:
-                out.append(f"{result}{pieces[0]}{names[operands[0]]}{template.end}{end}")
-            else:
-                for number, index in enumerate(template.indices):
-                    result = f"{result}{pieces[number]}{names[operands[index]]}"
-                out.append(f"{result}{template.end}{end}")
+            for number, text in template.operands:
+                line = f"{line}{text}{names[operands[number]]}"
+            out.append(f"{line}{template.end}{end}")
             operation = operation.next
 
     def _new_template(
@@ -175,7 +188,7 @@ class Printer(TextOutput):
         key: tuple[object, ...],
         templates: dict[tuple[object, ...], LineTemplate | None],
     ) -> LineTemplate | None:
-        """A template of an operation whose key comes the second time; None where marks could be mistaken."""
+        """The template of an operation whose key comes the second time; None where its text could contain a mark."""
         if key not in templates:
             templates[key] = None
             return None
@@ -283,8 +296,8 @@ def print_operation(
 ) -> str:
     """The text of an operation and all it contains; `names="draft"` takes the printer draft's constant names.
 
-    Reading the text gives an equal operation.  Without `lossless` the text is NVIDIA's to the byte even where that
-    loses something: a promise about no dimension, the types of odd hints, the location of an implied terminator.
+    Parsing the text returns an equal operation.  Without `lossless` the text is NVIDIA's to the byte even where that
+    loses something: a promise about no dimension, the types of unusual hints, the location of an implied terminator.
     """
     if names not in NAMES:
         raise OptionError(f"'{names}' are no names of values: {', '.join(NAMES)}")
@@ -292,15 +305,7 @@ def print_operation(
     printer = Printer(generic, names == "draft", version, aliases, lossless)
     scope = _isolated_scope(operation) if generic else None
     if operation.declaration.traits & ISOLATED:
-        printer.naming.name_regions(operation)
-        try:
-            printer.print_operation(operation)
-        except KeyError:
-            # Before it is verified, a function may take what is another's.
-            printer = Printer(generic, names == "draft", version, aliases, lossless)
-            printer.naming.name_regions(operation)
-            _name_outside(operation, printer)
-            printer.print_operation(operation)
+        _print_isolated(operation, printer, lambda: printer.print_operation(operation))
     elif scope is not None:
         numbering = Numbering()
         numbering.name_regions(scope)
@@ -328,8 +333,21 @@ def _isolated_scope(operation: Operation) -> Operation | None:
     return scope
 
 
+def _print_isolated(operation: Operation, printer: Printer, print_all: Callable[[], None]) -> None:
+    """Name what is in an isolated operation, and print it."""
+    printer.naming.name_regions(operation)
+    try:
+        print_all()
+    except KeyError:
+        # Before it is verified, a function may use values of another function.
+        printer.out.clear()
+        printer.indent, printer.depth, printer.elide = "", 0, False
+        _name_outside(operation, printer)
+        print_all()
+
+
 def _name_outside(operation: Operation, printer: Printer) -> None:
-    """Name what an operation and those in it refer to and that has no name, since it is from elsewhere."""
+    """Name the values that an operation and those in it use and that are defined outside of it."""
     inside = set(operation.walk())
     for inner in operation.walk():
         for value in inner.operands:
@@ -342,18 +360,11 @@ def print_disassembly(module: Operation, debug_info: bool = False, version: Vers
     """A module as NVIDIA's disassembler prints it: its contents without a wrapper, aliases at the end."""
     aliases = Aliases(module, contents_only=True) if debug_info else None
     printer = Printer(False, False, version, aliases, lossless=False)
-    printer.naming.name_regions(module)
-    try:
-        return _disassembly(module, printer)
-    except KeyError:
-        # Before it is verified, a function may take what is another's.
-        printer = Printer(False, False, version, aliases, lossless=False)
-        printer.naming.name_regions(module)
-        _name_outside(module, printer)
-    return _disassembly(module, printer)
+    _print_isolated(module, printer, lambda: _print_contents(module, printer))
+    return printer.text()
 
 
-def _disassembly(module: Operation, printer: Printer) -> str:
+def _print_contents(module: Operation, printer: Printer) -> None:
     printer.elide = True
     out = printer.out
     aliases = printer.aliases
@@ -364,18 +375,17 @@ def _disassembly(module: Operation, printer: Printer) -> str:
     if all(block.first is None for block in blocks):
         # What the disassembler makes of nothing.
         out.append("\n#loc = loc(unknown)\n" if aliases is not None else "\n")
-        return printer.text()
+        return
     for block in blocks:
         for operation in block:
             printer.print_operation(operation)
             out.append("\n")
     if aliases is not None:
         out.append(aliases.definitions())
-    return printer.text()
 
 
 def print_for_core(operation: object, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
-    """The text as `Operation.text` asks for it."""
+    """The text for `Operation.text`."""
     assert isinstance(operation, Operation)
     number = NEWEST if version is None else version_named(version)
     return print_operation(operation, generic=generic, debug_info=debug_info, names=names, version=number)

@@ -43,7 +43,8 @@ class OperationParser(Parser):
         """top-level ::= (operation | alias-definition)*"""
         self.parse_operations(block)
         if not self.at_end():
-            self.note_failure(self.diagnostic("unbalanced '}'", Code("unwanted-token")))
+            location = self.location(self.position)
+            self.note_failure(Diagnostic("error", "unbalanced '}'", location, None, Code("unwanted-token")))
         self.close_scope()
 
     def parse_operations(self, block: Block) -> None:
@@ -132,12 +133,12 @@ class OperationParser(Parser):
         names: list[tuple[str, int, int]] = []
         tokens = self.tokens
         while True:
-            place = self.position
-            name = tokens[place]
+            token = self.position
+            name = tokens[token]
             if name[:1] != "%":
                 self.fail("expected valid ssa identifier")
             if "#" in name:
-                self.fail_inside("expected '=' after SSA name", place, name.index("#"))
+                self.fail_inside("expected '=' after SSA name", token, name.index("#"))
             self.position += 1
             count = 1
             if self.accept(":"):
@@ -149,7 +150,7 @@ class OperationParser(Parser):
                     self.fail("expected named operation to have at least 1 result", start)
                 count = number
                 self.position += 1
-            names.append((name, count, place))
+            names.append((name, count, token))
             if not self.accept(","):
                 break
         if self.peek() != "=":
@@ -166,13 +167,13 @@ class OperationParser(Parser):
             code = Code("result-count", defined=str(len(results)), bound=str(total))
             self.fail(f"operation defines {len(results)} results but was provided {total} to bind", token, code)
         index = 0
-        for name, count, place in names:
-            self.define(name, results[index], place)
+        for name, count, position in names:
+            self.define(name, results[index], position)
             if count > 1:
                 self.values[f"{name}#0"] = results[index]
                 self.defined.append(f"{name}#0")
                 for number in range(1, count):
-                    self.define(f"{name}#{number}", results[index + number], place)
+                    self.define(f"{name}#{number}", results[index + number], position)
             index += count
 
     def _find_form(self, name: str) -> StatementForm | None:
@@ -235,10 +236,10 @@ def _build_operation(cursor: ValueCursor, state: ParseState, block: Block) -> Op
         elif types is None or len(types) != len(tokens):
             _resolve_group(cursor, state, index, tokens, types, operands)
         else:
-            for token, type in zip(tokens, types, strict=True):
+            for position, token in enumerate(tokens):
                 value = values.get(names[token])
-                if value is None or value.type is not type:
-                    value = cursor.resolve(token, type)
+                if value is None or value.type is not types[position]:
+                    value = cursor.resolve(token, types[position])
                 operands.append(value)
     result_types: list[Type] = []
     for index, slot in enumerate(assembly.result_slots):
@@ -363,8 +364,8 @@ def read_text(
             # Refused here, so that every string can be printed.
             text = text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
         except UnicodeEncodeError as failure:
-            place = CharacterLocation(SourceText(text, name, TOKEN, first_line), 0, failure.start)
-            return ReadText(None, [Diagnostic("error", "text has half of a surrogate pair", place)])
+            location = CharacterLocation(SourceText(text, name, TOKEN, first_line), 0, failure.start)
+            return ReadText(None, [Diagnostic("error", "text has half of a surrogate pair", location)])
     parser = OperationParser(text, name, version, first_line)
     parser.allow_unregistered, parser.recover = allow_unregistered, recover
     parser.testing, parser.draft_spellings = testing, draft_spellings
@@ -389,7 +390,7 @@ def wrap_top_level(block: Block, source: SourceText, implicit_module: bool) -> O
         if first.declaration is BUILTIN_MODULE or (first.declaration is MODULE and not implicit_module):
             first.detach()
             return first
-    # MLIR places the module it adds at 0:0.
+    # The location of the module that MLIR adds is 0:0.
     location = file_location(source.name, 0, 0) if implicit_module else CharacterLocation(source, 0, 0)
     bare = all(operation.declaration in (ENTRY, GLOBAL) for operation in block)
     if bare and not implicit_module:

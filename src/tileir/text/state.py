@@ -35,24 +35,11 @@ class TypeSlots:
 
 
 class ParseState:
-    """Filled by the directives, turned into an operation by `text/reading.py`.
+    """Filled by the directives; `text/reading.py` builds the operation from it.
 
     `operands` holds for each declared operand the token numbers of its values; `types` one list of types per type
     slot of the assembly (a slot is what one `type($x)` reads, shared by all names of the same type).
     """
-
-    __slots__ = (
-        "assembly",
-        "attributes",
-        "declaration",
-        "made_index",
-        "made_operand",
-        "name_token",
-        "operands",
-        "regions",
-        "source",
-        "types",
-    )
 
     def __init__(
         self, declaration: OperationDeclaration, assembly: TypeSlots, name_token: int, source: SourceText
@@ -79,7 +66,7 @@ class ParseState:
             self.attributes[name] = value
 
     def switch(self, declaration: OperationDeclaration, assembly: TypeSlots) -> None:
-        """Go on as another operation: the text turned out to be a draft spelling of it."""
+        """Continue as another operation: the text is a draft spelling of it."""
         self.declaration = declaration
         self.assembly = assembly
         self.operands = [None] * assembly.operand_count

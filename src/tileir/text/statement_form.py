@@ -21,7 +21,7 @@ from tileir.ir.floats import FORMATS, parse_float
 from tileir.ir.location import TextLocation
 from tileir.ir.registry import unregistered
 from tileir.ir.traits import ISOLATED
-from tileir.ir.types import I1, I32, FloatType, FunctionType, IntegerType
+from tileir.ir.types import I1, I32, FloatType, FunctionType, IntegerType, Type
 from tileir.ir.values import Value
 from tileir.text.parser import Parser
 from tileir.text.syntax.attribute_directives import AttributeDictionary, Enclosed, Flag, Rounding
@@ -64,8 +64,8 @@ class StatementForm:
         operand_slots, result_slot = assembly.operand_slots, assembly.result_slots[0]
         directives = [directive for directive in assembly.directives if not isinstance(directive, _OPTIONAL)]
         if operand_slots:
-            head = directives.pop(0) if directives else None
-            if not isinstance(head, OperandRow):
+            first = directives.pop(0) if directives else None
+            if not isinstance(first, OperandRow):
                 return
         marks: list[str] = []
         slots: list[int] = []
@@ -93,37 +93,23 @@ class StatementForm:
         if tokens[name_token + self.first_separator : end : 2] != self.separators:
             return None
         words = tokens[name_token + self.first_word : end : 2]
-        known, values = cursor.known_types, cursor.values
+        types: list[Type] = []
+        for word in words[len(self.operand_types) :]:
+            type = cursor.known_types.get(word)
+            if type is None:
+                return None
+            types.append(type)
         operands: list[Value] = []
-        count = len(self.operand_types)
-        type = known.get(words[-1])
-        if type is None:
-            return None
-        types = [type]
-        if self.type_count == 1:
-            words.pop()
-            for word in words:
-                value = values.get(word)
-                if value is None or value.type is not type:
-                    return None
-                operands.append(value)
-        else:
-            types = []
-            for word in words[count:]:
-                type = known.get(word)
-                if type is None:
-                    return None
-                types.append(type)
-            for index, number in enumerate(self.operand_types):
-                value = values.get(words[index])
-                if value is None or value.type is not types[number]:
-                    return None
-                operands.append(value)
+        for index, number in enumerate(self.operand_types):
+            value = cursor.values.get(words[index])
+            if value is None or value.type is not types[number]:
+                return None
+            operands.append(value)
         cursor.position = end
         return Operation(
             self.declaration,
             operands,
-            types if self.type_count == 1 else [types[self.result_type]],
+            [types[self.result_type]],
             NO_ATTRIBUTES,
             NO_REGIONS,
             TextLocation(cursor.source, name_token),
@@ -138,16 +124,16 @@ class ConstantForm(StatementForm):
 
     def parse(self, cursor: ValueCursor, name_token: int, block: Block) -> Operation | None:
         tokens = cursor.tokens
-        place = name_token + 4
+        position = name_token + 4
         if tokens[name_token + 1] != "<" or tokens[name_token + 3] != ":":
             return None
-        number = tokens[place]
+        number = tokens[position]
         if number == "-":
-            place += 1
-            number = f"-{tokens[place]}"
-        if tokens[place + 1] != ">" or tokens[place + 2] != ":" or tokens[place + 4] == "{":
+            position += 1
+            number = f"-{tokens[position]}"
+        if tokens[position + 1] != ">" or tokens[position + 2] != ":" or tokens[position + 4] == "{":
             return None
-        type = cursor.known_types.get(tokens[place + 3])
+        type = cursor.known_types.get(tokens[position + 3])
         if not isinstance(type, TileType) or cursor.known_types.get(tokens[name_token + 2]) is not type.element:
             return None
         attributes = cursor.constants.get((type, number))
@@ -156,13 +142,13 @@ class ConstantForm(StatementForm):
             if value is None or not NUMBER.accepts(type):
                 return None
             attributes = cursor.constants[(type, number)] = {"value": value}
-        cursor.position = place + 4
+        cursor.position = position + 4
         location = TextLocation(cursor.source, name_token)
         return Operation(self.declaration, [], [type], attributes, NO_REGIONS, location, None, None, block)
 
 
 def _scalar(type: TileType, number: str) -> Attribute | None:
-    """The value of a constant that is one number; None where the directive has to look at it."""
+    """The value of a constant that is one number; None where the directive has to read it."""
     element = type.element
     match = _NUMBER.fullmatch(number)
     if match is None:
@@ -224,7 +210,9 @@ def parse_generic(parser: Parser, block: Block) -> Operation:
         parser.expect(">")
     regions: list[Region] = NO_REGIONS
     if parser.peek() == "(" and parser.tokens[parser.position + 1] == "{":
-        regions = _regions(parser, declaration)
+        isolated = bool(declaration.traits & ISOLATED)
+        regions = []
+        parser.parse_items("(", ")", lambda: regions.append(parser.parse_region(None, isolated)))
     if parser.peek() == "{":
         start = parser.position
         for key, value in parser.parse_dictionary_entries().items():
@@ -270,19 +258,6 @@ def _successors(parser: Parser) -> list[Block]:
             break
     parser.expect("]")
     return found
-
-
-def _regions(parser: Parser, declaration: OperationDeclaration) -> list[Region]:
-    """regions ::= `(` region (`,` region)* `)`"""
-    parser.expect("(")
-    isolated = bool(declaration.traits & ISOLATED)
-    regions: list[Region] = []
-    while True:
-        regions.append(parser.parse_region(None, isolated))
-        if not parser.accept(","):
-            break
-    parser.expect(")")
-    return regions
 
 
 def _take_segments(parser: Parser, attributes: dict[str, Attribute], token: int) -> tuple[int, ...] | None:

@@ -1,7 +1,7 @@
 """Reading types, and aliases: `#name = ..` and `!name = ..`.
 
-A dialect type arrives as one token and is looked up whole; only a spelling never seen before is taken apart, by
-`TypeText`, character by character, so that an error is reported where it is.
+A dialect type is one token and is looked up whole; `TypeText` reads only a new spelling, character by character, so
+that an error is reported where it is.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from tileir.ir.types import IntegerType, Type, function_type, opaque_type
 from tileir.ir.versions import Version
 from tileir.text.cursor import ALLOWANCE, MAXIMUM_GROWTH, Cursor, SyntaxFailure
 from tileir.text.dialect_types import WORD, TypeText, builtin_type, draft_element_type
+from tileir.text.lexer import TYPES_WITH_PARAMETERS
 
-DIALECT_TYPES: Final = frozenset(
-    ["tile", "ptr", "tensor_view", "partition_view", "strided_view", "gather_scatter_view", "token"]
-)
+DIALECT_TYPES: Final = frozenset([*TYPES_WITH_PARAMETERS, "token"])
 
 # How far a type with unmatched brackets is read to find the error.
 _LONGEST_TYPE: Final = 4096
@@ -118,7 +117,7 @@ class TypeCursor(Cursor):
                 return found
             self.position += 1
             if self.peek() == "<":
-                # Not one token, so its brackets do not match: read on to say where.
+                # Not one token, so its brackets do not match: read on to find where.
                 offset = self.source.token_offset(start)
                 TypeText(self, self.source.text[offset : offset + _LONGEST_TYPE], start).parse_type()
             self.fail("expected '<'", code=Code("expected-token", token="<"))
@@ -158,7 +157,7 @@ class TypeCursor(Cursor):
 
     def parse_function_type(self) -> Type:
         """function-type ::= `(` types? `)` `->` (type | `(` types? `)`)"""
-        # An explicit stack, because function types nest as deep as the text says.
+        # An explicit stack, because function types may nest deeply.
         path: list[_OpenFunction] = []
         while True:
             if not path or self.peek() == "(":
@@ -190,7 +189,7 @@ class TypeCursor(Cursor):
                 path[-1].types.append(found)
 
     def _function_of(self, inputs: list[Type], results: list[Type]) -> Type:
-        # A function type spells its parts out: nests and aliases of a short text can say types of boundless length.
+        # A function type spells its parts out: nesting and aliases let a short text have types of unbounded length.
         self.type_growth += sum([len(type.text) for type in inputs]) + sum([len(type.text) for type in results])
         if self.type_growth > MAXIMUM_GROWTH * len(self.source.text) + _SPELLING_ALLOWANCE:
             self.fail("function types are too long with their parts and aliases written out")
@@ -240,7 +239,7 @@ class TypeCursor(Cursor):
         return "".join(parts)
 
     def skip_balanced(self) -> None:
-        """Step over a bracketed piece of text that is kept without looking inside."""
+        """Step over text in brackets that is kept as it is."""
         closing: list[str] = []
         pairs = {"<": ">", "(": ")", "[": "]", "{": "}"}
         while True:
@@ -378,9 +377,9 @@ class TypeCursor(Cursor):
                 if not path:
                     return found
         except SyntaxFailure as failure:
-            # Those that wait for the broken one are broken as well: the next use need not look for it again.
+            # Those that wait for the broken one are broken as well: the next use need not read it again.
             for waiting_name, _ in path[1:]:
-                # Others on the path have not had their turn yet.
+                # Others on the path have not been read yet.
                 if waiting_name in visited:
                     self.broken_aliases[waiting_name] = failure
             raise

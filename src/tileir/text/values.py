@@ -97,16 +97,16 @@ class ValueCursor(LocationCursor):
         operation = value.defining_operation
         if operation is None:
             return value.location if isinstance(value, BlockArgument) else UNKNOWN
-        place = operation.location
-        if isinstance(place, TextLocation) and place.source is self.source:
+        location = operation.location
+        if isinstance(location, TextLocation) and location.source is self.source:
             # The location is that of the operation's name; the results stand before it.
             base = name.partition("#")[0]
-            token = place.token - 1
+            token = location.token - 1
             while token >= 0 and (self.tokens[token][:1] in "%=,:" or self.tokens[token].isdigit()):
                 if self.tokens[token] == base:
                     return self.location(token)
                 token -= 1
-        return place
+        return location
 
     def _resolve_forward(self, name: str, token: int, type: Type) -> Value:
         base, _, number = name.partition("#")
@@ -165,9 +165,6 @@ class ValueCursor(LocationCursor):
         found = self.parse_value_tokens()
         self.expect(closing)
         return found
-
-    def diagnostic(self, message: str, code: Code | None = None) -> Diagnostic:
-        return Diagnostic("error", message, self.location(self.position), None, code)
 
     def note_failure(self, diagnostic: Diagnostic) -> None:
         last = self.diagnostics[-1] if self.diagnostics else None

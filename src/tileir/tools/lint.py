@@ -34,7 +34,7 @@ from tileir.tools.programs import (
 from tileir.tools.reporting import FILES, JOBS, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
 
 if TYPE_CHECKING:
-    from tileir.text.listing import PlacedText
+    from tileir.text.listing import PrintedLines
 
 USAGE = Usage(
     "tileir lint",
@@ -171,7 +171,7 @@ class Linter:
         out: list[str] = []
         counts = [0] * len(SEVERITIES)
         explained: set[str] = set()
-        printed: PlacedText | None = None
+        printed: PrintedLines | None = None
         scripts = None if program.launch is None else {path: read_bytes(path).decode("utf-8", "replace")}
         for finding in lint_module(program.module, settings, scripts):
             counts[SEVERITIES.index(finding.severity)] += 1
@@ -182,9 +182,9 @@ class Linter:
             if isinstance(finding.location, UnknownLocation) and finding.operation is not None:
                 # Bytecode without locations.
                 if printed is None:
-                    from tileir.text.listing import placed_text
+                    from tileir.text.listing import printed_lines
 
-                    printed = placed_text(program.module)
+                    printed = printed_lines(program.module)
                 reasons = (*_shown_operation(finding.operation, printed), *reasons)
             out.append(self.writer.shown(finding.diagnostic(reasons), path, finding.rule))
         return out, "", EXIT_WRONG_INPUT if any(counts) and not self.exit_zero else EXIT_FINE, counts
@@ -208,7 +208,7 @@ class Linter:
             raise ToolFailure(error.message, EXIT_USAGE) from None
 
 
-def _shown_operation(operation: Operation, printed: PlacedText) -> tuple[str, ...]:
+def _shown_operation(operation: Operation, printed: PrintedLines) -> tuple[str, ...]:
     line = printed.starts.get(operation)
     return () if line is None else (f"line {line + 1} of 'tileir dis': {printed.lines[line].strip()}",)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 
 from tileir.analyze.bytecode_listing import Listing, meaning_of
-from tileir.bytecode.annotated import Annotated, Piece, annotate
+from tileir.bytecode.annotated import Annotated, Node, annotate
 from tileir.bytecode.layouts import LAYOUTS
 from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import has_errors
 from tileir.ir.quoting import harmless
 from tileir.ir.verifier import verify_operation
-from tileir.text.listing import HeadPrinter
+from tileir.text.listing import FirstLinePrinter
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Option, Usage
 from tileir.tools.output import protect_input, write_output
 from tileir.tools.programs import BYTECODE, guarded, not_bytecode, read_bytes, refuse_script
@@ -49,7 +49,7 @@ def _run(arguments: list[str]) -> int:
         verify_operation(found.module, context)
         if has_errors(context.diagnostics):
             messages = [diagnostic.message for diagnostic in context.diagnostics]
-    printer = HeadPrinter(found.module, generic=bool(messages))
+    printer = FirstLinePrinter(found.module, generic=bool(messages))
     if given.has("json"):
         output = _json(found, printer)
     else:
@@ -66,23 +66,23 @@ def _run(arguments: list[str]) -> int:
     return EXIT_WRONG_INPUT if messages else EXIT_FINE
 
 
-def _json(found: Annotated, printer: HeadPrinter) -> str:
-    """Each piece on a line of its own, groups before what is in them."""
+def _json(found: Annotated, printer: FirstLinePrinter) -> str:
+    """Each node on a line of its own, groups before what is in them."""
     import json
 
     lines: list[str] = []
-    waiting: list[tuple[Piece, str]] = [(piece, "") for piece in reversed(found.pieces)]
+    waiting: list[tuple[Node, str]] = [(node, "") for node in reversed(found.nodes)]
     while waiting:
-        piece, outer = waiting.pop()
-        path = f"{outer}/{piece.name}" if outer else piece.name
+        node, outer = waiting.pop()
+        path = f"{outer}/{node.name}" if outer else node.name
         record: dict[str, object] = {
-            "offset": piece.start,
-            "length": piece.end - piece.start,
+            "offset": node.start,
+            "length": node.end - node.start,
             "path": path,
-            "group": bool(piece.children),
-            "value": piece.value,
-            "meaning": meaning_of(piece, printer),
+            "group": bool(node.children),
+            "value": node.value,
+            "meaning": meaning_of(node, printer),
         }
         lines.append(json.dumps(record))
-        waiting.extend([(child, path) for child in reversed(piece.children)])
+        waiting.extend([(child, path) for child in reversed(node.children)])
     return "[\n" + ",\n".join(lines) + "\n]\n"

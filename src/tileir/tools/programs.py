@@ -241,7 +241,7 @@ def _read_bytecode(data: bytes, settings: Settings) -> Program:
     except BytecodeError as error:
         from tileir.bytecode.annotated import annotate
 
-        # The offsets in the messages count from the start of a piece; this one is that of the file.
+        # The offsets in the messages count from the start of a section or function; this one is that of the file.
         offsets = [annotate(data).failure] * len(error.diagnostics)
         return Program(None, error.diagnostics, BYTECODE, offsets, decoded=False)
     context = VerifyContext(NEWEST, settings.hints)
@@ -262,12 +262,12 @@ def _offsets(data: bytes, settings: Settings) -> list[int]:
     context = VerifyContext(NEWEST, settings.hints)
     verify_operation(found.module, context)
     starts: dict[Operation, int] = {}
-    waiting = list(found.pieces)
+    waiting = list(found.nodes)
     while waiting:
-        piece = waiting.pop()
-        if piece.operation is not None:
-            starts.setdefault(piece.operation, piece.start)
-        waiting.extend(piece.children)
+        node = waiting.pop()
+        if node.operation is not None:
+            starts.setdefault(node.operation, node.start)
+        waiting.extend(node.children)
     return [-1 if subject is None else starts.get(subject, -1) for subject in context.subjects]
 
 

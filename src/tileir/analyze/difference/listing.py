@@ -10,7 +10,7 @@ from tileir.analyze.difference.matching import Matching, Naming
 from tileir.analyze.runs import in_order
 from tileir.ir.core import Operation
 from tileir.ir.location import TextLocation, UnknownLocation
-from tileir.text.listing import PlacedText, placed_text
+from tileir.text.listing import PrintedLines, printed_lines
 
 Mark = Literal["same", "changed", "removed", "added", "moved away", "moved here"]
 _WORD: Final = re.compile(r"[%@#^]?[\w$.]+|\s+|->|.", re.DOTALL)
@@ -47,8 +47,8 @@ class Listing:
     ) -> None:
         self._count_names: bool = count_names
         self._matching: Matching = matching
-        self._left: PlacedText = placed_text(programs[0], shown[0])
-        self._right: PlacedText = placed_text(programs[1], shown[1])
+        self._left: PrintedLines = printed_lines(programs[0], shown[0])
+        self._right: PrintedLines = printed_lines(programs[1], shown[1])
         if locations:
             _locate(self._left)
             _locate(self._right)
@@ -136,12 +136,12 @@ class Listing:
         return ""
 
 
-def _line(placed: PlacedText, operation: Operation | None) -> dict[str, object] | None:
+def _line(placed: PrintedLines, operation: Operation | None) -> dict[str, object] | None:
     number = placed.starts.get(operation) if operation is not None else None
     return None if number is None else {"line": number + 1, "text": placed.lines[number].strip()}
 
 
-def _closers(placed: PlacedText) -> dict[Operation, list[int]]:
+def _closers(placed: PrintedLines) -> dict[Operation, list[int]]:
     """The lines that an operation has besides its first: what closes its regions or stands between them."""
     found: dict[Operation, list[int]] = {}
     for line, operations in enumerate(placed.operations):
@@ -150,7 +150,7 @@ def _closers(placed: PlacedText) -> dict[Operation, list[int]]:
     return found
 
 
-def _locate(placed: PlacedText) -> None:
+def _locate(placed: PrintedLines) -> None:
     """Put the locations that the program states behind its lines."""
     for operation, line in placed.starts.items():
         location = operation.location

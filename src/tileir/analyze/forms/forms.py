@@ -17,7 +17,7 @@ from tileir.execute.entries import select_entry
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.quoting import type_text
-from tileir.text.listing import placed_text
+from tileir.text.listing import printed_lines
 
 if TYPE_CHECKING:
     from tileir.bridge.specialized import SpecializedKernel
@@ -96,7 +96,7 @@ class Forms:
             return source_form(self.entry)
         if id == "tile":
             # The copy has its text, and the numbers.
-            return tile_form("tile", "Tile program", placed_text(self._numbered()[0]), self._numbers)
+            return tile_form("tile", "Tile program", printed_lines(self._numbered()[0]), self._numbers)
         if id == "bytecode":
             data = self._bytecode()
             if isinstance(data, str):

@@ -15,12 +15,12 @@ from tileir.analyze.runs import longest_run
 from tileir.ir.core import Operation
 from tileir.ir.traits import CONSTANT_LIKE
 from tileir.passes.pipeline import PassReport, optimize
-from tileir.text.listing import PlacedText, placed_text
+from tileir.text.listing import PrintedLines, printed_lines
 
 _State = tuple[object, ...]
 
 
-def tile_form(id: str, title: str, placed: PlacedText, numbers: Numbers) -> Form:
+def tile_form(id: str, title: str, placed: PrintedLines, numbers: Numbers) -> Form:
     """A tile program as a form."""
     links = [numbers.of([each.location for each in here]) for here in placed.operations]
     return Form(id, title, "tile", placed.lines, links)
@@ -38,7 +38,7 @@ class _Moment(NamedTuple):
     """A program between two passes."""
 
     states: dict[Operation, _State]
-    placed: PlacedText
+    placed: PrintedLines
 
 
 def _states(module: Operation) -> dict[Operation, _State]:
@@ -55,13 +55,13 @@ class _Recorder:
     def __init__(self, module: Operation, numbers: Numbers) -> None:
         self.forms: list[Form] = []
         self._numbers: Numbers = numbers
-        self._before: _Moment = _Moment(_states(module), placed_text(module))
+        self._before: _Moment = _Moment(_states(module), printed_lines(module))
 
     def after_pass(self, name: str, module: Operation) -> None:
         states, before = _states(module), self._before
         if states == before.states and list(states) == list(before.states):
             return
-        after = _Moment(states, placed_text(module))
+        after = _Moment(states, printed_lines(module))
         stayed = _stayed(list(before.states), after.states)
         fresh = {
             operation

@@ -1,8 +1,7 @@
 """The thirteen attribute tags of the documented layout (docs/bytecode.md section 10).
 
-The failure of each tag is the text the bytecode draft gives for it, word for word ("Per-Tag Builder Cluster").  The
-payload of tag 13 is a reference to another attribute, so it is read and written where references are: in the attribute
-table.
+The failure of each tag is the text of the bytecode draft, verbatim ("Per-Tag Builder Cluster").  The payload of tag 13
+is a reference to another attribute, so the attribute table reads and writes it.
 """
 
 from __future__ import annotations
@@ -11,26 +10,10 @@ from tileir.annotations import Final
 from tileir.bytecode.attributes import read_bits, write_bits
 from tileir.bytecode.documented.tables import DocumentedTables, DocumentedTableWriter, read_extents
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
-from tileir.dialect.attributes import (
-    BoundedAttribute,
-    DivByAttribute,
-    SameElementsAttribute,
-    bounded,
-    div_by,
-    same_elements,
-)
+from tileir.dialect import attributes as cuda_tile
 from tileir.dialect.types import TileType, tile_error, tile_type
-from tileir.ir.attributes import (
-    Attribute,
-    DenseArrayAttribute,
-    FloatAttribute,
-    StringAttribute,
-    TypeAttribute,
-    dense_array_attribute,
-    float_attribute,
-    string_attribute,
-    type_attribute,
-)
+from tileir.ir import attributes as builtin
+from tileir.ir.attributes import Attribute
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes, signed_value
 from tileir.ir.interning import LEAF, intern, register
 from tileir.ir.quoting import quote
@@ -81,14 +64,14 @@ class DenseStringAttribute(Attribute):
         return f"dense<[{', '.join([quote(s) for s in self.strings])}]> : tensor<{extents}!cuda_tile.string>"
 
 
-class VerifiedDivByAttribute(DivByAttribute):
+class VerifiedDivByAttribute(cuda_tile.DivByAttribute):
     """`div_by` with bit 0 of its flags, `verify_with_assume`, which nothing but the byte itself remembers."""
 
     __slots__ = ()
 
 
 _dense_strings: Final[dict[tuple[tuple[int, ...], tuple[str, ...]], DenseStringAttribute]] = {}
-_verified: Final[dict[DivByAttribute, VerifiedDivByAttribute]] = {}
+_verified: Final[dict[cuda_tile.DivByAttribute, VerifiedDivByAttribute]] = {}
 register(_dense_strings, LEAF)
 register(_verified, LEAF)
 
@@ -101,7 +84,7 @@ def dense_string_attribute(shape: tuple[int, ...], strings: tuple[str, ...]) -> 
     return found
 
 
-def verified_div_by(plain: DivByAttribute) -> VerifiedDivByAttribute:
+def verified_div_by(plain: cuda_tile.DivByAttribute) -> VerifiedDivByAttribute:
     found = _verified.get(plain)
     if found is None:
         found = intern(_verified, plain, VerifiedDivByAttribute(plain.divisor, plain.every, plain.along))
@@ -122,7 +105,7 @@ def read_string(reader: ByteReader, tables: DocumentedTables, what: str = _NO_ST
 def read_payload(reader: ByteReader, tag: int, tables: DocumentedTables) -> Attribute:
     """What belongs to a tag, which is read already and is any but `ASSUME_PREDICATE`."""
     if tag == STRING:
-        return string_attribute(read_string(reader, tables))
+        return builtin.string_attribute(read_string(reader, tables))
     if tag == FLOAT:
         return _read_float(reader, tables)
     if tag == TYPE:
@@ -134,11 +117,11 @@ def read_payload(reader: ByteReader, tag: int, tables: DocumentedTables) -> Attr
     if tag == DIV_BY:
         return _read_div_by(reader)
     if tag == I64_ARRAY:
-        return dense_array_attribute(I64, _read_values(reader, _NO_VALUES))
+        return builtin.dense_array_attribute(I64, _read_values(reader, _NO_VALUES))
     if tag == I64_ARRAY_POOLED:
         return _read_pooled(reader, tables)
     if tag == SAME_ELEMENTS:
-        return same_elements(_read_values(reader, "failed to read DenseI64ArrayAttr for SameElementsAttr"))
+        return cuda_tile.same_elements(_read_values(reader, "failed to read DenseI64ArrayAttr for SameElementsAttr"))
     if tag in (BOUNDED_LOWER, BOUNDED_UPPER, BOUNDED_BOTH):
         return _read_bounded(reader, tag)
     reader.fail(f"unsupported AttributeTag {tag} for self-contained attribute")
@@ -159,7 +142,7 @@ def _read_float(reader: ByteReader, tables: DocumentedTables) -> Attribute:
     bits = _read_pattern(reader, type)
     if bits < 0:
         reader.fail("failed to cast parsed attribute to FloatAttr")
-    return float_attribute(type, bits)
+    return builtin.float_attribute(type, bits)
 
 
 def _read_pattern(reader: ByteReader, type: FloatType) -> int:
@@ -176,7 +159,7 @@ def _read_type(reader: ByteReader, tables: DocumentedTables) -> Attribute:
     type = _type_or_none(reader, tables, what)
     if type is None:
         reader.fail(what)
-    return type_attribute(type)
+    return builtin.type_attribute(type)
 
 
 def _read_dense(reader: ByteReader, tables: DocumentedTables) -> Attribute:
@@ -258,7 +241,7 @@ def _read_div_by(reader: ByteReader) -> Attribute:
     if flags & PREDICATE_COVARIANCE:
         every = signed_value(64, reader.varint("failed to read value for 'every' in DivByAttr"))
         along = signed_value(64, reader.varint("failed to read value for 'along' in DivByAttr"))
-    plain = div_by(divisor, every, along)
+    plain = cuda_tile.div_by(divisor, every, along)
     return verified_div_by(plain) if flags & VERIFY_WITH_ASSUME else plain
 
 
@@ -276,7 +259,7 @@ def _read_pooled(reader: ByteReader, tables: DocumentedTables) -> Attribute:
     values = tables.pooled(rank, offset)
     if values is None:
         reader.fail(_NO_VALUES)
-    return dense_array_attribute(I64, values)
+    return builtin.dense_array_attribute(I64, values)
 
 
 def _read_bounded(reader: ByteReader, tag: int) -> Attribute:
@@ -287,7 +270,7 @@ def _read_bounded(reader: ByteReader, tag: int) -> Attribute:
         reader.fail(f"flags 0x{flags:X} of BoundedAttr do not fit AttributeTag {tag}")
     lower = reader.signed("failed to read lower bound for BoundedAttr") if present & HAS_LOWER else None
     upper = reader.signed("failed to read upper bound for BoundedAttr") if present & HAS_UPPER else None
-    return bounded(lower, upper, bool(flags & IS_STRICT))
+    return cuda_tile.bounded(lower, upper, bool(flags & IS_STRICT))
 
 
 # --- writing ---
@@ -300,14 +283,14 @@ def write_string(writer: ByteWriter, value: str, tables: DocumentedTableWriter) 
 
 def write_tagged(writer: ByteWriter, attribute: Attribute, tables: DocumentedTableWriter) -> None:
     """The tag of an attribute and what belongs to it."""
-    if isinstance(attribute, StringAttribute):
+    if isinstance(attribute, builtin.StringAttribute):
         writer.varint(STRING)
         write_string(writer, attribute.value, tables)
-    elif isinstance(attribute, FloatAttribute):
+    elif isinstance(attribute, builtin.FloatAttribute):
         writer.varint(FLOAT)
         writer.varint(tables.types.index(attribute.type))
         write_bits(writer, attribute.type.width, attribute.bits)
-    elif isinstance(attribute, TypeAttribute):
+    elif isinstance(attribute, builtin.TypeAttribute):
         writer.varint(TYPE)
         writer.varint(tables.types.index(attribute.type))
     elif isinstance(attribute, DenseAttribute) and isinstance(attribute.type, TileType):
@@ -318,15 +301,15 @@ def write_tagged(writer: ByteWriter, attribute: Attribute, tables: DocumentedTab
         writer.varint(len(attribute.strings))
         for text in attribute.strings:
             write_string(writer, text, tables)
-    elif isinstance(attribute, DivByAttribute):
+    elif isinstance(attribute, cuda_tile.DivByAttribute):
         _write_div_by(writer, attribute)
-    elif isinstance(attribute, DenseArrayAttribute) and attribute.element_type is I64:
+    elif isinstance(attribute, builtin.DenseArrayAttribute) and attribute.element_type is I64:
         writer.varint(I64_ARRAY)
         _write_values(writer, attribute.values)
-    elif isinstance(attribute, SameElementsAttribute):
+    elif isinstance(attribute, cuda_tile.SameElementsAttribute):
         writer.varint(SAME_ELEMENTS)
         _write_values(writer, attribute.values)
-    elif isinstance(attribute, BoundedAttribute):
+    elif isinstance(attribute, cuda_tile.BoundedAttribute):
         _write_bounded(writer, attribute)
     else:
         raise no_form(attribute)
@@ -362,7 +345,7 @@ def write_dense(
             writer.signed(bits & 1 if element is I1 else signed_value(element.width, bits))
 
 
-def _write_div_by(writer: ByteWriter, attribute: DivByAttribute) -> None:
+def _write_div_by(writer: ByteWriter, attribute: cuda_tile.DivByAttribute) -> None:
     if (attribute.every is None) != (attribute.along is None):
         raise no_form(attribute)
     writer.varint(DIV_BY)
@@ -376,7 +359,7 @@ def _write_div_by(writer: ByteWriter, attribute: DivByAttribute) -> None:
         writer.varint(attribute.along & _U64)
 
 
-def _write_bounded(writer: ByteWriter, attribute: BoundedAttribute) -> None:
+def _write_bounded(writer: ByteWriter, attribute: cuda_tile.BoundedAttribute) -> None:
     present = (HAS_LOWER if attribute.lower is not None else 0) | (HAS_UPPER if attribute.upper is not None else 0)
     writer.varint(BOUNDED_LOWER - 1 + present if present else BOUNDED_BOTH)
     writer.byte(present | (IS_STRICT if attribute.strict else 0))

@@ -2,7 +2,7 @@
 
 The bytecode draft lets each operation refer to a dictionary in an attribute table and describes payloads (enumerations,
 hints, operand segments, shapes) that none of its thirteen tags covers.  The kind byte in front of each value is this
-project's way to tell them apart.  Entry 0 of the table is the empty dictionary.  An entry whose only name is empty
+project's way to distinguish them.  Entry 0 of the table is the empty dictionary.  An entry whose only name is empty
 stands for the attribute under that name, so that a reference can mean any attribute.
 """
 
@@ -11,41 +11,13 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode.container import Container
-from tileir.bytecode.documented.attributes import (
-    ASSUME_PREDICATE,
-    no_form,
-    read_payload,
-    read_string,
-    write_string,
-    write_tagged,
-)
+from tileir.bytecode.documented import attributes as tags
 from tileir.bytecode.documented.tables import DocumentedTables, DocumentedTableWriter, read_extents
 from tileir.bytecode.entry_tables import NestedTable, check_count
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
-from tileir.dialect.attributes import (
-    BoundedAttribute,
-    DivByAttribute,
-    OptimizationHintsAttribute,
-    PredicateAttribute,
-    SameElementsAttribute,
-    optimization_hints,
-    optimization_hints_error,
-)
-from tileir.ir.attributes import (
-    UNIT,
-    ArrayAttribute,
-    Attribute,
-    DenseArrayAttribute,
-    DictionaryAttribute,
-    EnumAttribute,
-    IntegerAttribute,
-    UnitAttribute,
-    array_attribute,
-    bool_attribute,
-    dense_array_attribute,
-    dictionary_attribute,
-    integer_attribute,
-)
+from tileir.dialect import attributes as cuda_tile
+from tileir.ir import attributes as builtin
+from tileir.ir.attributes import Attribute
 from tileir.ir.types import I1, I32, I64, IntegerType
 
 TAGGED: Final = 0
@@ -60,7 +32,11 @@ ARRAY: Final = 8
 REFERENCE: Final = 9
 
 # Kinds in the header of tag 13.
-PREDICATE_KINDS: Final[list[type[PredicateAttribute]]] = [DivByAttribute, BoundedAttribute, SameElementsAttribute]
+PREDICATE_KINDS: Final[list[type[cuda_tile.PredicateAttribute]]] = [
+    cuda_tile.DivByAttribute,
+    cuda_tile.BoundedAttribute,
+    cuda_tile.SameElementsAttribute,
+]
 _NO_PREDICATE: Final[list[str]] = [
     "failed to read divisor for DivByAttr",
     "failed to read lower bound for BoundedAttr",
@@ -114,10 +90,10 @@ class AttributeTable(NestedTable):
         section.align(4, "failed to skip padding for attribute offsets")
         self.read_offsets(section, 4, count, "failed to read attribute offset")
         for index in range(count):
-            start, end = self.piece(index)
+            start, end = self.bounds(index)
             if not self.is_inside(start, end):
                 section.fail(f"attribute {index} extends beyond available data")
-        start, end = self.piece(0)
+        start, end = self.bounds(0)
         if self._data[start:end] != EMPTY:
             section.fail("attribute 0 is not the empty dictionary")
 
@@ -153,7 +129,7 @@ class AttributeTable(NestedTable):
 
     def _read_name(self, reader: ByteReader, names: dict[str, None], is_needed: bool) -> str:
         """Read a name that is not among `names`, and add it to them."""
-        name = read_string(reader, self._tables)
+        name = tags.read_string(reader, self._tables)
         if not name and is_needed:
             reader.fail(f"invalid empty attribute name for DictionaryAttr element {len(names)}")
         if name in names:
@@ -176,20 +152,20 @@ class AttributeTable(NestedTable):
         entries = found.entries
         if len(entries) == 1 and not entries[0].name:
             return plain_attribute(entries[0], reader)
-        return dictionary_attribute({entry.name: plain_attribute(entry, reader) for entry in entries})
+        return builtin.dictionary_attribute({entry.name: plain_attribute(entry, reader) for entry in entries})
 
     def _read_parts(self, reader: ByteReader, kind: int, owner: _Dictionary) -> Attribute:
         """Read a value that may refer to other entries."""
         if kind == TAGGED:
             tag = reader.varint("failed to read attribute tag")
-            if tag == ASSUME_PREDICATE:
+            if tag == tags.ASSUME_PREDICATE:
                 return self._read_predicate(reader, owner)
-            return read_payload(reader, tag, self._tables)
+            return tags.read_payload(reader, tag, self._tables)
         if kind == REFERENCE:
             return self._read_part(reader, owner)
         if kind == ARRAY:
             count = reader.count("failed to read number of elements for ArrayAttr")
-            return array_attribute(tuple([self._read_part(reader, owner) for _ in range(count)]))
+            return builtin.array_attribute(tuple([self._read_part(reader, owner) for _ in range(count)]))
         # Architectures, each with a reference to the dictionary of its hints.
         count = reader.count("failed to read number of elements for DictionaryAttr")
         names: dict[str, None] = {}
@@ -197,11 +173,11 @@ class AttributeTable(NestedTable):
         for _ in range(count):
             name = self._read_name(reader, names, True)
             hints[name] = self._read_part(reader, owner)
-        entries = dictionary_attribute(hints)
-        error = optimization_hints_error(entries)
+        entries = builtin.dictionary_attribute(hints)
+        error = cuda_tile.optimization_hints_error(entries)
         if error is not None:
             reader.fail(error)
-        return optimization_hints(entries)
+        return cuda_tile.optimization_hints(entries)
 
     def _read_predicate(self, reader: ByteReader, owner: _Dictionary) -> Attribute:
         """A header of kind and payload size, a reference to the predicate, and a condition word."""
@@ -228,15 +204,15 @@ class AttributeTable(NestedTable):
         if kind == SHAPE:
             return self._read_shape(reader, what)
         if kind == UNIT_VALUE:
-            return UNIT
+            return builtin.UNIT
         if kind == INTEGER:
             return self._read_integer(reader, what)
         if kind == BOOL:
-            return bool_attribute(reader.byte(what) != 0)
+            return builtin.bool_attribute(reader.byte(what) != 0)
         reader.fail(f"unknown kind {kind} of attribute '{name}'")
 
     def _read_i32_list(self, reader: ByteReader, what: str) -> Attribute:
-        """The bytecode draft's operand-segment array; any other list of i32 looks the same."""
+        """The bytecode draft's operand-segment array; any other list of i32 is written the same way."""
         count = reader.count(what)
         values: list[int] = []
         for _ in range(count):
@@ -244,14 +220,14 @@ class AttributeTable(NestedTable):
             if not -1 << 31 <= value < 1 << 31:
                 reader.fail(f"array contains unsupported value {value}")
             values.append(value)
-        return dense_array_attribute(I32, tuple(values))
+        return builtin.dense_array_attribute(I32, tuple(values))
 
     def _read_shape(self, reader: ByteReader, what: str) -> Attribute:
         values = read_extents(reader, what)
         for value in values:
             if value >> 63:
                 reader.fail(f"array contains unsupported value {value}")
-        return dense_array_attribute(I64, values)
+        return builtin.dense_array_attribute(I64, values)
 
     def _read_integer(self, reader: ByteReader, what: str) -> Attribute:
         type = self._tables.types.get(reader.varint(what))
@@ -260,7 +236,7 @@ class AttributeTable(NestedTable):
         value = reader.signed(what)
         if not -1 << (type.width - 1) <= value < 1 << (type.width - 1):
             reader.fail(f"value {value} does not fit in {type.width} bits")
-        return integer_attribute(type, value)
+        return builtin.integer_attribute(type, value)
 
 
 def plain_attribute(entry: DictionaryEntry, user: ByteReader) -> Attribute:
@@ -281,7 +257,7 @@ def read_attribute_table(file: Container, tables: DocumentedTables) -> Attribute
         raise failure.add("failed to parse attribute section", len(file.data)) from None
 
 
-_WITH_PARTS: Final = (OptimizationHintsAttribute, ArrayAttribute, DictionaryAttribute)
+_WITH_PARTS: Final = (cuda_tile.OptimizationHintsAttribute, builtin.ArrayAttribute, builtin.DictionaryAttribute)
 
 
 class _OpenDictionary:
@@ -356,7 +332,7 @@ class AttributeEncoder:
             else:
                 name, value = top.entries[top.position]
                 top.position += 1
-                write_string(top.writer, name, self.tables)
+                tags.write_string(top.writer, name, self.tables)
                 if isinstance(value, _WITH_PARTS):
                     top.value = value
                     top.parts = _parts(value)
@@ -373,13 +349,13 @@ class AttributeEncoder:
 
     def _write_parts(self, writer: ByteWriter, value: Attribute, indices: list[int]) -> None:
         """A value that refers to other entries of the table."""
-        if isinstance(value, OptimizationHintsAttribute):
+        if isinstance(value, cuda_tile.OptimizationHintsAttribute):
             writer.byte(HINTS)
             writer.varint(len(indices))
             for (name, _), index in zip(value.entries.entries, indices, strict=True):
-                write_string(writer, name, self.tables)
+                tags.write_string(writer, name, self.tables)
                 writer.varint(index)
-        elif isinstance(value, ArrayAttribute):
+        elif isinstance(value, builtin.ArrayAttribute):
             writer.byte(ARRAY)
             writer.varint(len(indices))
             for index in indices:
@@ -389,13 +365,13 @@ class AttributeEncoder:
             writer.varint(indices[0])
 
     def _write_plain(self, writer: ByteWriter, value: Attribute) -> None:
-        if isinstance(value, UnitAttribute):
+        if isinstance(value, builtin.UnitAttribute):
             writer.byte(UNIT_VALUE)
-        elif isinstance(value, IntegerAttribute):
+        elif isinstance(value, builtin.IntegerAttribute):
             self._write_integer(writer, value)
-        elif isinstance(value, DenseArrayAttribute) and value.element_type is I32:
+        elif isinstance(value, builtin.DenseArrayAttribute) and value.element_type is I32:
             self.write_i32_list(writer, value.values)
-        elif isinstance(value, EnumAttribute):
+        elif isinstance(value, builtin.EnumAttribute):
             raise Malformed(
                 f"attribute '{value.text}' has no form in the documented layout where no operation declares it",
                 0,
@@ -403,7 +379,7 @@ class AttributeEncoder:
             )
         else:
             writer.byte(TAGGED)
-            write_tagged(writer, value, self.tables)
+            tags.write_tagged(writer, value, self.tables)
 
     def write_i32_list(self, writer: ByteWriter, values: tuple[int, ...]) -> None:
         writer.byte(I32_LIST)
@@ -411,13 +387,13 @@ class AttributeEncoder:
         for number in values:
             writer.signed(number)
 
-    def _write_integer(self, writer: ByteWriter, value: IntegerAttribute) -> None:
+    def _write_integer(self, writer: ByteWriter, value: builtin.IntegerAttribute) -> None:
         if value.type is I1:
             writer.byte(BOOL)
             writer.byte(value.value & 1)
             return
         if not isinstance(value.type, IntegerType):
-            raise no_form(value)
+            raise tags.no_form(value)
         writer.byte(INTEGER)
         writer.varint(self.tables.types.index(value.type))
         writer.signed(value.value)
@@ -425,12 +401,12 @@ class AttributeEncoder:
 
 def _parts(value: Attribute) -> list[Attribute]:
     """The attributes a value refers to: a dictionary among other values is an entry of its own."""
-    if isinstance(value, OptimizationHintsAttribute):
+    if isinstance(value, cuda_tile.OptimizationHintsAttribute):
         return [hints for _, hints in value.entries.entries]
-    return list(value.elements) if isinstance(value, ArrayAttribute) else [value]
+    return list(value.elements) if isinstance(value, builtin.ArrayAttribute) else [value]
 
 
 def _opened(attribute: Attribute) -> _OpenDictionary:
     """The entry of an attribute: itself, or one whose only name is empty."""
-    entries = attribute.entries if isinstance(attribute, DictionaryAttribute) else (("", attribute),)
+    entries = attribute.entries if isinstance(attribute, builtin.DictionaryAttribute) else (("", attribute),)
     return _OpenDictionary(entries, attribute)

@@ -12,44 +12,16 @@ from tileir.bytecode import container as sections
 from tileir.bytecode import records
 from tileir.bytecode.body_reader import BodyReader, PrefixCache
 from tileir.bytecode.container import BytecodeOrigin, Container, read_container
-from tileir.bytecode.documented import dictionary as kinds
-from tileir.bytecode.documented.dictionary import (
-    AttributeTable,
-    DictionaryEntry,
-    plain_attribute,
-    read_attribute_table,
-)
+from tileir.bytecode.documented import dictionary
 from tileir.bytecode.documented.tables import DocumentedTables, enumerator
-from tileir.bytecode.primitives import (
-    BytecodeError,
-    ByteReader,
-    Malformed,
-    bytecode_error,
-)
+from tileir.bytecode.primitives import ByteReader, Malformed, bytecode_error
 from tileir.bytecode.reader import FLAG_ENTRY, FLAG_PRIVATE, ModuleReader
-from tileir.bytecode.records import (
-    SEGMENT_SIZES,
-    AttributeField,
-    DocumentedRecord,
-    Schema,
-    documented_records,
-    section_schema,
-)
 from tileir.dialect.attributes import OptimizationHintsAttribute, PredicateAttribute
 from tileir.dialect.constraints import NUMBER
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
 from tileir.dialect.types import TileType
-from tileir.ir.attributes import (
-    ArrayAttribute,
-    Attribute,
-    DenseArrayAttribute,
-    IntegerAttribute,
-    StringAttribute,
-    dense_array_attribute,
-    string_attribute,
-    symbol_attribute,
-    type_attribute,
-)
+from tileir.ir import attributes as builtin
+from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute
@@ -68,14 +40,7 @@ def read_documented(data: bytes) -> Operation:
         file = read_container(data, V13_1, sections.ATTRIBUTE)
         return DocumentedModuleReader(file).read()
     except Malformed as failure:
-        raise _error(failure) from None
-
-
-def _error(failure: Malformed) -> BytecodeError:
-    messages = [_without_offset(message) for message in failure.messages]
-    if messages != ["input does not correspond to Tile IR bytecode"]:
-        messages.append("failed to read provided Tile IR bytecode")
-    return bytecode_error(failure, messages)
+        raise bytecode_error(failure, [_without_offset(message) for message in failure.messages]) from None
 
 
 def _without_offset(message: str) -> str:
@@ -86,7 +51,9 @@ def _without_offset(message: str) -> str:
 Bound = tuple[dict[str, Attribute], tuple[int, ...] | None]
 
 
-def bind(index: int, schema: Schema, table: AttributeTable, user: ByteReader, constant_type: Type | None) -> Bound:
+def bind(
+    index: int, schema: records.Schema, table: dictionary.AttributeTable, user: ByteReader, constant_type: Type | None
+) -> Bound:
     """The attributes of an operation from its dictionary; one at its default is left out."""
     found: dict[str, Attribute] = {}
     segments: tuple[int, ...] | None = None
@@ -99,12 +66,12 @@ def bind(index: int, schema: Schema, table: AttributeTable, user: ByteReader, co
                 value = _declared(entry, field, user, constant_type)
                 if value is not field.default:
                     found[entry.name] = value
-            elif entry.name == SEGMENT_SIZES:
+            elif entry.name == records.SEGMENT_SIZES:
                 segments = _segment_sizes(entry, user)
             elif not entry.name:
                 user.fail("invalid empty attribute name for DictionaryAttr element 0")
             else:
-                found[entry.name] = plain_attribute(entry, user)
+                found[entry.name] = dictionary.plain_attribute(entry, user)
         except Malformed as failure:
             raise failure.add(f"failed to parse attribute '{entry.name}'", user.offset) from None
     for name in schema.required:
@@ -113,14 +80,16 @@ def bind(index: int, schema: Schema, table: AttributeTable, user: ByteReader, co
     return found if found else NO_ATTRIBUTES, segments
 
 
-def _segment_sizes(entry: DictionaryEntry, user: ByteReader) -> tuple[int, ...]:
+def _segment_sizes(entry: dictionary.DictionaryEntry, user: ByteReader) -> tuple[int, ...]:
     value = entry.attribute
-    if entry.kind != kinds.I32_LIST or not isinstance(value, DenseArrayAttribute):
+    if entry.kind != dictionary.I32_LIST or not isinstance(value, builtin.DenseArrayAttribute):
         user.fail(f"unexpected kind {entry.kind} of attribute '{entry.name}'")
     return value.values
 
 
-def _declared(entry: DictionaryEntry, field: AttributeField, user: ByteReader, constant_type: Type | None) -> Attribute:
+def _declared(
+    entry: dictionary.DictionaryEntry, field: records.AttributeField, user: ByteReader, constant_type: Type | None
+) -> Attribute:
     """The value of a declared attribute, which must be what the declaration says."""
     if field.gated:
         user.fail(
@@ -128,26 +97,26 @@ def _declared(entry: DictionaryEntry, field: AttributeField, user: ByteReader, c
         )
     codec = field.codec
     value = entry.attribute
-    if codec == records.ENUM and entry.kind == kinds.ENUM:
+    if codec == records.ENUM and entry.kind == dictionary.ENUM:
         return enumerator(field.cases[0].kind, entry.number, user)
-    if codec == records.UNIT and entry.kind == kinds.UNIT_VALUE and value is not None:
+    if codec == records.UNIT and entry.kind == dictionary.UNIT_VALUE and value is not None:
         return value
-    if codec == records.INTEGER and entry.kind == kinds.INTEGER and isinstance(value, IntegerAttribute):
+    if codec == records.INTEGER and entry.kind == dictionary.INTEGER and isinstance(value, builtin.IntegerAttribute):
         if value.type is (I32 if field.width == 32 else I64):
             return value
-    if codec == records.BOOL and entry.kind == kinds.BOOL and value is not None:
+    if codec == records.BOOL and entry.kind == dictionary.BOOL and value is not None:
         return value
-    if codec == records.STRING and isinstance(value, StringAttribute):
+    if codec == records.STRING and isinstance(value, builtin.StringAttribute):
         return value
-    if codec == records.SYMBOL and isinstance(value, StringAttribute):
+    if codec == records.SYMBOL and isinstance(value, builtin.StringAttribute):
         if not value.value:
             user.fail("empty symbol reference is invalid")
-        return symbol_attribute(value.value)
+        return builtin.symbol_attribute(value.value)
     if codec == records.CONSTANT and isinstance(value, DenseAttribute):
         return _constant(value, user, constant_type)
-    if codec == records.I32_LIST and isinstance(value, DenseArrayAttribute):
+    if codec == records.I32_LIST and isinstance(value, builtin.DenseArrayAttribute):
         return _i32_list(value, user)
-    if codec == records.ARRAY and isinstance(value, ArrayAttribute):
+    if codec == records.ARRAY and isinstance(value, builtin.ArrayAttribute):
         return value
     if codec == records.HINTS and isinstance(value, OptimizationHintsAttribute):
         return value
@@ -169,11 +138,11 @@ def _constant(value: DenseAttribute, user: ByteReader, type: Type | None) -> Att
     return dense_attribute(type, type.shape, type.element, value.data)
 
 
-def _i32_list(value: DenseArrayAttribute, user: ByteReader) -> Attribute:
+def _i32_list(value: builtin.DenseArrayAttribute, user: ByteReader) -> Attribute:
     for number in value.values:
         if not -0x80000000 < number < 0x7FFFFFFF:
             user.fail(f"array contains unsupported value {number}")
-    return dense_array_attribute(I32, value.values)
+    return builtin.dense_array_attribute(I32, value.values)
 
 
 class DocumentedModuleReader(ModuleReader):
@@ -182,13 +151,13 @@ class DocumentedModuleReader(ModuleReader):
     def __init__(self, file: Container) -> None:
         super().__init__(file)
         self.documented: DocumentedTables = DocumentedTables(file)
-        self.attributes: AttributeTable = read_attribute_table(file, self.documented)
+        self.attributes: dictionary.AttributeTable = dictionary.read_attribute_table(file, self.documented)
         self.tables = self.documented
 
     def read(self) -> Operation:
-        attributes: dict[str, Attribute] = {"sym_name": string_attribute("kernels")}
+        attributes: dict[str, Attribute] = {"sym_name": builtin.string_attribute("kernels")}
         if self.tables.producer is not None:
-            attributes["producer"] = string_attribute(self.tables.producer)
+            attributes["producer"] = builtin.string_attribute(self.tables.producer)
         section = self.file.reader(sections.GLOBAL)
         if section is not None:
             self._read_all(section, "global", self._read_documented_global)
@@ -215,7 +184,7 @@ class DocumentedModuleReader(ModuleReader):
         """name type dictionary"""
         name = self._name(section, "global symbol")
         type = self.tables.read_type(section, "failed to get global type")
-        schema = section_schema(GLOBAL)
+        schema = records.section_schema(GLOBAL)
         bound, _ = bind(section.varint(_NO_DICTIONARY), schema, self.attributes, section, type)
         self._define(GLOBAL, name, bound, [], UNKNOWN)
 
@@ -229,7 +198,7 @@ class DocumentedModuleReader(ModuleReader):
         if not flags & FLAG_ENTRY:
             section.fail(f"un-expected non-entry function '{name}'")
         location = self.documented.location(section, f"failed to read function location for '{name}'")
-        schema = section_schema(ENTRY)
+        schema = records.section_schema(ENTRY)
         bound, _ = bind(section.varint(_NO_DICTIONARY), schema, self.attributes, section, None)
         length = section.varint("failed to read function body length")
         if length > section.remaining:
@@ -243,9 +212,9 @@ class DocumentedModuleReader(ModuleReader):
         except Malformed as failure:
             raise failure.add(f"failed to parse function body for function '{name}'", self.size) from None
         section.position += length
-        attributes = {"function_type": type_attribute(signature), **bound}
+        attributes = {"function_type": builtin.type_attribute(signature), **bound}
         if flags & FLAG_PRIVATE:
-            attributes["sym_visibility"] = string_attribute("private")
+            attributes["sym_visibility"] = builtin.string_attribute("private")
         self._define(ENTRY, name, attributes, [Region([block])], location)
 
     def _define(
@@ -256,7 +225,7 @@ class DocumentedModuleReader(ModuleReader):
         regions: list[Region],
         location: Location,
     ) -> None:
-        named: dict[str, Attribute] = {"sym_name": string_attribute(name), **attributes}
+        named: dict[str, Attribute] = {"sym_name": builtin.string_attribute(name), **attributes}
         self.block.append(Operation(declaration, [], [], named, regions, location))
 
     def _name(self, section: ByteReader, what: str) -> str:
@@ -272,11 +241,13 @@ class DocumentedBodyReader(BodyReader):
 
     __slots__ = ("_bound", "attributes", "documented", "layouts")
 
-    def __init__(self, data: bytes, start: int, end: int, tables: DocumentedTables, attributes: AttributeTable) -> None:
+    def __init__(
+        self, data: bytes, start: int, end: int, tables: DocumentedTables, attributes: dictionary.AttributeTable
+    ) -> None:
         super().__init__(data, start, end, tables, tables.trace, PrefixCache())
         self.documented: DocumentedTables = tables
-        self.attributes: AttributeTable = attributes
-        self.layouts: dict[int, DocumentedRecord] = documented_records()
+        self.attributes: dictionary.AttributeTable = attributes
+        self.layouts: dict[int, records.DocumentedRecord] = records.documented_records()
         # Most operations of one kind share a few dictionaries.
         self._bound: dict[tuple[int, int, Type | None], Bound] = {}
 
@@ -312,7 +283,7 @@ class DocumentedBodyReader(BodyReader):
             segments = None
         return self.end_record(record, operands, result_types, attributes, location, segments, block)
 
-    def _dictionary(self, record: DocumentedRecord, result_types: list[Type]) -> Bound:
+    def _dictionary(self, record: records.DocumentedRecord, result_types: list[Type]) -> Bound:
         index = self.varint(_NO_DICTIONARY)
         type = result_types[0] if record.schema.has_constant and result_types else None
         key = (record.opcode, index, type)

@@ -14,27 +14,8 @@ from tileir.bytecode.debug import CALL_SITE, DebugTable
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed, Trace, read_signed_leb128
 from tileir.bytecode.tables import Tables, TableWriter
 from tileir.bytecode.types import PARTITION_VIEW_TAG, TypeEncoder, TypeTable
-from tileir.dialect.enums import (
-    ATOMIC_MODE,
-    COMPARISON_ORDERING,
-    COMPARISON_PREDICATE,
-    MEMORY_ORDERING,
-    MEMORY_SCOPE,
-    OVERFLOW,
-    PADDING,
-    ROUNDING,
-    SIGNEDNESS,
-)
-from tileir.dialect.types import (
-    DYNAMIC,
-    PartitionViewType,
-    PointerType,
-    TensorViewType,
-    partition_view_type,
-    pointer_error,
-    pointer_type,
-    view_error,
-)
+from tileir.dialect import enums
+from tileir.dialect import types as cuda_tile
 from tileir.ir.attributes import Attribute, EnumAttribute, EnumKind
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import F8E8M0FNU, Type
@@ -43,15 +24,15 @@ from tileir.ir.versions import NEWEST, V13_1
 # The names of enumerations in messages: those of the bytecode draft ("Six Enum-Attr Readers", of which nothing holds
 # the sixth, Width), and those that the operations of 13.1 have and it does not mention.
 ENUM_NAMES: Final[dict[EnumKind, str]] = {
-    COMPARISON_PREDICATE: "Comparison",
-    OVERFLOW: "Overflow",
-    PADDING: "PaddingValue",
-    ROUNDING: "Rounding",
-    SIGNEDNESS: "Signedness",
-    COMPARISON_ORDERING: "ComparisonOrdering",
-    MEMORY_ORDERING: "MemoryOrderingSemantics",
-    MEMORY_SCOPE: "MemoryScope",
-    ATOMIC_MODE: "AtomicRMWMode",
+    enums.COMPARISON_PREDICATE: "Comparison",
+    enums.OVERFLOW: "Overflow",
+    enums.PADDING: "PaddingValue",
+    enums.ROUNDING: "Rounding",
+    enums.SIGNEDNESS: "Signedness",
+    enums.COMPARISON_ORDERING: "ComparisonOrdering",
+    enums.MEMORY_ORDERING: "MemoryOrderingSemantics",
+    enums.MEMORY_SCOPE: "MemoryScope",
+    enums.ATOMIC_MODE: "AtomicRMWMode",
 }
 
 
@@ -123,26 +104,27 @@ class DocumentedTypeTable(TypeTable):
             return extents
         if any(number - 1 > _LARGEST for number in extents):
             reader.fail(what)
-        return tuple([number - 1 if number else DYNAMIC for number in extents])
+        return tuple([number - 1 if number else cuda_tile.DYNAMIC for number in extents])
 
     def _pointer(self, reader: ByteReader) -> Type:
         pointee = self._type(reader, "pointeeType")
         space = reader.varint("failed to read address space")
         if space:
-            # Neither the dialect nor its text has a place for one (docs/conflicts.md D1).
+            # Neither the dialect nor its text can express one (docs/conflicts.md D1).
             reader.fail(f"address space {space} is not supported, pointers have address space 0")
-        self._checked(reader, pointer_error(pointee, NEWEST))
-        return pointer_type(pointee)
+        self._checked(reader, cuda_tile.pointer_error(pointee, NEWEST))
+        return cuda_tile.pointer_type(pointee)
 
-    def _partition_view(self, reader: ByteReader) -> Type:
+    def _view(self, reader: ByteReader, tag: int) -> Type:
+        # The only view of 13.1 is the partition view; the others fail by their version before.
         tensor = self._tensor(reader)
         tile_shape = read_extents(reader, "failed to read tile_shape")
         dim_map = read_extents(reader, "failed to read dim_map")
         # The mode byte is 0 for no padding, else one more than the padding value.
         mode = reader.byte("failed to read partition mode")
-        padding = enumerator(PADDING, mode - 1, reader) if mode else None
-        self._checked(reader, view_error(tile_shape, tensor, padding, dim_map, NEWEST))
-        return partition_view_type(tile_shape, tensor, padding, dim_map)
+        padding = enumerator(enums.PADDING, mode - 1, reader) if mode else None
+        self._checked(reader, cuda_tile.view_error(tile_shape, tensor, padding, dim_map, NEWEST))
+        return cuda_tile.partition_view_type(tile_shape, tensor, padding, dim_map)
 
 
 class DocumentedTypeEncoder(TypeEncoder):
@@ -162,7 +144,7 @@ class DocumentedTypeEncoder(TypeEncoder):
         return super().index(type)
 
     def _encode(self, type: Type) -> bytes:
-        if isinstance(type, (PointerType, TensorViewType)) and type.attribute is not None:
+        if isinstance(type, (cuda_tile.PointerType, cuda_tile.TensorViewType)) and type.attribute is not None:
             raise Malformed("pointer attribute requires bytecode version 13.4+, targeting 13.1", 0, prefixed=False)
         return super()._encode(type)
 
@@ -173,13 +155,15 @@ class DocumentedTypeEncoder(TypeEncoder):
             super()._tag(writer, tag)
 
     def _shape(self, writer: ByteWriter, extents: tuple[int, ...], is_view: bool) -> None:
-        writer.number_list([0 if extent == DYNAMIC else extent + 1 for extent in extents] if is_view else extents)
+        writer.number_list(
+            [0 if extent == cuda_tile.DYNAMIC else extent + 1 for extent in extents] if is_view else extents
+        )
 
     def _pointer_end(self, writer: ByteWriter, attribute: str | None) -> None:
         writer.varint(0)
 
     def _encode_view(self, writer: ByteWriter, type: Type) -> None:
-        if not isinstance(type, PartitionViewType):
+        if not isinstance(type, cuda_tile.PartitionViewType):
             # Newer views fail with the version that brought them, anything else as a type without bytes.
             super()._encode_view(writer, type)
             return
@@ -188,7 +172,7 @@ class DocumentedTypeEncoder(TypeEncoder):
         writer.varint(tensor)
         writer.number_list(type.tile_shape)
         writer.number_list(type.dim_map)
-        writer.byte(0 if type.padding is None else 1 + PADDING.values[type.padding.keyword])
+        writer.byte(0 if type.padding is None else 1 + enums.PADDING.values[type.padding.keyword])
 
 
 class DocumentedDebugTable(DebugTable):
@@ -227,7 +211,7 @@ class DocumentedTables(Tables):
         self._pool_end: int = 0
         self._pooled: int = 0
         if len(self.constants):
-            self._pool_start, self._pool_end = self.constants.piece(len(self.constants) - 1)
+            self._pool_start, self._pool_end = self.constants.bounds(len(self.constants) - 1)
 
     def pooled(self, rank: int, offset: int) -> tuple[int, ...] | None:
         """`rank` numbers from a byte offset of the pool; None when it has not got them.

@@ -6,45 +6,21 @@ that fits what it has.  Tables are filled in order of first use.
 
 from __future__ import annotations
 
+from tileir.bytecode import body_writer, records
 from tileir.bytecode import container as sections
-from tileir.bytecode import records
-from tileir.bytecode.body_writer import (
-    BodyWriter,
-    OpenOperation,
-    WriteFailure,
-    check_absent,
-    check_location,
-    fail,
-    wire_value,
-)
+from tileir.bytecode.body_writer import BodyWriter, OpenOperation, WriteFailure, fail
 from tileir.bytecode.container import Container
-from tileir.bytecode.documented import dictionary as kinds
+from tileir.bytecode.documented import dictionary
 from tileir.bytecode.documented.attributes import write_dense, write_string
 from tileir.bytecode.documented.dictionary import AttributeEncoder, read_attribute_table
 from tileir.bytecode.documented.tables import DocumentedTables, DocumentedTableWriter
 from tileir.bytecode.entry_tables import write_blobs
 from tileir.bytecode.primitives import ByteWriter, Malformed, signed_leb128
 from tileir.bytecode.reader import FLAG_ENTRY, FLAG_PRIVATE
-from tileir.bytecode.records import (
-    OUTSIDE_DICTIONARY,
-    SEGMENT_SIZES,
-    AttributeField,
-    DocumentedRecord,
-    Record,
-    Schema,
-    documented_records,
-    is_private,
-    section_schema,
-)
 from tileir.bytecode.writer import ModuleWriter
 from tileir.dialect.availability import operand_message
 from tileir.dialect.ops import ENTRY, GLOBAL
-from tileir.ir.attributes import (
-    Attribute,
-    EnumAttribute,
-    SymbolAttribute,
-    string_attribute,
-)
+from tileir.ir.attributes import Attribute, EnumAttribute, SymbolAttribute, string_attribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.traversal import is_function
@@ -89,7 +65,7 @@ class DocumentedModuleWriter(ModuleWriter):
         # Dictionaries hold table numbers, which are the same only if no table entry was a repetition.
         if len(mine.interner.strings) == len(tables.strings) and len(mine.types.blobs) == len(tables.types):
             for index in range(len(attributes)):
-                start, end = attributes.piece(index)
+                start, end = attributes.bounds(index)
                 self.attributes.add(file.data[start:end])
 
     def _has_producer(self) -> bool:
@@ -105,7 +81,7 @@ class DocumentedModuleWriter(ModuleWriter):
         """name type dictionary"""
         writer = ByteWriter()
         writer.varint(len(operations))
-        schema = section_schema(GLOBAL)
+        schema = records.section_schema(GLOBAL)
         for operation in operations:
             name = operation.symbol_name
             value = operation.attributes.get("value")
@@ -123,21 +99,21 @@ class DocumentedModuleWriter(ModuleWriter):
         """Write flags, location and dictionary, which stand between the signature and the length of the body."""
         if operation.declaration is not ENTRY:
             raise fail(operation, f"operation '{operation.name}' has no form in the documented layout")
-        writer.byte(FLAG_ENTRY | (FLAG_PRIVATE if is_private(operation) else 0))
+        writer.byte(FLAG_ENTRY | (FLAG_PRIVATE if records.is_private(operation) else 0))
         writer.raw(encode_location(operation, self.documented))
-        writer.varint(write_dictionary(operation, section_schema(ENTRY), None, self.attributes))
+        writer.varint(write_dictionary(operation, records.section_schema(ENTRY), None, self.attributes))
         return DocumentedBodyWriter(self.documented, self.attributes)
 
 
 def encode_location(operation: Operation, tables: DocumentedTableWriter) -> bytes:
     """The location field of a record; as in the public layout a position without a scope is unknown in the file."""
-    check_location(operation, tables)
+    body_writer.check_location(operation, tables)
     # References count from 1; the field counts from 0, and nothing is -1.
     return signed_leb128(tables.debug.reference(operation.location) - 1)
 
 
 def write_dictionary(
-    operation: Operation, schema: Schema, segments: tuple[int, ...] | None, table: AttributeEncoder
+    operation: Operation, schema: records.Schema, segments: tuple[int, ...] | None, table: AttributeEncoder
 ) -> int:
     """The index of the dictionary of an operation: declared attributes, operand segments, then the others."""
     tables = table.tables
@@ -147,7 +123,7 @@ def write_dictionary(
     for field in schema.fields:
         value = attributes.get(field.name)
         if field.gated:
-            check_absent(operation, field, value, V13_1)
+            body_writer.check_absent(operation, field, value, V13_1)
         elif value is None or value is field.default:
             if value is None and field.name in schema.required:
                 raise fail(operation, f"requires attribute '{field.name}'")
@@ -156,13 +132,13 @@ def write_dictionary(
             _write_declared(writer, operation, field, value, table)
             count += 1
     if segments is not None:
-        write_string(writer, SEGMENT_SIZES, tables)
+        write_string(writer, records.SEGMENT_SIZES, tables)
         table.write_i32_list(writer, segments)
         count += 1
     for name, value in attributes.items():
-        if name == "sym_visibility" and is_function(operation) and is_private(operation):
+        if name == "sym_visibility" and is_function(operation) and records.is_private(operation):
             continue  # A flag says it.
-        if name not in schema.names and name not in OUTSIDE_DICTIONARY:
+        if name not in schema.names and name not in records.OUTSIDE_DICTIONARY:
             write_string(writer, name, tables)
             _write_plain(writer, operation, value, table)
             count += 1
@@ -174,16 +150,16 @@ def write_dictionary(
 
 
 def _write_declared(
-    writer: ByteWriter, operation: Operation, field: AttributeField, value: Attribute, table: AttributeEncoder
+    writer: ByteWriter, operation: Operation, field: records.AttributeField, value: Attribute, table: AttributeEncoder
 ) -> None:
     if field.codec == records.ENUM:
-        writer.byte(kinds.ENUM)
+        writer.byte(dictionary.ENUM)
         writer.varint(_enumerator(operation, field, value))
     elif field.codec == records.SYMBOL and isinstance(value, SymbolAttribute):
         _write_plain(writer, operation, string_attribute(value.path[-1]), table)
     elif field.codec == records.CONSTANT and isinstance(value, DenseAttribute):
         # The type is that of the operation, so a splat needs no more than its one element.
-        writer.byte(kinds.TAGGED)
+        writer.byte(dictionary.TAGGED)
         write_dense(writer, value, () if value.is_splat else value.shape, table.tables)
     else:
         _write_plain(writer, operation, value, table)
@@ -196,8 +172,8 @@ def _write_plain(writer: ByteWriter, operation: Operation, value: Attribute, tab
         raise fail(operation, failure.messages[0]) from None
 
 
-def _enumerator(operation: Operation, field: AttributeField, value: Attribute) -> int:
-    number = wire_value(operation, field, value, "form in the documented layout")
+def _enumerator(operation: Operation, field: records.AttributeField, value: Attribute) -> int:
+    number = body_writer.wire_value(operation, field, value, "form in the documented layout")
     since = value.kind.since.get(value.keyword) if isinstance(value, EnumAttribute) else None
     if isinstance(value, EnumAttribute) and since is not None and since > V13_1:
         what = f"'{value.keyword}' of attribute '{field.name}'"
@@ -214,7 +190,7 @@ class DocumentedBodyWriter(BodyWriter):
         super().__init__(tables, False)
         self.documented: DocumentedTableWriter = tables
         self.attributes: AttributeEncoder = attributes
-        self.records = {record.declaration: record for record in documented_records().values()}
+        self.records = {record.declaration: record for record in records.documented_records().values()}
 
     def next_block(self, top: OpenOperation) -> Block | None:
         try:
@@ -228,9 +204,9 @@ class DocumentedBodyWriter(BodyWriter):
             return fail(operation, f"operation '{declaration.name}' has no opcode; legalize the program first")
         return super()._unavailable(operation)
 
-    def _write_operation(self, operation: Operation, record: Record) -> None:
+    def _write_operation(self, operation: Operation, record: records.Record) -> None:
         """One record up to its regions: opcode, location, result types, operand count, operands, dictionary."""
-        assert isinstance(record, DocumentedRecord)
+        assert isinstance(record, records.DocumentedRecord)
         try:
             self.varint(record.opcode)
             self.raw(encode_location(operation, self.documented))

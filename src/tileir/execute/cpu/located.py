@@ -13,14 +13,14 @@ from tileir.execute.cpu.native.record import Layout
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.engine_forms import LocatedText, located_lines
 from tileir.ir.core import Operation
-from tileir.text.listing import placed_text
+from tileir.text.listing import printed_lines
 
 
 def located(entry: Operation, target: Target, layout: Layout, options: Options, stage: str) -> LocatedText:
     """A stage of a kernel, line by line: "tiles", "loops", "llvm", "llvm-opt" or "asm"."""
     if stage == "tiles":
         kernel = optimized(entry, keep_locations=True)
-        text = placed_text(kernel.parent_operation or kernel)
+        text = printed_lines(kernel.parent_operation or kernel)
         return located_lines(kernel, text.lines, text.operations)
     if stage == "loops":
         program = lowered_program(entry, target, options, keep_locations=True)

@@ -18,7 +18,7 @@ from tileir.execute.script import Script
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of, source_of
 from tileir.ir.values import OperationResult, Value
-from tileir.text.listing import PlacedText, placed_text
+from tileir.text.listing import PrintedLines, printed_lines
 from tileir.text.names import Naming
 
 _LONGEST_LINE: Final = 2000
@@ -83,8 +83,8 @@ class NumberedProgram:
     # --- text ---
 
     @cached_property
-    def _placed(self) -> PlacedText:
-        return placed_text(self.module)
+    def _placed(self) -> PrintedLines:
+        return printed_lines(self.module)
 
     @property
     def lines(self) -> list[str]:

@@ -9,7 +9,7 @@ from tileir.serve.language.analysis import Analysis
 from tileir.serve.language.layout import Edit
 from tileir.serve.language.syntax import Syntax, WrittenOperation
 from tileir.text.lexer import TOKEN
-from tileir.text.listing import placed_text
+from tileir.text.listing import printed_lines
 from tileir.text.printer import Printer
 
 
@@ -111,4 +111,4 @@ def canonical_text(syntax: Syntax, analysis: Analysis) -> str | None:
     if not any(operation.declaration is module.declaration for operation in syntax.top.operations):
         # The reader has put a module around.
         return None
-    return "\n".join(placed_text(module, written_names(syntax, analysis)).lines) + "\n"
+    return "\n".join(printed_lines(module, written_names(syntax, analysis)).lines) + "\n"

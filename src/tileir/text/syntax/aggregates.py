@@ -1,4 +1,4 @@
-"""The syntax of operations whose text says more than a list of pieces: reduce, scan, assume, print, comparisons."""
+"""The syntax of operations that no list of plain directives describes: reduce, scan, assume, print, comparisons."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Assume(Custom):
         start = parser.position
         if parser.peek()[:1].isdigit() or parser.peek()[:1] in ('"', "-", "@", "{", "true", "false"):
             parser.parse_attribute()
-            parser.fail_in_operation("expected assume predicate attribute", start)
+            parser.fail("expected assume predicate attribute", start, wants_name=True)
         if parser.peek()[:1] == "#" and parser.peek() != "#cuda_tile.same_elements":
             found: Attribute | None = parser.parse_attribute()
         else:
@@ -285,10 +285,10 @@ class AtomicMode(Custom):
 
 
 class LoadOperands(Doubtful):
-    """Tells a padding value from a mask when only one of them is written: a mask is a tile of i1.
+    """Distinguishes a padding value from a mask when only one of them is written: a mask is a tile of i1.
 
-    NVIDIA prints both alike, after a comma; read as a mask, a lone padding value would not verify.  Of a lone padding
-    value that is itself a tile of i1 the text cannot tell.
+    NVIDIA prints both the same way, after a comma; read as a mask, a lone padding value would not verify.  A lone
+    padding value that is itself a tile of i1 is ambiguous.
     """
 
     def parse(self, parser: Parser, state: ParseState) -> None:

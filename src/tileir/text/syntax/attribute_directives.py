@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.enums import ENUM_KINDS
-from tileir.ir.attributes import (
-    UNIT,
-    Attribute,
-    EnumAttribute,
-    EnumKind,
-    StringAttribute,
-    bool_attribute,
-    dense_array_attribute,
-    integer_attribute,
-    string_attribute,
-    symbol_attribute,
-)
+from tileir.ir import attributes as builtin
+from tileir.ir.attributes import Attribute, EnumAttribute, EnumKind
 from tileir.ir.core import Operation
 from tileir.ir.declaration import AttributeDeclaration
 from tileir.ir.diagnostics import Code
@@ -23,7 +13,7 @@ from tileir.ir.quoting import symbol_text
 from tileir.ir.types import I1, I32, I64
 from tileir.text.state import ParseState
 from tileir.text.syntax import draft_spellings
-from tileir.text.syntax.directive import Directive, fail_custom, parse_hints, say_first
+from tileir.text.syntax.directive import Directive, fail_custom, parse_hints, report_first
 
 if TYPE_CHECKING:
     from tileir.text.output import TextOutput
@@ -31,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class AttributeValue(Directive):
-    """An attribute written plainly; the constraint of its declaration says how."""
+    """An attribute written plainly, in the syntax of its constraint."""
 
     def __init__(self, declared: AttributeDeclaration, enum_kind: EnumKind | None) -> None:
         super().__init__()
@@ -49,20 +39,20 @@ class AttributeValue(Directive):
         start = parser.position
         if kind == "i64" or kind == "i32":
             type = I64 if kind == "i64" else I32
-            return integer_attribute(type, parser.parse_checked_integer(type))
+            return builtin.integer_attribute(type, parser.parse_checked_integer(type))
         if kind == "string":
-            return string_attribute(parser.parse_string())
+            return builtin.string_attribute(parser.parse_string())
         if kind == "symbol_name":
-            return string_attribute(parser.parse_symbol_name())
+            return builtin.string_attribute(parser.parse_symbol_name())
         if kind == "symbol":
-            return symbol_attribute(parser.parse_symbol_name())
+            return builtin.symbol_attribute(parser.parse_symbol_name())
         if kind == "bool":
             if not parser.is_identifier():
                 parser.fail("expected valid keyword")
-            return bool_attribute(_read_bool(parser) == 1)
+            return builtin.bool_attribute(_read_bool(parser) == 1)
         if kind == "i32_array":
             values = parser.parse_integer_list()
-            return dense_array_attribute(I32, tuple([parser.checked_integer(I32, v, start) for v in values]))
+            return builtin.dense_array_attribute(I32, tuple([parser.checked_integer(I32, v, start) for v in values]))
         if kind == "bool_array":
             return read_bool_array(parser)
         return parser.parse_attribute()
@@ -71,7 +61,7 @@ class AttributeValue(Directive):
         value = operation.attribute(self.name)
         if value is None:
             return
-        if self.kind == "symbol_name" and isinstance(value, StringAttribute):
+        if self.kind == "symbol_name" and isinstance(value, builtin.StringAttribute):
             printer.out.append(self.lead + symbol_text(value.value))
         else:
             printer.out.append(self.lead + value.bare_text)
@@ -79,7 +69,7 @@ class AttributeValue(Directive):
     def is_next(self, parser: Parser) -> bool:
         token = parser.tokens[parser.position]
         if self.enum_kind is not None:
-            # NVIDIA's parsers take any other word for the next piece; to a user, the list of keywords says more.
+            # NVIDIA's parsers take any other word for the next directive; the list of keywords helps a user more.
             return token[:1].isalpha() and (parser.recover or token in self.enum_kind.cases)
         if self.kind == "string":
             return token[:1] == '"'
@@ -93,7 +83,7 @@ def read_bool_array(parser: Parser) -> Attribute:
     """`[` (`true` | `false`) (`,` ...)* `]`"""
     values: list[int] = []
     parser.parse_items("[", "]", lambda: values.append(_read_bool(parser)))
-    return dense_array_attribute(I1, tuple(values))
+    return builtin.dense_array_attribute(I1, tuple(values))
 
 
 def _read_bool(parser: Parser) -> int:
@@ -152,7 +142,7 @@ class Flag(Directive):
                 message = f"`{name}` clause can appear at most once in the expansion of the oilist"
                 fail_custom(parser, state, message, code=Code("unwanted-token"))
             parser.position += 1
-            state.set_attribute(name, UNIT)
+            state.set_attribute(name, builtin.UNIT)
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
         if operation.attributes:
@@ -254,7 +244,7 @@ class Keyword(EnumDirective):
             choices = ", ".join([f"'{k}'" for k in (words if len(words) > 2 else sorted(words))])
             name = "signedness" if self.kind.name == "signedness" else f"'{self.name}'"
             if not parser.is_identifier():
-                say_first(parser, state, "expected valid keyword")
+                report_first(parser, state, "expected valid keyword")
             fail_custom(parser, state, f"expected {name} to be one of: {{{choices}}}", code=code)
         state.set_attribute(self.name, found)
 

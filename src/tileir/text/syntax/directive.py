@@ -1,6 +1,6 @@
-"""The pieces an assembly format is made of; each can parse itself and print itself.
+"""The directives an assembly format is made of; each can parse itself and print itself.
 
-`lead` is the text printed in front of a piece, usually one blank; `format.py` computes it by MLIR's spacing rules.
+`lead` is the text printed in front of a directive, usually one blank; `format.py` computes it by MLIR's spacing rules.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Argument = tuple[str, int, Type, Location]
 
 
 class Directive:
-    """Base of all pieces."""
+    """Base of all directives."""
 
     def __init__(self) -> None:
         self.lead: str = " "
@@ -36,11 +36,11 @@ class Directive:
         raise TypeError(type(self).__name__)
 
     def is_next(self, parser: Parser) -> bool:
-        """Whether the text goes on with this piece; asked of the first piece of an optional group."""
+        """Whether this directive comes next in the text; for the first directive of an optional group."""
         raise TypeError(type(self).__name__)
 
     def is_present(self, operation: Operation) -> bool:
-        """Whether the operation has what this piece prints; asked of the anchor of an optional group."""
+        """Whether the operation has what this directive prints; for the anchor of an optional group."""
         raise TypeError(type(self).__name__)
 
 
@@ -49,12 +49,11 @@ def fail_custom(parser: Parser, state: ParseState, message: str, token: int = -1
     parser.fail(f"custom op '{state.declaration.name}' {message}", token, code)
 
 
-def say_first(parser: Parser, state: ParseState, message: str, token: int = -1) -> None:
-    """What NVIDIA's tools say in addition, before the error that follows; only the drop-ins repeat it."""
+def report_first(parser: Parser, state: ParseState, message: str) -> None:
+    """Report an error that NVIDIA's tools print in front of the one that follows; only the drop-ins do."""
     if not parser.recover:
-        place = parser.position if token < 0 else token
-        name = state.declaration.name
-        parser.diagnostics.append(Diagnostic("error", f"custom op '{name}' {message}", parser.location(place)))
+        message = f"custom op '{state.declaration.name}' {message}"
+        parser.diagnostics.append(Diagnostic("error", message, parser.location(parser.position)))
 
 
 def expect_word(parser: Parser, state: ParseState, word: str) -> None:
@@ -114,7 +113,7 @@ class Blank(Directive):
 class Custom(Directive):
     """A directive written for one operation or a family of them.
 
-    `slots` tells where the type of each declared operand and result goes that the rest of the format does not show.
+    `slots` has the type slot of each declared operand and result that the rest of the format does not show.
     """
 
     def __init__(self, declaration: OperationDeclaration, arguments: str) -> None:
@@ -123,7 +122,7 @@ class Custom(Directive):
         self.slots: dict[str, int] = {}
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
-        """Nothing, where the directive only looks at what others have read."""
+        """Nothing, where the directive only changes what others have read."""
 
     def parse_token(self, parser: Parser, state: ParseState) -> None:
         """(`token` `=` value)?"""
@@ -145,10 +144,10 @@ CustomClass = Callable[[OperationDeclaration, str], Custom]
 
 
 class Doubtful(Custom):
-    """A directive whose text is at times read back as something else."""
+    """A directive whose text may be read back as something else."""
 
     def is_ambiguous(self, operation: Operation) -> bool:
-        """Whether the text of this operation would not give the operation back; it is then printed generically."""
+        """Whether the text would not be read as this operation; it is then printed in the generic form."""
         raise TypeError(type(self).__name__)
 
 
@@ -248,17 +247,17 @@ class FullTypeOf(TypeOf):
 class Group(Directive):
     """`( ... )?`: present as a whole or not at all."""
 
-    def __init__(self, pieces: list[Directive], anchor: Directive) -> None:
+    def __init__(self, directives: list[Directive], anchor: Directive) -> None:
         super().__init__()
-        self.pieces: list[Directive] = pieces
+        self.directives: list[Directive] = directives
         self.anchor: Directive = anchor
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        if self.pieces[0].is_next(parser):
-            for piece in self.pieces:
-                piece.parse(parser, state)
+        if self.directives[0].is_next(parser):
+            for directive in self.directives:
+                directive.parse(parser, state)
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
         if self.anchor.is_present(operation):
-            for piece in self.pieces:
-                piece.print(printer, operation)
+            for directive in self.directives:
+                directive.print(printer, operation)

@@ -2,7 +2,7 @@
 where these are.
 
 Each is read as its public form, with a remark.  The drop-ins for NVIDIA's tools read none of them: every function here
-looks at `draft_spellings` first, and does nothing where it is off.
+checks `draft_spellings` first, and does nothing where it is off.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _PREDICATES: Final = {
 
 
 def comparison(parser: Parser, state: ParseState, kind: EnumKind) -> EnumAttribute | None:
-    """`olt,` and its kin: predicate and ordering in one word, with a comma (A2)."""
+    """`olt,` and the like: predicate and ordering in one word, with a comma (A2)."""
     if kind.name != "comparison_predicate" or not parser.draft_spellings:
         return None
     token = parser.peek()
@@ -222,7 +222,7 @@ def is_view_first(parser: Parser) -> bool:
 
 
 def end_view_first(parser: Parser, view: int) -> list[int]:
-    """The tile of such a store; a mask has no place on a view."""
+    """The tile of such a store; there is no mask on a view."""
     parser.expect(",")
     tile = parser.parse_value_token()
     if parser.peek() == ",":

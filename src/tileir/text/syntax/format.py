@@ -21,15 +21,7 @@ from tileir.annotations import Final
 from tileir.dialect.enums import enum_kind_of
 from tileir.ir.declaration import ONE, VARIADIC, OperationDeclaration
 from tileir.text.state import TypeSlots
-from tileir.text.syntax.attribute_directives import (
-    AttributeDictionary,
-    AttributeValue,
-    Enclosed,
-    Flag,
-    Hints,
-    Keyword,
-    Rounding,
-)
+from tileir.text.syntax import attribute_directives as attributes
 from tileir.text.syntax.directive import (
     Blank,
     CustomClass,
@@ -138,11 +130,11 @@ class Assembly(TypeSlots):
         )
         self.doubtful: Doubtful | None = next((d for d in self.directives if isinstance(d, Doubtful)), None)
         self.plain_form: object | None = None
-        """What `text/statement_form.py` compiles from it, for the parser, when it is first wanted."""
+        """What `text/statement_form.py` compiles from it, for the parser, on first use."""
 
 
 class _Compiler:
-    """Turns the text of a format into directives."""
+    """Compiles the text of a format into directives."""
 
     def __init__(self, declaration: OperationDeclaration) -> None:
         self.declaration: OperationDeclaration = declaration
@@ -165,15 +157,15 @@ class _Compiler:
 
     def compile(self) -> list[Directive]:
         stack: list[list[Directive]] = [[]]
-        dictionaries: list[AttributeDictionary] = []
+        dictionaries: list[attributes.AttributeDictionary] = []
         for element in elements_of(self.declaration.syntax):
             mark = element.text if element.kind == MARK else ""
             if mark == "(":
                 stack.append([])
             elif mark == ")?":
-                pieces = stack.pop()
-                anchor = next((p for p in pieces if not isinstance(p, Literal)), pieces[0])
-                stack[-1].append(Group(pieces, anchor))
+                group = stack.pop()
+                anchor = next((each for each in group if not isinstance(each, Literal)), group[0])
+                stack[-1].append(Group(group, anchor))
             elif mark == "~":
                 self.emit_blank, self.after_punctuation = False, True
             elif mark == "_":
@@ -181,7 +173,7 @@ class _Compiler:
                 self.emit_blank, self.after_punctuation = False, False
             else:
                 directive = self._element(element)
-                if isinstance(directive, AttributeDictionary):
+                if isinstance(directive, attributes.AttributeDictionary):
                     dictionaries.append(directive)
                 stack[-1].append(directive)
         shown = frozenset(self.shown)
@@ -214,10 +206,10 @@ class _Compiler:
                 return self._placed(self._type(element.arguments[1:], word == "full-type"))
             return self._called(word, element.arguments)
         if word == "attr-dict":
-            return AttributeDictionary(frozenset())
+            return attributes.AttributeDictionary(frozenset())
         if word == "hints":
             self.shown.append("optimization_hints")
-            return Hints()
+            return attributes.Hints()
         return self._custom(word, "")
 
     def _placed(self, directive: Directive) -> Directive:
@@ -243,17 +235,16 @@ class _Compiler:
                 return OperandGroup(index, name, declared.count == VARIADIC)
         self.shown.append(name)
         attribute = declaration.inherent[name]
-        return AttributeValue(attribute, enum_kind_of(attribute))
+        return attributes.AttributeValue(attribute, enum_kind_of(attribute))
 
     def _type(self, name: str, full: bool) -> Directive:
         declaration = self.declaration
         self.slots.setdefault(name, len(self.slots))
         for index, declared in enumerate(declaration.operands):
             if declared.name == name:
-                grouped = not declaration.plain_operands
-                if full:
-                    return FullTypeOf(self.slots[name], name, False, index, declared.count == VARIADIC, True)
-                return TypeOf(self.slots[name], name, False, index, declared.count == VARIADIC, grouped)
+                grouped = full or not declaration.plain_operands
+                make = FullTypeOf if full else TypeOf
+                return make(self.slots[name], name, False, index, declared.count == VARIADIC, grouped)
         for index, declared in enumerate(declaration.results):
             if declared.name == name:
                 several = declared.count != ONE
@@ -264,15 +255,16 @@ class _Compiler:
         names = [name for name in arguments.replace(",", " ").split() if name]
         if word in ("flag", "flags"):
             self.shown.extend(names)
-            return self._placed(Flag(names))
+            return self._placed(attributes.Flag(names))
         if word in ("enclosed", "rounding", "open-rounding", "keyword"):
             self.shown.append(names[0])
             if word in ("rounding", "open-rounding"):
-                return self._placed(Rounding(names[0], names[1:], word == "open-rounding"))
+                return self._placed(attributes.Rounding(names[0], names[1:], word == "open-rounding"))
             kind = enum_kind_of(self.declaration.inherent[names[0]])
             if kind is None:
                 raise ValueError(f"'{self.declaration.name}' attribute '{names[0]}' is no enumeration")
-            return self._placed(Enclosed(names[0], kind) if word == "enclosed" else Keyword(names[0], kind))
+            is_enclosed = word == "enclosed"
+            return self._placed((attributes.Enclosed if is_enclosed else attributes.Keyword)(names[0], kind))
         return self._custom(word, arguments)
 
     def _custom(self, word: str, arguments: str) -> Directive:

@@ -7,17 +7,8 @@ from tileir.dialect.constraints import NUMBER
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.ops import CONTINUE, YIELD
 from tileir.dialect.types import TileType, scalar_tile
-from tileir.ir.attributes import (
-    UNIT,
-    Attribute,
-    StringAttribute,
-    TypeAttribute,
-    array_attribute,
-    dictionary_attribute,
-    integer_attribute,
-    string_attribute,
-    type_attribute,
-)
+from tileir.ir import attributes as builtin
+from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
@@ -36,7 +27,7 @@ from tileir.text.syntax.directive import (
     fail_custom,
     parse_attributes,
     parse_hints,
-    say_first,
+    report_first,
 )
 
 if TYPE_CHECKING:
@@ -58,7 +49,7 @@ def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, Tile
         names = NUMBER.wording(parser.version)[len("tile of ") :]
         if not parser.recover and parser.is_identifier() and builtin_type(parser.peek()) is None:
             if parser.peek() not in ("tile", "ptr", "tensor", "token", "vector"):
-                say_first(parser, state, f"unknown type: {parser.peek()}")
+                report_first(parser, state, f"unknown type: {parser.peek()}")
                 fail_custom(parser, state, f"expect element type to be one of {names}, but got '<<NULL TYPE>>'")
         element = parser.parse_type()
         if not NUMBER.accepts(scalar_tile(element)):
@@ -110,11 +101,11 @@ class Global(Custom):
         if parser.peek() in SYMBOL_VISIBILITY.cases:
             state.set_attribute("symbol_visibility", SYMBOL_VISIBILITY[parser.parse_keyword()])
         if parser.accept("constant"):
-            state.set_attribute("constant", UNIT)
-        state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name()))
+            state.set_attribute("constant", builtin.UNIT)
+        state.set_attribute("sym_name", builtin.string_attribute(parser.parse_symbol_name()))
         if parser.accept("alignment"):
             parser.expect("=")
-            state.set_attribute("alignment", integer_attribute(I64, parser.parse_checked_integer(I64)))
+            state.set_attribute("alignment", builtin.integer_attribute(I64, parser.parse_checked_integer(I64)))
         parse_attributes(parser, state)
         dense, _ = parse_dense(parser, state)
         state.set_attribute("value", dense)
@@ -127,8 +118,7 @@ class Global(Custom):
         out.append(" private " if private else " ")
         if "constant" in attributes:
             out.append(" constant")
-        name = operation.symbol_name
-        out.append(f" {symbol_text(name if name is not None else '')}")
+        out.append(f" {symbol_text(operation.symbol_name or '')}")
         if "alignment" in attributes:
             out.append(f" alignment = {attributes['alignment'].bare_text}")
         printer.attribute_dictionary(operation, frozenset(self.declaration.inherent))
@@ -144,7 +134,7 @@ class Module(Doubtful):
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         name = draft_spellings.module_name(parser, state)
-        state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name() if name is None else name))
+        state.set_attribute("sym_name", builtin.string_attribute(parser.parse_symbol_name() if name is None else name))
         parse_attributes(parser, state, "attributes")
         state.add_region(parser.parse_module_body())
 
@@ -157,7 +147,7 @@ class ModuleWrapper(Custom):
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.peek()[:1] == "@":
-            state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name()))
+            state.set_attribute("sym_name", builtin.string_attribute(parser.parse_symbol_name()))
         parse_attributes(parser, state, "attributes")
         state.add_region(parser.parse_region([], isolated=True))
 
@@ -184,14 +174,14 @@ class Function(Custom):
     """
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name()))
+        state.set_attribute("sym_name", builtin.string_attribute(parser.parse_symbol_name()))
         arguments, attributes = self._parse_arguments(parser)
         results: list[Type] = []
         if parser.accept("->"):
             is_list = parser.peek() == "("
             results = parser.parse_type_list_in_parentheses() if is_list else [parser.parse_type()]
         inputs = tuple([type for _, _, type, _ in arguments])
-        state.set_attribute("function_type", type_attribute(function_type(inputs, tuple(results))))
+        state.set_attribute("function_type", builtin.type_attribute(function_type(inputs, tuple(results))))
         if attributes is not None:
             state.set_attribute("arg_attrs", attributes)
         parse_hints(parser, state)
@@ -211,41 +201,36 @@ class Function(Custom):
         """`(` (value `:` type dictionary? location?) (`,` ...)* `)`"""
         found: list[Argument] = []
         dictionaries: list[Attribute] = []
+        nothing = builtin.dictionary_attribute({})
 
         def parse_argument() -> None:
             name, token, type, location = parser.parse_arguments(1)[0]
-            entries = parser.parse_dictionary_entries() if parser.peek() == "{" else {}
-            dictionaries.append(dictionary_attribute(entries))
+            is_bare = parser.peek() != "{"
+            dictionaries.append(nothing if is_bare else builtin.dictionary_attribute(parser.parse_dictionary_entries()))
             if parser.peek() == "loc":
                 location = parser.parse_trailing_location()
             found.append((name, token, type, location))
 
         parser.parse_items("(", ")", parse_argument)
-        nothing = dictionary_attribute({})
         has_entries = any(entries is not nothing for entries in dictionaries)
-        return found, array_attribute(tuple(dictionaries)) if has_entries else None
+        return found, builtin.array_attribute(tuple(dictionaries)) if has_entries else None
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
-        name = operation.attributes.get("sym_name")
         region = operation.regions[0]
-        out.append(f" {symbol_text(name.value if isinstance(name, StringAttribute) else '')}(")
-        out.append(f"{printer.argument_list(region)})")
+        out.append(f" {symbol_text(operation.symbol_name or '')}({printer.argument_list(region)})")
         type = operation.attributes.get("function_type")
-        if isinstance(type, TypeAttribute) and isinstance(type.type, FunctionType) and type.type.results:
+        if isinstance(type, builtin.TypeAttribute) and isinstance(type.type, FunctionType) and type.type.results:
             results = ", ".join([result.spelling for result in type.type.results])
             out.append(f" -> {results}" if len(type.type.results) == 1 else f" -> ({results})")
         hints = operation.attributes.get("optimization_hints")
-        # Hints that say nothing are left out by NVIDIA's printer.
+        # NVIDIA's printer leaves out empty hints.
         if hints is not None and (printer.lossless or hints.bare_text != "<>"):
             out.append(f" optimization_hints={printer.hints(hints)}")
         out.append(" ")
         # The arguments of the first block are printed already, so it needs no label.
         printer.print_blocks(region, False)
         printer.attribute_dictionary(operation, frozenset(["sym_name", "function_type", "optimization_hints"]))
-
-
-_NOTHING: frozenset[str] = frozenset()
 
 
 def _parse_body(parser: Parser, state: ParseState, arguments: list[Argument], implied: OperationDeclaration) -> Region:
@@ -273,7 +258,7 @@ class If(Custom):
         if len(operation.regions) > 1 and operation.regions[1].blocks:
             out.append(" else ")
             printer.print_region(operation.regions[1], YIELD)
-        printer.attribute_dictionary(operation, _NOTHING)
+        printer.attribute_dictionary(operation)
 
 
 def _parse_iteration(parser: Parser) -> tuple[list[int], list[int]]:
@@ -308,7 +293,7 @@ class For(Custom):
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.accept("unsigned"):
-            state.set_attribute("unsignedCmp", UNIT)
+            state.set_attribute("unsignedCmp", builtin.UNIT)
         variable = parser.parse_value_token()[0]
         expect_word(parser, state, "in")
         parser.expect("(")
@@ -397,7 +382,7 @@ class Loop(Custom):
             out.append(f" : {results}")
         out.append(" ")
         printer.print_region(operation.regions[0], CONTINUE)
-        printer.attribute_dictionary(operation, _NOTHING)
+        printer.attribute_dictionary(operation)
 
 
 DIRECTIVES: Final[dict[str, CustomClass]] = {

@@ -1,20 +1,11 @@
-"""The syntax of views: making them, asking for their shape, loading, storing and reducing through them."""
+"""The syntax of views: making them, querying their shape, loading, storing and reducing through them."""
 
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
+from tileir.dialect import types as cuda_tile
 from tileir.dialect.constraints import TENSOR_VIEW
 from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE
-from tileir.dialect.types import (
-    DYNAMIC,
-    TOKEN,
-    PointerType,
-    TensorViewType,
-    TileType,
-    TileViewType,
-    pointer_type,
-    scalar_tile,
-)
 from tileir.ir.attributes import EnumAttribute, EnumKind
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -40,7 +31,7 @@ if TYPE_CHECKING:
     from tileir.text.parser import Parser
 
 
-# What brackets of sizes have: the sizes, the tokens of those that are values, and the tokens of the bracket and of all.
+# Sizes in brackets: the sizes, the tokens of those that are values, and the tokens of the bracket and of all sizes.
 Sizes = tuple[list[int], list[int], list[int]]
 
 
@@ -72,8 +63,8 @@ class TensorView(Custom):
                 parser.fail("expected operation name in quotes", comma)
             parser.expect("->")
             result = parser.parse_type()
-        if not isinstance(result, TensorViewType):
-            # NVIDIA's parser says so behind the type.
+        if not isinstance(result, cuda_tile.TensorViewType):
+            # NVIDIA's parser reports this behind the type.
             token = parser.position - 1 if parser.recover else parser.position
             fail_custom(parser, state, f"expected 'tensor_view' type, but got '{result.text}'", token)
         self._check(parser, state, "shape", shape, result.shape)
@@ -97,7 +88,7 @@ class TensorView(Custom):
             tokens.append(position)
             token = parser.tokens[position]
             if token[:1] == "%":
-                sizes.append(DYNAMIC)
+                sizes.append(cuda_tile.DYNAMIC)
                 values.append(position)
                 parser.position += 1
             elif token[:1].isdigit() or token == "-":
@@ -121,16 +112,16 @@ class TensorView(Custom):
                 fail_custom(parser, state, message, tokens[index + 1])
 
     def _set_base(
-        self, parser: Parser, state: ParseState, given: list[Type], result: TensorViewType, dynamic: list[int]
+        self, parser: Parser, state: ParseState, given: list[Type], result: cuda_tile.TensorViewType, dynamic: list[int]
     ) -> list[Type]:
         """Set the type of the base; return that of the dynamic sizes, if there are any."""
-        base: Type = scalar_tile(pointer_type(result.element, result.attribute))
+        base: Type = cuda_tile.scalar_tile(cuda_tile.pointer_type(result.element, result.attribute))
         # Of a lone type that is shown with dynamic sizes, it is theirs.  Of a base that is not shown, the value's own
         # type is taken: it may have a pointer attribute.
         tokens = state.operands[self.declaration.operand_number("base")]
         shown: Type | None = given[0] if given and (len(given) > 1 or not dynamic) else None
         own = parser.value_type(tokens[0]) if tokens and not given else shown
-        if isinstance(own, TileType) and isinstance(own.element, PointerType):
+        if isinstance(own, cuda_tile.TileType) and isinstance(own.element, cuda_tile.PointerType):
             base = own
             given = given[1:]
         self.set_types(state, "base", [base])
@@ -145,13 +136,13 @@ class TensorView(Custom):
         out.append(f" {printer.names[base]}")
         shape = operation.dynamic_shape
         strides = operation.dynamic_strides
-        if isinstance(result, TensorViewType):
+        if isinstance(result, cuda_tile.TensorViewType):
             out.append(f", shape = [{_sizes(printer, result.shape, shape)}]")
             out.append(f", strides = [{_sizes(printer, result.strides, strides)}]")
-        printer.attribute_dictionary(operation, frozenset())
+        printer.attribute_dictionary(operation)
         types: list[str] = []
-        element = base.type.element if isinstance(base.type, TileType) else None
-        if isinstance(element, PointerType) and element.attribute is not None:
+        element = base.type.element if isinstance(base.type, cuda_tile.TileType) else None
+        if isinstance(element, cuda_tile.PointerType) and element.attribute is not None:
             types.append(base.type.spelling)
         if shape or strides:
             types.append((shape or strides)[0].type.spelling)
@@ -160,14 +151,14 @@ class TensorView(Custom):
 
 
 def _size(value: int) -> str:
-    return "dynamic" if value == DYNAMIC else str(value)
+    return "dynamic" if value == cuda_tile.DYNAMIC else str(value)
 
 
 def _sizes(printer: TextOutput, static: tuple[int, ...], values: list[Value]) -> str:
     remaining = iter(values)
     parts: list[str] = []
     for size in static:
-        if size != DYNAMIC:
+        if size != cuda_tile.DYNAMIC:
             parts.append(str(size))
         else:
             value = next(remaining, None)
@@ -185,7 +176,7 @@ class MakeView(Custom):
         parser.expect(":")
         start = parser.position
         type = parser.parse_type()
-        if not isinstance(type, TileViewType) or not self.declaration.results[0].constraint.accepts(type):
+        if not isinstance(type, cuda_tile.TileViewType) or not self.declaration.results[0].constraint.accepts(type):
             word = self.declaration.mnemonic.removeprefix("make_")
             fail_custom(parser, state, f"expected '{word}' type, but got '{type.text}'", start)
         self.set_types(state, "result", [type])
@@ -199,7 +190,7 @@ class ShapeQuery(Doubtful):
     """shape-query ::= value attr-dict `:` type `->` type; one result per dimension, all of that type"""
 
     def is_ambiguous(self, operation: Operation) -> bool:
-        """Bytecode may give each result a type of its own, and a query of nothing has no result to take it from."""
+        """In bytecode each result may have its own type, and a query of rank 0 has no result to take it from."""
         return not operation.results or any(r.type is not operation.results[0].type for r in operation.results)
 
     def parse(self, parser: Parser, state: ParseState) -> None:
@@ -209,11 +200,11 @@ class ShapeQuery(Doubtful):
         start = parser.position
         source = parser.parse_type()
         if self.declaration.operands[0].constraint is TENSOR_VIEW:
-            if not isinstance(source, TensorViewType):
+            if not isinstance(source, cuda_tile.TensorViewType):
                 fail_custom(parser, state, f"expected tensor_view, got '{source.text}'", start)
             rank = source.rank
         else:
-            if not isinstance(source, TileViewType):
+            if not isinstance(source, cuda_tile.TileViewType):
                 fail_custom(parser, state, f"expected tile view, got '{source.text}'", start)
             rank = source.index_rank
         parser.expect("->")
@@ -224,7 +215,7 @@ class ShapeQuery(Doubtful):
     def print(self, printer: TextOutput, operation: Operation) -> None:
         source = operation.operands[0]
         printer.out.append(f" {printer.names[source]}")
-        printer.attribute_dictionary(operation, frozenset())
+        printer.attribute_dictionary(operation)
         result = operation.results[0].type.spelling if operation.results else ""
         printer.out.append(f" : {source.type.spelling} -> {result}")
 
@@ -330,7 +321,7 @@ class ViewAccess(Custom):
         start = parser.position
         token = parser.parse_type()
         self.set_types(state, "result_token", [token])
-        if "result_token" not in self.slots and token is not TOKEN:
+        if "result_token" not in self.slots and token is not cuda_tile.TOKEN:
             parser.fail("expected token type", start)
 
     def _index_types(self, parser: Parser, state: ParseState, given: list[Type], indices: list[int]) -> list[Type]:
