@@ -62,3 +62,11 @@ def test_classes_that_others_derive_from_allow_it() -> None:
     for (module, name), derived in bases.items():
         decorators = [ast.unparse(each) for each in _definition(module, name).decorator_list]
         assert ALLOWED in decorators, f"{derived} derives from {name}"
+
+
+def test_compiled_code_imports_each_operation_by_name() -> None:
+    """`ops.ADDF` in compiled code does not load the chapter of `ADDF`: `from tileir.dialect.ops import ADDF` does."""
+    for path in [path for layer in _layers() for path in (SOURCE / layer).rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module == "tileir.dialect":
+                assert "ops" not in [alias.name for alias in node.names], path

@@ -8,7 +8,7 @@ become f64 and are rounded once: in f32 the errors of the steps would add up to 
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect import ops
+from tileir.dialect.ops import ABSF, ADDF, CMPF, DIVF, EXP, LOG, LOG1P, LOG2, LOG10, MULF, NEGF, SELECT, SIGMOID, SUBF
 from tileir.ir.declaration import OperationDeclaration
 
 _LOG10_OF_2: Final = float.fromhex("0x1.34413509f79ffp-2")
@@ -49,7 +49,7 @@ class Formula:
         return self.steps[-1].result
 
     def compare(self, predicate: str, left: Operand, right: Operand) -> Operand:
-        return self.apply(ops.CMPF, left, right, predicate=predicate)
+        return self.apply(CMPF, left, right, predicate=predicate)
 
 
 def _sigmoid() -> Formula:
@@ -59,18 +59,18 @@ def _sigmoid() -> Formula:
     """
     formula = Formula()
     x, zero, one, tail = formula.argument, formula.number(0.0), formula.number(1.0), formula.number(-1.4)
-    small = formula.apply(ops.EXP, formula.apply(ops.NEGF, formula.apply(ops.ABSF, x)))
-    above = formula.apply(ops.SELECT, formula.compare("less_than", x, zero), small, one)
-    ratio = formula.apply(ops.DIVF, above, formula.apply(ops.ADDF, one, small))
+    small = formula.apply(EXP, formula.apply(NEGF, formula.apply(ABSF, x)))
+    above = formula.apply(SELECT, formula.compare("less_than", x, zero), small, one)
+    ratio = formula.apply(DIVF, above, formula.apply(ADDF, one, small))
     is_far = formula.compare("less_than", x, tail)
-    formula.apply(ops.SELECT, is_far, formula.apply(ops.SUBF, small, formula.apply(ops.MULF, small, ratio)), ratio)
+    formula.apply(SELECT, is_far, formula.apply(SUBF, small, formula.apply(MULF, small, ratio)), ratio)
     return formula
 
 
 def _log10() -> Formula:
     """Of log and log2, the one that makes the powers of ten up to 10**22, all that are doubles, exact."""
     formula = Formula()
-    formula.apply(ops.MULF, formula.apply(ops.LOG2, formula.argument), formula.number(_LOG10_OF_2))
+    formula.apply(MULF, formula.apply(LOG2, formula.argument), formula.number(_LOG10_OF_2))
     return formula
 
 
@@ -81,20 +81,20 @@ def _log1p() -> Formula:
     """
     formula = Formula()
     x, zero, one = formula.argument, formula.number(0.0), formula.number(1.0)
-    total = formula.apply(ops.ADDF, x, one)
-    added = formula.apply(ops.SUBF, total, one)
-    lost = formula.apply(ops.SUBF, x, added)
-    logarithm = formula.apply(ops.LOG, total)
-    is_inexact = formula.compare("greater_than", formula.apply(ops.ABSF, lost), zero)
-    corrected = formula.apply(ops.ADDF, logarithm, formula.apply(ops.DIVF, lost, total))
-    result = formula.apply(ops.SELECT, is_inexact, corrected, logarithm)
+    total = formula.apply(ADDF, x, one)
+    added = formula.apply(SUBF, total, one)
+    lost = formula.apply(SUBF, x, added)
+    logarithm = formula.apply(LOG, total)
+    is_inexact = formula.compare("greater_than", formula.apply(ABSF, lost), zero)
+    corrected = formula.apply(ADDF, logarithm, formula.apply(DIVF, lost, total))
+    result = formula.apply(SELECT, is_inexact, corrected, logarithm)
     # Too small to add to 1, or a zero, whose sign stays.
-    formula.apply(ops.SELECT, formula.compare("equal", added, zero), x, result)
+    formula.apply(SELECT, formula.compare("equal", added, zero), x, result)
     return formula
 
 
 FORMULAS: Final[dict[OperationDeclaration, Formula]] = {
-    ops.SIGMOID: _sigmoid(),
-    ops.LOG10: _log10(),
-    ops.LOG1P: _log1p(),
+    SIGMOID: _sigmoid(),
+    LOG10: _log10(),
+    LOG1P: _log1p(),
 }

@@ -18,9 +18,28 @@ Nothing else that is newer has an equivalent.
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect import ops, types
+from tileir.dialect import types
 from tileir.dialect.availability import newer_part
 from tileir.dialect.enums import SYMBOL_VISIBILITY
+from tileir.dialect.ops import (
+    EXP,
+    FOR,
+    FPOWI,
+    FTOF,
+    FTOI,
+    GDC_LAUNCH_DEPENDENTS_TKO,
+    GLOBAL,
+    INSERT,
+    LOAD_VIEW_TKO,
+    MAKE_PARTITION_VIEW,
+    MAKE_STRIDED_VIEW,
+    MMAF,
+    MODULE,
+    NEGI,
+    PRINT_TKO,
+    STORE_VIEW_TKO,
+    TANH,
+)
 from tileir.ir.attributes import EnumAttribute, TypeAttribute, type_attribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration, VerifyContext
@@ -43,18 +62,18 @@ from tileir.passes.expansions import (
 )
 
 # Newer operations that have an equivalent.
-REPLACED: Final = (ops.INSERT, ops.FPOWI, ops.GDC_LAUNCH_DEPENDENTS_TKO, ops.MAKE_STRIDED_VIEW)
+REPLACED: Final = (INSERT, FPOWI, GDC_LAUNCH_DEPENDENTS_TKO, MAKE_STRIDED_VIEW)
 # Newer attributes that may be dropped: the operation without them satisfies the request.
 _DROPPED: Final[tuple[tuple[OperationDeclaration, str], ...]] = (
-    (ops.LOAD_VIEW_TKO, "inbounds"),
-    (ops.STORE_VIEW_TKO, "inbounds"),
-    (ops.EXP, "rounding_mode"),
-    (ops.MMAF, "fast_acc"),
-    (ops.MODULE, "producer"),
-    (ops.GLOBAL, "constant"),
-    (ops.GLOBAL, "symbol_visibility"),
-    (ops.TANH, "rounding_mode"),
-    (ops.NEGI, "overflow"),
+    (LOAD_VIEW_TKO, "inbounds"),
+    (STORE_VIEW_TKO, "inbounds"),
+    (EXP, "rounding_mode"),
+    (MMAF, "fast_acc"),
+    (MODULE, "producer"),
+    (GLOBAL, "constant"),
+    (GLOBAL, "symbol_visibility"),
+    (TANH, "rounding_mode"),
+    (NEGI, "overflow"),
 )
 
 
@@ -99,7 +118,7 @@ def _error(operation: Operation, version: Version) -> str | None:
     since = declaration.since
     target = f"and has no equivalent in {version_text(version)}"
     if since is not None and since > version:
-        if declaration not in REPLACED or (declaration is ops.INSERT and not can_insert(operation)):
+        if declaration not in REPLACED or (declaration is INSERT and not can_insert(operation)):
             return f"needs version {version_text(since)} {target}"
     for type in _types(operation):
         newer = _newer_type(type, version)
@@ -107,12 +126,12 @@ def _error(operation: Operation, version: Version) -> str | None:
             brought_by = version_text(newer[1])
             return f"has a value of type '{type.spelling}': '{newer[0]}' needs version {brought_by} {target}"
     for attribute in operation.attributes.values():
-        if isinstance(attribute, EnumAttribute) and not (declaration is ops.FTOF and can_round(operation)):
+        if isinstance(attribute, EnumAttribute) and not (declaration is FTOF and can_round(operation)):
             brought = attribute.kind.since.get(attribute.keyword)
             if brought is not None and brought > version:
                 keyword = f"'{attribute.kind.name}<{attribute.keyword}>'"
                 return f"has {keyword}, which needs version {version_text(brought)} {target}"
-    if declaration is ops.FOR and _has_newer(operation, "unsignedCmp", version):
+    if declaration is FOR and _has_newer(operation, "unsignedCmp", version):
         if not has_signed_step(operation):
             return (
                 f"is an unsigned loop, which needs version 13.2; its step is not known to be positive as a signed "
@@ -140,31 +159,31 @@ def _rewrite(operation: Operation, version: Version, warnings: list[Diagnostic])
     changed |= _drop_attributes(operation, version, warnings)
     declaration = operation.declaration
     if _is_newer(declaration.since, version):
-        if declaration is ops.INSERT or declaration is ops.FPOWI:
-            expansion = insert if declaration is ops.INSERT else integer_power
+        if declaration is INSERT or declaration is FPOWI:
+            expansion = insert if declaration is INSERT else integer_power
             operation.replace_with([expansion(Emit(operation), operation)])
             return 1
-        if declaration is ops.GDC_LAUNCH_DEPENDENTS_TKO:
+        if declaration is GDC_LAUNCH_DEPENDENTS_TKO:
             _forward_token(operation)
             operation.erase()
             return 1
-        if declaration is ops.MAKE_STRIDED_VIEW:
+        if declaration is MAKE_STRIDED_VIEW:
             view = Emit(operation).create(
-                ops.MAKE_PARTITION_VIEW, list(operation.operands), [operation.results[0].type], operation.attributes
+                MAKE_PARTITION_VIEW, list(operation.operands), [operation.results[0].type], operation.attributes
             )
             operation.replace_with([view.results[0]])
             return 1
     # Modes other than the default came with 13.4.
-    if declaration is ops.FTOF and version < V13_4 and "rounding_mode" in operation.attributes and can_round(operation):
+    if declaration is FTOF and version < V13_4 and "rounding_mode" in operation.attributes and can_round(operation):
         operation.replace_with([rounded_conversion(Emit(operation), operation)])
         return 1
-    if declaration is ops.FTOI and _has_newer(operation, "saturating", version):
+    if declaration is FTOI and _has_newer(operation, "saturating", version):
         operation.replace_with([saturating_conversion(Emit(operation), operation)])
         return 1
-    if declaration is ops.FOR and _has_newer(operation, "unsignedCmp", version):
+    if declaration is FOR and _has_newer(operation, "unsignedCmp", version):
         make_loop_signed(operation)
         return 1
-    if declaration is ops.PRINT_TKO and _is_newer(declaration.results[0].since, version):
+    if declaration is PRINT_TKO and _is_newer(declaration.results[0].since, version):
         return changed | _untie_print(operation)
     return changed
 
