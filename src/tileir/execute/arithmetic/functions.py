@@ -7,14 +7,15 @@ within 2 units for f64; none is the C library's, so that they are the same bits 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy
 
 from tileir.dialect import ops
+from tileir.dialect.draft_formulas import FORMULAS, Formula, Operand
 from tileir.execute.arithmetic import double, exponential, logarithm, trigonometric
-from tileir.execute.arithmetic.draft_functions import DRAFT_FUNCTIONS
-from tileir.execute.arithmetic.pairs import widened
+from tileir.execute.arithmetic.double import widened
 from tileir.execute.arithmetic.rounding import (
     NEAREST_EVEN,
     Binary,
@@ -220,3 +221,45 @@ def float_integer_power(element: FloatType) -> Binary:
 def float_atan2(element: FloatType) -> Binary:
     """The angle whose tangent is `a / b`, in the quadrant that the signs of both tell."""
     return _two_operand_function(trigonometric.atan2_single, trigonometric.atan2_double, element)
+
+
+# Functions that only the drafts have, in double: the steps of `tileir.dialect.draft_formulas`
+
+_STEPS: Final[dict[OperationDeclaration, Callable[..., Any]]] = {
+    ops.ABSF: numpy.absolute,
+    ops.ADDF: numpy.add,
+    ops.DIVF: numpy.divide,
+    ops.EXP: exponential.exp_double,
+    ops.LOG: logarithm.log_double,
+    ops.LOG2: logarithm.log2_double,
+    ops.MULF: numpy.multiply,
+    ops.NEGF: numpy.negative,
+    ops.SELECT: numpy.where,
+    ops.SUBF: numpy.subtract,
+}
+_COMPARISONS: Final[dict[str, Callable[..., Any]]] = {
+    "equal": numpy.equal,
+    "greater_than": numpy.greater,
+    "less_than": numpy.less,
+}
+
+
+def _draft_function(formula: Formula) -> Unary:
+    constants: dict[Operand, Any] = {each: each.constant for each in formula.constants}
+    steps = [
+        (_COMPARISONS[step.predicate] if step.predicate else _STEPS[step.declaration], step.operands, step.result)
+        for step in formula.steps
+    ]
+
+    def computed(x: Any) -> Any:
+        known = {formula.argument: x, **constants}
+        for function, operands, result in steps:
+            known[result] = function(*[known[operand] for operand in operands])
+        return known[formula.steps[-1].result]
+
+    return computed
+
+
+DRAFT_FUNCTIONS: Final[dict[OperationDeclaration, Unary]] = {
+    declaration: _draft_function(formula) for declaration, formula in FORMULAS.items()
+}

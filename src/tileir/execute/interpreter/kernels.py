@@ -8,8 +8,7 @@ from typing import Any, Final, cast
 from tileir.dialect import ops
 from tileir.execute import arithmetic
 from tileir.execute.analysis.values import tile_of
-from tileir.execute.arithmetic.draft_functions import DRAFT_FUNCTIONS
-from tileir.execute.arithmetic.functions import FUNCTIONS
+from tileir.execute.arithmetic.functions import DRAFT_FUNCTIONS, FUNCTIONS
 from tileir.execute.interpreter.compiler import Compiler, Step, function_step
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
