@@ -1,7 +1,7 @@
 """The memory a launch can see: the caller's arrays, the globals of the module, and what `alloca` reserves.
 
 Pointers are real addresses of this process.  An address means something only inside a region that was added here: an
-access anywhere else is an `OutsideMemory`, which the engine turns into an error with the operation and its place,
+access anywhere else is an `OutsideMemory`, which the engine turns into an error that names the operation,
 instead of a crash.  Arrays a kernel reaches through a table of addresses are added by the caller (`memory=` of
 `Kernel.launch`).
 
@@ -34,9 +34,9 @@ class OutsideMemory(Exception):
 
 
 class Region:
-    """A stretch of memory; `data` is its bytes, `owner` keeps it alive, `labels` says whose it is.
+    """A range of memory; `data` is its bytes, `owner` keeps it alive, `labels` names whose it is.
 
-    A label is anything with a text; it is only asked for when somebody wants to know.
+    A label is any object: its text is only made for a message.
     """
 
     __slots__ = ("_views", "data", "end", "labels", "owner", "size", "start", "writable")
@@ -194,21 +194,21 @@ class Memory:
 
     def gather(self, addresses: Array, dtype: DType) -> Array:
         """The elements at these addresses, in the shape of `addresses`: a new array."""
-        region, places = self._in_one_region(addresses, dtype.itemsize)
+        region, indices = self._in_one_region(addresses, dtype.itemsize)
         if region is not None:
-            return numpy.asarray(region.typed(dtype)[places])
+            return numpy.asarray(region.typed(dtype)[indices])
         return self._gather_slowly(addresses, dtype)
 
     def scatter(self, addresses: Array, values: Array) -> None:
         """Write elements; where addresses repeat, the last one in row-major order stays."""
-        region, places = self._in_one_region(addresses, values.dtype.itemsize)
+        region, indices = self._in_one_region(addresses, values.dtype.itemsize)
         if region is not None and region.writable:
-            region.typed(values.dtype)[places] = values
+            region.typed(values.dtype)[indices] = values
         else:
             self._scatter_slowly(addresses, values)
 
     def _in_one_region(self, addresses: Array, size: int) -> tuple[Region | None, Array]:
-        """The region that all addresses are in, and the places of the elements in it, if they are aligned."""
+        """The region that all addresses are in, and the indices of the elements in it, if they are aligned."""
         region = self.find(int(addresses.flat[0])) if addresses.size else None
         if region is None:
             return None, addresses
@@ -218,21 +218,21 @@ class Memory:
         return region, (offsets // numpy.uint64(size)).view(numpy.int64)
 
     def _gather_slowly(self, addresses: Array, dtype: DType) -> Array:
-        """Addresses in several regions, or at odd places in them, or outside."""
+        """Addresses in several regions, or misaligned, or outside."""
         flat = addresses.reshape(-1)
         result = numpy.empty((flat.size, dtype.itemsize), numpy.uint8)
-        for region, chosen, places in self._byte_places(flat, dtype.itemsize, False):
-            result[chosen] = region.data[places]
+        for region, chosen, offsets in self._byte_offsets(flat, dtype.itemsize, False):
+            result[chosen] = region.data[offsets]
         return result.view(dtype).reshape(addresses.shape)
 
     def _scatter_slowly(self, addresses: Array, values: Array) -> None:
         flat = addresses.reshape(-1)
         data = numpy.ascontiguousarray(values).reshape(-1).view(numpy.uint8).reshape(flat.size, values.dtype.itemsize)
-        for region, chosen, places in self._byte_places(flat, values.dtype.itemsize, True):
-            region.data[places] = data[chosen]
+        for region, chosen, offsets in self._byte_offsets(flat, values.dtype.itemsize, True):
+            region.data[offsets] = data[chosen]
 
-    def _byte_places(self, flat: Array, size: int, writing: bool) -> list[tuple[Region, Array, Array]]:
-        """For each region: which elements lie in it, and the places of their bytes."""
+    def _byte_offsets(self, flat: Array, size: int, writing: bool) -> list[tuple[Region, Array, Array]]:
+        """For each region: which elements lie in it, and the offsets of their bytes."""
         owners = self.owners(flat, size)
         lost = owners < 0
         if lost.any():
@@ -274,13 +274,13 @@ def reserved_label(block: tuple[int, int, int]) -> str:
 
 
 def are_distinct(strides: Iterable[int], extents: Iterable[int]) -> bool:
-    """Whether no two elements can share memory that lie so far apart, so many along each dimension.
+    """Whether no two elements of a strided array share memory.
 
-    False may be wrong: it stands for strides that would have to be looked at more closely.
+    True is certain.  False also stands for strides that would need a closer look.
     """
-    reach = 1
+    covered = 1
     for stride, extent in sorted([pair for pair in zip(strides, extents, strict=True) if pair[1] > 1]):
-        if stride < reach:
+        if stride < covered:
             return False
-        reach += stride * (extent - 1)
+        covered += stride * (extent - 1)
     return True

@@ -12,7 +12,7 @@ Control flow works through slots too: a terminator copies its operands to where 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy
@@ -81,7 +81,7 @@ class Compiler:
             found = self.slots[value] = self.new_slot()
         return found
 
-    def slots_of(self, values: list[Value]) -> list[int]:
+    def slots_of(self, values: Sequence[Value]) -> list[int]:
         return [self.slot(value) for value in values]
 
     def optional_slot(self, value: Value | None) -> int | None:
@@ -93,7 +93,11 @@ class Compiler:
 
     def block(self, block: Block) -> list[Step]:
         """Return the steps of a block."""
-        return [self._operation(operation) for operation in block]
+        steps: list[Step] = []
+        # Comprehensions take a frame of Python's stack, which limits how deep programs may nest.
+        for operation in block:
+            steps.append(self._operation(operation))
+        return steps
 
     def _operation(self, operation: Operation) -> Step:
         compile_operation = self.operations.get(operation.declaration)

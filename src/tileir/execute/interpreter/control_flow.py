@@ -35,9 +35,12 @@ def release_to(block: TileBlock, mark: int) -> None:
 def compile_if(compiler: Compiler, operation: Operation) -> Step:
     condition = compiler.slot(operation.operands[0])
     compiler.yields.append(compiler.slots_of(operation.results))
-    branches = [compiler.block(region.blocks[0]) if region.blocks else [] for region in operation.regions]
+    branches: list[list[Step]] = [[], []]
+    for number, region in enumerate(operation.regions):
+        if region.blocks:
+            branches[number] = compiler.block(region.blocks[0])
     compiler.yields.pop()
-    then_steps, else_steps = [*branches, []][:2]
+    then_steps, else_steps = branches
 
     def choose(registers: Registers) -> int | None:
         return run_steps(then_steps if registers[condition] else else_steps, registers)

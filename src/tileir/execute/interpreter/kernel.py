@@ -116,7 +116,7 @@ class InterpretedKernel(PreparedKernel):
             with numpy.errstate(all="ignore"):
                 return Program(self.entry, options, self.globals)
         except Exception as error:
-            # An observer says what it watches.
+            # `Observer.watches` may raise: that error is the caller's.
             theirs = options.observer is not None and not isinstance(error, RecursionError)
             if theirs or isinstance(error, TileIRError):
                 raise

@@ -1,6 +1,6 @@
 """Access to memory through tiles of pointers: loads, stores, atomics, allocation.
 
-A tile block runs its operations in program order, which satisfies every order that tokens ask for.
+A tile block runs its operations in program order, which satisfies every order that tokens require.
 Elements of one operation are taken in row-major order, also by atomics: where pointers of one tile meet, each sees what
 the ones before it did.  A masked element of a load without a padding value, or of an atomic, reads as zero.
 """

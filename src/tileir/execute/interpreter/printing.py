@@ -41,7 +41,7 @@ def _number(element: Type) -> Callable[[Any], Any]:
 
 
 _LONGEST: Final = 65535
-"""Characters that a width or a precision may ask for; C promises 4095."""
+"""The largest width or precision, in characters; C promises 4095."""
 
 
 def _limited(number: str) -> str:

@@ -13,7 +13,7 @@ import numpy
 
 from tileir.dialect import ops
 from tileir.execute.analysis.values import pointee_of, tile_of
-from tileir.execute.dtypes import constant_array, memory_bytes, signed, value_dtype
+from tileir.execute.dtypes import Array, constant_array, memory_bytes, signed, value_dtype
 from tileir.execute.errors import ExecutionError
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step, function_step
 from tileir.ir.attributes import SymbolAttribute
@@ -65,7 +65,11 @@ def _cat(operation: Operation) -> Function:
 
 
 def _select(operation: Operation) -> Function:
-    return lambda condition, first, second: numpy.where(condition, first, second)[()]
+    def select(condition: Any, first: Any, second: Any) -> Any:
+        chosen: Array = numpy.where(condition, first, second)
+        return chosen[()]
+
+    return select
 
 
 def _offset(operation: Operation) -> Function:

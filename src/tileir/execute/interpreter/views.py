@@ -1,7 +1,7 @@
 """Views: a tensor over memory, tiles over a tensor; reading and writing through them.
 
 A tensor view is a NumPy array over the caller's memory, so a tile that lies within the tensor is a slice of it, and a
-tile over the edge is what the slice leaves of it, with padding around.  A tensor whose shape and strides reach beyond
+tile over the edge is what the slice leaves of it, with padding around.  A tensor whose shape and strides go beyond
 its array cannot be one NumPy array (the program may never touch what lies outside): there each access goes by address.
 
 Everything outside the tensor is padding to a load and nothing to a store, also when the whole tile is outside, where
@@ -144,7 +144,7 @@ class TileView:
                 found.append(min(int(number) * step, _FAR) + numpy.arange(extent, dtype=numpy.int64))
         return found
 
-    def reach(self, index: list[Any]) -> tuple[Array, Array | None]:
+    def addresses(self, index: list[Any]) -> tuple[Array, Array | None]:
         """The address of each element of a tile, and which of them lie in the tensor (None: all)."""
         rank = len(self.shape)
         offsets: Array = numpy.zeros(self.shape, numpy.int64)
@@ -293,7 +293,7 @@ def _observed(compiler: Compiler, operation: Operation, kind: str) -> Ask:
 
     def ask(block: TileBlock, view: TileView, index: list[Any]) -> Array | None:
         return observer.access(
-            Access(kind, operation, block, size, lambda: view.reach(index), None, view, view.box(index), index)
+            Access(kind, operation, block, size, lambda: view.addresses(index), None, view, view.box(index), index)
         )
 
     return ask
@@ -301,7 +301,7 @@ def _observed(compiler: Compiler, operation: Operation, kind: str) -> Ask:
 
 def _addresses(view: TileView, index: list[Any], allowed: Array | None) -> tuple[Array, Array]:
     """The addresses of a tile, and which of them to touch."""
-    addresses, inside = view.reach(index)
+    addresses, inside = view.addresses(index)
     if inside is None:
         inside = numpy.ones(view.shape, numpy.bool_)
     return addresses, inside if allowed is None else numpy.logical_and(inside, allowed)
