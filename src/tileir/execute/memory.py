@@ -213,7 +213,7 @@ class Memory:
         if region is None:
             return None, addresses
         offsets = addresses - numpy.uint64(region.start)
-        if int(offsets.max()) > region.size - size or (offsets % numpy.uint64(size)).any():
+        if int(offsets.max()) > region.size - size or (offsets & numpy.uint64(size - 1)).any():
             return None, addresses
         return region, (offsets // numpy.uint64(size)).view(numpy.int64)
 

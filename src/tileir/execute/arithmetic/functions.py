@@ -24,6 +24,7 @@ from tileir.execute.arithmetic.rounding import (
     flush_single,
     ieee_mode,
     narrow,
+    through_double,
     widen,
 )
 from tileir.execute.dtypes import bits_dtype, value_dtype
@@ -108,15 +109,7 @@ def _sign_operation(declaration: OperationDeclaration, element: FloatType) -> Un
 
 def _integral(declaration: OperationDeclaration, element: FloatType) -> Unary:
     operation: Unary = numpy.ceil if declaration is ops.CEIL else numpy.floor
-    if element in (F16, F32, F64):
-        return operation
-    up = widen(element)
-    down = narrow(element)
-
-    def integral(a: Any) -> Any:
-        return down(operation(up(a)))
-
-    return integral
+    return operation if element in (F16, F32, F64) else through_double(operation, element, narrow(element))
 
 
 def _square_root(element: FloatType, rounding: str) -> Unary:
@@ -126,14 +119,8 @@ def _square_root(element: FloatType, rounding: str) -> Unary:
             return numpy.sqrt
     elif element is F64:
         return double.square_root(rounding)
-    up = widen(element)
-    down = narrow(element, rounding)
-
-    def root(a: Any) -> Any:
-        # As with quotients: the root in double is a value or a midpoint of the format only if it is exact.
-        return down(numpy.sqrt(up(a)))
-
-    return root
+    # As with quotients: the root in double is a value or a midpoint of the format only if it is exact.
+    return through_double(numpy.sqrt, element, narrow(element, rounding))
 
 
 def _reciprocal(element: FloatType) -> Unary:
@@ -145,13 +132,7 @@ def _reciprocal(element: FloatType) -> Unary:
             return numpy.true_divide(one, a)
 
         return divide
-    up = widen(element)
-    down = narrow(element)
-
-    def reciprocal(a: Any) -> Any:
-        return down(1.0 / up(a))
-
-    return reciprocal
+    return through_double(lambda a: 1.0 / a, element, narrow(element))
 
 
 def _function(function: Unary, element: FloatType, down: Unary) -> Unary:
@@ -163,12 +144,7 @@ def _function(function: Unary, element: FloatType, down: Unary) -> Unary:
             return function(a).astype(numpy.float32)
 
         return evaluate_single
-    up = widen(element)
-
-    def evaluate(a: Any) -> Any:
-        return down(function(up(a)))
-
-    return evaluate
+    return through_double(function, element, down)
 
 
 def function_result(element: FloatType) -> Unary:
@@ -188,15 +164,7 @@ def function_result(element: FloatType) -> Unary:
 
 
 def _two_operand_function(single: Binary, wide: Binary, element: FloatType) -> Binary:
-    if element is F64:
-        return wide
-    up = widen(element)
-    down = function_result(element)
-
-    def evaluate(a: Any, b: Any) -> Any:
-        return down(single(up(a), up(b)))
-
-    return evaluate
+    return wide if element is F64 else through_double(single, element, function_result(element))
 
 
 def float_power(element: FloatType) -> Binary:

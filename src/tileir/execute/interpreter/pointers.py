@@ -50,20 +50,20 @@ def element_text(shape: tuple[int, ...], flat: int) -> str:
 def _mask(compiler: Compiler, operation: Operation, kind: str, element: Type) -> Mask:
     """Which elements an access touches, by its mask and by its observer; None for all."""
     slot = compiler.optional_slot(operation.mask)
-    observer = compiler.options.observer
     size = memory_bytes(element)
-    if observer is None or not overrides(observer, "access"):
-        return lambda registers, block, addresses: registers[slot] if slot is not None else None
+    observer = compiler.options.observer
+    if observer is not None and not overrides(observer, "access"):
+        observer = None
 
-    def mask(registers: Registers, block: TileBlock, addresses: Array) -> Array | None:
-        masked = registers[slot] if slot is not None else None
-        allowed = observer.access(Access(kind, operation, block, size, addresses, masked))
-        if masked is None or allowed is None:
-            return masked if allowed is None else allowed
-        both: Array = numpy.logical_and(masked, allowed)
-        return both
+    def touched(registers: Registers, block: TileBlock, addresses: Array) -> Array | None:
+        mask = registers[slot] if slot is not None else None
+        if observer is not None:
+            allowed = observer.access(Access(kind, operation, block, size, addresses, mask))
+            if allowed is not None:
+                mask = allowed if mask is None else numpy.logical_and(mask, allowed)
+        return None if mask is None or mask.all() else mask
 
-    return mask
+    return touched
 
 
 def compile_load(compiler: Compiler, operation: Operation) -> Step:
@@ -81,8 +81,8 @@ def compile_load(compiler: Compiler, operation: Operation) -> Step:
             if mask is None:
                 tile = from_memory(element, block.memory.gather(addresses, memory_dtype(element)))
             else:
-                padding = registers[padding_slot] if padding_slot is not None else numpy.zeros((), value_dtype(element))
-                tile = numpy.array(numpy.broadcast_to(padding, shape))
+                zeros = numpy.zeros(shape, value_dtype(element))
+                tile = zeros if padding_slot is None else numpy.array(registers[padding_slot])
                 tile[mask] = from_memory(element, block.memory.gather(addresses[mask], memory_dtype(element)))
         except OutsideMemory as error:
             missed(error, operation, block, shape, mask)

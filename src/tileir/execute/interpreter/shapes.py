@@ -45,8 +45,16 @@ def _iota(operation: Operation) -> Function:
 
 
 def _broadcast(operation: Operation) -> Function:
-    shape = tile_of(operation.results[0]).shape
-    return lambda value: numpy.broadcast_to(value, shape)[()]
+    type = tile_of(operation.results[0])
+    shape, dtype = type.shape, value_dtype(type.element)
+
+    def broadcast(value: Any) -> Any:
+        # A tenth of the time of `numpy.broadcast_to`.
+        tile: Array = numpy.empty(shape, dtype)
+        tile[...] = value
+        return tile[()]
+
+    return broadcast
 
 
 def _reshape(operation: Operation) -> Function:

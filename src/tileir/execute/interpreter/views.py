@@ -119,11 +119,12 @@ class TileView:
         """The elements of a tile that lie in the tensor, as memory; None if they have to be found by address."""
         if self._array is None or self.sparse >= 0:
             return None
-        slices = [
+        slices: list[Any] = [
             slice(number * step, number * step + extent)
             for number, step, extent in zip(index, self.steps, self.shape, strict=True)
         ]
-        found: Array = self._array[(*slices, ...)]
+        # With the ellipsis it is an array even without dimensions.
+        found: Array = self._array[(*slices, cast(Any, ...))]
         return found
 
     def is_distinct(self) -> bool:
