@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from random import Random
 
@@ -157,7 +158,7 @@ class Walks:
         with suppress(Enough):
             self.block(self.entry.regions[0].block)
 
-    def assign(self, targets: list[Value], sources: list[Value]) -> None:
+    def assign(self, targets: Sequence[Value], sources: Sequence[Value]) -> None:
         found = [self.tokens[source] for source in sources if source.type is TOKEN]
         self.tokens.update(zip([target for target in targets if target.type is TOKEN], found, strict=True))
 
