@@ -61,13 +61,13 @@ ABOUT = {
     "unlike": "read + verify + print, unlike (random programs, none twice), located (kernels with debug info); growth",
     "text": "parse, verify, print a text; memory of a parsed text",
     "start": "start of tileir dis, check, opt, as; first launch",
-    "interpreter": "interpreter: matmul, softmax, addf",
+    "interpreter": "interpreter: matmul",
     "shapes": "product f32 on one thread: tiles from 32 to 256, other extents, through pointers, transposed, f64",
     "cpu": "vector add, seven elementwise, softmax, layer norm, matmul, attention; f32, f16, bf16",
 }
 """The words by which lines can be asked for, of each benchmark."""
 
-PEERS = {"torch": "torch", "xdsl": "xDSL", "cuda.tile": "tileirdisasm and cuTile", "triton": "Triton's interpreter"}
+PEERS = {"torch": "torch", "xdsl": "xDSL", "cuda.tile": "tileirdisasm and cuTile"}
 
 
 def missing_peers() -> list[str]:

@@ -188,13 +188,26 @@ def _launching(name: str, backend: str, **options: Any) -> Action:
     return partial(kernel.launch, example.grid, *given, **options)
 
 
+def _addition_program(count: int) -> str:
+    """A chain of additions on a tile that comes from memory."""
+    view = "partition_view<tile=(1024), tensor_view<1024xf32, strides=[1]>>"
+    chain = "\n".join([f"%r{i + 1} = addf %r{i}, %r0 : tile<1024xf32>" for i in range(count)])
+    return f"""cuda_tile.module @m {{ entry @add(%a: tile<ptr<f32>>) {{
+      %zero = constant <i32: 0> : tile<i32>
+      %t = make_tensor_view %a, shape = [1024], strides = [1] : tensor_view<1024xf32, strides=[1]>
+      %v = make_partition_view %t : {view}
+      %r0, %k0 = load_view_tko weak %v[%zero] : {view}, tile<i32> -> tile<1024xf32>, token
+      {chain}
+      %s = store_view_tko weak %r{count}, %v[%zero] : tile<1024xf32>, {view}, tile<i32> -> token
+      return }} }}"""
+
+
 def _adding() -> Action:
     import numpy
 
     import tileir
-    from interpreter_speed import addition_program
 
-    kernel = tileir.compile(tileir.parse(addition_program(300)), backend="interpreter")
+    kernel = tileir.compile(tileir.parse(_addition_program(300)), backend="interpreter")
     return partial(kernel.launch, 1, numpy.zeros(1024, numpy.float32))
 
 

@@ -15,8 +15,8 @@ import pytest
 import tileir
 from tileir.dialect.constraints import elementwise
 from tileir.execute.arithmetic import exponential
+from tileir.execute.arithmetic.double import widened
 from tileir.execute.arithmetic.functions import FUNCTIONS
-from tileir.execute.arithmetic.pairs import widened
 from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ELEMENTWISE, FUNCTION_COST, OPEN_BITS, PURE

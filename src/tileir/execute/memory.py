@@ -1,7 +1,7 @@
 """The memory a launch can see: the caller's arrays, the globals of the module, and what `alloca` reserves.
 
 Pointers are real addresses of this process.  An address means something only inside a region that was added here: an
-access anywhere else is an `OutsideMemory`, which the engine turns into an error with the operation and its place,
+access anywhere else is an `OutsideMemory`, which the engine turns into an error that names the operation,
 instead of a crash.  Arrays a kernel reaches through a table of addresses are added by the caller (`memory=` of
 `Kernel.launch`).
 
@@ -14,15 +14,11 @@ from __future__ import annotations
 import os
 from bisect import bisect_right, insort
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 import numpy
 
 from tileir.execute.dtypes import Array, DType
-
-KEPT_BYTES: Final = 1 << 24
-"""How much memory the copies take that one region keeps: about what a last-level cache holds, from which whole tiles
-are quickly read."""
 
 
 class OutsideMemory(Exception):
@@ -38,13 +34,12 @@ class OutsideMemory(Exception):
 
 
 class Region:
-    """A stretch of memory; `data` is its bytes, `owner` keeps it alive, `labels` says whose it is.
+    """A range of memory; `data` is its bytes, `owner` keeps it alive, `labels` names whose it is.
 
-    A label is anything with a text; it is only asked for when somebody wants to know.  `kept` holds copies of tiles
-    that were read from the region (`interpreter.reading`): whoever writes to it says `changed`.
+    A label is any object: its text is only made for a message.
     """
 
-    __slots__ = ("_kept_bytes", "_views", "data", "end", "kept", "labels", "owner", "size", "start", "writable")
+    __slots__ = ("_views", "data", "end", "labels", "owner", "size", "start", "writable")
 
     def __init__(self, start: int, size: int, owner: object, labels: tuple[object, ...], writable: bool) -> None:
         self.start: int = start
@@ -55,23 +50,6 @@ class Region:
         self.writable: bool = writable
         self.data: Array = bytes_at(start, size, writable)
         self._views: dict[DType, Array] = {}
-        self.kept: dict[object, Array] = {}
-        self._kept_bytes: int = 0
-
-    def keep(self, key: object, tile: Array) -> None:
-        """Keep the copy of a tile until the region changes or there are too many; a huge one is not kept."""
-        if tile.nbytes > KEPT_BYTES:
-            return
-        if self._kept_bytes + tile.nbytes > KEPT_BYTES:
-            self.changed()
-        self._kept_bytes += tile.nbytes
-        self.kept[key] = tile
-
-    def changed(self) -> None:
-        """Something wrote to the region."""
-        if self.kept:
-            self.kept.clear()
-            self._kept_bytes = 0
 
     @property
     def names(self) -> list[str]:
@@ -186,11 +164,6 @@ class Memory:
         if index >= 0 and self._regions[index] is region:
             self._remove(index)
 
-    def changed(self) -> None:
-        """Somebody outside the program may have written anywhere."""
-        for region in self._regions:
-            region.changed()
-
     def _insert(self, region: Region) -> None:
         insort(self._regions, region)
         insort(self._starts, region.start)
@@ -221,69 +194,45 @@ class Memory:
 
     def gather(self, addresses: Array, dtype: DType) -> Array:
         """The elements at these addresses, in the shape of `addresses`: a new array."""
-        size = dtype.itemsize
-        region = self.find(addresses.item(0))
+        region, indices = self._in_one_region(addresses, dtype.itemsize)
         if region is not None:
-            offsets = addresses - numpy.uint64(region.start)
-            # One pass tells both: the bits of all offsets together are at least as large as the largest of them.
-            bits = int(numpy.bitwise_or.reduce(offsets, axis=None))
-            if not bits & (size - 1) and (bits <= region.size - size or int(offsets.max()) <= region.size - size):
-                picked: Array = region.typed(dtype)[(offsets >> _shift(size)).view(numpy.int64)]
-                return picked
+            return numpy.asarray(region.typed(dtype)[indices])
         return self._gather_slowly(addresses, dtype)
 
     def scatter(self, addresses: Array, values: Array) -> None:
         """Write elements; where addresses repeat, the last one in row-major order stays."""
-        size = values.dtype.itemsize
-        region = self.find(addresses.item(0))
+        region, indices = self._in_one_region(addresses, values.dtype.itemsize)
         if region is not None and region.writable:
-            offsets = addresses - numpy.uint64(region.start)
-            bits = int(numpy.bitwise_or.reduce(offsets, axis=None))
-            if not bits & (size - 1) and (bits <= region.size - size or int(offsets.max()) <= region.size - size):
-                region.changed()
-                region.typed(values.dtype)[(offsets >> _shift(size)).view(numpy.int64)] = values
-                return
-        self._scatter_slowly(addresses, values)
+            region.typed(values.dtype)[indices] = values
+        else:
+            self._scatter_slowly(addresses, values)
 
-    def read(self, address: int, dtype: DType) -> Any:
-        """The element at one address, a NumPy scalar."""
-        size = dtype.itemsize
-        region = self.find(address)
-        if region is not None:
-            offset = address - region.start
-            if offset <= region.size - size and not offset % size:
-                return region.typed(dtype)[offset // size]
-        return self._gather_slowly(numpy.array([address], numpy.uint64), dtype)[0]
-
-    def write(self, address: int, value: Any) -> None:
-        """Write one element, a NumPy scalar."""
-        size = value.dtype.itemsize
-        region = self.find(address)
-        if region is not None and region.writable:
-            offset = address - region.start
-            if offset <= region.size - size and not offset % size:
-                region.changed()
-                region.typed(value.dtype)[offset // size] = value
-                return
-        self._scatter_slowly(numpy.array([address], numpy.uint64), numpy.asarray(value).reshape(1))
+    def _in_one_region(self, addresses: Array, size: int) -> tuple[Region | None, Array]:
+        """The region that all addresses are in, and the indices of the elements in it, if they are aligned."""
+        region = self.find(int(addresses.flat[0])) if addresses.size else None
+        if region is None:
+            return None, addresses
+        offsets = addresses - numpy.uint64(region.start)
+        if int(offsets.max()) > region.size - size or (offsets & numpy.uint64(size - 1)).any():
+            return None, addresses
+        return region, (offsets // numpy.uint64(size)).view(numpy.int64)
 
     def _gather_slowly(self, addresses: Array, dtype: DType) -> Array:
-        """Addresses in several regions, or at odd places in them, or outside."""
+        """Addresses in several regions, or misaligned, or outside."""
         flat = addresses.reshape(-1)
         result = numpy.empty((flat.size, dtype.itemsize), numpy.uint8)
-        for region, chosen, places in self._byte_places(flat, dtype.itemsize, False):
-            result[chosen] = region.data[places]
+        for region, chosen, offsets in self._byte_offsets(flat, dtype.itemsize, False):
+            result[chosen] = region.data[offsets]
         return result.view(dtype).reshape(addresses.shape)
 
     def _scatter_slowly(self, addresses: Array, values: Array) -> None:
         flat = addresses.reshape(-1)
-        data = numpy.ascontiguousarray(values).reshape(-1).view(numpy.uint8).reshape(flat.size, -1)
-        for region, chosen, places in self._byte_places(flat, values.dtype.itemsize, True):
-            region.changed()
-            region.data[places] = data[chosen]
+        data = numpy.ascontiguousarray(values).reshape(-1).view(numpy.uint8).reshape(flat.size, values.dtype.itemsize)
+        for region, chosen, offsets in self._byte_offsets(flat, values.dtype.itemsize, True):
+            region.data[offsets] = data[chosen]
 
-    def _byte_places(self, flat: Array, size: int, writing: bool) -> list[tuple[Region, Array, Array]]:
-        """For each region: which elements lie in it, and the places of their bytes."""
+    def _byte_offsets(self, flat: Array, size: int, writing: bool) -> list[tuple[Region, Array, Array]]:
+        """For each region: which elements lie in it, and the offsets of their bytes."""
         owners = self.owners(flat, size)
         lost = owners < 0
         if lost.any():
@@ -325,20 +274,13 @@ def reserved_label(block: tuple[int, int, int]) -> str:
 
 
 def are_distinct(strides: Iterable[int], extents: Iterable[int]) -> bool:
-    """Whether no two elements can share memory that lie so far apart, so many along each dimension.
+    """Whether no two elements of a strided array share memory.
 
-    False may be wrong: it stands for strides that would have to be looked at more closely.
+    True is certain.  False also stands for strides that would need a closer look.
     """
-    reach = 1
+    covered = 1
     for stride, extent in sorted([pair for pair in zip(strides, extents, strict=True) if pair[1] > 1]):
-        if stride < reach:
+        if stride < covered:
             return False
-        reach += stride * (extent - 1)
+        covered += stride * (extent - 1)
     return True
-
-
-_SHIFTS = {size: numpy.uint64(size.bit_length() - 1) for size in (1, 2, 4, 8)}
-
-
-def _shift(size: int) -> numpy.uint64:
-    return _SHIFTS[size]

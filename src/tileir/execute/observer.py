@@ -146,7 +146,7 @@ class Observer:
 
     def wants(self, operation: Operation) -> Sequence[Value]:
         """Values that `before` is given behind the operands of an operation that is watched: any that are computed by
-        then.  The operations that compute them must be watched too, or what they give may have been taken back."""
+        then."""
         return ()
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:

@@ -17,7 +17,7 @@ RunBlock = Callable[[int, "Callable[[], None] | None"], None]
 
 # How many tile blocks are under way at once in the interleaved schedule: a GPU too runs a few at a time.
 WINDOW = 16
-# After how many turns of tile blocks the thread that launched them has one.
+# How many turns tile blocks take before the launching thread takes one.
 _TURNS_WITHOUT_LAUNCHER = 256
 _MOST_SHUFFLED = 1 << 26
 
@@ -34,13 +34,13 @@ class Order:
 
 
 def block_at(number: int, grid: BlockId) -> BlockId:
-    """The place of the tile block of a number."""
+    """The position in the grid of the tile block of a number."""
     width, height, _ = grid
     return number % width, number // width % height, number // (width * height)
 
 
 def block_order(schedule: str, grid: BlockId) -> Order:
-    """The order a schedule's name asks for."""
+    """The order of the schedule of a name."""
     check_schedule(schedule)
     count = grid[0] * grid[1] * grid[2]
     name, _, seed = schedule.partition(":")
@@ -74,11 +74,11 @@ def _shuffled(count: int, seed: int) -> Iterator[int]:
 
 
 class _Turns:
-    """Threads that take turns: one runs, the others wait.  Who comes next depends on nothing but the program.
+    """Threads that take turns: one runs, the others wait.  Only the program decides which comes next.
 
-    Locks are those of the system: waiting for one, and releasing it, is a single step of Python, which an interrupt
-    does not divide.  Only the launching thread sees signals, and Python lets threads that hand over to each other go
-    on without it: now and then a turn is the launching thread's own.
+    Locks are those of the system: to wait for one, and to release it, is a single step of Python, which no interrupt
+    divides.  Only the launching thread sees signals, and Python may never run it while other threads hand over to each
+    other: so the launching thread takes a turn from time to time.
     """
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class _Turns:
             raise _Abandoned
 
     def hand_over(self) -> None:
-        """Wake who comes next: the first in line, or the launching thread where its turn has come or nobody waits."""
+        """Wake the next thread: the first in line, or the launching thread if it is its turn or the line is empty."""
         self.count += 1
         is_launcher = not self.waiting or self.count % _TURNS_WITHOUT_LAUNCHER == 0
         following = self.launcher if is_launcher else self.waiting.pop(0)
@@ -114,13 +114,13 @@ class _Turns:
                 raise
 
     def abandon(self, interrupt: BaseException) -> None:
-        """Have all threads end, those at work where they would give way, and wait for them; no order is kept."""
+        """End all threads, in no order, and wait for them; a running one ends where it would hand over."""
         self.failure = interrupt
         self.is_abandoned = True
         while self.threads:
             for mine in list(self.threads):
                 if mine.locked():
-                    # The one at work may have woken it in this moment.
+                    # The running thread may have woken it meanwhile.
                     with suppress(RuntimeError):
                         mine.release()
             time.sleep(0.001)
@@ -142,7 +142,7 @@ def run_interleaved(order: Order, run: RunBlock, progress: Callable[[int, int], 
             _thread.start_new_thread(body, (number, mine))
         except RuntimeError as error:
             raise LaunchError("the system starts no more threads, and the schedule interleaved takes them") from error
-        # Not before: who stands in line without a thread would never hand over.
+        # Only now: a lock in line without a thread would never hand over.
         turns.waiting.append(mine)
 
     def body(number: int, mine: _thread.LockType) -> None:

@@ -1,4 +1,7 @@
-"""The order of the memory operations of a kernel, by tokens alone.
+"""The order of the memory operations of a kernel, by tokens alone: the only analysis of it.
+
+Barriers, early loads and split tiles of the engine `triton` use it, and lint.  The sanitizer, and recordings with it,
+follow tokens on the path that a launch takes (`execute/sanitizer/events.py`), which is one of the paths here.
 
 A token comes after the operation that defines it and after everything that the operation's token operands come after.
 A carried token of a loop comes after the initial one and after the operands of `continue`; a result of `if` after the
@@ -10,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tileir.annotations import Final
-from tileir.dialect.ops import BREAK, CONTINUE, FOR, IF, LOOP, MAKE_TOKEN, YIELD
+from tileir.dialect.ops import BREAK, CONTINUE, FOR, IF, LOOP, YIELD
 from tileir.dialect.types import TOKEN
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -132,9 +135,3 @@ class TokenOrder:
 
 def _owner(value: Value) -> Operation | None:
     return value.block.parent_operation if isinstance(value, BlockArgument) else value.defining_operation
-
-
-def is_start(token: Value) -> bool:
-    """Whether a token comes after nothing."""
-    maker = token.defining_operation
-    return maker is not None and maker.declaration is MAKE_TOKEN

@@ -26,7 +26,7 @@ import tileir
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import bits_dtype, from_bits, is_float_dtype
-from tileir.execute.interpreter import aggregates, view_accesses
+from tileir.execute.interpreter import aggregates, views
 from tileir.execute.interpreter.operations import OPERATIONS
 from tileir.execute.memory import Memory
 from tileir.ir.attributes import ArrayAttribute, IntegerAttribute
@@ -63,7 +63,7 @@ def _padded(pattern: int) -> Callable[[], Any]:
 
 @contextmanager
 def _other_padding(pattern: int) -> Iterator[None]:
-    plain = view_accesses.padding_value
+    plain = views.padding_value
 
     def value(type: Any) -> Any:
         if type.padding is not None:
@@ -74,8 +74,8 @@ def _other_padding(pattern: int) -> Iterator[None]:
 
     def load(compiler: Any, operation: Any) -> Any:
         step = compile_load(compiler, operation)
-        mask = compiler.operand_slot(operation, "mask")
-        if mask is None or compiler.operand_slot(operation, "paddingValue") is not None or step is None:
+        mask = compiler.optional_slot(operation.mask)
+        if mask is None or operation.padding_value is not None:
             return step
         result = compiler.slot(operation.results[0])
         element = cast(TileType, operation.results[0].type).element
@@ -88,7 +88,7 @@ def _other_padding(pattern: int) -> Iterator[None]:
 
         return loaded
 
-    with patch.object(view_accesses, "padding_value", value), patch.dict(OPERATIONS, {ops.LOAD_PTR_TKO: load}):
+    with patch.object(views, "padding_value", value), patch.dict(OPERATIONS, {ops.LOAD_PTR_TKO: load}):
         yield
 
 
@@ -106,23 +106,22 @@ def _identities(operation: Any) -> list[Any]:
     return found
 
 
-def _aggregate_parts(compiler: Any, operation: Any) -> tuple[list[int], list[int], int, Any, tuple[int, ...]]:
+def _aggregate_parts(compiler: Any, operation: Any) -> tuple[list[int], list[int], int, Any]:
     operands = [compiler.slot(value) for value in operation.operands]
     results = [compiler.slot(result) for result in operation.results]
     axis = cast(IntegerAttribute, operation.attributes["dim"]).value
-    combine = aggregates._combination(compiler, operation)
-    rank = len(cast(TileType, operation.operands[0].type).shape)
-    return operands, results, axis, combine, aggregates._axis_first(rank, axis)
+    combine = aggregates.combination(compiler, operation)
+    return operands, results, axis, combine
 
 
 def _reduce_backwards(compiler: Any, operation: Any) -> Any:
     """From the last element to the first, and begun with the identity."""
-    operands, results, _, combine, first = _aggregate_parts(compiler, operation)
+    operands, results, axis, combine = _aggregate_parts(compiler, operation)
     scalar = not cast(TileType, operation.results[0].type).shape
     identities = _identities(operation)
 
     def reduce(registers: Any) -> None:
-        values = [registers[slot].transpose(first) for slot in operands]
+        values = [numpy.moveaxis(registers[slot], axis, 0) for slot in operands]
         found = [numpy.broadcast_to(one, value.shape[1:]) for one, value in zip(identities, values, strict=True)]
         for place in range(len(values[0]) - 1, -1, -1):
             found = combine(registers, [value[place] for value in values], found)
@@ -136,14 +135,14 @@ def _reduce_shuffled(seed: int) -> Any:
     """In pairs of a random order, then pairs of pairs, and so on; 0 is that of the elements."""
 
     def compile(compiler: Any, operation: Any) -> Any:
-        operands, results, _, combine, first = _aggregate_parts(compiler, operation)
+        operands, results, axis, combine = _aggregate_parts(compiler, operation)
         scalar = not cast(TileType, operation.results[0].type).shape
-        order = list(range(cast(TileType, operation.operands[0].type).shape[first[0]]))
+        order = list(range(cast(TileType, operation.operands[0].type).shape[axis]))
         if seed:
             Random(seed).shuffle(order)
 
         def reduce(registers: Any) -> None:
-            values = [registers[slot].transpose(first)[order] for slot in operands]
+            values = [numpy.moveaxis(registers[slot], axis, 0)[order] for slot in operands]
             while len(values[0]) > 1:
                 values = combine(registers, [value[0::2] for value in values], [value[1::2] for value in values])
             for slot, value in zip(results, values, strict=True):
@@ -156,12 +155,11 @@ def _reduce_shuffled(seed: int) -> Any:
 
 def _scan_by_doubling(compiler: Any, operation: Any) -> Any:
     """Neighbours first, then those twice as far, and so on."""
-    operands, results, axis, combine, first = _aggregate_parts(compiler, operation)
-    back = aggregates._axis_back(len(first), axis)
+    operands, results, axis, combine = _aggregate_parts(compiler, operation)
     reverse = cast(IntegerAttribute, operation.attributes["reverse"]).value != 0
 
     def scan(registers: Any) -> None:
-        values = [registers[slot].transpose(first) for slot in operands]
+        values = [numpy.moveaxis(registers[slot], axis, 0) for slot in operands]
         if reverse:
             values = [value[::-1] for value in values]
         values = [value.copy() for value in values]
@@ -172,7 +170,7 @@ def _scan_by_doubling(compiler: Any, operation: Any) -> Any:
                 value[far:] = new
             far *= 2
         for slot, value in zip(results, values, strict=True):
-            registers[slot] = (value[::-1] if reverse else value).transpose(back)
+            registers[slot] = numpy.moveaxis(value[::-1] if reverse else value, 0, axis)
 
     return scan
 
@@ -201,8 +199,6 @@ def _changing(declaration: OperationDeclaration, change: Callable[[Any, Any], An
 
     def changed(compiler: Any, operation: Any) -> Any:
         step = plain(compiler, operation)
-        if step is None:
-            return None
         slots = [(compiler.slot(result), cast(TileType, result.type).element) for result in operation.results]
 
         def run(registers: Any) -> Any:

@@ -172,7 +172,6 @@ class EngineComparison(Comparison):
         finally:
             for region, content in zip(regions, before, strict=True):
                 if region.writable:
-                    region.changed()
                     region.data[:] = content
 
     def _arguments(self) -> list[Any]:

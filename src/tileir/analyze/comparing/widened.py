@@ -20,7 +20,7 @@ from tileir.dialect.types import TileType, tile_type
 from tileir.execute.arithmetic import float_to_float
 from tileir.execute.dtypes import Array, constant_elements, to_bits
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Options, Registers
-from tileir.execute.interpreter.operations import ROSTER
+from tileir.execute.interpreter.operations import OPERATIONS
 from tileir.ir import floats
 from tileir.ir.core import Block, Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute
@@ -71,19 +71,17 @@ def widened(operation: Operation, wide: FloatType) -> Again | None:
     # An operand that is used twice is one value in the mapping, and two in the block.
     copy.set_operands(list(inputs.arguments), operation.segments)
     _widen_types(copy, wide)
-    compiler = Compiler(Options(), {}, ROSTER)
+    compiler = Compiler(Options(), {}, OPERATIONS)
     operands = [compiler.slot(argument) for argument in inputs.arguments]
-    step = ROSTER.operations[copy.declaration](compiler, copy)
+    step = OPERATIONS[copy.declaration](compiler, copy)
     results = [compiler.slot(result) for result in copy.results]
-    template: Registers = compiler.template
 
     def again(block: object, values: list[Any]) -> list[Any]:
-        registers = template.copy()
+        registers: Registers = [None] * compiler.slot_count
         registers[BLOCK_SLOT] = block
         for slot, value in zip(operands, values, strict=True):
             registers[slot] = value
-        if step is not None:
-            step(registers)
+        step(registers)
         return [registers[slot] for slot in results]
 
     return again

@@ -27,6 +27,7 @@ from tileir.execute.arithmetic.rounding import (
     flush_tiny,
     ieee_mode,
     narrow,
+    through_double,
     to_odd,
     two_sum,
     widen,
@@ -206,12 +207,4 @@ def single_from_sum(product: Any, addend: Any) -> Any:
 
 def float_remainder(element: FloatType) -> Binary:
     """`a - trunc(a / b) * b`, exact, with the sign of `a`; NaN for an infinite `a` and a zero `b`."""
-    if element in (F16, F32, F64):
-        return numpy.fmod
-    up = widen(element)
-    down = narrow(element)
-
-    def remainder(a: Any, b: Any) -> Any:
-        return down(numpy.fmod(up(a), up(b)))
-
-    return remainder
+    return numpy.fmod if element in (F16, F32, F64) else through_double(numpy.fmod, element, narrow(element))

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.execute.arithmetic.pairs import (
+from tileir.execute.arithmetic.double import (
     POWER_SHIFTER,
     SHIFTER,
     fast_two_sum,

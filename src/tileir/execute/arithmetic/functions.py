@@ -7,14 +7,15 @@ within 2 units for f64; none is the C library's, so that they are the same bits 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy
 
 from tileir.dialect import ops
+from tileir.dialect.draft_formulas import FORMULAS, Formula, Operand
 from tileir.execute.arithmetic import double, exponential, logarithm, trigonometric
-from tileir.execute.arithmetic.draft_functions import DRAFT_FUNCTIONS
-from tileir.execute.arithmetic.pairs import widened
+from tileir.execute.arithmetic.double import widened
 from tileir.execute.arithmetic.rounding import (
     NEAREST_EVEN,
     Binary,
@@ -23,6 +24,7 @@ from tileir.execute.arithmetic.rounding import (
     flush_single,
     ieee_mode,
     narrow,
+    through_double,
     widen,
 )
 from tileir.execute.dtypes import bits_dtype, value_dtype
@@ -107,15 +109,7 @@ def _sign_operation(declaration: OperationDeclaration, element: FloatType) -> Un
 
 def _integral(declaration: OperationDeclaration, element: FloatType) -> Unary:
     operation: Unary = numpy.ceil if declaration is ops.CEIL else numpy.floor
-    if element in (F16, F32, F64):
-        return operation
-    up = widen(element)
-    down = narrow(element)
-
-    def integral(a: Any) -> Any:
-        return down(operation(up(a)))
-
-    return integral
+    return operation if element in (F16, F32, F64) else through_double(operation, element, narrow(element))
 
 
 def _square_root(element: FloatType, rounding: str) -> Unary:
@@ -125,14 +119,8 @@ def _square_root(element: FloatType, rounding: str) -> Unary:
             return numpy.sqrt
     elif element is F64:
         return double.square_root(rounding)
-    up = widen(element)
-    down = narrow(element, rounding)
-
-    def root(a: Any) -> Any:
-        # As with quotients: the root in double is a value or a midpoint of the format only if it is exact.
-        return down(numpy.sqrt(up(a)))
-
-    return root
+    # As with quotients: the root in double is a value or a midpoint of the format only if it is exact.
+    return through_double(numpy.sqrt, element, narrow(element, rounding))
 
 
 def _reciprocal(element: FloatType) -> Unary:
@@ -144,13 +132,7 @@ def _reciprocal(element: FloatType) -> Unary:
             return numpy.true_divide(one, a)
 
         return divide
-    up = widen(element)
-    down = narrow(element)
-
-    def reciprocal(a: Any) -> Any:
-        return down(1.0 / up(a))
-
-    return reciprocal
+    return through_double(lambda a: 1.0 / a, element, narrow(element))
 
 
 def _function(function: Unary, element: FloatType, down: Unary) -> Unary:
@@ -162,12 +144,7 @@ def _function(function: Unary, element: FloatType, down: Unary) -> Unary:
             return function(a).astype(numpy.float32)
 
         return evaluate_single
-    up = widen(element)
-
-    def evaluate(a: Any) -> Any:
-        return down(function(up(a)))
-
-    return evaluate
+    return through_double(function, element, down)
 
 
 def function_result(element: FloatType) -> Unary:
@@ -187,15 +164,7 @@ def function_result(element: FloatType) -> Unary:
 
 
 def _two_operand_function(single: Binary, wide: Binary, element: FloatType) -> Binary:
-    if element is F64:
-        return wide
-    up = widen(element)
-    down = function_result(element)
-
-    def evaluate(a: Any, b: Any) -> Any:
-        return down(single(up(a), up(b)))
-
-    return evaluate
+    return wide if element is F64 else through_double(single, element, function_result(element))
 
 
 def float_power(element: FloatType) -> Binary:
@@ -220,3 +189,45 @@ def float_integer_power(element: FloatType) -> Binary:
 def float_atan2(element: FloatType) -> Binary:
     """The angle whose tangent is `a / b`, in the quadrant that the signs of both tell."""
     return _two_operand_function(trigonometric.atan2_single, trigonometric.atan2_double, element)
+
+
+# Functions that only the drafts have, in double: the steps of `tileir.dialect.draft_formulas`
+
+_STEPS: Final[dict[OperationDeclaration, Callable[..., Any]]] = {
+    ops.ABSF: numpy.absolute,
+    ops.ADDF: numpy.add,
+    ops.DIVF: numpy.divide,
+    ops.EXP: exponential.exp_double,
+    ops.LOG: logarithm.log_double,
+    ops.LOG2: logarithm.log2_double,
+    ops.MULF: numpy.multiply,
+    ops.NEGF: numpy.negative,
+    ops.SELECT: numpy.where,
+    ops.SUBF: numpy.subtract,
+}
+_COMPARISONS: Final[dict[str, Callable[..., Any]]] = {
+    "equal": numpy.equal,
+    "greater_than": numpy.greater,
+    "less_than": numpy.less,
+}
+
+
+def _draft_function(formula: Formula) -> Unary:
+    constants: dict[Operand, Any] = {each: each.constant for each in formula.constants}
+    steps = [
+        (_COMPARISONS[step.predicate] if step.predicate else _STEPS[step.declaration], step.operands, step.result)
+        for step in formula.steps
+    ]
+
+    def computed(x: Any) -> Any:
+        known = {formula.argument: x, **constants}
+        for function, operands, result in steps:
+            known[result] = function(*[known[operand] for operand in operands])
+        return known[formula.steps[-1].result]
+
+    return computed
+
+
+DRAFT_FUNCTIONS: Final[dict[OperationDeclaration, Unary]] = {
+    declaration: _draft_function(formula) for declaration, formula in FORMULAS.items()
+}

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.execute.arithmetic.double import fast_two_sum, horner, quotient, widened
 from tileir.execute.arithmetic.exponential import (
     DOUBLE_LIMIT,
     LN2,
@@ -19,7 +20,6 @@ from tileir.execute.arithmetic.exponential import (
     exp_of_pair,
     exp_single,
 )
-from tileir.execute.arithmetic.pairs import fast_two_sum, horner, quotient, widened
 from tileir.execute.arithmetic.rounding import two_product
 
 LOG2_E_REST: Final = float.fromhex("0x1.777d0ffda0d24p-56")

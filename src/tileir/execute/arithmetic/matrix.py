@@ -17,6 +17,7 @@ import numpy
 from tileir.execute.arithmetic.double import fma
 from tileir.execute.arithmetic.elementary import single_from_sum
 from tileir.execute.arithmetic.rounding import NEAREST_EVEN, Ternary, Unary, narrow, widen, widen_single
+from tileir.execute.dtypes import value_dtype
 from tileir.ir.types import F16, F32, F64, FloatType
 
 Scaled: TypeAlias = Callable[[Any, Any, Any, Any, Any], Any]
@@ -26,56 +27,16 @@ _SINGLE_LIMIT: Final = 1 << 24
 
 
 def matrix_float(lhs: FloatType, accumulator: FloatType, exact: bool = False) -> Ternary:
-    """mmaf; both factors have the element type `lhs`."""
+    """mmaf; both operands have the element type `lhs`."""
     if exact:
         return _chain(lhs, accumulator)
-    if accumulator is F64:
-        return _multiply_add_double
-    if accumulator is F32 and lhs is F32:
-        return _multiply_add_single
-    up = widen_single(lhs)
-    if accumulator is F32:
+    up = widen(lhs) if accumulator is F64 else widen_single(lhs)
+    dtype = value_dtype(accumulator)
 
-        def multiply_add(a: Any, b: Any, c: Any) -> Any:
-            result = numpy.matmul(up(a), up(b))
-            result += c
-            return result
+    def multiply_add(a: Any, b: Any, c: Any) -> Any:
+        return (numpy.matmul(up(a), up(b)) + c).astype(dtype, copy=False)
 
-        return multiply_add
-
-    def multiply_add_half(a: Any, b: Any, c: Any) -> Any:
-        return (numpy.matmul(up(a), up(b)) + c.astype(numpy.float32)).astype(numpy.float16)
-
-    return multiply_add_half
-
-
-def _multiply_add_single(a: Any, b: Any, c: Any) -> Any:
-    result = numpy.matmul(a, b)
-    result += c
-    return result
-
-
-def _multiply_add_double(a: Any, b: Any, c: Any) -> Any:
-    return numpy.matmul(a, b) + c
-
-
-def matrix_float_into(lhs: FloatType, accumulator: FloatType) -> Callable[[Any, Any, Any, Any], None]:
-    """mmaf with an f32 or f64 accumulator that writes into an array of the caller, with the bits of `matrix_float`."""
-    matmul, add = numpy.matmul, numpy.add
-    if accumulator is lhs:
-
-        def multiply_add(a: Any, b: Any, c: Any, result: Any) -> None:
-            matmul(a, b, result)
-            add(result, c, result)
-
-        return multiply_add
-    up = widen_single(lhs)
-
-    def widen_multiply_add(a: Any, b: Any, c: Any, result: Any) -> None:
-        matmul(up(a), up(b), result)
-        add(result, c, result)
-
-    return widen_multiply_add
+    return multiply_add
 
 
 def _chain(lhs: FloatType, accumulator: FloatType) -> Ternary:

@@ -79,6 +79,16 @@ def without_subnormals(x: Any) -> Any:
     return x if tell is None else tell()
 
 
+def through_double(function: Callable[..., Any], element: FloatType, down: Unary) -> Callable[..., Any]:
+    """A kernel of an element type from a function of doubles: operands are widened, `down` rounds the result."""
+    up = widen(element)
+
+    def kernel(*operands: Any) -> Any:
+        return down(function(*[up(operand) for operand in operands]))
+
+    return kernel
+
+
 # Error-free transformations
 
 

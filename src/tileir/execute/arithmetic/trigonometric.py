@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.execute.arithmetic.double import SHIFTER, fast_two_sum, horner, quotient, widened
 from tileir.execute.arithmetic.integer import multiply_high_wide
-from tileir.execute.arithmetic.pairs import SHIFTER, fast_two_sum, horner, quotient, widened
 from tileir.execute.arithmetic.rounding import as_array, take, two_product, two_sum
 
 TWO_OVER_PI_BITS: Final = int(

@@ -242,7 +242,9 @@ class Inspector:
         kind, size = _KINDS[access_kind(operation)], memory_bytes(element)
         if not isinstance(type, GatherScatterViewType):
             index = unsigned[1 + 2 * rank :]
-            return Access(kind, operation, block, size, lambda: view.reach(index), None, view, view.box(index), index)
+            return Access(
+                kind, operation, block, size, lambda: view.addresses(index), None, view, view.box(index), index
+            )
         addresses, mask = words[3 + 2 * rank + tile_rank], words[4 + 2 * rank + tile_rank]
         count = int(numpy.prod(type.tile_shape))
         where = bytes_at(addresses, 8 * count, False).view(numpy.uint64).reshape(type.tile_shape)

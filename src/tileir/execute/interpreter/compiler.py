@@ -1,38 +1,28 @@
 """From a kernel to closures.
 
-Each function is compiled once.  A value has a number, its slot in the list of registers; an operation becomes one
-closure that knows its slots and its NumPy kernel, so nothing is looked up by name while the program runs.  Slot 0
-holds the `TileBlock`.
+A value has a number, its slot in a list of registers.  An operation becomes a step, a closure that reads the slots of
+its operands and writes those of its results.  Slot 0 holds the `TileBlock`.
 
-Tiles are NumPy arrays, tiles without dimensions NumPy scalars (a scalar is several times as fast to add as a 0-D
-array), tokens None, views objects of `views`.  A value is never changed in place, so closures may share arrays.  Two
-files save arrays where no program can tell: `reading`, a loaded tile that is the memory itself, and `accumulation`, a
-product that writes where a dead accumulator was.
+Tiles are NumPy arrays, tiles without dimensions NumPy scalars, tokens None, views objects of `views`.  A value is
+never changed in place, so steps may share arrays.
 
-Control flow works through slots too: a terminator copies its operands to where they are wanted (the results of the
-`if`, the arguments of the loop) and returns a signal.  Only a block in which a signal can come from the middle, out of
-an `if` with a `break` in it, looks at the signals of its steps.
-
-What does not depend on the tile block is computed once: constants while compiling, what follows from arguments and
-grid at the launch (`uniform`).  Only operations that cannot fail are moved like this, and only those that no observer
-watches.
+Control flow works through slots too: a terminator copies its operands to where they are needed (the results of the
+`if`, the arguments of the loop) and returns a signal, which ends the blocks around it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy
 
-from tileir.dialect.ops import ENTRY, GET_NUM_TILE_BLOCKS, IF, MAKE_TENSOR_VIEW, RETURN
 from tileir.dialect.types import TOKEN, TileType
 from tileir.execute.errors import LaunchError
-from tileir.execute.interpreter.block_order import BlockOrder
+from tileir.execute.observer import overrides
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.traits import ENDS_ITERATION, TOKEN_ORDERED
-from tileir.ir.traversal import memory_changes
+from tileir.ir.traits import TOKEN_ORDERED
 from tileir.ir.values import Value
 
 if TYPE_CHECKING:
@@ -40,8 +30,7 @@ if TYPE_CHECKING:
 
 Registers = list[Any]
 Step = Callable[[Registers], "int | None"]
-# None instead of a step: the results are known without running anything.
-CompileOperation = Callable[["Compiler", Operation], "Step | None"]
+CompileOperation = Callable[["Compiler", Operation], Step]
 Operations = Mapping[OperationDeclaration, CompileOperation]
 
 # Signals: what ended a block before its end.  None is the end of the block itself.
@@ -51,25 +40,8 @@ RETURNED: Final = 3
 
 BLOCK_SLOT: Final = 0
 
-# When a value is known.
-AT_COMPILATION: Final = 0
-AT_LAUNCH: Final = 1
-IN_BLOCK: Final = 2
-
 LARGEST_RANK: Final = 64 if int(numpy.__version__.split(".")[0]) >= 2 else 32
 """Dimensions that an array may have."""
-
-
-class Loop:
-    """A loop being compiled: where `continue` and `break` leave their operands; `scratch` holds slots of the body that
-    are empty again when the loop begins."""
-
-    __slots__ = ("arguments", "results", "scratch")
-
-    def __init__(self, arguments: list[int], results: list[int]) -> None:
-        self.arguments: list[int] = arguments
-        self.results: list[int] = results
-        self.scratch: list[int] = []
 
 
 class Options:
@@ -83,41 +55,22 @@ class Options:
         self.interleaved: bool = interleaved
 
 
-class Roster:
-    """How each operation is compiled, by declaration, and which are `movable`: they may run earlier than they stand."""
-
-    __slots__ = ("movable", "operations")
-
-    def __init__(self, operations: Operations, movable: frozenset[OperationDeclaration]) -> None:
-        self.operations: Operations = operations
-        self.movable: frozenset[OperationDeclaration] = movable
-
-
 class Compiler:
-    """Compiles one function.  `globals` gives the address of each global variable of the module."""
+    """Compiles one function.  `globals` has the address of each global variable, `operations` how to compile each."""
 
-    def __init__(self, options: Options, globals: dict[str, int], roster: Roster) -> None:
-        self.roster: Roster = roster
+    def __init__(self, options: Options, globals: dict[str, int], operations: Operations) -> None:
         self.options: Options = options
         self.globals: dict[str, int] = globals
+        self.operations: Operations = operations
         self.slots: dict[Value, int] = {}
-        self.template: Registers = [None]
-        self.known: list[int] = [IN_BLOCK]
-        self.loops: list[Loop] = []
+        self.slot_count: int = 1
+        # Where the terminators of the innermost loop and of the innermost branch or body leave their operands.
+        self.continues: list[list[int]] = []
+        self.breaks: list[list[int]] = []
         self.yields: list[list[int]] = []
-        # The closures that run once per launch, in order.
-        self.uniform: list[Step] = []
-        # The slots of what they make that is closed when the launch is over.
-        self.closing: list[int] = []
-        self._orders: dict[Block, BlockOrder] = {}
-        self._changing: set[Operation] | None = None
-        self._escaping: dict[Operation, tuple[bool, bool]] = {}
-        self._watched: dict[Operation, bool] = {}
-
-    # --- slots ---
 
     def slot(self, value: Value) -> int:
-        """The slot of a value, which gets one when it is first asked for."""
+        """Return the slot of a value; the first call assigns one."""
         found = self.slots.get(value)
         if found is None:
             if isinstance(value.type, TileType) and len(value.type.shape) > LARGEST_RANK:
@@ -128,141 +81,57 @@ class Compiler:
             found = self.slots[value] = self.new_slot()
         return found
 
-    def new_slot(self, known: int = IN_BLOCK, value: object = None) -> int:
-        self.template.append(value)
-        self.known.append(known)
-        return len(self.template) - 1
-
-    def define(self, value: Value, content: object) -> None:
-        """Give a value known while compiling."""
-        slot = self.slot(value)
-        self.template[slot] = content
-        self.known[slot] = AT_COMPILATION
-
-    def known_before_blocks(self, value: Value) -> bool:
-        """Whether a value is the same in every tile block of a launch."""
-        return self.known[self.slot(value)] != IN_BLOCK
+    def slots_of(self, values: Sequence[Value]) -> list[int]:
+        return [self.slot(value) for value in values]
 
     def optional_slot(self, value: Value | None) -> int | None:
         return self.slot(value) if value is not None else None
 
-    # --- blocks ---
+    def new_slot(self) -> int:
+        self.slot_count += 1
+        return self.slot_count - 1
 
-    def block(self, block: Block) -> tuple[list[Step], bool]:
-        """The steps of a block, and whether one before the last may give a signal."""
+    def block(self, block: Block) -> list[Step]:
+        """Return the steps of a block."""
         steps: list[Step] = []
-        checked = False
+        # Comprehensions take a frame of Python's stack, which limits how deep programs may nest.
         for operation in block:
-            checked = self._operation(operation, steps) or checked
-        return steps, checked
+            steps.append(self._operation(operation))
+        return steps
 
-    def order_of(self, block: Block) -> BlockOrder:
-        """The places of a block's operations; made when first asked for."""
-        found = self._orders.get(block)
-        if found is None:
-            if self._changing is None:
-                self._changing = memory_changes(_outermost(block))
-            found = self._orders[block] = BlockOrder(block, self._changing)
-        return found
-
-    def _operation(self, operation: Operation, steps: list[Step]) -> bool:
-        """Append the steps of an operation; tells whether they may give a signal before the end of the block."""
-        compile_operation = self.roster.operations.get(operation.declaration)
+    def _operation(self, operation: Operation) -> Step:
+        compile_operation = self.operations.get(operation.declaration)
         if compile_operation is None:
             raise LaunchError(f"the interpreter cannot run '{operation.name}': it is no operation of a kernel")
-        watched = self.watches(operation)
         step = compile_operation(self, operation)
-        tracked = self._tracked(operation, step or _nothing)
-        if step is None:
-            if watched or tracked is not None:
-                steps.append(self._observed(operation, tracked or _nothing, watched))
-            return False
-        if not watched and self._moved(operation, step):
-            return False
-        step = self._observed(operation, tracked or step, watched)
-        if self.options.interleaved and _touches_memory(operation):
+        observer = self.options.observer
+        if observer is not None:
+            step = self._with_tokens(observer, operation, step)
+            if observer.watches(operation):
+                step = self._observed(observer, operation, step)
+        if self.options.interleaved and operation.declaration.has_trait(TOKEN_ORDERED):
             step = _switching(step)
-        steps.append(step)
-        return bool(operation.regions) and self._escape(operation)[0]
+        return step
 
-    def _escape(self, operation: Operation) -> tuple[bool, bool]:
-        """Whether a terminator inside an operation can end more than the operation, and whether there is a `return`."""
-        found = self._escaping.get(operation)
-        if found is not None:
-            return found
-        escapes = returns = False
-        is_branch = operation.declaration is IF
-        for region in operation.regions:
-            for block in region.blocks:
-                for inner in block:
-                    if inner.declaration is RETURN:
-                        escapes = returns = True
-                    elif inner.declaration.has_trait(ENDS_ITERATION):
-                        escapes = escapes or is_branch
-                    elif inner.regions:
-                        inner_escapes, inner_returns = self._escape(inner)
-                        escapes = escapes or (inner_escapes and (is_branch or inner_returns))
-                        returns = returns or inner_returns
-        self._escaping[operation] = escapes, returns
-        return escapes, returns
+    def _with_tokens(self, observer: Observer, operation: Operation, step: Step) -> Step:
+        """The step with the tokens that the observer returns, if it has any."""
+        results = self.slots_of([value for value in operation.results if value.type is TOKEN])
+        if not results or operation.regions or not overrides(observer, "token"):
+            return step
+        operands = self.slots_of([value for value in operation.operands if value.type is TOKEN])
 
-    def watches(self, operation: Operation) -> bool:
-        """Whether somebody watches the values of an operation, which then runs where it stands."""
-        observer = self.options.observer
-        if observer is None:
-            return False
-        answer = self._watched.get(operation)
-        if answer is None:
-            answer = self._watched[operation] = observer.watches(operation)
-        return answer
-
-    def _moved(self, operation: Operation, step: Step) -> bool:
-        """Run the step now or at the launch, if all it takes is known there."""
-        if operation.declaration not in self.roster.movable:
-            return False
-        level = max([self.known[self.slot(value)] for value in operation.operands], default=AT_COMPILATION)
-        if operation.declaration in (GET_NUM_TILE_BLOCKS, MAKE_TENSOR_VIEW):
-            level = max(level, AT_LAUNCH)
-        if level == IN_BLOCK:
-            return False
-        if level == AT_COMPILATION:
-            step(self.template)
-        else:
-            self.uniform.append(step)
-        for result in operation.results:
-            self.known[self.slot(result)] = level
-        return True
-
-    def _tracked(self, operation: Operation, step: Step) -> Step | None:
-        """The step with the tokens an observer gives; None where nobody wants to."""
-        from tileir.execute.observer import overrides
-
-        observer = self.options.observer
-        if observer is None or operation.regions or operation.declaration.is_terminator:
-            return None
-        results = [self.slot(value) for value in operation.results if value.type is TOKEN]
-        if not results or not overrides(observer, "token"):
-            return None
-        operands = [self.slot(value) for value in operation.operands if value.type is TOKEN]
-        token = observer.token
-
-        def tracked(registers: Registers) -> int | None:
-            given = token(operation, registers[BLOCK_SLOT], [registers[slot] for slot in operands])
+        def with_tokens(registers: Registers) -> int | None:
+            token = observer.token(operation, registers[BLOCK_SLOT], [registers[slot] for slot in operands])
             signal = step(registers)
             for slot in results:
-                registers[slot] = given
+                registers[slot] = token
             return signal
 
-        return tracked
+        return with_tokens
 
-    def _observed(self, operation: Operation, step: Step, watched: bool) -> Step:
-        from tileir.execute.observer import overrides
-
-        observer = self.options.observer
-        if observer is None or not watched:
-            return step
-        operands = [self.slot(value) for value in (*operation.operands, *observer.wants(operation))]
-        results = [self.slot(value) for value in operation.results]
+    def _observed(self, observer: Observer, operation: Operation, step: Step) -> Step:
+        operands = self.slots_of([*operation.operands, *observer.wants(operation)])
+        results = self.slots_of(operation.results)
         before = observer.before if overrides(observer, "before") else None
         after = observer.after if overrides(observer, "after") else None
         if before is None and after is None:
@@ -273,7 +142,7 @@ class Compiler:
             if before is not None:
                 before(operation, tile_block, [registers[slot] for slot in operands])
             signal = step(registers)
-            # What was left by a `break` or `return` inside it has no results.
+            # An operation that a `break` or `return` inside it ends has no results.
             if after is not None and (signal is None or not results):
                 after(operation, tile_block, [registers[slot] for slot in results])
             return signal
@@ -281,8 +150,35 @@ class Compiler:
         return observed
 
 
-def _nothing(registers: Registers) -> None:
-    """The step of an operation whose results are known before it runs."""
+def run_steps(steps: list[Step], registers: Registers) -> int | None:
+    """Run a block, up to the first signal."""
+    for step in steps:
+        signal = step(registers)
+        if signal is not None:
+            return signal
+    return None
+
+
+def function_step(compiler: Compiler, operation: Operation, function: Callable[..., Any]) -> Step:
+    """A step that calls a function of the operands."""
+    operands, result = compiler.slots_of(operation.operands), compiler.slot(operation.results[0])
+
+    def call(registers: Registers) -> None:
+        registers[result] = function(*[registers[slot] for slot in operands])
+
+    return call
+
+
+def copy_step(sources: list[int], targets: list[int], signal: int | None) -> Step:
+    """Copy registers all at once, then return a signal."""
+
+    def copy(registers: Registers) -> int | None:
+        values = [registers[source] for source in sources]
+        for target, value in zip(targets, values, strict=True):
+            registers[target] = value
+        return signal
+
+    return copy
 
 
 def _switching(step: Step) -> Step:
@@ -295,52 +191,3 @@ def _switching(step: Step) -> Step:
         return step(registers)
 
     return switching
-
-
-def _touches_memory(operation: Operation) -> bool:
-    return operation.declaration.has_trait(TOKEN_ORDERED)
-
-
-def _outermost(block: Block) -> Operation:
-    """The kernel that a block is in."""
-    operation = block.parent_operation
-    assert operation is not None
-    while operation.declaration is not ENTRY and operation.parent_operation is not None:
-        operation = operation.parent_operation
-    return operation
-
-
-def copy_step(sources: list[int], targets: list[int], signal: int | None) -> Step:
-    """Copy registers all at once, then give a signal."""
-    pairs = [(source, target) for source, target in zip(sources, targets, strict=True) if source != target]
-    if not pairs:
-
-        def copy_none(registers: Registers) -> int | None:
-            return signal
-
-        return copy_none
-    if len(pairs) == 1:
-        ((source, target),) = pairs
-
-        def copy_one(registers: Registers) -> int | None:
-            registers[target] = registers[source]
-            return signal
-
-        return copy_one
-
-    def copy_all(registers: Registers) -> int | None:
-        values = [registers[source] for source, _ in pairs]
-        for (_, target), value in zip(pairs, values, strict=True):
-            registers[target] = value
-        return signal
-
-    return copy_all
-
-
-def run_checked(steps: list[Step], registers: Registers) -> int | None:
-    """Run a block in which a signal may come from the middle."""
-    for step in steps:
-        signal = step(registers)
-        if signal is not None:
-            return signal
-    return None

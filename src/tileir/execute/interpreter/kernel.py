@@ -11,20 +11,11 @@ import numpy
 from tileir.execute.arguments import bind, known_memory
 from tileir.execute.engine import LaunchOptions, PreparedKernel, Progress
 from tileir.execute.errors import BlockId, Callbacks, ExecutionError, converted
-from tileir.execute.interpreter.compiler import (
-    AT_COMPILATION,
-    AT_LAUNCH,
-    BLOCK_SLOT,
-    Compiler,
-    Options,
-    Registers,
-    Step,
-    run_checked,
-)
-from tileir.execute.interpreter.control_flow import release_to, reserves_memory
-from tileir.execute.interpreter.operations import ROSTER
-from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Observer, Observers, TileBlock, overrides
+from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Options, Registers, Step, run_steps
+from tileir.execute.interpreter.control_flow import release_to
+from tileir.execute.interpreter.operations import OPERATIONS
+from tileir.execute.memory import Region
+from tileir.execute.observer import Observer, Observers, TileBlock
 from tileir.execute.schedule import Order, RunBlock, block_at, block_order, run_interleaved
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
@@ -38,39 +29,21 @@ class Program:
 
     def __init__(self, entry: Operation, options: Options, globals: dict[str, Region]) -> None:
         addresses = {name: region.start for name, region in globals.items()}
-        compiler = Compiler(options, addresses, ROSTER)
+        compiler = Compiler(options, addresses, OPERATIONS)
         body = entry.regions[0].blocks[0]
-        self.parameters: list[int] = [compiler.slot(argument) for argument in body.arguments]
-        for slot in self.parameters:
-            compiler.known[slot] = AT_LAUNCH
-        self.steps: list[Step]
-        self.steps, _ = compiler.block(body)
-        self.uniform: list[Step] = compiler.uniform
-        self.closing: list[int] = compiler.closing
-        self.template: Registers = compiler.template
-        self.reserves: bool = reserves_memory(body)
-        assert compiler.known[BLOCK_SLOT] != AT_COMPILATION
+        self._parameters: list[int] = compiler.slots_of(body.arguments)
+        self._steps: list[Step] = compiler.block(body)
+        self._slot_count: int = compiler.slot_count
 
-    def prepared(self, values: list[Any], launch: TileBlock) -> Registers:
-        """The registers every tile block of a launch begins with."""
-        registers = list(self.template)
-        registers[BLOCK_SLOT] = launch
-        for slot, value in zip(self.parameters, values, strict=True):
-            registers[slot] = value
-        for step in self.uniform:
-            step(registers)
-        return registers
-
-    def close(self, prepared: Registers) -> None:
-        """The launch is over."""
-        for slot in self.closing:
-            prepared[slot].close()
-
-    def run(self, prepared: Registers, block: TileBlock) -> None:
-        registers = prepared.copy()
+    def run(self, values: list[Any], block: TileBlock) -> None:
+        """Run one tile block on the values of the parameters."""
+        registers: Registers = [None] * self._slot_count
         registers[BLOCK_SLOT] = block
-        run_checked(self.steps, registers)
-        if self.reserves:
+        for slot, value in zip(self._parameters, values, strict=True):
+            registers[slot] = value
+        try:
+            run_steps(self._steps, registers)
+        finally:
             release_to(block, 0)
 
 
@@ -115,15 +88,11 @@ class InterpretedKernel(PreparedKernel):
         try:
             # Infinities and NaNs are values here, wrapping is a rule: NumPy need not warn of them.
             with numpy.errstate(all="ignore"):
-                prepared = program.prepared(bound.values, launch)
-                run = block_runner(program, prepared, launch)
-                try:
-                    if order.interleaved:
-                        run_interleaved(order, run, progress)
-                    else:
-                        run_in_order(order, run, progress, known)
-                finally:
-                    program.close(prepared)
+                run = block_runner(program, bound.values, launch)
+                if order.interleaved:
+                    run_interleaved(order, run, progress)
+                else:
+                    run_in_order(order, run, progress)
         except Exception as error:
             # What an observer or a callback raises is the caller's.
             if isinstance(error, TileIRError) or error in callbacks.raised:
@@ -147,48 +116,36 @@ class InterpretedKernel(PreparedKernel):
             with numpy.errstate(all="ignore"):
                 return Program(self.entry, options, self.globals)
         except Exception as error:
-            # An observer says what it watches.
+            # `Observer.watches` may raise: that error is the caller's.
             theirs = options.observer is not None and not isinstance(error, RecursionError)
             if theirs or isinstance(error, TileIRError):
                 raise
             raise converted(error) from error
 
 
-def block_runner(program: Program, prepared: Registers, launch: TileBlock) -> RunBlock:
-    """What runs the block of a number."""
-    grid = launch.grid
-    observer = launch.observer
-    started = observer.block_started if observer is not None and overrides(observer, "block_started") else None
-    finished = observer.block_finished if observer is not None and overrides(observer, "block_finished") else None
+def block_runner(program: Program, values: list[Any], launch: TileBlock) -> RunBlock:
+    """Return what runs the block of a number."""
+    grid, observer = launch.grid, launch.observer
 
     def run(number: int, switch: Callable[[], None] | None) -> None:
         block = TileBlock(block_at(number, grid), number, grid, launch.memory, launch.write, observer, switch)
-        if started is not None:
-            started(block)
+        if observer is not None:
+            observer.block_started(block)
         try:
-            program.run(prepared, block)
+            program.run(values, block)
         except ExecutionError as error:
-            release_to(block, 0)
             if observer is None or not observer.failed(error, block):
                 raise
-        except BaseException:
-            # Another tile block has failed, or nobody wants to see more: memory may go on to be used.
-            release_to(block, 0)
-            raise
-        if finished is not None:
-            finished(block)
+        if observer is not None:
+            observer.block_finished(block)
 
     return run
 
 
-def run_in_order(order: Order, run: RunBlock, progress: Progress | None, memory: Memory) -> None:
-    if progress is None:
-        for number in order.numbers:
-            run(number, None)
-        return
+def run_in_order(order: Order, run: RunBlock, progress: Progress | None) -> None:
     for done, number in enumerate(order.numbers):
-        progress(done, order.count)
-        # Who is told may have changed an array.
-        memory.changed()
+        if progress is not None:
+            progress(done, order.count)
         run(number, None)
-    progress(order.count, order.count)
+    if progress is not None:
+        progress(order.count, order.count)

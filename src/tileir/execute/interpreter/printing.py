@@ -16,10 +16,10 @@ from typing import Any, Final, cast
 import numpy
 
 from tileir.dialect.types import PointerType
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import tf32_numbers
 from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
-from tileir.execute.interpreter.shapes import tile_of
 from tileir.execute.observer import TileBlock
 from tileir.ir.core import Operation
 from tileir.ir.floats import FORMATS, to_double
@@ -41,7 +41,7 @@ def _number(element: Type) -> Callable[[Any], Any]:
 
 
 _LONGEST: Final = 65535
-"""Characters that a width or a precision may ask for; C promises 4095."""
+"""The largest width or precision, in characters; C promises 4095."""
 
 
 def _limited(number: str) -> str:
@@ -127,12 +127,8 @@ def _written(value: Any, write: Callable[[Any], str]) -> str:
 
 
 def compile_print(compiler: Compiler, operation: Operation) -> Step:
-    text = text_of(operation)
-    values = operation.args
-    slots = [compiler.slot(value) for value in values]
-    parts = parts_of(text, [tile_of(value).element for value in values])
-    for result in operation.results:
-        compiler.define(result, None)
+    slots = compiler.slots_of(operation.args)
+    parts = parts_of(text_of(operation), [tile_of(value).element for value in operation.args])
 
     def write(registers: Registers) -> None:
         arguments = iter([registers[slot] for slot in slots])
@@ -140,7 +136,5 @@ def compile_print(compiler: Compiler, operation: Operation) -> Step:
         tile_block.write(
             "".join([part if isinstance(part, str) else _written(next(arguments), part) for part in parts])
         )
-        # Who takes the text may have changed an array.
-        tile_block.memory.changed()
 
     return write

@@ -1,10 +1,11 @@
-"""Views: a tensor over memory, tiles over a tensor.
+"""Views: a tensor over memory, tiles over a tensor; reading and writing through them.
 
 A tensor view is a NumPy array over the caller's memory, so a tile that lies within the tensor is a slice of it, and a
-tile over the edge is what the slice leaves of it, with padding around.  A tensor whose shape and strides reach beyond
+tile over the edge is what the slice leaves of it, with padding around.  A tensor whose shape and strides go beyond
 its array cannot be one NumPy array (the program may never touch what lies outside): there each access goes by address.
 
-`view_accesses.py` reads and writes through them.
+Everything outside the tensor is padding to a load and nothing to a store, also when the whole tile is outside, where
+the dialect leaves the behavior undefined.  Without a padding value it reads as zero.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from math import prod
-from operator import lt, mul
 from typing import Any, cast
 
 import numpy
@@ -25,19 +25,25 @@ from tileir.dialect.types import (
     TensorViewType,
     TileViewType,
 )
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import (
     Array,
+    bits_dtype,
+    from_bits,
+    from_memory,
     memory_bytes,
     memory_dtype,
     scalar_array,
+    to_memory,
     value_dtype,
 )
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, LARGEST_RANK, Compiler, Registers, Step
-from tileir.execute.interpreter.shapes import tile_of
-from tileir.execute.memory import Memory, Region, are_distinct
-from tileir.execute.observer import Box
+from tileir.execute.interpreter.pointers import atomic_kernel, combine_atomically, missed
+from tileir.execute.memory import Memory, OutsideMemory, Region, are_distinct
+from tileir.execute.observer import Access, Box, TileBlock, overrides
+from tileir.ir import floats
 from tileir.ir.core import Operation
-from tileir.ir.types import IntegerType, Type
+from tileir.ir.types import FloatType, IntegerType, Type
 from tileir.ir.values import Value
 
 # Positions and extents beyond this are all alike: nothing is there.
@@ -86,14 +92,9 @@ class TensorView:
 
 class TileView:
     """Tiles over a tensor.  In order of the tile's dimensions: `extents` and `strides` of the tensor, `steps` between
-    tiles; `sparse` is the dimension whose positions an access lists, -1 for none; `orderly` tells that the elements of
-    a tile lie in memory in the order they have in a copy, perhaps with gaps, as BLAS wants them; `whole` is the tiles
-    that lie within the tensor, by index."""
+    tiles; `sparse` is the dimension whose positions an access lists, -1 for none."""
 
-    __slots__ = (
-        "_bytes", "_distinct", "array", "extents", "kept", "orderly", "shape", "sparse", "steps", "strides", "tensor",
-        "whole",
-    )  # fmt: skip
+    __slots__ = ("_array", "extents", "shape", "sparse", "steps", "strides", "tensor")
 
     def __init__(self, tensor: TensorView, type: TileViewType) -> None:
         axes = tuple(range(len(type.tile_shape)))
@@ -112,55 +113,23 @@ class TileView:
         self.shape: tuple[int, ...] = type.tile_shape
         self.extents: tuple[int, ...] = tuple([tensor.shape[axis] for axis in axes])
         self.strides: tuple[int, ...] = tuple([tensor.strides[axis] for axis in axes])
-        array = tensor.array
-        if array is not None and axes != tuple(range(len(axes))):
-            array = array.transpose(axes)
-        self.array: Array | None = array
-        self.whole: Array = self._all_whole()
-        self.orderly: bool = array is not None and self._lies_orderly(array)
-        # Strides and steps in bytes, once somebody asks for a box.
-        self._bytes: tuple[tuple[int, ...], tuple[int, ...]] | None = None
-        # Once somebody stores.
-        self._distinct: bool | None = True if self.orderly else None
-        # Filled by loads, emptied by whatever writes to the region.
-        self.kept: dict[object, Array] = tensor.region.kept if tensor.region is not None else {}
+        self._array: Array | None = tensor.array.transpose(axes) if tensor.array is not None else None
 
-    def _lies_orderly(self, array: Array) -> bool:
-        needed = array.itemsize
-        if not array.flags.aligned or array.strides[-1:] not in ((), (needed,)):
-            return False
-        for extent, stride in zip(reversed(self.shape), reversed(array.strides), strict=True):
-            if stride < needed:
-                return False
-            needed = stride * extent
-        return True
+    def part(self, index: list[Any]) -> Array | None:
+        """The elements of a tile that lie in the tensor, as memory; None if they have to be found by address."""
+        if self._array is None or self.sparse >= 0:
+            return None
+        slices: list[Any] = [
+            slice(number * step, number * step + extent)
+            for number, step, extent in zip(index, self.steps, self.shape, strict=True)
+        ]
+        # With the ellipsis it is an array even without dimensions.
+        found: Array = self._array[(*slices, cast(Any, ...))]
+        return found
 
     def is_distinct(self) -> bool:
-        """Whether no two elements of a tile share memory; the order in which NumPy stores a tile is its own."""
-        if self._distinct is None:
-            self._distinct = are_distinct(self.strides, map(min, self.shape, self.extents))
-        return self._distinct
-
-    def _all_whole(self) -> Array:
-        array, region, shape = self.array, self.tensor.region, self.shape
-        none = (0,) * len(shape)
-        if array is None or region is None or self.sparse >= 0:
-            return numpy.empty(none)
-        counts = [
-            (extent - wanted) // step + 1 if extent >= wanted else 0
-            for extent, wanted, step in zip(array.shape, shape, self.steps, strict=True)
-        ]
-        # A single tile needs no way to the next, which may be further than NumPy goes.
-        ways = [
-            stride * step if count > 1 else 0
-            for count, stride, step in zip(counts, array.strides, self.steps, strict=True)
-        ]
-        offset = self.tensor.address - region.start
-        try:
-            return numpy.ndarray((*counts, *shape), array.dtype, region.data, offset, (*ways, *array.strides))
-        except ValueError:
-            # More dimensions than NumPy has, or elements than it counts: tiles are found one by one.
-            return numpy.empty(none)
+        """Whether no two elements of a tile share memory."""
+        return are_distinct(self.strides, map(min, self.shape, self.extents))
 
     def index_space(self) -> list[int]:
         """The number of tiles along each dimension."""
@@ -176,7 +145,7 @@ class TileView:
                 found.append(min(int(number) * step, _FAR) + numpy.arange(extent, dtype=numpy.int64))
         return found
 
-    def reach(self, index: list[Any]) -> tuple[Array, Array | None]:
+    def addresses(self, index: list[Any]) -> tuple[Array, Array | None]:
         """The address of each element of a tile, and which of them lie in the tensor (None: all)."""
         rank = len(self.shape)
         offsets: Array = numpy.zeros(self.shape, numpy.int64)
@@ -196,17 +165,12 @@ class TileView:
         """The part of a tile that lies in the tensor; None for a tile of listed positions."""
         if self.sparse >= 0:
             return None
-        plan = self._bytes
-        if plan is None:
-            strides = tuple([stride * self.tensor.size for stride in self.strides])
-            plan = self._bytes = (strides, tuple(map(mul, self.steps, strides)))
-        strides, steps = plan
-        address = self.tensor.address + sum(map(mul, index, steps))
-        if all(map(lt, index, self.whole.shape)):
-            return address, self.shape, strides
+        strides = tuple([stride * self.tensor.size for stride in self.strides])
+        firsts = [number * step for number, step in zip(index, self.steps, strict=True)]
+        address = self.tensor.address + sum([first * stride for first, stride in zip(firsts, strides, strict=True)])
         counts = [
-            max(min(wanted, extent - number * step), 0)
-            for number, step, wanted, extent in zip(index, self.steps, self.shape, self.extents, strict=True)
+            max(min(extent, whole - first), 0)
+            for extent, whole, first in zip(self.shape, self.extents, firsts, strict=True)
         ]
         return address, tuple(counts), strides
 
@@ -232,7 +196,7 @@ def _numbers(
     """Extents or strides: those of the type, with the operands, read as unsigned, where it has `?`."""
     if not values:
         return lambda registers: static
-    slots = iter([compiler.slot(value) for value in values])
+    slots = iter(compiler.slots_of(values))
     modulus = 1 << cast(IntegerType, tile_of(values[0]).element).width
     plan = [next(slots) if number == DYNAMIC else -1 for number in static]
 
@@ -275,3 +239,153 @@ def compile_index_space_shape(compiler: Compiler, operation: Operation) -> Step:
 
 def compile_tensor_shape(compiler: Compiler, operation: Operation) -> Step:
     return _shape_step(compiler, operation, lambda tensor: list(cast(TensorView, tensor).shape))
+
+
+# --- accesses ---
+
+
+def padding_value(type: TileViewType) -> Array:
+    """The view's padding value, an array without dimensions."""
+    element = type.tensor.element
+    keyword = type.padding.keyword if type.padding is not None else "zero"
+    dtype = value_dtype(element)
+    if keyword == "zero" or not isinstance(element, FloatType):
+        return numpy.zeros((), dtype)
+    form = floats.FORMATS[element.name]
+    number = {"neg_zero": -0.0, "nan": float("nan"), "pos_inf": float("inf"), "neg_inf": float("-inf")}[keyword]
+    if not form.has_sign and keyword != "pos_inf":
+        # No negative numbers: the nearest thing to minus zero is zero, to minus infinity a NaN.
+        number = 0.0 if keyword == "neg_zero" else float("nan")
+    try:
+        bits = floats.from_double(form, number)
+    except ValueError:
+        # f4E2M1FN has neither NaN nor infinity.
+        bits = 0
+    return from_bits(element, numpy.array(bits, bits_dtype(element)))
+
+
+def _indices(compiler: Compiler, operation: Operation) -> Callable[[Registers], list[Any]]:
+    """The index of an access as numbers: unsigned, except that positions of a gather view may be negative."""
+    values = operation.index
+    slots = compiler.slots_of(values)
+    view = cast(TileViewType, operation.view.type)
+    if isinstance(view, GatherScatterViewType):
+        sparse = view.sparse_dim
+        return lambda registers: [
+            registers[slot] if axis == sparse else int(registers[slot]) for axis, slot in enumerate(slots)
+        ]
+    moduli = [1 << cast(IntegerType, tile_of(value).element).width for value in values]
+
+    def indices(registers: Registers) -> list[Any]:
+        return [int(registers[slot]) % modulus for slot, modulus in zip(slots, moduli, strict=True)]
+
+    return indices
+
+
+Ask = Callable[[TileBlock, TileView, "list[Any]"], "Array | None"]
+"""Asks the observer about an access: which elements may be touched, None for all."""
+
+
+def _observed(compiler: Compiler, operation: Operation, kind: str) -> Ask:
+    observer = compiler.options.observer
+    if observer is None or not overrides(observer, "access"):
+        return lambda block, view, index: None
+    size = memory_bytes(cast(TileViewType, operation.view.type).tensor.element)
+
+    def ask(block: TileBlock, view: TileView, index: list[Any]) -> Array | None:
+        return observer.access(
+            Access(kind, operation, block, size, lambda: view.addresses(index), None, view, view.box(index), index)
+        )
+
+    return ask
+
+
+def _addresses(view: TileView, index: list[Any], allowed: Array | None) -> tuple[Array, Array]:
+    """The addresses of a tile, and which of them to touch."""
+    addresses, inside = view.addresses(index)
+    if inside is None:
+        inside = numpy.ones(view.shape, numpy.bool_)
+    return addresses, inside if allowed is None else numpy.logical_and(inside, allowed)
+
+
+def compile_load_view(compiler: Compiler, operation: Operation) -> Step:
+    view_slot, result = compiler.slot(operation.view), compiler.slot(operation.results[0])
+    type = cast(TileViewType, operation.view.type)
+    element, shape = type.tensor.element, type.tile_shape
+    padding = padding_value(type)
+    indices = _indices(compiler, operation)
+    ask = _observed(compiler, operation, "read")
+
+    def load(registers: Registers) -> None:
+        view: TileView = registers[view_slot]
+        block: TileBlock = registers[BLOCK_SLOT]
+        index = indices(registers)
+        allowed = ask(block, view, index)
+        part = view.part(index) if allowed is None else None
+        # A copy: the memory may change while the tile is in use.
+        if part is not None and part.shape == shape:
+            tile = numpy.array(from_memory(element, part))
+        else:
+            tile = numpy.full(shape, padding)
+            if part is not None:
+                tile[tuple([slice(extent) for extent in part.shape])] = from_memory(element, part)
+            else:
+                addresses, inside = _addresses(view, index, allowed)
+                try:
+                    tile[inside] = from_memory(element, block.memory.gather(addresses[inside], memory_dtype(element)))
+                except OutsideMemory as error:
+                    missed(error, operation, block, shape, inside)
+        registers[result] = tile[()]
+
+    return load
+
+
+def compile_store_view(compiler: Compiler, operation: Operation) -> Step:
+    source, view_slot = compiler.slot(operation.tile), compiler.slot(operation.view)
+    type = cast(TileViewType, operation.view.type)
+    element, shape = type.tensor.element, type.tile_shape
+    indices = _indices(compiler, operation)
+    ask = _observed(compiler, operation, "write")
+
+    def store(registers: Registers) -> None:
+        view: TileView = registers[view_slot]
+        block: TileBlock = registers[BLOCK_SLOT]
+        values = to_memory(element, numpy.asarray(registers[source]))
+        index = indices(registers)
+        allowed = ask(block, view, index)
+        region = view.tensor.region
+        # NumPy stores a tile in an order of its own, so no two of its elements may meet.
+        is_plain = allowed is None and region is not None and region.writable and view.is_distinct()
+        part = view.part(index) if is_plain else None
+        if part is not None:
+            part[...] = values[tuple([slice(extent) for extent in part.shape])]
+            return
+        addresses, inside = _addresses(view, index, allowed)
+        try:
+            block.memory.scatter(addresses[inside], values[inside])
+        except OutsideMemory as error:
+            missed(error, operation, block, shape, inside)
+
+    return store
+
+
+def compile_atomic_view(compiler: Compiler, operation: Operation) -> Step:
+    view_slot, source = compiler.slot(operation.view), compiler.slot(operation.value)
+    type = cast(TileViewType, operation.view.type)
+    element, shape = type.tensor.element, type.tile_shape
+    kernel = atomic_kernel(operation.mode, element)
+    indices = _indices(compiler, operation)
+    ask = _observed(compiler, operation, "atomic")
+
+    def reduce(registers: Registers) -> None:
+        view: TileView = registers[view_slot]
+        block: TileBlock = registers[BLOCK_SLOT]
+        index = indices(registers)
+        addresses, inside = _addresses(view, index, ask(block, view, index))
+        values = numpy.asarray(registers[source])
+        try:
+            combine_atomically(block, element, addresses[inside], values[inside], kernel)
+        except OutsideMemory as error:
+            missed(error, operation, block, shape, inside)
+
+    return reduce

@@ -158,7 +158,6 @@ class OwnedMemory(Memory):
         if self.has_tables and _holds_words(copy):
             data = data.copy()
             self.move.back.words(data[: data.size // 8 * 8].view(numpy.uint64))
-        region.changed()
         region.data[:] = data
 
     # --- what tile blocks reserve ---

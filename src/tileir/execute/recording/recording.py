@@ -336,12 +336,11 @@ def _run(entry: Operation, launch: RecordedLaunch, observer: Observer, write: Ca
             first = TileBlock((0, 0, 0), 0, launch.grid, launch.memory, callbacks.noted(write), observer)
             observer.launch_started(launch.grid, launch.memory)
             try:
-                prepared = program.prepared(launch.values, first)
-                run = block_runner(program, prepared, first)
+                run = block_runner(program, launch.values, first)
                 if order.interleaved:
                     run_interleaved(order, run, None)
                 else:
-                    run_in_order(order, run, None, launch.memory)
+                    run_in_order(order, run, None)
             finally:
                 observer.launch_finished()
     except ExecutionError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import numpy
@@ -10,7 +11,6 @@ import numpy
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ExecutionError
 from tileir.execute.interpreter.compiler import Options
-from tileir.execute.interpreter.control_flow import release_to
 from tileir.execute.interpreter.kernel import Program, block_runner
 from tileir.execute.memory import Region
 from tileir.execute.observer import Observer, Observers, TileBlock
@@ -119,27 +119,17 @@ class Replayer:
         return found
 
     def _compiled(self, observer: Observer, is_interleaved: bool = False) -> Program:
-        # Constants are computed now, in which infinities and NaNs are values.
-        with numpy.errstate(all="ignore"):
-            options = Options(self._launch.exact, observer, is_interleaved)
-            return Program(self._entry, options, self._launch.globals)
+        options = Options(self._launch.exact, observer, is_interleaved)
+        return Program(self._entry, options, self._launch.globals)
 
     def _runner(self, program: Program, observer: Observer) -> Callable[[int], None]:
         """What runs the tile block of a number."""
         launch = self._launch
-        first = TileBlock((0, 0, 0), 0, launch.grid, launch.memory, _nowhere, observer)
-        with numpy.errstate(all="ignore"):
-            prepared = program.prepared(launch.values, first)
 
         def run(number: int) -> None:
             block = TileBlock(block_at(number, launch.grid), number, launch.grid, launch.memory, _nowhere, observer)
-            with numpy.errstate(all="ignore"):
-                try:
-                    program.run(prepared, block)
-                except (Stop, ExecutionError):
-                    pass
-                finally:
-                    release_to(block, 0)
+            with numpy.errstate(all="ignore"), suppress(Stop, ExecutionError):
+                program.run(launch.values, block)
 
         return run
 
@@ -176,13 +166,9 @@ class Replayer:
     def _interleave(self, program: Program, observer: Observer) -> None:
         launch = self._launch
         first = TileBlock((0, 0, 0), 0, launch.grid, launch.memory, _nowhere, observer)
-        with numpy.errstate(all="ignore"):
-            prepared = program.prepared(launch.values, first)
         order = block_order(launch.schedule, launch.grid)
-        try:
-            run_interleaved(order, block_runner(program, prepared, first), None)
-        except (Stop, ExecutionError):
-            pass
+        with suppress(Stop, ExecutionError):
+            run_interleaved(order, block_runner(program, launch.values, first), None)
 
     def _run_up_to(self, place: int, time: int) -> None:
         """Run the launch again from the tile block of a place up to a time; memory is as it was when it began."""

@@ -33,7 +33,6 @@ class Copy:
 
     def put(self) -> None:
         for region, data in self.contents:
-            region.changed()
             region.data[:] = data
 
     @property

@@ -184,7 +184,7 @@ class StepwiseRecording:
         options = Options(launch.exact, observer, launch.is_interleaved)
         program = Program(self.prepared.entry, options, launch.globals)
         first = TileBlock((0, 0, 0), 0, launch.grid, launch.memory, write, observer)
-        return block_runner(program, program.prepared(launch.values, first), first)
+        return block_runner(program, launch.values, first)
 
     # --- rehearsing ---
 

@@ -49,7 +49,6 @@ class Write:
 
     def put(self, contents: Array) -> None:
         """Make the memory hold something else."""
-        self.region.changed()
         if self.where is None:
             self.target[...] = contents
         else:

@@ -109,8 +109,6 @@ class Scout(Observer):
             for value in hook.wants:
                 if value not in wanted:
                     wanted.append(value)
-                if value.defining_operation is not None:
-                    self._watched.add(value.defining_operation)
         self._steps: dict[int, int] = {}
         self.last: Hit | None = None
         self.moment: Moment | None = None

@@ -184,7 +184,7 @@ def load_view(nest: LoopNest, expression: Viewed, index: Index) -> tuple[Registe
 
 
 def _padding_of(view: TileView) -> Register:
-    from tileir.execute.interpreter.view_accesses import padding_value
+    from tileir.execute.interpreter.views import padding_value
 
     value = padding_value(view.type)
     return literal(value[()], value.dtype)

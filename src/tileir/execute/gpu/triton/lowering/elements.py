@@ -49,7 +49,7 @@ def to_memory(build: TtirBuilder, element: Type, value: TtirValue) -> TtirValue:
 def padding(build: TtirBuilder, type: TileViewType, shape: Shape) -> TtirValue:
     """What elements outside of the tensor read as, as if it lay in memory."""
     # Imported here: only kernels with views ask.
-    from tileir.execute.interpreter.view_accesses import padding_value
+    from tileir.execute.interpreter.views import padding_value
 
     element = type.tensor.element
     lowered = memory_element(element)

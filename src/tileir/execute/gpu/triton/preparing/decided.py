@@ -17,7 +17,6 @@ from tileir.dialect.enums import COMPARISON_PREDICATE
 from tileir.dialect.ops import BROADCAST, CMPI, CONSTANT, PERMUTE, RESHAPE
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import Array, constant_elements, to_bits
-from tileir.execute.interpreter.elementwise import kernel_of
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.core import Operation
 from tileir.ir.traits import ELEMENTWISE
@@ -64,7 +63,7 @@ def _computed(operation: Operation, type: TileType) -> int | None:
     if len(numbers) < len(operation.operands):
         return None
     with numpy.errstate(all="ignore"):
-        made = kernel_of(operation, False)(*numbers)
+        made = KERNELS[declaration](operation, False)(*numbers)
     return int(to_bits(type.element, made)[0])
 
 

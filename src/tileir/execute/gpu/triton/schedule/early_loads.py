@@ -11,20 +11,15 @@ from typing import Final
 from tileir.dialect import ops
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
-from tileir.rewrite.token_order import TokenOrder
+from tileir.rewrite.token_order import OTHERS, TokenOrder
 
 _LOADS: Final = (ops.LOAD_VIEW_TKO, ops.LOAD_PTR_TKO)
 
 
 def may_load_early(loop: Operation) -> bool:
-    """Whether no load in a loop waits for what the loop writes, and none is more than a plain access."""
-    inside = [each for each in pre_order(loop) if each is not loop]
-    if any(each.declaration in _LOADS and _ordering(each) != "weak" for each in inside):
+    """Whether no load in a loop waits for a write or a fence of the loop, and none is more than a plain access."""
+    loads = [each for each in pre_order(loop) if each.declaration in _LOADS]
+    if any(load.keyword("memory_ordering_semantics") != "weak" for load in loads):
         return False
-    stores = [each for each in inside if each.declaration.writes]
-    waiting = TokenOrder(loop).gathered(dict.fromkeys(stores, 1))
-    return not any(waiting.get(token) for each in inside if each.declaration in _LOADS for token in each.operands)
-
-
-def _ordering(operation: Operation) -> str:
-    return operation.keyword("memory_ordering_semantics")
+    order = TokenOrder(loop)
+    return not any(order.after(token) & OTHERS for load in loads for token in load.operand_group("token"))
