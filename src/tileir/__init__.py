@@ -42,12 +42,19 @@ if TYPE_CHECKING:
     from tileir.bytecode.primitives import BytecodeError
     from tileir.dialect.attributes import bounded, div_by, same_elements
     from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
-    from tileir.execute.argument_words import WordError
+    from tileir.execute.argument_text import WordError
     from tileir.execute.arguments import Pointer, pointer_to
     from tileir.execute.bound import BoundLaunch
-    from tileir.execute.debugging import Callback, Trace
-    from tileir.execute.engine import DirectLaunches, Engine, KernelSettings, LaunchOptions, Measured, PreparedKernel
-    from tileir.execute.engine_forms import EngineForm, LocatedText
+    from tileir.execute.engine import (
+        DirectLaunches,
+        Engine,
+        EngineForm,
+        KernelSettings,
+        LaunchOptions,
+        LocatedText,
+        Measured,
+        PreparedKernel,
+    )
     from tileir.execute.engines import register_engine, unregister_engine
     from tileir.execute.errors import (
         AssemblerWarning,
@@ -75,11 +82,11 @@ if TYPE_CHECKING:
     from tileir.execute.launch import Kernel
     from tileir.execute.memory import Memory
     from tileir.execute.number_watch import NumberWatch
-    from tileir.execute.observer import Access, Observer, TileBlock
+    from tileir.execute.observer import Access, Callback, Observer, TileBlock
     from tileir.execute.overlap import overlap
     from tileir.execute.recording.accesses import AccessTable
     from tileir.execute.recording.arrays import RecordedArray
-    from tileir.execute.recording.history import ValueHistory
+    from tileir.execute.recording.capture import ValueHistory
     from tileir.execute.recording.loading import load_recording
     from tileir.execute.recording.recording import Recording
     from tileir.execute.recording.script_variables import FunctionVariables
@@ -89,6 +96,7 @@ if TYPE_CHECKING:
     from tileir.execute.sanitizer.sanitizer import Sanitizer
     from tileir.execute.stated_launches import LaunchArguments, LaunchWords
     from tileir.execute.timing import Timing
+    from tileir.execute.trace import Trace
     from tileir.execute.work.result import AccessTraffic, ArrayTraffic, Work
     from tileir.execute.work.waiting import Stops
     from tileir.interface import from_bytecode, load, losses, parse, to_bytecode, verify
@@ -353,8 +361,8 @@ _HOMES = {
     "tileir.dialect.attributes": "bounded div_by same_elements",
     "tileir.builder": "Builder",
     "tileir.dialect.scopes": "BodyScope BranchScope EntryScope LoopScope Scope",
-    "tileir.execute.engine": "DirectLaunches Engine KernelSettings LaunchOptions Measured PreparedKernel",
-    "tileir.execute.engine_forms": "EngineForm LocatedText",
+    "tileir.execute.engine": "DirectLaunches Engine EngineForm KernelSettings LaunchOptions LocatedText Measured"
+    " PreparedKernel",
     "tileir.execute.engines": "register_engine unregister_engine",
     "tileir.execute.errors": "AssemblerWarning AssertionFailedError ChoiceError CompilationError EmulationError"
     " ExecutionError HostCopyWarning InternalError LaunchError MissingDependencyError NestingError RecordingError"
@@ -365,7 +373,7 @@ _HOMES = {
     "tileir.execute.gpu.peaks": "Peaks",
     "tileir.execute.gpu.tileiras.errors": "AssemblerCrash AssemblerError AssemblerTimeout",
     "tileir.execute.gpu.triton.errors": "TritonCrash TritonError TritonTimeout",
-    "tileir.execute.argument_words": "WordError",
+    "tileir.execute.argument_text": "WordError",
     "tileir.execute.stated_launches": "LaunchArguments LaunchWords",
     "tileir.execute.gpu.triton.options": "Schedule",
     "tileir.execute.gpu.triton.tuning.tuning": "Trial Tuning",
@@ -420,16 +428,16 @@ _RUNNING_HOMES = {
     "tileir.bridge.specialized": "SpecializedKernel",
     "tileir.execute.arguments": "Pointer pointer_to",
     "tileir.execute.bound": "BoundLaunch",
-    "tileir.execute.debugging": "Callback Trace",
+    "tileir.execute.trace": "Trace",
     "tileir.execute.globals": "Globals",
     "tileir.execute.launch": "Kernel",
     "tileir.execute.memory": "Memory",
     "tileir.execute.number_watch": "NumberWatch",
-    "tileir.execute.observer": "Access Observer TileBlock",
+    "tileir.execute.observer": "Access Callback Observer TileBlock",
     "tileir.execute.overlap": "overlap",
     "tileir.execute.recording.accesses": "AccessTable",
     "tileir.execute.recording.arrays": "RecordedArray",
-    "tileir.execute.recording.history": "ValueHistory",
+    "tileir.execute.recording.capture": "ValueHistory",
     "tileir.execute.recording.loading": "load_recording",
     "tileir.execute.recording.recording": "Recording",
     "tileir.execute.recording.script_variables": "FunctionVariables",
@@ -458,14 +466,14 @@ def _imported(name: str, home: str, runs_programs: bool) -> object:
     # Operations get their text from here, whichever name was asked for first.
     __import__("tileir.interface")
     if runs_programs:
-        from tileir.execute.errors import MissingDependencyError, standing_in
+        from tileir.execute.errors import MissingDependencyError, placeholder
 
         try:
             # The one that says what to install.
             __import__("tileir.execute.launch")
         except MissingDependencyError as missing:
             # Not kept: the package may be installed while this process goes on.
-            return standing_in(name, missing)
+            return placeholder(name, missing)
     value: object = getattr(__import__(home, fromlist=[name]), name)
     globals()[name] = value
     return value

@@ -8,7 +8,7 @@ import numpy
 
 import tileir
 from tileir.execute.number_watch import NumberWatch
-from tileir.execute.recording.number_answers import MOST_BLOCKS, numbers_answer
+from tileir.execute.recording.finding_answers import MOST_BLOCKS, numbers_answer
 from tileir.execute.recording.recording import record
 
 # Each tile block divides by its number in the third round of a loop: block 0 by zero.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any, Final, cast
 
@@ -15,12 +16,18 @@ from tileir.execute.errors import LaunchError
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Access
 from tileir.execute.origins import NEAR, origin_of_access
-from tileir.execute.recording.accesses import NO_ARRAY, OUT_OF_BOUNDS, out_of_bounds
-from tileir.execute.recording.boxes import Box, listed_boxes, ramp, rectangle
+from tileir.execute.recording.accesses import (
+    NO_ARRAY,
+    OUT_OF_BOUNDS,
+    Box,
+    listed_boxes,
+    out_of_bounds,
+    ramp,
+    rectangle,
+)
+from tileir.execute.recording.memory_states import box_of
 from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.recording.timeline import box_of
-from tileir.execute.script_names import script_name
-from tileir.execute.wording import bracketed
+from tileir.execute.wording import bracketed, script_name
 from tileir.ir.core import Operation
 from tileir.ir.types import I8, Type
 
@@ -143,6 +150,7 @@ def _add_global(found: list[RecordedArray], program: NumberedProgram, region: Re
             return
 
 
+@dataclass(slots=True, eq=False)
 class Part:
     """What an access touches of one array: boxes in elements of the array, and the memory itself.
 
@@ -150,23 +158,12 @@ class Part:
     memory that is no array.
     """
 
-    __slots__ = ("approximate", "array", "boxes", "region", "target", "where")
-
-    def __init__(
-        self,
-        array: int,
-        boxes: list[Box],
-        approximate: bool = False,
-        region: Region | None = None,
-        target: Array | None = None,
-        where: Array | None = None,
-    ) -> None:
-        self.array: int = array
-        self.boxes: list[Box] = boxes
-        self.approximate: bool = approximate
-        self.region: Region | None = region
-        self.target: Array | None = target
-        self.where: Array | None = where
+    array: int
+    boxes: list[Box]
+    approximate: bool = False
+    region: Region | None = None
+    target: Array | None = None
+    where: Array | None = None
 
 
 class Finder:
@@ -279,8 +276,7 @@ class Finder:
                     left = left[~inside]
         outside = self._memory.owners(left, size) < 0
         if not outside.all():
-            boxes = listed_boxes((left[~outside] // numpy.uint64(size)).view(numpy.int64))
-            parts.append(Part(NO_ARRAY, boxes.boxes, boxes.approximate))
+            parts.append(Part(NO_ARRAY, *listed_boxes((left[~outside] // numpy.uint64(size)).view(numpy.int64))))
         if outside.any():
             parts.append(self._outside(left[outside], size, home))
         return parts or [Part(home.number if home is not None else NO_ARRAY, [])]
@@ -293,11 +289,9 @@ class Finder:
             distances = [max(one.low - address, address - one.high, 0) for one in self.arrays]
             least = min(distances, default=NEAR)
             if least >= NEAR:
-                boxes = listed_boxes((addresses // numpy.uint64(size)).view(numpy.int64))
-                return Part(OUT_OF_BOUNDS, boxes.boxes, boxes.approximate)
+                return Part(OUT_OF_BOUNDS, *listed_boxes((addresses // numpy.uint64(size)).view(numpy.int64)))
             array = self.arrays[distances.index(least)]
-        boxes = listed_boxes(_elements(array, addresses, size))
-        return Part(out_of_bounds(array.number), boxes.boxes, boxes.approximate)
+        return Part(out_of_bounds(array.number), *listed_boxes(_elements(array, addresses, size)))
 
     def _regions_of(self, addresses: Array, size: int) -> list[Region]:
         owners = numpy.unique(self._memory.owners(addresses, size))
@@ -315,11 +309,10 @@ def _elements(array: RecordedArray, addresses: Array, size: int) -> Array:
 
 
 def _listed_part(array: RecordedArray, addresses: Array, size: int) -> Part:
-    boxes = listed_boxes(_elements(array, addresses, size))
     region = array.region
     places = (addresses - numpy.uint64(region.start)).view(numpy.int64)
     if (places % size).any():
         target, where = region.data, (places[:, None] + numpy.arange(size)).reshape(-1)
     else:
         target, where = region.typed(numpy.dtype(f"u{size}")), places // size
-    return Part(array.number, boxes.boxes, boxes.approximate, region, target, where)
+    return Part(array.number, *listed_boxes(_elements(array, addresses, size)), region, target, where)

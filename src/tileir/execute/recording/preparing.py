@@ -7,15 +7,14 @@ from functools import cached_property
 from typing import Final, Literal
 
 from tileir.execute.arguments import ArgumentLabel, bind, buffer_of, checked_arrays, known_memory
+from tileir.execute.entries import check_grid
 from tileir.execute.errors import LaunchError
-from tileir.execute.grids import check_grid
 from tileir.execute.launch import Kernel
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Observer, Observers
 from tileir.execute.recording.arrays import Finder, RecordedArray, arrays_of
-from tileir.execute.recording.control import ControlFlow
 from tileir.execute.recording.owned_memory import OwnedMemory, Source
-from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.recording.program import ControlFlow, NumberedProgram
 from tileir.execute.recording.recorder import Recorder, SanitizedRecorder
 from tileir.execute.recording.replayer import RecordedLaunch
 from tileir.execute.recording.script_variables import ScriptVariables

@@ -10,12 +10,9 @@ from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Access, Observer, TileBlock
 from tileir.execute.recording.accesses import KINDS, READ, AccessTable
 from tileir.execute.recording.arrays import Finder
-from tileir.execute.recording.control import ControlFlow, PathWriter
-from tileir.execute.recording.findings import Seen
-from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.recording.records import BlockTable, Records
-from tileir.execute.recording.states import Copy, States
-from tileir.execute.recording.timeline import Write
+from tileir.execute.recording.memory_states import Copy, States, Write
+from tileir.execute.recording.program import ControlFlow, NumberedProgram, PathWriter
+from tileir.execute.recording.records import BlockTable, Records, Seen
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
 from tileir.ir.core import Operation
 

@@ -1,99 +1,88 @@
-"""What is kept of a launch: the tile blocks, their accesses, the states of memory, when findings were seen."""
+"""What is kept of a launch: the tile blocks, their accesses, the states of memory, when findings were first seen."""
 
 from __future__ import annotations
 
-from array import array
-
-import numpy
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from tileir.execute.dtypes import Array
-from tileir.execute.recording.accesses import AccessTable, Allowed
-from tileir.execute.recording.control import Path
-from tileir.execute.recording.findings import Seen
-from tileir.execute.recording.states import States
+from tileir.execute.recording.accesses import AccessTable, Allowed, Column, Table
+from tileir.execute.recording.memory_states import States
+from tileir.execute.recording.program import Path
 from tileir.execute.sanitizer.report import Finding
 
 
-class BlockTable:
-    """The tile blocks of a launch in the order in which they began: their numbers, paths and steps, and how many
-    accesses had happened when each began."""
+class Seen(NamedTuple):
+    """When a finding was first seen: the step of its tile block, the row of the access, and the element of the row's
+    array at which two accesses meet; -1 where there is none."""
+
+    step: int
+    row: int = -1
+    element: int = -1
+
+
+class BlockTable(Table):
+    """The tile blocks of a launch in the order in which they began."""
+
+    number = Column("<i4")
+    path = Column("<i4")
+    """Which of `paths` it took."""
+    steps = Column("<u4")
+    began = Column("<i8")
+    """How many accesses had happened when it began."""
 
     def __init__(self) -> None:
-        self._number: array[int] = array("i")
-        self._path: array[int] = array("i")
-        self._steps: array[int] = array("I")
-        self._began: array[int] = array("q")
+        super().__init__()
         self.paths: list[Path] = []
         self._path_numbers: dict[object, int] = {}
         self._places: dict[int, int] | None = None
         self.nbytes: int = 0
 
     def __len__(self) -> int:
-        return len(self._number)
+        return len(self.data["number"])
 
     def begin(self, number: int, time: int) -> int:
-        """A tile block begins; gives its place."""
-        self._number.append(number)
-        self._path.append(-1)
-        self._steps.append(0)
-        self._began.append(time)
+        """A tile block begins; returns its place."""
+        for column, value in zip(self.data.values(), (number, -1, 0, time), strict=True):
+            column.append(value)
         self._places = None
         self.nbytes += 20
-        return len(self._number) - 1
+        return len(self) - 1
 
     def finish(self, place: int, path: Path, steps: int) -> None:
-        key = path.key
-        number = self._path_numbers.get(key)
+        number = self._path_numbers.get(path.key)
         if number is None:
-            number = self._path_numbers[key] = len(self.paths)
-            self.paths.append(path)
-            self.nbytes += path.nbytes + 300
-        self._path[place] = number
-        self._steps[place] = steps
+            number = self._path_numbers[path.key] = len(self.paths)
+            self._add_path(path)
+        self.data["path"][place] = number
+        self.data["steps"][place] = steps
+
+    def _add_path(self, path: Path) -> None:
+        self.paths.append(path)
+        self.nbytes += path.nbytes + 300
 
     def truncate(self, place: int) -> None:
         """Forget the tile blocks from a place on."""
-        self.nbytes -= 20 * (len(self._number) - place)
-        for column in (self._number, self._path, self._steps, self._began):
+        self.nbytes -= 20 * (len(self) - place)
+        for column in self.data.values():
             del column[place:]
         self._places = None
 
-    def restore(
-        self, number: Array, path: Array, steps: Array, began: Array, decisions: Array, starts: Array, last: Array
-    ) -> None:
+    def restore(self, columns: Mapping[str, Array], decisions: Array, starts: Array, last: Array) -> None:
         """Take the columns of a table, and the decisions of all paths one after the other."""
-        for column, values in ((self._number, number), (self._path, path), (self._steps, steps), (self._began, began)):
-            column.frombytes(values.tobytes())
-        self.nbytes = 20 * len(number)
+        self._load(columns)
+        self.nbytes = 20 * len(self)
         for one, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
-            self.paths.append(Path.of(decisions[start:end], int(last[one])))
-            self.nbytes += self.paths[-1].nbytes + 300
-
-    @property
-    def number(self) -> Array:
-        return numpy.frombuffer(self._number, numpy.int32)
-
-    @property
-    def steps(self) -> Array:
-        return numpy.frombuffer(self._steps, numpy.uint32)
-
-    @property
-    def began(self) -> Array:
-        return numpy.frombuffer(self._began, numpy.int64)
+            self._add_path(Path.of(decisions[start:end], int(last[one])))
 
     def place(self, number: int) -> int | None:
         """The place of the tile block of a number; None if it did not begin."""
         if self._places is None:
-            self._places = {number: place for place, number in enumerate(self._number)}
+            self._places = {number: place for place, number in enumerate(self.data["number"])}
         return self._places.get(number)
 
-    @property
-    def path_numbers(self) -> Array:
-        """For each tile block which of `paths` it took."""
-        return numpy.frombuffer(self._path, numpy.int32)
-
-    def path(self, place: int) -> Path:
-        return self.paths[self._path[place]]
+    def path_of(self, place: int) -> Path:
+        return self.paths[self.data["path"][place]]
 
 
 class Records:

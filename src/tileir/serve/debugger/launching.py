@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from tileir.execute.argument_words import argument, grid_of
+from tileir.execute.argument_text import argument, grid_of
 from tileir.execute.entries import check_number, select_entry
 from tileir.execute.errors import LaunchError
 from tileir.execute.launch import Kernel, compile

@@ -20,7 +20,7 @@ from tileir.execute.recording.answers import (
     values_of,
     variables_answer,
 )
-from tileir.execute.recording.number_answers import numbers_answer
+from tileir.execute.recording.finding_answers import numbers_answer
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recording import LIMIT, Recording, record
 from tileir.serve.explorer.launches import Launch

@@ -150,7 +150,7 @@ def _answers(path: str, launches: list[dict[str, Any]], targets: list[str]) -> l
 
 def _answer(module: Any, path: str, launch: dict[str, Any], targets: list[str]) -> Answer:
     from tileir.bridge.compiling import compile, is_cutile_kernel
-    from tileir.execute.argument_words import argument
+    from tileir.execute.argument_text import argument
 
     answer = Answer(launch["kernel"])
     kernel = getattr(module, launch["kernel"], None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tileir.execute.argument_words import WordError
+from tileir.execute.argument_text import WordError
 from tileir.execute.stated_launches import LaunchWords, read_launch
 
 _COMMENT = re.compile(r"^[ \t]*(#[ \t]*tileir:[ \t]*(?!ignore)([A-Za-z_]\w*)[ \t]+(--[^\r\n]*))", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Running tile blocks again: to see the values of one, and to bring memory to a state.
+"""The values of a tile block that runs again, as many as there is room for.
 
 Values are not kept while a launch runs: the tile block is run again by the interpreter, with memory as it was at each
 of its accesses.  What it writes is compared with what it wrote the first time, as far as that is kept.
@@ -6,99 +6,123 @@ of its accesses.  What it writes is compared with what it wrote the first time, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from bisect import bisect_right
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Final
 
 from tileir.dialect.ops import CONTINUE, FOR, LOOP
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import Array, value_dtype
-from tileir.execute.errors import ExecutionError
 from tileir.execute.observer import Access, Observer, TileBlock
 from tileir.execute.recording.accesses import READ, AccessTable, Allowed
-from tileir.execute.recording.control import ControlFlow
-from tileir.execute.recording.history import ValueHistory
-from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.recording.states import States
-from tileir.execute.recording.timeline import Write
+from tileir.execute.recording.memory_states import States, Write
+from tileir.execute.recording.program import ControlFlow, NumberedProgram
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
-from tileir.ir.values import Value
+
+_ENTRY_BYTES: Final = 200
+"""What a value takes beside its elements."""
+_COMPACTED: Final = 1024
+"""So many forgotten entries of a value are cut off at once."""
+
+
+class ValueHistory:
+    """For each value the steps at which it was computed, and what it was.
+
+    It is complete for the moments from `first` to `last`.  With more than `room` bytes the oldest entries are
+    forgotten, but never the newest of a value.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.first: int = 0
+        self.last: int = 0
+        self.nbytes: int = 0
+        self.added: int = 0
+        """The bytes of all entries, forgotten or not."""
+        self.is_over: bool = False
+        """Whether the tile block has come to its end."""
+        self._room: int = room
+        self._steps: dict[int, list[int]] = {}
+        self._contents: dict[int, list[Any]] = {}
+        # How many of the entries of each value are forgotten.
+        self._forgotten: dict[int, int] = {}
+        # Values in the order of their entries, and those whose turn has come while they had no newer one.
+        self._order: deque[int] = deque()
+        self._due: set[int] = set()
+
+    def add(self, value: int, step: int, content: Any) -> None:
+        steps = self._steps.get(value)
+        if steps is None:
+            steps = self._steps[value] = []
+            self._contents[value] = []
+            self._forgotten[value] = 0
+        contents = self._contents[value]
+        if len(steps) > self._forgotten[value] and steps[-1] == step:
+            contents[-1] = content
+            return
+        steps.append(step)
+        contents.append(content)
+        self._order.append(value)
+        self.nbytes += _size(content)
+        self.added += _size(content)
+        if value in self._due:
+            # The one before has its turn again, so that what is newer than the room goes back stays complete.
+            self._due.discard(value)
+            self._order.append(value)
+        while self.nbytes > self._room and self._order:
+            oldest = self._order.popleft()
+            if len(self._steps[oldest]) - self._forgotten[oldest] > 1:
+                self._forget(oldest)
+            else:
+                self._due.add(oldest)
+
+    def _forget(self, value: int) -> None:
+        """Forget the oldest entry of a value that has a newer one."""
+        steps, contents = self._steps[value], self._contents[value]
+        place = self._forgotten[value]
+        self.nbytes -= _size(contents[place])
+        contents[place] = None
+        place += 1
+        self.first = max(self.first, steps[place])
+        if place >= _COMPACTED:
+            del steps[:place], contents[:place]
+            place = 0
+        self._forgotten[value] = place
+
+    def holds(self, step: int) -> bool:
+        """Whether all values of a moment are known."""
+        return self.first <= step and (self.is_over or step <= self.last)
+
+    def at(self, value: int, step: int) -> tuple[int, Any] | None:
+        """The newest of a value at a step: when it was computed, and what it is; None before there is any."""
+        steps = self._steps.get(value)
+        if steps is None:
+            return None
+        place = bisect_right(steps, step, self._forgotten[value]) - 1
+        return (steps[place], self._contents[value][place]) if place >= self._forgotten[value] else None
+
+    def steps(self, value: int) -> list[int]:
+        """The steps at which a value was computed, of the part that is known."""
+        return self._steps.get(value, [])[self._forgotten.get(value, 0) :]
+
+
+def _size(content: Any) -> int:
+    return _ENTRY_BYTES + int(getattr(content, "nbytes", 0))
 
 
 class Stop(Exception):
     """The program has run as far as it is wanted."""
 
 
-class Rerun(Observer):
-    """Counts accesses while a launch runs again, and stops it at a time."""
-
-    def __init__(self, accesses: AccessTable, allowed: Allowed) -> None:
-        self._accesses: AccessTable = accesses
-        self._allowed: Allowed = allowed
-        self.time: int = 0
-        self.end: int = 0
-
-    def access(self, access: Access) -> Array | None:
-        row = self.time
-        if row >= self.end:
-            raise Stop
-        self.time = self._accesses.behind(row)
-        return self._allowed.find(row, access)
-
-    def failed(self, error: ExecutionError, block: TileBlock) -> bool:
-        # As in the launch: others may have gone on.
-        return True
-
-
-class OneBlock(Observer):
-    """Tells an observer of one tile block alone: others may have to run with it."""
-
-    def __init__(self, block: int, observer: Observer) -> None:
-        self._block: int = block
-        self._observer: Observer = observer
-
-    def block_started(self, block: TileBlock) -> None:
-        if block.number == self._block:
-            self._observer.block_started(block)
-
-    def block_finished(self, block: TileBlock) -> None:
-        if block.number == self._block:
-            self._observer.block_finished(block)
-
-    def watches(self, operation: Operation) -> bool:
-        return self._observer.watches(operation)
-
-    def wants(self, operation: Operation) -> Sequence[Value]:
-        return self._observer.wants(operation)
-
-    def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
-        return self._observer.token(operation, block, tokens) if block.number == self._block else None
-
-    def failed(self, error: ExecutionError, block: TileBlock) -> bool:
-        return block.number == self._block and self._observer.failed(error, block)
-
-    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
-        if block.number == self._block:
-            self._observer.before(operation, block, operands)
-
-    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
-        if block.number == self._block:
-            self._observer.after(operation, block, results)
-
-    def access(self, access: Access) -> Array | None:
-        return self._observer.access(access) if access.block.number == self._block else None
-
-
+@dataclass(slots=True, eq=False)
 class _For:
     """A `for` under way."""
 
-    __slots__ = ("counter", "left", "operation", "step")
-
-    def __init__(self, operation: Operation, counter: int, step: int, left: int) -> None:
-        self.operation: Operation = operation
-        self.counter: int = counter
-        self.step: int = step
-        self.left: int = left
+    operation: Operation
+    counter: int
+    step: int
+    left: int
 
 
 class Capture(Observer):
