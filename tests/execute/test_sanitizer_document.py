@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tileir
-from tileir.execute.argument_words import argument
+from tileir.execute.argument_text import argument
 from tileir.execute.observer import Observers
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sanitizer.md").read_text(encoding="utf-8")

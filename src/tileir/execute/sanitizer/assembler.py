@@ -14,11 +14,11 @@ from typing import Final
 
 from tileir.dialect.ops import LOOP
 from tileir.execute.observer import Access
-from tileir.execute.places import place_of
+from tileir.execute.places import user_location
 from tileir.execute.sanitizer.events import Event, Token
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import Finding, Place
-from tileir.execute.script_names import OTHER, THIS, phrase
+from tileir.execute.wording import OTHER, THIS, phrase
 from tileir.ir.core import Block, Operation
 from tileir.ir.diagnostics import location_prefix
 
@@ -131,7 +131,7 @@ class Doubts:
 
 
 def _named(operation: Operation) -> str:
-    where = location_prefix(place_of(operation.location)).removesuffix(": ")
+    where = location_prefix(user_location(operation.location)).removesuffix(": ")
     return f"{operation.declaration.mnemonic}{f' at {where}' if where else ''}"
 
 

@@ -30,9 +30,8 @@ from tileir.execute.origins import (
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import Finding, Index, Place
 from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow
-from tileir.execute.script_names import ARRAY, THIS, Phrase, phrase
 from tileir.execute.script_words import UNCHECKED_HINT
-from tileir.execute.wording import bracketed, python_shape, several
+from tileir.execute.wording import ARRAY, THIS, Phrase, bracketed, phrase, python_shape, several
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
 

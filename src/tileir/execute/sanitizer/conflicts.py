@@ -20,8 +20,8 @@ from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Kind, Place
 from tileir.execute.sanitizer.shadow import FEW_EVENTS, MOST_BOXES, Cells, Shadow, are_alike, distinct
-from tileir.execute.script_names import OTHER, THIS, in_script, phrase
 from tileir.execute.uninitialized import ALLOCATIONS
+from tileir.execute.wording import OTHER, THIS, in_script, phrase
 
 _PAST = {"read": "read", "write": "wrote", "atomic": "updated"}
 _PRESENT = {"read": "reads", "write": "writes", "atomic": "updates"}

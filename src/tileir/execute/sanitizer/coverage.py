@@ -26,10 +26,19 @@ from tileir.execute.observer import Access, Observer, TileBlock
 from tileir.execute.origins import where_in
 from tileir.execute.sanitizer.bounds import Bounds, element_of
 from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.patterns import Pattern, Tile, is_within
+from tileir.execute.sanitizer.patterns import Pattern, is_within, tile_of_pointers, tile_of_view
 from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Place, SanitizerReport
-from tileir.execute.script_names import ARRAY, THIS, in_script, phrase
-from tileir.execute.wording import bracketed, parenthesized, python_shape, several, spelled_number
+from tileir.execute.wording import (
+    ARRAY,
+    THIS,
+    bracketed,
+    in_script,
+    parenthesized,
+    phrase,
+    python_shape,
+    several,
+    spelled_number,
+)
 from tileir.execute.written_parameters import writers_of
 from tileir.ir.core import Operation
 
@@ -176,7 +185,7 @@ class Coverage(Observer):
         """Where the tile begins, masked or not."""
         turns = self._turns.setdefault(access.block.number, {})
         turn = turns[access.operation] = turns.get(access.operation, 0) + 1
-        tile = _tile_of_view(access) if access.box is not None else _tile_of_pointers(access)
+        tile = tile_of_view(access) if access.box is not None else tile_of_pointers(access)
         if tile is None:
             return
         address = tile[0]
@@ -419,45 +428,3 @@ def _count(box: tuple[Range, ...]) -> int:
 def _spelled(box: tuple[Range, ...]) -> str:
     """As in `[0..3, 96]`."""
     return f"[{', '.join([str(low) if low == high else f'{low}..{high}' for low, high in box])}]"
-
-
-# --- tiles ---
-
-
-def _tile_of_view(access: Access) -> Tile:
-    assert access.box is not None
-    view: Any = access.view
-    address, _, strides = access.box
-    # Along a dimension with one position there is nothing to tell apart.
-    kept = [axis for axis, extent in enumerate(view.extents) if extent > 1]
-    steps = tuple([(kept.index(axis) if axis in kept else -1, step) for axis, step in enumerate(view.steps)])
-    if not kept:
-        return address, (1,), (access.size,), steps, (1,), view.tensor.shape
-    shape, ways, ends = (tuple([each[axis] for axis in kept]) for each in (view.shape, strides, view.extents))
-    return address, shape, ways, steps, ends, view.tensor.shape
-
-
-def _tile_of_pointers(access: Access) -> Tile | None:
-    """None for pointers that are not at even distances."""
-    places = access.addresses.view(numpy.int64)
-    corner = places[(0,) * places.ndim]
-    shape, strides, address = [], [], int(corner)
-    expected = corner
-    for axis, extent in enumerate(places.shape):
-        if extent == 1:
-            continue
-        index = [0] * places.ndim
-        index[axis] = 1
-        stride = int(places[tuple(index)] - corner)
-        along = [1] * places.ndim
-        along[axis] = extent
-        expected = expected + (numpy.arange(extent, dtype=numpy.int64) * stride).reshape(along)
-        if stride < 0:
-            address += (extent - 1) * stride
-        shape.append(extent)
-        strides.append(abs(stride))
-    if access.view is not None or (numpy.broadcast_to(expected, places.shape) != places).any():
-        return None
-    if not shape:
-        return address, (1,), (access.size,), (), (), ()
-    return address, tuple(shape), tuple(strides), (), (), ()

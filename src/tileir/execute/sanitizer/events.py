@@ -12,6 +12,7 @@ here is bookkeeping.
 from __future__ import annotations
 
 from array import array
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy
@@ -71,32 +72,21 @@ def _firmly(tokens: list[Token]) -> int:
     return firm
 
 
+@dataclass(slots=True, eq=False)
 class Event:
     """One access of a tile block.  `also` has the bits of earlier reads that this one hides and does not follow."""
 
-    __slots__ = ("also", "bit", "block", "kind", "layout", "left", "semantics", "number", "operation")
-
-    def __init__(
-        self,
-        number: int,
-        block: TileBlock | None,
-        bit: int,
-        kind: str,
-        operation: Operation | None,
-        semantics: AccessSemantics | None,
-        left: Left,
-    ) -> None:
-        self.number: int = number
-        self.block: TileBlock | None = block
-        self.bit: int = bit
-        self.also: int = 0
-        self.kind: str = kind
-        self.operation: Operation | None = operation
-        self.semantics: AccessSemantics | None = semantics
-        self.left: Left = left
-        """What the tile block released, also after this event."""
-        self.layout: object = None
-        """Which element of a tile went where, where somebody wants to know."""
+    number: int
+    block: TileBlock | None
+    bit: int
+    kind: str
+    operation: Operation | None
+    semantics: AccessSemantics | None
+    left: Left
+    """What the tile block released, also after this event."""
+    also: int = field(default=0, init=False)
+    layout: object = field(default=None, init=False)
+    """Which element of a tile went where, where somebody wants to know."""
 
     def is_before_firmly(self, token: Token) -> bool:
         """The same for a token of the same tile block, without loads that read nothing."""

@@ -8,6 +8,7 @@ about to go.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, Union
 
 import numpy
@@ -28,17 +29,15 @@ _MOST_SPREAD: Final = 8
 _FEW_CHAINS: Final = 1024
 
 
+@dataclass(slots=True, eq=False)
 class Sources:
     """What a clock is computed from: another, releases by their rows in the table, and what was known before those."""
 
-    __slots__ = ("base", "chains", "known", "rows")
-
-    def __init__(self, base: Known, rows: Array, known: list[Known], chains: int) -> None:
-        self.base: Known = base
-        self.rows: Array = rows
-        self.known: list[Known] = known
-        self.chains: int = chains
-        """How many chains there were at that time."""
+    base: Known
+    rows: Array
+    known: list[Known]
+    chains: int
+    """How many chains there were at that time."""
 
 
 class Known:

@@ -9,6 +9,7 @@ knows.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import numpy
@@ -17,7 +18,7 @@ from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import Array
 from tileir.execute.sanitizer.report import Finding, Kind, Place
-from tileir.execute.script_names import DTYPES, THIS, in_script, phrase
+from tileir.execute.wording import DTYPES, THIS, in_script, phrase
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import IntegerType
@@ -32,18 +33,16 @@ _UNDEFINED: Final = "the result is undefined, and traps on some machines"
 _GUARD: Final = phrase("guard the divisor, as with `select`", script="guard the divisor, as with ct.where")
 
 
+@dataclass(slots=True, eq=False)
 class NumberCheck:
     """What an operation must not be given: `wrong` finds it, the rest explains it."""
 
-    __slots__ = ("hint", "kind", "title", "unsigned", "wrong")
-
-    def __init__(self, kind: Kind, title: str, hint: str, wrong: Wrong, unsigned: bool = False) -> None:
-        self.kind: Kind = kind
-        self.title: str = title
-        self.hint: str = hint
-        self.wrong: Wrong = wrong
-        self.unsigned: bool = unsigned
-        """Whether the operation reads its operands as unsigned."""
+    kind: Kind
+    title: str
+    hint: str
+    wrong: Wrong
+    unsigned: bool = False
+    """Whether the operation reads its operands as unsigned."""
 
     def finding(self, operation: Operation, place: Place, operands: list[Any], chosen: Any) -> Finding:
         number = int(numpy.asarray(chosen).reshape(-1).argmax())

@@ -20,24 +20,11 @@ from typing import Any, Final, cast
 
 import numpy
 
-from tileir.dialect.ops import (
-    ADDI,
-    ASSUME,
-    BROADCAST,
-    CONSTANT,
-    ENTRY,
-    EXTI,
-    FOR,
-    GET_TILE_BLOCK_ID,
-    MULI,
-    OFFSET,
-    PTR_TO_PTR,
-    RESHAPE,
-    SUBI,
-)
+from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, constant_array, memory_bytes
 from tileir.execute.errors import BlockId
+from tileir.execute.observer import Access
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
 
@@ -233,13 +220,56 @@ def _positions(distances: Array, strides: tuple[int, ...], order: list[int]) -> 
     return found
 
 
+# --- tiles ---
+
+
+def tile_of_view(access: Access) -> Tile:
+    """The tile of an access through a view, masked or not."""
+    assert access.box is not None
+    view: Any = access.view
+    address, _, strides = access.box
+    # Along a dimension with one position there is nothing to tell apart.
+    kept = [axis for axis, extent in enumerate(view.extents) if extent > 1]
+    steps = tuple([(kept.index(axis) if axis in kept else -1, step) for axis, step in enumerate(view.steps)])
+    if not kept:
+        return address, (1,), (access.size,), steps, (1,), view.tensor.shape
+    shape, ways, ends = (tuple([each[axis] for axis in kept]) for each in (view.shape, strides, view.extents))
+    return address, shape, ways, steps, ends, view.tensor.shape
+
+
+def tile_of_pointers(access: Access) -> Tile | None:
+    """The tile of an access through pointers; None if these are not at even distances."""
+    places = access.addresses.view(numpy.int64)
+    corner = places[(0,) * places.ndim]
+    shape, strides, address = [], [], int(corner)
+    expected = corner
+    for axis, extent in enumerate(places.shape):
+        if extent == 1:
+            continue
+        index = [0] * places.ndim
+        index[axis] = 1
+        stride = int(places[tuple(index)] - corner)
+        along = [1] * places.ndim
+        along[axis] = extent
+        expected = expected + (numpy.arange(extent, dtype=numpy.int64) * stride).reshape(along)
+        if stride < 0:
+            address += (extent - 1) * stride
+        shape.append(extent)
+        strides.append(abs(stride))
+    if access.view is not None or (numpy.broadcast_to(expected, places.shape) != places).any():
+        return None
+    if not shape:
+        return address, (1,), (access.size,), (), (), ()
+    return address, tuple(shape), tuple(strides), (), (), ()
+
+
 # --- what the program says ---
 
 # By axis; None where it is not a number.
 Factors = tuple["int | None", "int | None", "int | None"]
 _ZERO: Final[Factors] = (0, 0, 0)
 _UNKNOWN: Final[Factors] = (None, None, None)
-_UNCHANGED: Final = (ASSUME, BROADCAST, RESHAPE, EXTI, PTR_TO_PTR)
+_UNCHANGED: Final = (ops.ASSUME, ops.BROADCAST, ops.RESHAPE, ops.EXTI, ops.PTR_TO_PTR)
 _DEEPEST: Final = 100
 
 
@@ -256,28 +286,28 @@ def factors_of(value: Value, known: dict[Value, Factors] | None = None, depth: i
 def _factors(value: Value, known: dict[Value, Factors], depth: int) -> Factors:
     if isinstance(value, BlockArgument):
         owner = value.block.parent_operation
-        if owner is None or owner.declaration is ENTRY:
+        if owner is None or owner.declaration is ops.ENTRY:
             return _ZERO
         # A counter grows with where it begins.
-        if owner.declaration is FOR and value.index == 0:
+        if owner.declaration is ops.FOR and value.index == 0:
             return factors_of(owner.operands[0], known, depth)
         return _UNKNOWN
     operation = value.defining_operation
     if operation is None or operation.regions:
         return _UNKNOWN
     declaration = operation.declaration
-    if declaration is GET_TILE_BLOCK_ID:
+    if declaration is ops.GET_TILE_BLOCK_ID:
         number = [result is value for result in operation.results].index(True)
         return _made([int(axis == number) for axis in range(3)])
     parts = [factors_of(operand, known, depth) for operand in operation.operands if isinstance(operand.type, TileType)]
     if declaration in _UNCHANGED:
         return parts[0]
     weights: list[int | None] = [None] * len(parts)
-    if declaration in (ADDI, SUBI):
-        weights = [1, 1 if declaration is ADDI else -1]
-    elif declaration is MULI:
+    if declaration in (ops.ADDI, ops.SUBI):
+        weights = [1, 1 if declaration is ops.ADDI else -1]
+    elif declaration is ops.MULI:
         weights = [_constant(operation.operands[1]), _constant(operation.operands[0])]
-    elif declaration is OFFSET:
+    elif declaration is ops.OFFSET:
         element = cast(PointerType, cast(TileType, operation.operands[0].type).element).pointee
         weights = [1, memory_bytes(element)]
     found: list[int | None] = []
@@ -302,7 +332,7 @@ def _constant(value: Value) -> int | None:
     operation = value.defining_operation
     while operation is not None and operation.declaration in _UNCHANGED:
         operation = operation.operands[0].defining_operation
-    if operation is None or operation.declaration is not CONSTANT:
+    if operation is None or operation.declaration is not ops.CONSTANT:
         return None
     numbers: Any = constant_array(operation.value_attribute).reshape(-1)
     return int(numbers[0]) if (numbers == numbers[0]).all() else None

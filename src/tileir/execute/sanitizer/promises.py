@@ -14,8 +14,7 @@ from tileir.execute.observer import Access, TileBlock
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.numbers import first_element
 from tileir.execute.sanitizer.report import Finding, Place
-from tileir.execute.script_names import ARRAY, THIS, phrase
-from tileir.execute.wording import bracketed, several
+from tileir.execute.wording import ARRAY, THIS, bracketed, phrase, several
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.traversal import is_memory_effect_free

@@ -15,7 +15,6 @@ from typing import Final
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.execute.sanitizer.event_sets import EventSets
 from tileir.execute.sanitizer.known import (
     AFTER,
     BEFORE,
@@ -41,12 +40,11 @@ _FEW_RELEASES: Final = 8
 class Left:
     """What one tile block left in its releases."""
 
-    __slots__ = ("_by_chain", "_many", "_sets", "before", "bits", "chain", "place")
+    __slots__ = ("_by_chain", "_many", "before", "bits", "chain", "place")
 
     def __init__(self) -> None:
         # For each chain the places of the releases and the events left up to each, in turns.
         self._by_chain: dict[int, list[int]] = {}
-        self._sets: EventSets = EventSets()
         # Many releases at once, not yet sorted by chain: their rows in the table, and the events.
         self._many: list[tuple[Array, int]] = []
         # The last release: where it is, what was known before it, the events it left; until the tile block ends.
@@ -65,19 +63,18 @@ class Left:
         self.before = NOTHING_KNOWN
 
     def add_many(self, rows: Array, bits: int) -> None:
-        self._many.append((rows, self._sets.packed(bits)))
+        self._many.append((rows, bits))
 
     def _add(self, chain: int, place: int, bits: int) -> None:
         left = self._by_chain.get(chain)
         if left is None:
-            self._by_chain[chain] = [place, self._sets.packed(bits)]
+            self._by_chain[chain] = [place, bits]
         else:
-            left += (place, self._sets.packed(self._sets.unpacked(left[-1]) | bits))
+            left += (place, left[-1] | bits)
 
     def _sort(self) -> None:
         if self._many:
-            for rows, packed in self._many:
-                bits = self._sets.unpacked(packed)
+            for rows, bits in self._many:
                 for chain, place, _, _ in rows.tolist():
                     self._add(chain, place, bits)
             self._many = []
@@ -99,7 +96,7 @@ class Left:
                         low = middle
                     else:
                         high = middle
-                bits |= self._sets.unpacked(left[2 * low + 1])
+                bits |= left[2 * low + 1]
         return bits
 
 
