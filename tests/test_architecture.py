@@ -197,7 +197,7 @@ def reached_from(start: str, imports: Iterable[Import]) -> set[str]:
 
 def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Import]) -> None:
     keys = pytest.importorskip("tileir.execute.cpu.native.keys", reason="running programs needs NumPy")
-    own_sources = pytest.importorskip("tileir.execute.own_sources")
+    own_sources = pytest.importorskip("tileir.execute.file_stamps")
     # From the folder of the package in use, which need not be that of the sources.
     package = Path(own_sources.__file__).parents[1]
     followed = {Path(path).relative_to(package) for path, *_ in own_sources.sources_but(keys.NO_PART)}
@@ -215,7 +215,7 @@ NAMING |= {f"tileir.execute.{name}" for name in ("script", "script_names", "scri
 
 def test_the_cache_of_cubins_follows_all_that_writes_their_bytecode(imports: list[Import]) -> None:
     cached = pytest.importorskip("tileir.execute.gpu.tileiras.cached")
-    own_sources = pytest.importorskip("tileir.execute.own_sources")
+    own_sources = pytest.importorskip("tileir.execute.file_stamps")
     package = Path(own_sources.__file__).parents[1]
     looked_at = own_sources.sources_but((), cached.PARTS)
     followed = {Path(path).relative_to(package) for path, *_ in looked_at}
@@ -228,7 +228,7 @@ def test_the_cache_of_cubins_follows_all_that_writes_their_bytecode(imports: lis
 
 def test_the_cache_of_tritons_code_follows_all_that_makes_it(imports: list[Import]) -> None:
     cached = pytest.importorskip("tileir.execute.gpu.triton.cached")
-    own_sources = pytest.importorskip("tileir.execute.own_sources")
+    own_sources = pytest.importorskip("tileir.execute.file_stamps")
     package = Path(own_sources.__file__).parents[1]
     looked_at = own_sources.sources_but(cached.NO_PART, cached.PARTS)
     followed = {Path(path).relative_to(package) for path, *_ in looked_at}

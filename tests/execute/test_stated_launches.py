@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.argument_words import WordError, argument, specification
+from tileir.execute.argument_text import WordError, argument, specification
 from tileir.execute.entries import select_entry
 from tileir.execute.stated_launches import LaunchWords, stated_launch
 from tileir.tools import cost as cost_tool

@@ -32,9 +32,9 @@ from tileir.bridge.parameters import (
     TupleParameter,
     memory_of,
 )
-from tileir.execute import array_addresses
+from tileir.execute import array_memory as array_addresses
 from tileir.execute.arguments import TORCH_DTYPES, Buffer, tensor_dtype
-from tileir.execute.array_addresses import address_expression, address_of
+from tileir.execute.array_memory import address_expression, address_of
 from tileir.execute.engine import DirectLaunches, Given
 from tileir.execute.errors import LaunchError
 from tileir.execute.generated_functions import generated

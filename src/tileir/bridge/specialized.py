@@ -17,8 +17,8 @@ from tileir.bridge.parameters import (
 from tileir.bridge.recognition import How, KnownLaunches
 from tileir.execute.arguments import is_array
 from tileir.execute.bound import BoundLaunch, Run
+from tileir.execute.entries import check_grid
 from tileir.execute.errors import BlockId, LaunchError
-from tileir.execute.grids import check_grid
 from tileir.execute.launch import Kernel
 
 if TYPE_CHECKING:

@@ -13,22 +13,22 @@ from typing import Any, SupportsIndex, cast
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar_array, value_dtype
-from tileir.execute.entries import check_number
-from tileir.execute.errors import LaunchError, WrongDeviceError
-from tileir.execute.foreign_arrays import (
+from tileir.execute.array_memory import (
     GPU_DEVICES,
     HOST_DEVICES,
-    Described,
-    Mistake,
-    OnAnotherDevice,
-    asked,
+    ArrayDescription,
+    ArrayError,
+    OtherDevice,
+    attribute_of,
     device_of,
     from_buffer,
     from_dlpack,
     from_interface,
-    offers,
+    has_attribute,
 )
+from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar_array, value_dtype
+from tileir.execute.entries import check_number
+from tileir.execute.errors import LaunchError, WrongDeviceError
 from tileir.execute.memory import Memory, Region
 from tileir.execute.written_parameters import may_write
 from tileir.ir.core import Operation
@@ -141,7 +141,7 @@ def is_array(value: object) -> bool:
     if isinstance(value, numpy.generic):
         return False
     names = ("__dlpack__", "__array_interface__", "__cuda_array_interface__")
-    if any(offers(value, name) for name in names):
+    if any(has_attribute(value, name) for name in names):
         return True
     return isinstance(value, (bytes, bytearray, memoryview))
 
@@ -163,10 +163,10 @@ def is_on_gpu(value: object) -> bool:
     if is_tensor(value):
         return bool(cast(Any, value).device.type == "cuda")
     try:
-        if offers(value, "__cuda_array_interface__"):
-            return asked(value, "__cuda_array_interface__") is not None
-        return offers(value, "__dlpack__") and device_of(value) in GPU_DEVICES
-    except Mistake:
+        if has_attribute(value, "__cuda_array_interface__"):
+            return attribute_of(value, "__cuda_array_interface__") is not None
+        return has_attribute(value, "__dlpack__") and device_of(value) in GPU_DEVICES
+    except ArrayError:
         return False
 
 
@@ -184,19 +184,22 @@ def buffer_of(value: object, what: str) -> Buffer:
             raise WrongDeviceError(f"{what} is a tensor on {tensor.device}: pass tensor.cpu(), or use a GPU backend")
         return Buffer(*described_tensor(tensor, what), "tensor")
     try:
-        if offers(value, "__cuda_array_interface__") and asked(value, "__cuda_array_interface__") is not None:
-            raise OnAnotherDevice
-        if offers(value, "__array_interface__"):
+        if (
+            has_attribute(value, "__cuda_array_interface__")
+            and attribute_of(value, "__cuda_array_interface__") is not None
+        ):
+            raise OtherDevice
+        if has_attribute(value, "__array_interface__"):
             return Buffer(*from_interface(value), "array")
         if isinstance(value, (bytes, bytearray, memoryview)):
             return _numpy_buffer(from_buffer(value), value)
-        if offers(value, "__dlpack__"):
+        if has_attribute(value, "__dlpack__"):
             if device_of(value) not in HOST_DEVICES:
-                raise OnAnotherDevice
+                raise OtherDevice
             return Buffer(*from_dlpack(value), "array")
-    except OnAnotherDevice:
+    except OtherDevice:
         raise WrongDeviceError(f"{what} is in the memory of a GPU: {_COPY_TO_HOST}, or use a GPU backend") from None
-    except Mistake as mistake:
+    except ArrayError as mistake:
         raise LaunchError(f"{what} is {type_words(value)} that {mistake}: pass a NumPy array") from None
     raise LaunchError(f"{what} is {type_words(value)}, which is not an array: pass a NumPy array or a CPU tensor")
 
@@ -214,11 +217,11 @@ def _numpy_buffer(array: Array, owner: object = None) -> Buffer:
 
 
 def is_tensor(value: object) -> bool:
-    """Whether a value is a tensor of torch, which is asked in torch's own way."""
+    """Whether a value is a tensor of torch, which describes itself in torch's own way."""
     return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "data_ptr")
 
 
-def described_tensor(tensor: Any, what: str) -> Described:
+def described_tensor(tensor: Any, what: str) -> ArrayDescription:
     """The memory of a tensor, on whatever device; `what` begins the message if there is none."""
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in TORCH_DTYPES:

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from tileir.execute.engine_forms import EngineForm, LocatedText
 from tileir.execute.errors import BlockId, ChoiceError, LaunchError
 from tileir.ir.core import Operation
 
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
     from tileir.execute.memory import Region
     from tileir.execute.observer import Observer
     from tileir.execute.sanitizer.report import SanitizerReport
+
+
+from tileir.ir.location import Location
 
 Progress = Callable[[int, int], None]
 
@@ -35,66 +37,30 @@ OPTIONS: Final = frozenset(
 """What the `options` of an engine are among."""
 
 
-class KernelSettings:
+class KernelSettings(NamedTuple):
     """What `tileir.compile` was told about the code of a kernel; an engine takes what it has a use for."""
 
-    __slots__ = ("cpu", "cubin", "exact", "fast", "tune")
-
-    def __init__(
-        self,
-        exact: bool = False,
-        fast: bool = False,
-        cpu: str | None = None,
-        cubin: bytes | None = None,
-        tune: bool = False,
-    ) -> None:
-        self.exact: bool = exact
-        self.fast: bool = fast
-        self.cpu: str | None = cpu
-        self.cubin: bytes | None = cubin
-        self.tune: bool = tune
+    exact: bool = False
+    fast: bool = False
+    cpu: str | None = None
+    cubin: bytes | None = None
+    tune: bool = False
 
 
-class LaunchOptions:
-    """What a launch asks for beside its grid and its arguments, as `Kernel.launch` documents it, checked."""
+class LaunchOptions(NamedTuple):
+    """What a launch requests beside its grid and its arguments, as `Kernel.launch` documents it, checked."""
 
-    __slots__ = (
-        "copies",
-        "memory",
-        "num_threads",
-        "observer",
-        "output",
-        "progress",
-        "sanitize",
-        "schedule",
-        "stream",
-        "unchecked",
-    )
-
-    def __init__(
-        self,
-        schedule: str = FORWARD,
-        sanitize: bool | Literal["all"] = False,
-        observer: Observer | None = None,
-        memory: Sequence[object] = (),
-        output: Callable[[str], object] | None = None,
-        progress: Progress | None = None,
-        num_threads: int | None = None,
-        unchecked: bool = False,
-        stream: object = None,
-        copies: bool = True,
-    ) -> None:
-        self.schedule: str = schedule
-        self.sanitize: bool | Literal["all"] = sanitize
-        self.observer: Observer | None = observer
-        self.memory: Sequence[object] = memory
-        self.output: Callable[[str], object] | None = output
-        self.progress: Progress | None = progress
-        self.num_threads: int | None = num_threads
-        self.unchecked: bool = unchecked
-        self.stream: object = stream
-        self.copies: bool = copies
-        """Whether an engine on a GPU is given arrays of the host to copy: where it is named, and not chosen."""
+    schedule: str = FORWARD
+    sanitize: bool | Literal["all"] = False
+    observer: Observer | None = None
+    memory: Sequence[object] = ()
+    output: Callable[[str], object] | None = None
+    progress: Progress | None = None
+    num_threads: int | None = None
+    unchecked: bool = False
+    stream: object = None
+    copies: bool = True
+    """Whether an engine on a GPU is given arrays of the host to copy: where it is named, and not chosen."""
 
 
 Given = tuple[int, bool] | None
@@ -133,15 +99,12 @@ class DirectLaunches(ABC):
         return None
 
 
-class Measured:
+class Measured(NamedTuple):
     """How long launches took: seconds, the GPU they ran on (empty for the host's processor), and by which clock."""
 
-    __slots__ = ("clock", "device", "seconds")
-
-    def __init__(self, seconds: list[float], device: str, clock: str) -> None:
-        self.seconds: list[float] = seconds
-        self.device: str = device
-        self.clock: str = clock
+    seconds: list[float]
+    device: str
+    clock: str
 
 
 class PreparedKernel(ABC):
@@ -300,3 +263,61 @@ class Engine(ABC):
             raise LaunchError(f"{self.called} has no code to show: compile with backend='cpu', 'triton' or 'tileiras'")
         if stage not in self.stages:
             raise ChoiceError(f"there is no stage '{stage}' to dump: choose one of {', '.join(self.stages)}")
+
+
+_MOST_LINES: Final = 64
+"""Lines that an operation without one of its own is said to be in: a constant may be in thousands."""
+
+
+class EngineForm(NamedTuple):
+    """A form that an engine shows of its kernels."""
+
+    id: str
+    """What it is asked for by, among the forms of all engines."""
+    title: str
+    language: str
+    """What it is written in: "tile", "loops", "llvm", "assembly", or another word."""
+    stage: str
+    """What the kernel is asked for."""
+    reason: str = ""
+    """Why it cannot be shown on this machine, with what to do about it; empty if it can."""
+    most_operations: int = 0
+    """How many a kernel may have for it: beyond, compilers take minutes.  0 is any number."""
+
+
+class LocatedText(NamedTuple):
+    """Lines, and for each of them the locations of the operations it does the work of."""
+
+    lines: list[str]
+    locations: list[list[Location]]
+    notes: list[str]
+    """What is to be said about it, in sentences."""
+
+
+def located_lines(
+    entry: Operation, lines: list[str], operations: list[list[Operation]], notes: list[str] | None = None
+) -> LocatedText:
+    """Lines of a kernel with the operations that each does the work of.
+
+    Some operations are no work: constants, views, broadcasts, tokens.  They are in the lines of those that use them,
+    and those without results, as the end of a region, in the lines of what they stand in.
+    """
+    places: dict[Operation, list[int]] = {}
+    for line, here in enumerate(operations):
+        for operation in here:
+            places.setdefault(operation, []).append(line)
+    found = [[operation.location for operation in here] for here in operations]
+    for operation in reversed(list(entry.walk())):
+        if operation in places:
+            continue
+        near: list[Operation | None] = [user for result in operation.results for user in result.users]
+        used: dict[int, None] = {}
+        for other in dict.fromkeys(near if operation.results else [operation.parent_operation]):
+            if len(used) >= _MOST_LINES:
+                break
+            if other is not None:
+                used.update(dict.fromkeys(places.get(other, ())))
+        places[operation] = list(used)[:_MOST_LINES]
+        for line in places[operation]:
+            found[line].append(operation.location)
+    return LocatedText(lines, found, [] if notes is None else notes)

@@ -24,9 +24,8 @@ from tileir.execute.arguments import bind as bind_arguments
 from tileir.execute.bound import BoundLaunch
 from tileir.execute.engine import DirectLaunches, Engine, Given, KernelSettings, LaunchOptions, PreparedKernel, Progress
 from tileir.execute.engines import AUTO, choose, find_engine, require
-from tileir.execute.entries import check_number, select_entry
+from tileir.execute.entries import check_grid, check_number, select_entry
 from tileir.execute.globals import Globals
-from tileir.execute.grids import check_grid
 from tileir.execute.observer import Observer
 from tileir.execute.overlap import overlapped
 from tileir.execute.schedule import check_schedule
@@ -159,33 +158,16 @@ class Kernel:
         """Another kernel of the module as it was loaded for this one: both work on the same global variables."""
         module = self.entry.parent_operation
         assert module is not None, "a kernel stands in a module"
-        return Kernel(
-            select_entry(module, entry),
-            self.exact,
-            self.schedule,
-            self.globals,
-            self.backend,
-            self.fast,
-            self.cpu,
-            self.unchecked,
-            self._cubin,
-            self._tune,
-        )
+        return Kernel(select_entry(module, entry), *self._settings(self.globals))
+
+    def _settings(self, globals: Globals | None) -> tuple[Any, ...]:
+        """What a kernel like this one is made with, beside its entry."""
+        code = (self.backend, self.fast, self.cpu, self.unchecked, self._cubin, self._tune)
+        return (self.exact, self.schedule, globals, *code)
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Copied and pickled as its program, which is compiled again; globals begin with their first values."""
-        options = (
-            self.exact,
-            self.schedule,
-            None,
-            self.backend,
-            self.fast,
-            self.cpu,
-            self.unchecked,
-            self._cubin,
-            self._tune,
-        )
-        return Kernel, (self.entry, *options)
+        return Kernel, (self.entry, *self._settings(None))
 
     def __copy__(self) -> Kernel:
         return self.__deepcopy__({})
@@ -194,19 +176,7 @@ class Kernel:
         module = self.entry
         while module.parent_operation is not None:
             module = module.parent_operation
-        entry = select_entry(clone(module), self.name)
-        given = (
-            self.exact,
-            self.schedule,
-            None,
-            self.backend,
-            self.fast,
-            self.cpu,
-            self.unchecked,
-            self._cubin,
-            self._tune,
-        )
-        return Kernel(entry, *given)
+        return Kernel(select_entry(clone(module), self.name), *self._settings(None))
 
     @property
     def parameters(self) -> list[str]:
@@ -343,7 +313,7 @@ class Kernel:
         None if the engine that runs them has none."""
         options = self._ordinary
         if num_threads is not None or unchecked is not None:
-            options = self._checked(None, False, None, (), None, None, num_threads, unchecked)
+            options = self._checked(num_threads=num_threads, unchecked=unchecked)
         engine = self._chosen(options, arguments)
         return self._used(engine).direct(kind, options) if engine.overlaps or engine.on_gpu else None
 
@@ -379,8 +349,7 @@ class Kernel:
         repeat = checked_repeat(repeat)
         work = self.work(grid, *arguments)
         check_options("a timed launch", options, _TIMED_OPTIONS)
-        threads, unchecked, stream = options.get("num_threads"), options.get("unchecked"), options.get("stream")
-        chosen = self._checked(None, False, None, options.get("memory", ()), None, None, threads, unchecked, stream)
+        chosen = self._checked(**options)
         engine = self._chosen(chosen, arguments)
         extents = check_grid(grid)
         prepared = self._used(engine)
@@ -408,7 +377,7 @@ class Kernel:
         reason = engine.missing()
         if reason:
             raise LaunchError(f"@{self.name} cannot be tuned here: {reason}")
-        chosen = self._checked(None, False, None, (), None, None, None, None, stream)
+        chosen = self._checked(stream=stream)
         # Imported here: few search.
         from tileir.execute.gpu.triton.launching.kernel import TritonKernel
 
@@ -453,7 +422,7 @@ class Kernel:
         that was given a cubin gives that one, unless another is asked for.  What the compiler warns of, and that a
         kernel runs out of registers, is an `AssemblerWarning`.
         """
-        return self._compiled(target, backend, opt_level, lineinfo, host, time_limit)[0]
+        return self._compiled(backend, target, opt_level, lineinfo, host or "", time_limit)[0]
 
     def resources(
         self,
@@ -466,33 +435,25 @@ class Kernel:
         time_limit: float | None = None,
     ) -> Resources:
         """What the kernel takes of a GPU: registers, shared memory, spills; the options are those of `cubin`."""
-        return self._compiled(target, backend, opt_level, lineinfo, host, time_limit)[1]
+        return self._compiled(backend, target, opt_level, lineinfo, host or "", time_limit)[1]
 
-    def _compiled(
-        self,
-        target: str | None,
-        backend: str | None,
-        opt_level: int,
-        lineinfo: bool,
-        host: str | None,
-        time_limit: float | None,
-    ) -> tuple[Cubin, Resources]:
+    def _compiled(self, backend: str | None, *options: Any) -> tuple[Cubin, Resources]:
         from tileir.execute.gpu.kernel_code import COMPILERS, CodeRequest, compiled
 
         own = self.backend if self.backend in COMPILERS else COMPILERS[0]
-        request = CodeRequest(self.entry, target, opt_level, lineinfo, host or "", time_limit, self.fast, self._cubin)
+        request = CodeRequest(self.entry, *options, fast=self.fast, ready=self._cubin)
         return compiled(own if backend is None else backend, request)
 
     def _checked(
         self,
-        schedule: str | None,
-        sanitize: bool | Literal["all"],
-        observer: Observer | None,
-        memory: Iterable[object],
-        output: Callable[[str], object] | None,
-        progress: Progress | None,
-        num_threads: int | None,
-        unchecked: bool | None,
+        schedule: str | None = None,
+        sanitize: bool | Literal["all"] = False,
+        observer: Observer | None = None,
+        memory: Iterable[object] = (),
+        output: Callable[[str], object] | None = None,
+        progress: Progress | None = None,
+        num_threads: int | None = None,
+        unchecked: bool | None = None,
         stream: object = None,
     ) -> LaunchOptions:
         """What a launch asks for, before anything runs: what is called during it must be something that can be."""

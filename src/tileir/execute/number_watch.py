@@ -17,24 +17,7 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.dialect.ops import (
-    ASSUME,
-    BITCAST,
-    BROADCAST,
-    CAT,
-    CONSTANT,
-    EXTRACT,
-    INSERT,
-    MMAF,
-    MMAF_SCALED,
-    PACK,
-    PERMUTE,
-    REDUCE,
-    RESHAPE,
-    SCAN,
-    SELECT,
-    UNPACK,
-)
+from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TileType, TileViewType
 from tileir.execute.dtypes import Array, from_memory, memory_dtype
 from tileir.execute.errors import BlockId
@@ -42,17 +25,30 @@ from tileir.execute.memory import Memory, OutsideMemory
 from tileir.execute.observer import Access, Observer, TileBlock
 from tileir.execute.sanitizer.numbers import first_element
 from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport, WatchKind
-from tileir.execute.script_names import SYMBOL, THIS, phrase
-from tileir.execute.wording import several, spelled_number
+from tileir.execute.wording import SYMBOL, THIS, phrase, several, spelled_number
 from tileir.ir.core import Operation
 from tileir.ir.traits import ATOMIC
 from tileir.ir.types import FloatType
 from tileir.ir.values import Value
 
 # These compute nothing: each element of a result is one of an operand, or its bits read as another type.
-HANDS_ON: Final = frozenset([ASSUME, BITCAST, BROADCAST, CAT, EXTRACT, INSERT, PACK, PERMUTE, RESHAPE, SELECT, UNPACK])
-MEANT: Final = frozenset([CONSTANT])
-PRODUCTS: Final = (MMAF, MMAF_SCALED)
+HANDS_ON: Final = frozenset(
+    [
+        ops.ASSUME,
+        ops.BITCAST,
+        ops.BROADCAST,
+        ops.CAT,
+        ops.EXTRACT,
+        ops.INSERT,
+        ops.PACK,
+        ops.PERMUTE,
+        ops.RESHAPE,
+        ops.SELECT,
+        ops.UNPACK,
+    ]
+)
+MEANT: Final = frozenset([ops.CONSTANT])
+PRODUCTS: Final = (ops.MMAF, ops.MMAF_SCALED)
 
 Test = Callable[[Array], Array]
 _TESTS: Final[tuple[tuple[WatchKind, str, Test], ...]] = (
@@ -275,7 +271,7 @@ def _memory_type(operation: Operation) -> FloatType | None:
 
 def _reduction_around(operation: Operation) -> Operation | None:
     parent = operation.parent_operation
-    while parent is not None and parent.declaration not in (REDUCE, SCAN):
+    while parent is not None and parent.declaration not in (ops.REDUCE, ops.SCAN):
         parent = parent.parent_operation
     return parent
 

@@ -13,7 +13,8 @@ The body of `reduce` and `scan` runs on many elements at once: its operations ar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy
 
@@ -22,10 +23,6 @@ from tileir.execute.errors import BlockId, ExecutionError
 from tileir.execute.memory import Memory, Region
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 # The address of the first element, the number of elements along each dimension, the bytes between them.
 Box = tuple[int, tuple[int, ...], tuple[int, ...]]
@@ -245,6 +242,28 @@ class Observers(Observer):
             if answer is not None:
                 allowed = answer if allowed is None else numpy.logical_and(allowed, answer)
         return allowed
+
+
+class Callback(Observer):
+    """Calls a function after each operation: `function(operation, block, operands, results)`.
+
+    Of an operation with regions, the operations inside come first.  One that a `break`, `continue` or `return` ended is
+    left out.
+    """
+
+    def __init__(self, function: Callable[[Operation, TileBlock, list[Any], list[Any]], object]) -> None:
+        self._function: Callable[[Operation, TileBlock, list[Any], list[Any]], object] = function
+        self._operands: dict[tuple[int, Operation], list[Any]] = {}
+
+    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+        self._operands[block.number, operation] = operands
+
+    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
+        self._function(operation, block, self._operands.pop((block.number, operation), []), results)
+
+    def block_finished(self, block: TileBlock) -> None:
+        for key in [key for key in self._operands if key[0] == block.number]:
+            del self._operands[key]
 
 
 def overrides(observer: Observer, method: str) -> bool:

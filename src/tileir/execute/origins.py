@@ -6,39 +6,18 @@ from math import prod
 
 import numpy
 
-from tileir.dialect.ops import (
-    ASSUME,
-    BREAK,
-    BROADCAST,
-    CONTINUE,
-    ENTRY,
-    EXTRACT,
-    FOR,
-    GET_GLOBAL,
-    IF,
-    INT_TO_PTR,
-    MAKE_GATHER_SCATTER_VIEW,
-    MAKE_PARTITION_VIEW,
-    MAKE_STRIDED_VIEW,
-    MAKE_TENSOR_VIEW,
-    OFFSET,
-    PERMUTE,
-    PTR_TO_PTR,
-    RESHAPE,
-    YIELD,
-)
+from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TensorViewType, TileType, TileViewType
 from tileir.execute.arguments import ArgumentLabel
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Access
-from tileir.execute.script_names import script_name
-from tileir.execute.wording import bracketed, several
+from tileir.execute.wording import bracketed, script_name, several
 from tileir.ir.core import Block, Operation
 from tileir.ir.values import BlockArgument, Value
 
-_SAME_ARRAY = (OFFSET, BROADCAST, RESHAPE, PERMUTE, ASSUME, EXTRACT, PTR_TO_PTR)
-_MAKERS = (MAKE_TENSOR_VIEW, MAKE_PARTITION_VIEW, MAKE_STRIDED_VIEW, MAKE_GATHER_SCATTER_VIEW)
-_ENDS = (BREAK, CONTINUE, YIELD)
+_SAME_ARRAY = (ops.OFFSET, ops.BROADCAST, ops.RESHAPE, ops.PERMUTE, ops.ASSUME, ops.EXTRACT, ops.PTR_TO_PTR)
+_MAKERS = (ops.MAKE_TENSOR_VIEW, ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW)
+_ENDS = (ops.BREAK, ops.CONTINUE, ops.YIELD)
 NEAR = 1 << 24
 """Further away than this, in bytes, an address has nothing to do with an array that happens to be the nearest."""
 
@@ -51,16 +30,16 @@ def is_moved_by_turns(carried: BlockArgument) -> bool:
 def is_moved_at_end(carried: BlockArgument) -> bool:
     """Whether the next turn gets the pointers that a `for` carries moved, if this one comes to its end."""
     end = carried.block.last
-    if carried.index == 0 or end is None or end.declaration is not CONTINUE:
+    if carried.index == 0 or end is None or end.declaration is not ops.CONTINUE:
         return False
     following = end.operands[carried.index - 1].defining_operation
-    return following is not None and following.declaration is OFFSET and following.operands[0] is carried
+    return following is not None and following.declaration is ops.OFFSET and following.operands[0] is carried
 
 
 def may_end_early(body: Block) -> bool:
     """Whether a branch may end a turn of a loop."""
     for operation in body:
-        if operation.declaration is IF and any(each.declaration is CONTINUE for each in operation.walk()):
+        if operation.declaration is ops.IF and any(each.declaration is ops.CONTINUE for each in operation.walk()):
             return True
     return False
 
@@ -71,20 +50,20 @@ def origin_of(pointer: Value) -> str:
     while True:
         if isinstance(value, BlockArgument):
             parent = value.block.parent_operation
-            if parent is not None and parent.declaration is ENTRY:
+            if parent is not None and parent.declaration is ops.ENTRY:
                 return f"argument {value.index}"
-            if parent is None or parent.declaration is not FOR or not is_moved_by_turns(value):
+            if parent is None or parent.declaration is not ops.FOR or not is_moved_by_turns(value):
                 return ""
             value = parent.operands[2 + value.index]
             continue
         operation = value.defining_operation
         if operation is None:
             return ""
-        if operation.declaration is FOR:
+        if operation.declaration is ops.FOR:
             (number,) = [place for place, result in enumerate(operation.results) if result is value]
             value = operation.regions[0].blocks[0].arguments[1 + number]
             continue
-        if operation.declaration is GET_GLOBAL:
+        if operation.declaration is ops.GET_GLOBAL:
             return f"global {operation.attributes['name'].text}"
         if operation.declaration not in _SAME_ARRAY:
             return ""
@@ -108,13 +87,13 @@ def origin_of_access(operation: Operation) -> str:
 
 def has_cast(pointer: Value) -> bool:
     """Whether a pointer may have pointed to another type before."""
-    return any(operation.declaration in (PTR_TO_PTR, INT_TO_PTR) for operation in _pointer_operations(pointer))
+    return any(operation.declaration in (ops.PTR_TO_PTR, ops.INT_TO_PTR) for operation in _pointer_operations(pointer))
 
 
 def is_from_memory(pointer: Value) -> bool:
     """Whether a pointer may be an address that the caller wrote to memory, or passed as a number."""
     for operation in _pointer_operations(pointer):
-        if operation.declaration.accesses_memory or operation.declaration is INT_TO_PTR:
+        if operation.declaration.accesses_memory or operation.declaration is ops.INT_TO_PTR:
             return True
     return False
 
@@ -126,7 +105,7 @@ def _pointer_operations(pointer: Value) -> set[Operation]:
     while pending:
         value = pending.pop()
         owner = value.block.parent_operation if isinstance(value, BlockArgument) else value.defining_operation
-        if owner is None or owner.declaration is ENTRY:
+        if owner is None or owner.declaration is ops.ENTRY:
             continue
         found.add(owner)
         ends = [each for each in owner.walk() if each.declaration in _ENDS] if owner.regions else []

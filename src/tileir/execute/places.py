@@ -54,7 +54,7 @@ def frames_of(location: Location) -> list[FileLocation]:
     return frames
 
 
-def place_of(location: Location) -> Location:
+def user_location(location: Location) -> Location:
     """The position to report: where the author of the kernel wrote it, if that is known."""
     if source_of(location) is not None:
         return location
@@ -62,13 +62,13 @@ def place_of(location: Location) -> Location:
     return _counted_from_one(frames[0]) if frames else location
 
 
-def notes_of(location: Location) -> list[Diagnostic]:
+def location_notes(location: Location) -> list[Diagnostic]:
     """What leads the reader to the place of a location: the line itself, and who called it."""
     if source_of(location) is not None:
         return []
     notes: list[Diagnostic] = []
     for depth, frame in enumerate(author_frames(location)):
-        line = line_at(frame).strip()
+        line = source_line(frame).strip()
         frame = _counted_from_one(frame)
         if depth:
             notes.append(note(f"called from here{f': {line}' if line else ''}", frame))
@@ -88,10 +88,10 @@ def _counted_from_one(frame: FileLocation) -> FileLocation:
 
     if not expressions_at(frame.file, frame.line, frame.column):
         return frame
-    return file_location(frame.file, frame.line, character_column(line_at(frame), frame.column) + 1)
+    return file_location(frame.file, frame.line, character_column(source_line(frame), frame.column) + 1)
 
 
-def line_at(location: Location) -> str:
+def source_line(location: Location) -> str:
     """The line of a source file; empty where the file is not at hand."""
     if not isinstance(location, FileLocation):
         return ""

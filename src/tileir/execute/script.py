@@ -11,60 +11,8 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from tileir.dialect import ops
 from tileir.dialect.enums import SIGNEDNESS
-from tileir.dialect.ops import (
-    ADDF,
-    ADDI,
-    ANDI,
-    ASSUME,
-    ASSUME_COND,
-    BITCAST,
-    BROADCAST,
-    CMPF,
-    CMPI,
-    CONSTANT,
-    DIVF,
-    DIVI,
-    ENTRY,
-    EXTI,
-    EXTRACT,
-    FLOOR,
-    FMA,
-    FPOWI,
-    FTOF,
-    FTOI,
-    IF,
-    ITOF,
-    JOIN_TOKENS,
-    MAKE_GATHER_SCATTER_VIEW,
-    MAKE_PARTITION_VIEW,
-    MAKE_STRIDED_VIEW,
-    MAKE_TENSOR_VIEW,
-    MAKE_TOKEN,
-    MMAF,
-    MMAI,
-    MULF,
-    MULI,
-    NEGF,
-    NEGI,
-    NOTI,
-    OFFSET,
-    ORI,
-    PERMUTE,
-    POW,
-    REDUCE,
-    REMF,
-    REMI,
-    RESHAPE,
-    SCAN,
-    SELECT,
-    SHLI,
-    SHRI,
-    SUBF,
-    SUBI,
-    TRUNCI,
-    XORI,
-)
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.places import author_frames
 from tileir.execute.python_source import Expression, expressions_at
@@ -75,42 +23,42 @@ from tileir.ir.values import Value
 
 _Key = tuple[tuple[str, int, int], ...]
 
-_CONVERSIONS: Final = frozenset([BITCAST, EXTI, FTOF, FTOI, ITOF, TRUNCI])
+_CONVERSIONS: Final = frozenset([ops.BITCAST, ops.EXTI, ops.FTOF, ops.FTOI, ops.ITOF, ops.TRUNCI])
 # What operands go through before an operation takes them.
-_PREPARATIONS: Final = _CONVERSIONS | {BROADCAST, RESHAPE}
-_VIEWS: Final = (MAKE_GATHER_SCATTER_VIEW, MAKE_PARTITION_VIEW, MAKE_STRIDED_VIEW, MAKE_TENSOR_VIEW)
+_PREPARATIONS: Final = _CONVERSIONS | {ops.BROADCAST, ops.RESHAPE}
+_VIEWS: Final = (ops.MAKE_GATHER_SCATTER_VIEW, ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_TENSOR_VIEW)
 # What a script has no words for: promises, constants, views of arrays, tokens.
-_UNTOLD: Final = frozenset([ASSUME, ASSUME_COND, CONSTANT, JOIN_TOKENS, MAKE_TOKEN, *_VIEWS])
+_HIDDEN: Final = frozenset([ops.ASSUME, ops.ASSUME_COND, ops.CONSTANT, ops.JOIN_TOKENS, ops.MAKE_TOKEN, *_VIEWS])
 _OPERATORS: Final[dict[type[ast.AST], frozenset[OperationDeclaration]]] = {
-    ast.Add: frozenset([ADDF, ADDI, FMA, OFFSET]),
-    ast.Sub: frozenset([SUBF, SUBI, FMA]),
-    ast.Mult: frozenset([MULF, MULI]),
-    ast.Div: frozenset([DIVF]),
-    ast.FloorDiv: frozenset([DIVI, DIVF]),
-    ast.Mod: frozenset([REMI, REMF]),
-    ast.Pow: frozenset([POW, FPOWI]),
-    ast.MatMult: frozenset([MMAF, MMAI]),
-    ast.BitAnd: frozenset([ANDI]),
-    ast.BitOr: frozenset([ORI]),
-    ast.BitXor: frozenset([XORI]),
-    ast.LShift: frozenset([SHLI]),
-    ast.RShift: frozenset([SHRI]),
-    ast.USub: frozenset([NEGF, NEGI, SUBF, SUBI]),
-    ast.Invert: frozenset([NOTI, XORI]),
-    ast.Not: frozenset([NOTI, XORI]),
+    ast.Add: frozenset([ops.ADDF, ops.ADDI, ops.FMA, ops.OFFSET]),
+    ast.Sub: frozenset([ops.SUBF, ops.SUBI, ops.FMA]),
+    ast.Mult: frozenset([ops.MULF, ops.MULI]),
+    ast.Div: frozenset([ops.DIVF]),
+    ast.FloorDiv: frozenset([ops.DIVI, ops.DIVF]),
+    ast.Mod: frozenset([ops.REMI, ops.REMF]),
+    ast.Pow: frozenset([ops.POW, ops.FPOWI]),
+    ast.MatMult: frozenset([ops.MMAF, ops.MMAI]),
+    ast.BitAnd: frozenset([ops.ANDI]),
+    ast.BitOr: frozenset([ops.ORI]),
+    ast.BitXor: frozenset([ops.XORI]),
+    ast.LShift: frozenset([ops.SHLI]),
+    ast.RShift: frozenset([ops.SHRI]),
+    ast.USub: frozenset([ops.NEGF, ops.NEGI, ops.SUBF, ops.SUBI]),
+    ast.Invert: frozenset([ops.NOTI, ops.XORI]),
+    ast.Not: frozenset([ops.NOTI, ops.XORI]),
 }
 _METHODS: Final = {
     "astype": _CONVERSIONS,
-    "reshape": frozenset([RESHAPE]),
-    "permute": frozenset([PERMUTE]),
-    "transpose": frozenset([PERMUTE]),
-    "extract": frozenset([EXTRACT]),
-    "item": frozenset([RESHAPE]),
+    "reshape": frozenset([ops.RESHAPE]),
+    "permute": frozenset([ops.PERMUTE]),
+    "transpose": frozenset([ops.PERMUTE]),
+    "extract": frozenset([ops.EXTRACT]),
+    "item": frozenset([ops.RESHAPE]),
 }
 # What arrays are asked for that is no tile.
 _OF_ARRAYS: Final = ("slice", "tiled_view", "get_raw_memory", "foreign_pointer", "from_foreign")
 # What makes a division of C one of Python: `%` has the sign of the divisor, and `//` rounds down.
-_CORRECTIONS: Final = {REMI: SELECT, REMF: SELECT, DIVF: FLOOR}
+_CORRECTIONS: Final = {ops.REMI: ops.SELECT, ops.REMF: ops.SELECT, ops.DIVF: ops.FLOOR}
 _NONE: Final[frozenset[OperationDeclaration]] = frozenset()
 
 
@@ -146,7 +94,7 @@ class Script:
 
     def _plan(self, operation: Operation) -> _Plan:
         entry = operation
-        while entry.declaration is not ENTRY and entry.parent_operation is not None:
+        while entry.declaration is not ops.ENTRY and entry.parent_operation is not None:
             entry = entry.parent_operation
         found = self._known.get(entry)
         if found is None:
@@ -178,7 +126,7 @@ class _Plan:
                 continue
             if (
                 prepares
-                and any(one.declaration is BROADCAST for one in operations)
+                and any(one.declaration is ops.BROADCAST for one in operations)
                 and not _broadcasts(expression.node)
             ):
                 # An operand of an expression that begins at the same location.
@@ -186,7 +134,7 @@ class _Plan:
             if _makes_array(expression.node, operations) or _is_part(expression.node, operations):
                 continue
             label = _label(key, expression)
-            valued = [one for one in operations if told_results(one)]
+            valued = [one for one in operations if visible_results(one)]
             if label and valued:
                 self.labels[valued[-1]] = label
 
@@ -204,7 +152,7 @@ class _Plan:
                 continue
             frames = author_frames(operation.location)
             key = tuple([(frame.file, frame.line, frame.column) for frame in frames])
-            if operation.declaration in _UNTOLD or operation.declaration.is_terminator:
+            if operation.declaration in _HIDDEN or operation.declaration.is_terminator:
                 found = expressions_at(*key[0]) if key else []
                 if found:
                     self.expressions[operation] = found[-1]
@@ -213,7 +161,7 @@ class _Plan:
                 self._resolve(last, run)
                 run, last = [], key
             run.append(operation)
-            if operation.declaration in (REDUCE, SCAN):
+            if operation.declaration in (ops.REDUCE, ops.SCAN):
                 self._note_combining(operation, key)
             elif operation.regions:
                 self._resolve(last, run)
@@ -281,10 +229,10 @@ def _inside(operation: Operation) -> Iterator[Operation]:
 
 def _keeps_dimensions(operation: Operation) -> bool:
     """Whether it is the end of a reduction with `keepdims`."""
-    if operation.declaration is not RESHAPE:
+    if operation.declaration is not ops.RESHAPE:
         return False
     reduced = operation.operands[0].defining_operation
-    return reduced is not None and reduced.declaration is REDUCE
+    return reduced is not None and reduced.declaration is ops.REDUCE
 
 
 def _divides(node: ast.AST) -> bool:
@@ -307,7 +255,7 @@ def _is_part(node: ast.AST, operations: list[Operation]) -> bool:
     if not divisions:
         return True
     last = divisions[-1]
-    is_whole = last.declaration is DIVI or (last.declaration is REMI and not _is_signed(last))
+    is_whole = last.declaration is ops.DIVI or (last.declaration is ops.REMI and not _is_signed(last))
     return not is_whole and _correction(last, operations) is None
 
 
@@ -318,7 +266,7 @@ def _is_signed(operation: Operation) -> bool:
 def _makes_array(node: ast.AST, operations: list[Operation]) -> bool:
     """Whether the value of an expression is an array, as of `x.slice(..)` or `xs[1]`: its address is computed then."""
     if isinstance(node, ast.Subscript):
-        return any(one.declaration not in _PREPARATIONS and one.declaration is not EXTRACT for one in operations)
+        return any(one.declaration not in _PREPARATIONS and one.declaration is not ops.EXTRACT for one in operations)
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _OF_ARRAYS
 
 
@@ -347,13 +295,13 @@ def _computed_by(node: ast.AST) -> frozenset[OperationDeclaration]:
     if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.AugAssign)):
         return _OPERATORS.get(type(node.op), _NONE)
     if isinstance(node, ast.Compare):
-        return frozenset([CMPF, CMPI])
+        return frozenset([ops.CMPF, ops.CMPI])
     if isinstance(node, ast.IfExp):
-        return frozenset([IF])
+        return frozenset([ops.IF])
     if isinstance(node, ast.BoolOp):
-        return frozenset([IF, ANDI, ORI])
+        return frozenset([ops.IF, ops.ANDI, ops.ORI])
     if isinstance(node, ast.Subscript):
-        return frozenset([RESHAPE, EXTRACT])
+        return frozenset([ops.RESHAPE, ops.EXTRACT])
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return _METHODS.get(node.func.attr, _NONE)
     return _NONE
@@ -383,7 +331,7 @@ def _label(key: _Key, expression: Expression) -> str:
     return "" if expression.is_dropped else expression.label
 
 
-def told_results(operation: Operation) -> list[Value]:
+def visible_results(operation: Operation) -> list[Value]:
     """The results that a script may know: tiles of numbers.  Of those that are several, the ones it uses."""
     found: list[Value] = [
         value

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from tileir.execute.places import author_frames, line_at
+from tileir.execute.places import author_frames, source_line
 from tileir.execute.python_source import Expression, character_column
 from tileir.execute.script import Script
-from tileir.execute.script_names import ARRAY, OTHER, SYMBOL, THIS, Phrase, in_script_names
+from tileir.execute.wording import ARRAY, OTHER, SYMBOL, THIS, Phrase, in_script_names
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import source_of
 from tileir.ir.location import FileLocation
@@ -34,7 +34,7 @@ UNCHECKED_HINT: Final = "remove check_bounds=False: elements outside are then le
 """What to do about an access outside of its array where the checks are off."""
 
 
-class ScriptWords:
+class ScriptMessages:
     """The words of one report."""
 
     def __init__(self) -> None:
@@ -75,16 +75,19 @@ class ScriptWords:
         expression = self.expression(operation)
         assert expression is not None
         frames = author_frames(operation.location)
-        text = line_at(frames[0])
+        text = source_line(frames[0])
         start = len(text) - len(text.lstrip())
         column = character_column(text, expression.column)
         end = character_column(text, expression.end) if expression.end else len(text)
         lines = [f"{expression.line:5} | {text.strip()}"]
         lines.append(f"{margin}| {' ' * max(column - start, 0)}{'^' * max(end - column, 1)}")
-        return [*lines, *[f"  called from {position_words(frame)}: {line_at(frame).strip()}" for frame in frames[1:]]]
+        return [
+            *lines,
+            *[f"  called from {position_text(frame)}: {source_line(frame).strip()}" for frame in frames[1:]],
+        ]
 
 
-def position_words(frame: FileLocation) -> str:
+def position_text(frame: FileLocation) -> str:
     return f"{frame.file}:{frame.line}"
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, cast
 
-from tileir.execute import argument_words, stated_launches
+from tileir.execute import argument_text as argument_words
+from tileir.execute import stated_launches
 from tileir.execute.stated_launches import MARK, LaunchWords
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import note

@@ -255,10 +255,11 @@ def _named_by(path: str, word: str) -> str:
 def _placed(error: TileIRError, module: Operation) -> list[Diagnostic]:
     """What went wrong; where the kernel that is asked for is missing, in which of the files."""
     from tileir.execute.errors import LaunchError
-    from tileir.execute.places import place_of
+    from tileir.execute.places import user_location
 
     if type(error) is not LaunchError:
         return error.diagnostics
     return [
-        Diagnostic(each.severity, each.message, place_of(module.location), each.notes) for each in error.diagnostics
+        Diagnostic(each.severity, each.message, user_location(module.location), each.notes)
+        for each in error.diagnostics
     ]

@@ -102,8 +102,7 @@ def _run(words: list[str]) -> int:
 
 def _show_costs(given: Arguments, program: Program, targets: list[Target], is_first: bool) -> None:
     """Print what a launch costs on each target."""
-    from tileir.execute.entries import select_entry
-    from tileir.execute.grids import check_grid
+    from tileir.execute.entries import check_grid, select_entry
 
     assert program.module is not None
     wanted = given_launch(given, program)

@@ -7,7 +7,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from tileir.execute.argument_words import natural
+from tileir.execute.argument_text import natural
 from tileir.ir.quoting import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.arrays import given_launch, grid_of, mistake, stated_launch

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from tileir.execute.argument_words import natural
+from tileir.execute.argument_text import natural
 from tileir.execute.schedule import check_schedule
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.quoting import harmless

@@ -193,7 +193,7 @@ class _Reducing:
         if original is None:
             raise ToolFailure("what cannot be read cannot be launched", EXIT_WRONG_INPUT)
         from tileir.analyze.random_arguments import random_launch
-        from tileir.execute.argument_words import grid_of
+        from tileir.execute.argument_text import grid_of
         from tileir.execute.entries import select_entry
         from tileir.execute.stated_launches import LaunchWords, stated_launch
 

@@ -7,7 +7,7 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from tileir.execute.argument_words import natural
+from tileir.execute.argument_text import natural
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Arguments, Option, ToolFailure, Usage
@@ -131,9 +131,8 @@ def _perform(given: Arguments, engine: Engine | None, threads: int | None) -> in
     try:
         # Imported here: only who runs a program pays for NumPy.
         from tileir.execute import launch
-        from tileir.execute.entries import select_entry
+        from tileir.execute.entries import check_grid, select_entry
         from tileir.execute.errors import HostCopyWarning
-        from tileir.execute.grids import check_grid
 
         wanted = given_launch(given, program)
         grid, entry, specifications = wanted.grid, wanted.entry, wanted.arguments
@@ -217,11 +216,11 @@ class _Watching:
     """Who watches the launch, as the command line asks."""
 
     def __init__(self, given: Arguments, grid: tuple[int, ...], unwritten: list[Any]) -> None:
-        from tileir.execute.debugging import Trace
         from tileir.execute.number_watch import NumberWatch
         from tileir.execute.observer import Observer, Observers
         from tileir.execute.sanitizer.coverage import Coverage
         from tileir.execute.sanitizer.sanitizer import Sanitizer
+        from tileir.execute.trace import Trace
 
         observers: list[Observer] = []
         self._reports: list[SanitizerReport] = []

@@ -127,8 +127,8 @@ class _Recorder:
         from tileir.bridge.launch import described, known_for
         from tileir.bridge.process import exit_now
         from tileir.execute.arguments import Pointer
-        from tileir.execute.grids import check_grid
-        from tileir.execute.script_names import script_name
+        from tileir.execute.entries import check_grid
+        from tileir.execute.wording import script_name
 
         if os.getpid() != self._process:
             # A process that the script forked: its launches are not those of the script.

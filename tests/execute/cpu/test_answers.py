@@ -9,7 +9,8 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
-from tileir.execute import code_cache, looks
+from tileir.execute import code_cache
+from tileir.execute import file_stamps as looks
 from tileir.execute.cpu.native import answers
 from tileir.execute.cpu.native.answers import Answers, remembered
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tileir.execute import looks, own_sources
+from tileir.execute import file_stamps as looks
+from tileir.execute import file_stamps as own_sources
 from tileir.execute.cpu.native import keys, target
 from tileir.execute.cpu.native.answers import Answers
 from tileir.execute.cpu.native.keys import key_of

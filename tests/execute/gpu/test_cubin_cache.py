@@ -14,7 +14,7 @@ from tests.execute.gpu.cubin_files import cubin
 from tests.execute.gpu.fake_assembler import SUCCEED, FakeAssembler
 
 import tileir
-from tileir.execute import own_sources
+from tileir.execute import file_stamps as own_sources
 from tileir.execute.code_cache import default_cache
 from tileir.execute.gpu.tileiras import compiling
 from tileir.execute.gpu.tileiras.tool import VARIABLE

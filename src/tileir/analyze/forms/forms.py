@@ -10,8 +10,7 @@ from tileir.analyze.forms.form import Form
 from tileir.analyze.forms.numbering import Numbers, numbered, operations_of
 from tileir.analyze.forms.source import Source, source_form, source_of_kernel
 from tileir.analyze.forms.steps import optimizer_steps, tile_form
-from tileir.execute.engine import Engine, KernelSettings, PreparedKernel
-from tileir.execute.engine_forms import EngineForm
+from tileir.execute.engine import Engine, EngineForm, KernelSettings, PreparedKernel
 from tileir.execute.engines import all_engines, is_own
 from tileir.execute.entries import select_entry
 from tileir.ir.core import Operation

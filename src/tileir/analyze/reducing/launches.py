@@ -6,7 +6,7 @@ from typing import Any
 
 from tileir.analyze.reducing.program import Program
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.argument_words import specification
+from tileir.execute.argument_text import specification
 from tileir.execute.entries import entries_of
 from tileir.execute.stated_launches import LaunchWords
 from tileir.ir.core import Operation

@@ -13,7 +13,7 @@ from tileir.execute import code_cache
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.native import keys, record, runtime
 from tileir.execute.cpu.native.target import Target
-from tileir.execute.engine_forms import LocatedText
+from tileir.execute.engine import LocatedText
 from tileir.execute.errors import CompilationError, converted, raise_if_interrupted
 from tileir.execute.memory import Region, available_memory
 from tileir.ir.core import Operation

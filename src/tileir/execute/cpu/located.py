@@ -11,7 +11,7 @@ from tileir.execute.cpu.lowered import Lowered, loop_lines, lower, lowered_progr
 from tileir.execute.cpu.native import compilation
 from tileir.execute.cpu.native.record import Layout
 from tileir.execute.cpu.native.target import Target
-from tileir.execute.engine_forms import LocatedText, located_lines
+from tileir.execute.engine import LocatedText, located_lines
 from tileir.ir.core import Operation
 from tileir.text.listing import placed_text
 

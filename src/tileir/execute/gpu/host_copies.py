@@ -9,8 +9,7 @@ from contextlib import ExitStack
 from typing import Final
 
 from tileir.execute.arguments import ArgumentLabel, Buffer
-from tileir.execute.callers import warn_caller
-from tileir.execute.errors import HostCopyWarning
+from tileir.execute.errors import HostCopyWarning, warn_caller
 from tileir.execute.gpu.arrays import DeviceBuffer
 from tileir.execute.gpu.driver.memory import DeviceMemory, copy_from_gpu, copy_to_gpu
 from tileir.execute.written_parameters import may_write

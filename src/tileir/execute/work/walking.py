@@ -11,22 +11,10 @@ from collections.abc import Iterator
 from math import prod
 from typing import Final, cast
 
-from tileir.dialect.ops import (
-    ALLOCA,
-    BREAK,
-    CONTINUE,
-    FOR,
-    GET_GLOBAL,
-    GET_NUM_TILE_BLOCKS,
-    GET_TILE_BLOCK_ID,
-    IF,
-    LOOP,
-    RETURN,
-    YIELD,
-)
+from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TileType, TileViewType
 from tileir.execute.errors import BlockId
-from tileir.execute.places import place_of
+from tileir.execute.places import user_location
 from tileir.execute.work.evaluation import EVALUATED, element_size, memory_bytes, number
 from tileir.execute.work.slicing import deciding_values
 from tileir.execute.work.symbols import Address, Known, Mask, Root, TileView
@@ -35,6 +23,8 @@ from tileir.ir.diagnostics import position_of
 from tileir.ir.types import IntegerType
 from tileir.ir.values import BlockArgument, Value
 
+_CONTROL_FLOW: Final = (ops.FOR, ops.IF, ops.LOOP)
+_TERMINATORS: Final = (ops.YIELD, ops.BREAK, ops.CONTINUE, ops.RETURN)
 _MANY_ITERATIONS: Final = 64
 _MOST_STEPS: Final = 2_000_000
 """A tile block that takes more is not walked to its end."""
@@ -130,7 +120,7 @@ class Walker:
 
     def _matters(self, operation: Operation) -> bool:
         declaration = operation.declaration
-        if declaration in (FOR, IF, LOOP, YIELD, BREAK, CONTINUE, RETURN) or declaration.accesses_memory:
+        if declaration in _CONTROL_FLOW or declaration in _TERMINATORS or declaration.accesses_memory:
             return True
         return any(result in self._deciding for result in operation.results)
 
@@ -148,10 +138,10 @@ class Walker:
                     known[result] = value
             elif declaration.accesses_memory:
                 self._access(operation)
-            elif declaration in (YIELD, BREAK, CONTINUE, RETURN):
+            elif declaration in _TERMINATORS:
                 return operation
-            elif declaration in (FOR, IF, LOOP):
-                run = self._run_for if declaration is FOR else self._run_if if declaration is IF else self._run_loop
+            elif declaration in _CONTROL_FLOW:
+                run = {ops.FOR: self._run_for, ops.IF: self._run_if, ops.LOOP: self._run_loop}[declaration]
                 goes_on, end = run(operation)
                 if not goes_on:
                     return end
@@ -161,13 +151,13 @@ class Walker:
 
     def _define(self, operation: Operation) -> None:
         declaration, known = operation.declaration, self._known
-        if declaration is GET_TILE_BLOCK_ID or declaration is GET_NUM_TILE_BLOCKS:
-            numbers = self._block if declaration is GET_TILE_BLOCK_ID else self._grid
+        if declaration is ops.GET_TILE_BLOCK_ID or declaration is ops.GET_NUM_TILE_BLOCKS:
+            numbers = self._block if declaration is ops.GET_TILE_BLOCK_ID else self._grid
             for result, value in zip(operation.results, numbers, strict=True):
                 known[result] = value
-        elif declaration is GET_GLOBAL:
+        elif declaration is ops.GET_GLOBAL:
             known[operation.results[0]] = Address(f"global {operation.attributes['name'].text}", 0, ())
-        elif declaration is ALLOCA:
+        elif declaration is ops.ALLOCA:
             known[operation.results[0]] = Address("alloca", 0, ())
         else:
             for result in operation.results:
@@ -195,7 +185,7 @@ class Walker:
         if taken >= len(operation.regions) or not operation.regions[taken].blocks:
             return True, None
         end = self._run(operation.regions[taken].blocks[0])
-        if end is None or end.declaration is not YIELD:
+        if end is None or end.declaration is not ops.YIELD:
             return False, end
         self._give(end, results)
         return True, None
@@ -203,9 +193,8 @@ class Walker:
     @staticmethod
     def _may_leave(operation: Operation) -> bool:
         """Whether a branch, which may not be taken, leaves more than itself."""
-        return any(
-            each.declaration in (BREAK, CONTINUE, RETURN) and _leaves(each, operation) for each in operation.walk()
-        )
+        ends = [each for each in operation.walk() if each.declaration in _TERMINATORS]
+        return any(each.declaration is not ops.YIELD and _leaves(each, operation) for each in ends)
 
     def _run_for(self, operation: Operation) -> tuple[bool, Operation | None]:
         body = operation.regions[0].blocks[0]
@@ -252,11 +241,11 @@ class Walker:
             if end is None:
                 self._lost(operation, "its end", "later iterations do not count")
                 self._give(None, list(operation.results))
-                return not any(each.declaration is RETURN for each in operation.walk()), None
-            if end.declaration is BREAK:
+                return not any(each.declaration is ops.RETURN for each in operation.walk()), None
+            if end.declaration is ops.BREAK:
                 self._give(end, list(operation.results))
                 return True, None
-            if end.declaration is RETURN:
+            if end.declaration is ops.RETURN:
                 return False, end
             self._give(end, arguments)
             self._check_length()
@@ -334,7 +323,7 @@ def _leaves(end: Operation, operation: Operation) -> bool:
     """Whether a terminator inside an operation goes beyond it."""
     around = end.parent_operation
     while around is not None and around is not operation:
-        if around.declaration.is_loop and end.declaration is not RETURN:
+        if around.declaration.is_loop and end.declaration is not ops.RETURN:
             return False
         around = around.parent_operation
     return True
@@ -342,7 +331,7 @@ def _leaves(end: Operation, operation: Operation) -> bool:
 
 def _words(operation: Operation) -> str:
     """An operation and where it stands."""
-    place = position_of(place_of(operation.location))
+    place = position_of(user_location(operation.location))
     return operation.declaration.mnemonic + (f" at {place.file}:{place.line}:{place.column}" if place else "")
 
 

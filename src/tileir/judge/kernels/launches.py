@@ -14,7 +14,7 @@ from tileir.bridge.launch import BYTECODE_VERSION, compiled_for, cutile, describ
 from tileir.bridge.settings import Settings
 from tileir.execute.arguments import Pointer, buffer_of
 from tileir.execute.dtypes import Array
-from tileir.execute.grids import check_grid
+from tileir.execute.entries import check_grid
 from tileir.execute.launch import Kernel
 from tileir.interface import to_bytecode
 from tileir.judge.kernels.carried import NotCarried, dtype_named, dump, load

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.argument_words import VALUES
+from tileir.execute.argument_text import VALUES
 from tileir.execute.arguments import Pointer
 from tileir.execute.dtypes import Array, memory_dtype
 from tileir.execute.entries import entries_of, select_entry

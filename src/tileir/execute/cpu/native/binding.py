@@ -21,9 +21,9 @@ import numpy
 
 from tileir.dialect.ops import ALLOCA, GET_GLOBAL
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute import array_addresses
+from tileir.execute import array_memory as array_addresses
 from tileir.execute.arguments import TORCH_DTYPES, BoundArguments, accepted_dtypes, bind, tensor_dtype
-from tileir.execute.array_addresses import address_expression
+from tileir.execute.array_memory import address_expression
 from tileir.execute.cpu.native.record import ARGUMENTS, REGION_WORDS, SLOT_BYTES, Layout, Record
 from tileir.execute.engine import Again
 from tileir.execute.errors import BlockId

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from tileir.execute.cpu.native.target import Target, llvm
-from tileir.execute.own_sources import hash_of_sources
+from tileir.execute.file_stamps import hash_of_sources
 
 NO_PART: Final = ("bridge", "bytecode", "gpu", "tools")
 """Folders of the package that nothing the engine does comes from; `tests/test_architecture.py` looks at its imports.

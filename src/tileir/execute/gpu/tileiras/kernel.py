@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tileir.execute.engine_forms import LocatedText, located_lines
+from tileir.execute.engine import LocatedText, located_lines
 from tileir.execute.entries import select_entry
 from tileir.execute.gpu.cubin import Cubin, cubin_of
 from tileir.execute.gpu.driver.devices import target_here

@@ -1,4 +1,8 @@
-"""The trace of a tile block as its script has it: statement by statement, with the script's variables."""
+"""The trace of one tile block: each value that it computes.
+
+A program that comes from a script is shown statement by statement, with the script's variables and with tiles as NumPy
+prints arrays; others operation by operation.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,136 @@ from typing import Any
 
 import numpy
 
-from tileir.dialect.ops import CONTINUE, FOR, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID
+from tileir.dialect.ops import CONTINUE, ENTRY, FOR, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID, REDUCE, SCAN
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.observer import Access
+from tileir.execute.dtypes import Array
+from tileir.execute.errors import BlockId
+from tileir.execute.observer import Access, Observer, TileBlock
 from tileir.execute.origins import origin_of_access, slice_in
+from tileir.execute.program_text import Spelling
 from tileir.execute.python_source import Expression, Statement
-from tileir.execute.script import Script, told_results
-from tileir.execute.tile_values import described_tile
+from tileir.execute.sanitizer.report import Names
+from tileir.execute.script import Script, visible_results
+from tileir.execute.wording import DTYPES, several, spelled_number
 from tileir.ir.core import Operation
+from tileir.ir.diagnostics import source_of
 from tileir.ir.quoting import harmless_line
+from tileir.ir.traits import TOKEN_ORDERED
+from tileir.ir.types import FloatType, IntegerType, Type
 from tileir.ir.values import Value
+
+_FIRST_ELEMENTS = 6
+_REDUCTIONS = (REDUCE, SCAN)
+
+
+class Trace(Observer):
+    """Writes each value that one tile block computes.
+
+    A program that comes from a script is told as the script has it: by statements, with the script's variables and
+    tiles as NumPy prints them.  One that was written as text, or whose script is not at hand, and any with
+    `names="tile"`, by operations: name, type, range and mean, first elements.
+    """
+
+    def __init__(self, block: BlockId, write: Callable[[str], object], names: Names = "script") -> None:
+        self.block: BlockId = block
+        self._write: Callable[[str], object] = write
+        self._spelling: Spelling = Spelling()
+        self._script: Script | None = Script() if names == "script" else None
+        self._told: ScriptTrace | None = None
+        self._is_begun: bool = False
+
+    def block_started(self, block: TileBlock) -> None:
+        if block.id == self.block:
+            self._write(f"tile block ({', '.join([str(number) for number in block.id])})\n")
+            self._is_begun = False
+
+    def access(self, access: Access) -> None:
+        if self._told is not None and access.block.id == self.block:
+            self._told.access(access)
+
+    def watches(self, operation: Operation) -> bool:
+        # The body of a reduction runs on slices: its values are no tiles of the program.
+        parent = operation.parent_operation
+        while parent is not None:
+            if parent.declaration in _REDUCTIONS:
+                return False
+            parent = parent.parent_operation
+        return True
+
+    def _begin(self, operation: Operation) -> None:
+        self._is_begun = True
+        self._told = None
+        if self._script is not None and source_of(operation.location) is None and self._script.has(operation):
+            self._told = ScriptTrace(self._script, self._write)
+            self._told.begin(operation)
+
+    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+        if block.id != self.block:
+            return
+        if not self._is_begun:
+            self._begin(operation)
+        if self._told is not None:
+            self._told.before(operation, operands)
+            return
+        if operation.declaration in _REDUCTIONS:
+            return
+        if operation.regions or operation.declaration.is_terminator:
+            self._line(operation, self._spelling.source(operation))
+
+    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
+        if block.id != self.block or operation.declaration.is_terminator:
+            return
+        if self._told is not None:
+            self._told.after(operation, results)
+            return
+        mnemonic = operation.declaration.mnemonic
+        shown = False
+        for value, content in zip(operation.results, results, strict=True):
+            if content is None or not isinstance(content, (numpy.ndarray, numpy.generic)):
+                continue
+            shown = True
+            self._line(operation, f"{self._spelling.value(value)} = {mnemonic}  {described(value, content)}")
+        # What only does something, as a store, is shown as the program has it.
+        if not shown and not operation.regions and operation.declaration.has_trait(TOKEN_ORDERED):
+            self._line(operation, self._spelling.source(operation))
+
+    def _line(self, operation: Operation, text: str) -> None:
+        depth = 1
+        parent = operation.parent_operation
+        while parent is not None and parent.declaration is not ENTRY:
+            depth += 1
+            parent = parent.parent_operation
+        self._write(f"{'  ' * depth}{harmless_line(text)}\n")
+
+
+def described(value: Value, content: Any) -> str:
+    """One line about a value: `tile<8xi32>  min 0, max 7, mean 3.5  [0, 1, 2, 3, 4, 5, ..]`."""
+    array = numpy.asarray(content)
+    pointer = isinstance(value.type, TileType) and isinstance(value.type.element, PointerType)
+    show: Callable[[Any], str] = _address if pointer else spelled_number
+    text = value.type.spelling
+    flat = array.reshape(-1)
+    if flat.size == 1:
+        return f"{text}  {show(flat[0])}"
+    if pointer:
+        return f"{text}  from {show(flat.min())} to {show(flat.max())}"
+    first = ", ".join([show(element) for element in flat[:_FIRST_ELEMENTS]])
+    elements = f"[{first}{', ..' if flat.size > _FIRST_ELEMENTS else ''}]"
+    wide = flat.astype(numpy.float64)
+    usable = wide[~numpy.isnan(wide)]
+    parts = []
+    if usable.size:
+        with numpy.errstate(all="ignore"):
+            low, high, mean = (spelled_number(number) for number in (usable.min(), usable.max(), usable.mean()))
+        parts.append(f"min {low}, max {high}, mean {mean}")
+    if usable.size < flat.size:
+        parts.append(several(flat.size - usable.size, "NaN"))
+    return f"{text}  {', '.join(parts)}  {elements}"
+
+
+def _address(value: Any) -> str:
+    return f"{int(value):#x}"
+
 
 _INDENTATION = "  "
 
@@ -193,7 +317,7 @@ def _chosen(operation: Operation, expression: Expression | None) -> list[Value]:
             axis = node.args[0].value
             if isinstance(axis, int) and 0 <= axis < len(operation.results):
                 return [operation.results[axis]]
-    return told_results(operation)
+    return visible_results(operation)
 
 
 def _target(access: Access) -> str:
@@ -203,3 +327,60 @@ def _target(access: Access) -> str:
 
 def _place(statement: Statement) -> str:
     return f"{os.path.basename(statement.file)}:{statement.line}"
+
+
+_PRECISION = 4
+_LINE_WIDTH = 100
+# Larger ones are shown by their ends.
+_MOST_ELEMENTS = 32
+# With more elements than this their range is worth a word.
+_FEW = 8
+
+
+def dtype_name(element: Type) -> str:
+    """The name of an element type in NumPy and cuTile; integers of tiles have no sign of their own."""
+    return DTYPES.get(element.spelling, element.spelling)
+
+
+def described_tile(label: str, type: Type, content: Any, source: str = "") -> list[str]:
+    """A tile in lines: `m: float32 (1, 1) [[3.109]]`, or with the range first and the elements below."""
+    array = numpy.asarray(content)
+    element = type.element if isinstance(type, TileType) else type
+    head = f"{label}{dtype_name(element)}"
+    if not array.ndim:
+        return [f"{head} {_elements(array, element)}{source}"]
+    head = f"{head} ({', '.join([str(extent) for extent in array.shape])}{',' if array.ndim == 1 else ''})"
+    elements = _elements(array, element).split("\n")
+    if array.size <= _FEW and len(elements) == 1:
+        return [f"{head} {elements[0]}{source}"]
+    return [f"{head}{_range(array)}{source}", *elements]
+
+
+def _range(array: Array) -> str:
+    if array.dtype == numpy.bool_:
+        return f", {int(array.sum())} of {array.size} True"
+    wide = array.astype(numpy.float64) if array.dtype.kind not in "iu" else array
+    usable = wide[~numpy.isnan(wide)]
+    parts = []
+    if usable.size:
+        parts.append(f", min {_number(usable.min())}, max {_number(usable.max())}")
+    if usable.size < wide.size:
+        parts.append(f", {several(wide.size - usable.size, 'NaN')}")
+    return "".join(parts)
+
+
+def _number(value: Any) -> str:
+    """To as many digits as NumPy shows of an element."""
+    return str(int(value)) if isinstance(value, numpy.integer) else f"{float(value):.{_PRECISION}g}"
+
+
+def _elements(array: Array, element: Type) -> str:
+    if isinstance(element, IntegerType) and element.width == 1:
+        array = array.astype(numpy.bool_)
+    elif isinstance(element, FloatType) and array.dtype.itemsize < 4:
+        # NumPy prints its own floats in few digits, others' in all.
+        array = array.astype(numpy.float32)
+    edges = 3 if array.ndim <= 2 else 2 if array.ndim == 3 else 1
+    return numpy.array2string(
+        array, max_line_width=_LINE_WIDTH, precision=_PRECISION, threshold=_MOST_ELEMENTS, edgeitems=edges
+    )

@@ -1,13 +1,43 @@
-"""A hash of this package's own sources: what an engine compiles follows from them, and so do the keys of its code."""
+"""What tells, without reading files, that they are what they were; and a hash of this package's own sources.
+
+What an engine compiles follows from the sources, and so do the keys of its code.
+"""
 
 from __future__ import annotations
 
 import os
+import time
 from _blake2 import blake2b
 from collections.abc import Collection, Sequence
+from typing import Final
 
 from tileir.execute.code_cache import default_cache
-from tileir.execute.looks import Look, are_old_enough, look_of, name_of
+
+FileStamp = tuple[str, int, int, int]
+"""The path of a file, its size, and two times of change.
+
+The second time is one that nobody can set, where the system has it: a file may be replaced by one of the same size
+that brings the time of its own last change along.
+"""
+
+_OLD_ENOUGH: Final = 2 * 10**9
+
+
+def stamp_of(path: str, status: os.stat_result) -> FileStamp:
+    return (path, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def are_old_enough(stamps: list[FileStamp]) -> bool:
+    """Whether files will have other stamps when they change: one that was changed just now may be changed again within
+    what its clock can tell."""
+    now = time.time_ns()
+    return all(abs(now - moment) > _OLD_ENOUGH for _path, _size, *times in stamps for moment in times)
+
+
+def name_of(stamps: list[FileStamp], further: str = "") -> str:
+    """A name for files with these stamps, and for whatever else what is known of them depends on."""
+    text = "\n".join([f"{path} {size} {modified} {changed}" for path, size, modified, changed in stamps])
+    return blake2b(f"{text}\n{further}".encode(), digest_size=20).hexdigest()
 
 
 def hash_of_sources(left_out: Collection[str], inside: Sequence[str] = ("",)) -> bytes:
@@ -15,7 +45,7 @@ def hash_of_sources(left_out: Collection[str], inside: Sequence[str] = ("",)) ->
     package or `inside` some of its folders, without folders of some names.
 
     Reading them takes longer than loading a kernel does, so the hash is kept in the cache too, for as long as the files
-    look the same.
+    have the same stamps.
     """
     sources = sources_but(left_out, inside)
     store = default_cache()
@@ -24,7 +54,7 @@ def hash_of_sources(left_out: Collection[str], inside: Sequence[str] = ("",)) ->
     if found is not None:
         return found[0]
     digest = blake2b(digest_size=20)
-    for path, *_look in sources:
+    for path, *_stamp in sources:
         with open(path, "rb") as file:
             data = file.read()
         digest.update(len(data).to_bytes(8, "little"))
@@ -35,17 +65,17 @@ def hash_of_sources(left_out: Collection[str], inside: Sequence[str] = ("",)) ->
 
 
 def hash_of_installed() -> bytes | None:
-    """A hash of how the list looks that an installer has left of this package's files, which it writes anew with them;
-    None in a checkout, or where the package is installed as a link to one.
+    """A hash of the stamp of the list that an installer has left of this package's files, which it writes anew with
+    them; None in a checkout, or where the package is installed as a link to one.
 
-    To look at each file takes a process longer than anything else it does before its first launch on a GPU.  What is
+    To stat each file takes a process longer than anything else it does before its first launch on a GPU.  What is
     edited where it is installed is not seen.
     """
     from tileir import __version__
 
     path = f"{_package()}-{__version__}.dist-info{os.sep}RECORD"
     try:
-        return bytes.fromhex(name_of([look_of(path, os.stat(path))]))
+        return bytes.fromhex(name_of([stamp_of(path, os.stat(path))]))
     except OSError:
         return None
 
@@ -54,7 +84,7 @@ def _package() -> str:
     return os.path.abspath(__file__).rsplit(os.sep, 2)[0]
 
 
-def sources_but(left_out: Collection[str], inside: Sequence[str] = ("",)) -> list[Look]:
+def sources_but(left_out: Collection[str], inside: Sequence[str] = ("",)) -> list[FileStamp]:
     """The files of the package or of folders in it, in order, without those in folders of some names."""
     # Strings, not paths: a process does this before its first kernel, and paths double what it takes.
     package = _package()
@@ -63,7 +93,7 @@ def sources_but(left_out: Collection[str], inside: Sequence[str] = ("",)) -> lis
     for folder in folders:
         for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
             if entry.name.endswith(".py"):
-                found.append(look_of(entry.path, entry.stat()))
+                found.append(stamp_of(entry.path, entry.stat()))
             elif entry.name != "__pycache__" and entry.name not in left_out and entry.is_dir():
                 folders.append(entry.path)
     return found
