@@ -97,8 +97,8 @@ if TYPE_CHECKING:
     from tileir.execute.stated_launches import LaunchArguments, LaunchWords
     from tileir.execute.timing import Timing
     from tileir.execute.trace import Trace
+    from tileir.execute.work.operations import Stops
     from tileir.execute.work.result import AccessTraffic, ArrayTraffic, Work
-    from tileir.execute.work.waiting import Stops
     from tileir.interface import from_bytecode, load, losses, parse, to_bytecode, verify
     from tileir.ir.attributes import Attribute
     from tileir.ir.core import Block, InsertionPoint, Operation, Region
@@ -379,7 +379,7 @@ _HOMES = {
     "tileir.execute.gpu.triton.tuning.tuning": "Trial Tuning",
     "tileir.execute.timing": "Timing",
     "tileir.execute.work.result": "AccessTraffic ArrayTraffic Work",
-    "tileir.execute.work.waiting": "Stops",
+    "tileir.execute.work.operations": "Stops",
     "tileir.execute.sanitizer.report": "Finding Place SanitizerError SanitizerReport",
     "tileir.interface": "from_bytecode load losses parse to_bytecode verify",
     "tileir.ir.attributes": "Attribute",

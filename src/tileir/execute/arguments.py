@@ -13,6 +13,7 @@ from typing import Any, SupportsIndex, cast
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
+from tileir.execute.analysis.parameters import may_write
 from tileir.execute.array_memory import (
     GPU_DEVICES,
     HOST_DEVICES,
@@ -30,7 +31,6 @@ from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar
 from tileir.execute.entries import check_number
 from tileir.execute.errors import LaunchError, WrongDeviceError
 from tileir.execute.memory import Memory, Region
-from tileir.execute.written_parameters import may_write
 from tileir.ir.core import Operation
 from tileir.ir.quoting import type_words
 from tileir.ir.types import F32, I1, TF32, FloatType, IntegerType, Type

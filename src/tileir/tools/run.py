@@ -202,7 +202,7 @@ def _perform(given: Arguments, engine: Engine | None, threads: int | None) -> in
     for number, path in outputs:
         save(path, values[number])
     if not given.has("quiet"):
-        from tileir.execute.written_parameters import may_write
+        from tileir.execute.analysis.parameters import may_write
 
         for number, value in enumerate(values):
             if is_array(value) and may_write(kernel.entry, number):

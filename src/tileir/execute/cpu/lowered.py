@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tileir.execute.analysis import trip_counts
+from tileir.execute.analysis import parameters as trip_counts
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.entry import emit_worker
 from tileir.execute.cpu.emission.provenance import ProvenanceModule

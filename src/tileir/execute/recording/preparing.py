@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Final, Literal
 
+from tileir.execute.analysis.parameters import may_write
 from tileir.execute.arguments import ArgumentLabel, bind, buffer_of, checked_arrays, known_memory
 from tileir.execute.entries import check_grid
 from tileir.execute.errors import LaunchError
@@ -21,7 +22,6 @@ from tileir.execute.recording.script_variables import ScriptVariables
 from tileir.execute.sanitizer.coverage import Coverage
 from tileir.execute.sanitizer.report import SanitizerReport
 from tileir.execute.sanitizer.sanitizer import Sanitizer
-from tileir.execute.written_parameters import may_write
 from tileir.ir.core import Operation
 
 _LEAST_ROOM: Final = 1 << 16

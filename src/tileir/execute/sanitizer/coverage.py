@@ -18,6 +18,7 @@ from typing import Any, Final, cast
 import numpy
 
 from tileir.dialect.ops import ENTRY
+from tileir.execute.analysis.parameters import writers_of
 from tileir.execute.arguments import ArgumentLabel, Buffer, buffer_of
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId
@@ -39,7 +40,6 @@ from tileir.execute.wording import (
     several,
     spelled_number,
 )
-from tileir.execute.written_parameters import writers_of
 from tileir.ir.core import Operation
 
 # What the shadow holds for each cell: the tile block that stored there last, and what else happened.

@@ -16,7 +16,6 @@ from tileir.dialect.types import PointerType, TileType, TileViewType
 from tileir.execute.errors import BlockId
 from tileir.execute.places import user_location
 from tileir.execute.work.evaluation import EVALUATED, element_size, memory_bytes, number
-from tileir.execute.work.slicing import deciding_values
 from tileir.execute.work.symbols import Address, Known, Mask, Root, TileView
 from tileir.ir.core import Block, Operation
 from tileir.ir.diagnostics import position_of
@@ -345,3 +344,72 @@ def argument_known(value: Value, index: int, given: object) -> Known | None:
             return int(given.__index__()) & ((1 << element.width) - 1)
         return None
     return Address(index, 0, ()) if isinstance(element, PointerType) else None
+
+
+PLACES = ("source", "destination", "pointers", "ptr", "mask", "view", "index")
+"""The operands of accesses that say where they are."""
+
+
+def deciding_values(entry: Operation) -> set[Value]:
+    """The values of a kernel that are to be evaluated."""
+    pending: list[Value] = []
+    ends: dict[Operation, list[Operation]] = {}
+    for operation in entry.walk():
+        declaration = operation.declaration
+        if declaration is ops.FOR:
+            pending.extend(operation.operands[:3])
+        elif declaration is ops.IF:
+            pending.append(operation.operands[0])
+        elif declaration.accesses_memory:
+            for part in declaration.operands:
+                if part.name in PLACES:
+                    pending.extend(operation.operand_group(part.name))
+        elif declaration in (ops.YIELD, ops.BREAK, ops.CONTINUE):
+            target = _target(operation)
+            if target is not None:
+                ends.setdefault(target, []).append(operation)
+    found: set[Value] = set()
+    while pending:
+        value = pending.pop()
+        if value in found:
+            continue
+        found.add(value)
+        if isinstance(value, BlockArgument):
+            _add_carried(value, ends, pending)
+            continue
+        maker = value.defining_operation
+        if maker is None:
+            continue
+        if maker.declaration in EVALUATED:
+            pending.extend(maker.operands)
+        elif maker.declaration in (ops.FOR, ops.IF, ops.LOOP):
+            place = list(maker.results).index(value)  # type: ignore[arg-type]
+            if maker.declaration is ops.FOR:
+                pending.append(maker.operands[3 + place])
+                pending.append(maker.regions[0].blocks[0].arguments[1 + place])
+            for end in ends.get(maker, ()):
+                if end.declaration is not ops.CONTINUE or maker.declaration is ops.FOR:
+                    pending.append(end.operands[place])
+    return found
+
+
+def _target(end: Operation) -> Operation | None:
+    """The operation that a terminator gives its operands to: a `yield` to the one around it, others to the loop."""
+    around = end.parent_operation
+    if end.declaration is ops.YIELD:
+        return around
+    while around is not None and around.declaration is ops.IF:
+        around = around.parent_operation
+    return around
+
+
+def _add_carried(argument: BlockArgument, ends: dict[Operation, list[Operation]], pending: list[Value]) -> None:
+    owner = argument.block.parent_operation
+    if owner is None or not owner.declaration.is_loop:
+        return
+    place = argument.index - (1 if owner.declaration is ops.FOR else 0)
+    if place < 0:
+        # The number of the iteration, which the bounds decide.
+        return
+    pending.append(owner.operands[place + (3 if owner.declaration is ops.FOR else 0)])
+    pending.extend([end.operands[place] for end in ends.get(owner, ()) if end.declaration is ops.CONTINUE])

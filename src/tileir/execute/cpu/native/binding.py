@@ -22,6 +22,7 @@ import numpy
 from tileir.dialect.ops import ALLOCA, GET_GLOBAL
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute import array_memory as array_addresses
+from tileir.execute.analysis.parameters import may_write
 from tileir.execute.arguments import TORCH_DTYPES, BoundArguments, accepted_dtypes, bind, tensor_dtype
 from tileir.execute.array_memory import address_expression
 from tileir.execute.cpu.native.record import ARGUMENTS, REGION_WORDS, SLOT_BYTES, Layout, Record
@@ -29,7 +30,6 @@ from tileir.execute.engine import Again
 from tileir.execute.errors import BlockId
 from tileir.execute.generated_functions import generated
 from tileir.execute.memory import Region
-from tileir.execute.written_parameters import may_write
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, F64, IntegerType, Type
 

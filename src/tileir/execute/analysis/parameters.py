@@ -1,12 +1,14 @@
-"""Through which of its parameters a kernel may write and read."""
+"""What a kernel does with its parameters: through which it may write and read, and which decide how often loops run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from tileir.dialect.ops import BREAK, CONTINUE, ENTRY, YIELD
+from tileir.dialect.ops import BREAK, CONTINUE, ENTRY, FOR, LOOP, YIELD
 from tileir.ir.core import Operation
+from tileir.ir.traversal import is_memory_effect_free
+from tileir.ir.values import BlockArgument, Value
 
 
 def may_write(entry: Operation, number: int) -> bool:
@@ -57,3 +59,38 @@ def _accesses_of(entry: Operation, number: int) -> Iterator[tuple[Operation, Any
                 if result not in seen:
                     seen.add(result)
                     work.append(result)
+
+
+def deciding_parameters(entry: Operation) -> list[int] | None:
+    """The numbers of the parameters that decide, beside the grid, how often loops run; None if memory may.
+
+    A launch that was short the last time is short again if its loops run as often.  Bounds that come from memory may be
+    others each time, and a `loop` ends when its body says so.
+    """
+    found: set[int] = set()
+    seen: set[Value] = set()
+    for operation in entry.walk():
+        declaration = operation.declaration
+        if declaration is LOOP:
+            return None
+        if declaration is not FOR:
+            continue
+        pending: list[Value] = list(operation.operands[:3])
+        while pending:
+            value = pending.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            if isinstance(value, BlockArgument):
+                owner = value.block.parent_operation
+                if owner is entry:
+                    found.add(value.index)
+                elif owner is None or owner.declaration is not FOR or value.index:
+                    # What a loop carries; but its own number is one that its bounds decide, which are checked too.
+                    return None
+                continue
+            maker = value.defining_operation
+            if maker is None or maker.regions or not is_memory_effect_free(maker):
+                return None
+            pending.extend(maker.operands)
+    return sorted(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tileir
-from tileir.execute.analysis.trip_counts import deciding_parameters
+from tileir.execute.analysis.parameters import deciding_parameters
 
 LOAD = "%m, %t = load_ptr_tko weak %a : tile<ptr<i32>> -> tile<i32>, token "
 EMPTY = ": tile<i32> { continue }"
