@@ -42,10 +42,11 @@ if TYPE_CHECKING:
     from tileir.bytecode.primitives import BytecodeError
     from tileir.dialect.attributes import bounded, div_by, same_elements
     from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
-    from tileir.execute.argument_text import WordError
-    from tileir.execute.arguments import Pointer, pointer_to
+    from tileir.execute.arguments.argument_text import WordError
+    from tileir.execute.arguments.binding import Pointer, pointer_to
+    from tileir.execute.arguments.launch_text import LaunchArguments, LaunchWords
     from tileir.execute.bound import BoundLaunch
-    from tileir.execute.engine import (
+    from tileir.execute.engine.interface import (
         DirectLaunches,
         Engine,
         EngineForm,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
         Measured,
         PreparedKernel,
     )
-    from tileir.execute.engines import register_engine, unregister_engine
+    from tileir.execute.engine.registry import register_engine, unregister_engine
     from tileir.execute.errors import (
         AssemblerWarning,
         AssertionFailedError,
@@ -71,7 +72,6 @@ if TYPE_CHECKING:
         RecordingError,
         WrongDeviceError,
     )
-    from tileir.execute.globals import Globals
     from tileir.execute.gpu.cubin import Cubin, CubinError, Resources
     from tileir.execute.gpu.driver.errors import DriverError, NoGpuError
     from tileir.execute.gpu.peaks import Peaks
@@ -79,10 +79,13 @@ if TYPE_CHECKING:
     from tileir.execute.gpu.triton.errors import TritonCrash, TritonError, TritonTimeout
     from tileir.execute.gpu.triton.options import Schedule
     from tileir.execute.gpu.triton.tuning.tuning import Trial, Tuning
-    from tileir.execute.launch import Kernel
+    from tileir.execute.launching.globals import Globals
+    from tileir.execute.launching.kernel import Kernel
+    from tileir.execute.launching.release import release_memory
+    from tileir.execute.launching.timing import Timing
     from tileir.execute.memory import Memory
-    from tileir.execute.number_watch import NumberWatch
-    from tileir.execute.observer import Access, Callback, Observer, TileBlock
+    from tileir.execute.observing.observer import Access, Callback, Observer, TileBlock
+    from tileir.execute.observing.trace import Trace
     from tileir.execute.overlap import overlap
     from tileir.execute.recording.accesses import AccessTable
     from tileir.execute.recording.arrays import RecordedArray
@@ -90,13 +93,10 @@ if TYPE_CHECKING:
     from tileir.execute.recording.loading import load_recording
     from tileir.execute.recording.recording import Recording
     from tileir.execute.recording.script_variables import FunctionVariables
-    from tileir.execute.releasing import release_memory
     from tileir.execute.sanitizer.coverage import ArrayCoverage, Coverage
+    from tileir.execute.sanitizer.number_watch import NumberWatch
     from tileir.execute.sanitizer.report import Finding, Place, SanitizerError, SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
-    from tileir.execute.stated_launches import LaunchArguments, LaunchWords
-    from tileir.execute.timing import Timing
-    from tileir.execute.trace import Trace
     from tileir.execute.work.operations import Stops
     from tileir.execute.work.result import AccessTraffic, ArrayTraffic, Work
     from tileir.interface import from_bytecode, load, losses, parse, to_bytecode, verify
@@ -361,23 +361,23 @@ _HOMES = {
     "tileir.dialect.attributes": "bounded div_by same_elements",
     "tileir.builder": "Builder",
     "tileir.dialect.scopes": "BodyScope BranchScope EntryScope LoopScope Scope",
-    "tileir.execute.engine": "DirectLaunches Engine EngineForm KernelSettings LaunchOptions LocatedText Measured"
-    " PreparedKernel",
-    "tileir.execute.engines": "register_engine unregister_engine",
+    "tileir.execute.engine.interface": "DirectLaunches Engine EngineForm KernelSettings LaunchOptions LocatedText"
+    " Measured PreparedKernel",
+    "tileir.execute.engine.registry": "register_engine unregister_engine",
     "tileir.execute.errors": "AssemblerWarning AssertionFailedError ChoiceError CompilationError EmulationError"
     " ExecutionError HostCopyWarning InternalError LaunchError MissingDependencyError NestingError RecordingError"
     " WrongDeviceError",
-    "tileir.execute.releasing": "release_memory",
+    "tileir.execute.launching.release": "release_memory",
     "tileir.execute.gpu.cubin": "Cubin CubinError Resources",
     "tileir.execute.gpu.driver.errors": "DriverError NoGpuError",
     "tileir.execute.gpu.peaks": "Peaks",
     "tileir.execute.gpu.tileiras.errors": "AssemblerCrash AssemblerError AssemblerTimeout",
     "tileir.execute.gpu.triton.errors": "TritonCrash TritonError TritonTimeout",
-    "tileir.execute.argument_text": "WordError",
-    "tileir.execute.stated_launches": "LaunchArguments LaunchWords",
+    "tileir.execute.arguments.argument_text": "WordError",
+    "tileir.execute.arguments.launch_text": "LaunchArguments LaunchWords",
     "tileir.execute.gpu.triton.options": "Schedule",
     "tileir.execute.gpu.triton.tuning.tuning": "Trial Tuning",
-    "tileir.execute.timing": "Timing",
+    "tileir.execute.launching.timing": "Timing",
     "tileir.execute.work.result": "AccessTraffic ArrayTraffic Work",
     "tileir.execute.work.operations": "Stops",
     "tileir.execute.sanitizer.report": "Finding Place SanitizerError SanitizerReport",
@@ -426,14 +426,14 @@ _RUNNING_HOMES = {
     "tileir.bridge.operators.making": "op",
     "tileir.bridge.recording": "record",
     "tileir.bridge.specialized": "SpecializedKernel",
-    "tileir.execute.arguments": "Pointer pointer_to",
+    "tileir.execute.arguments.binding": "Pointer pointer_to",
     "tileir.execute.bound": "BoundLaunch",
-    "tileir.execute.trace": "Trace",
-    "tileir.execute.globals": "Globals",
-    "tileir.execute.launch": "Kernel",
+    "tileir.execute.observing.trace": "Trace",
+    "tileir.execute.launching.globals": "Globals",
+    "tileir.execute.launching.kernel": "Kernel",
     "tileir.execute.memory": "Memory",
-    "tileir.execute.number_watch": "NumberWatch",
-    "tileir.execute.observer": "Access Callback Observer TileBlock",
+    "tileir.execute.sanitizer.number_watch": "NumberWatch",
+    "tileir.execute.observing.observer": "Access Callback Observer TileBlock",
     "tileir.execute.overlap": "overlap",
     "tileir.execute.recording.accesses": "AccessTable",
     "tileir.execute.recording.arrays": "RecordedArray",
@@ -470,7 +470,7 @@ def _imported(name: str, home: str, runs_programs: bool) -> object:
 
         try:
             # The one that says what to install.
-            __import__("tileir.execute.launch")
+            __import__("tileir.execute.launching.kernel")
         except MissingDependencyError as missing:
             # Not kept: the package may be installed while this process goes on.
             return placeholder(name, missing)

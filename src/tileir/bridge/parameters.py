@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from tileir.bridge.mistakes import too_large, wrong_type, wrong_value
-from tileir.execute.arguments import Buffer, Pointer, buffer_of, is_array, is_on_gpu
+from tileir.execute.arguments.binding import Buffer, Pointer, buffer_of, is_array, is_on_gpu
 from tileir.execute.errors import LaunchError, WrongDeviceError
 from tileir.ir.quoting import type_words
 

@@ -14,7 +14,7 @@ import numpy
 
 from tileir.bridge.contexts import active
 from tileir.bridge.script_frames import frame_words
-from tileir.execute.uninitialized import ALLOCATIONS, Elements, fill
+from tileir.execute.sanitizer.uninitialized import ALLOCATIONS, Elements, fill
 
 Extent = tuple[int, int, Elements]
 """Where memory begins, its bytes, and what it holds."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Final, NoReturn, ParamSpec, TypeVar
 
-from tileir.execute.places import location_notes, user_location
+from tileir.execute.locations.source_locations import location_notes, user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Code, Diagnostic, OptionError, TileIRError, note, source_of
 from tileir.ir.location import UNKNOWN
@@ -203,7 +203,7 @@ def _diagnostic(
         words = None
         if is_in_script:
             # Imported here: few programs go wrong, and what reads scripts takes a while to load.
-            from tileir.execute.script_words import UNCHECKED_HINT, ScriptMessages
+            from tileir.execute.locations.script_messages import UNCHECKED_HINT, ScriptMessages
 
             words = ScriptMessages()
         if words is not None and words.expression(operation) is not None:

@@ -144,7 +144,7 @@ class TritonBackend(CompileBackend):
     def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
         from tileir.execute.gpu.triton.making import make, stage_text
         from tileir.execute.gpu.triton.targets import NOT_RUN, triton_target
-        from tileir.execute.places import user_location
+        from tileir.execute.locations.source_locations import user_location
 
         assert entry is not None, "kernels come one by one"
         gpu = triton_target(target)

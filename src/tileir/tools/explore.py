@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from tileir.execute.argument_text import natural
+from tileir.execute.arguments.argument_text import natural
 from tileir.execute.schedule import check_schedule
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.quoting import harmless
@@ -144,7 +144,7 @@ def _program(given: Arguments, options: _Options) -> Exploration | None:
     if program.module is None:
         return None
     try:
-        from tileir.execute.entries import select_entry
+        from tileir.execute.launching.entries import select_entry
 
         wanted = given_launch(given, program)
         entry, specifications = wanted.entry, wanted.arguments

@@ -138,7 +138,7 @@ def parts() -> list[Part]:
     from tileir.execute.cpu.lowering.roster import HANDLERS
     from tileir.execute.gpu.triton.lowering.roster import HANDLERS as LOWERED
     from tileir.execute.interpreter.operations import OPERATIONS
-    from tileir.execute.number_watch import HANDS_ON, MEANT
+    from tileir.execute.sanitizer.number_watch import HANDS_ON, MEANT
     from tileir.execute.sanitizer.numbers import CHECKS, DEFINED
 
     rewritten = {fold.root for fold in canonicalization_folds(full=True)}

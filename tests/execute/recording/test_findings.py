@@ -9,12 +9,12 @@ import numpy
 import pytest
 
 import tileir
+from tileir.execute.locations.wording import Phrase
 from tileir.execute.recording import saving
 from tileir.execute.recording.finding_answers import CHECKED, COVERED, findings_answer
 from tileir.execute.recording.loading import load_recording
 from tileir.execute.recording.recording import record
 from tileir.execute.sanitizer.report import KINDS, Finding
-from tileir.execute.wording import Phrase
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

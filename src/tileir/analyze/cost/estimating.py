@@ -13,7 +13,7 @@ from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
 from tileir.analyze.cost.targets import PROCESSOR, GpuTarget, ProcessorTarget, Target
 from tileir.execute.errors import BlockId
 from tileir.execute.gpu.peaks import Peaks
-from tileir.execute.program_text import ArgumentNames
+from tileir.execute.locations.program_text import ArgumentNames
 from tileir.execute.work.counting import count_work
 from tileir.execute.work.result import Work, quantity
 from tileir.ir.core import Operation

@@ -10,7 +10,7 @@ from tileir.analyze.lint.rules.silences import UNKNOWN_RULE, UNUSED_SILENCE
 from tileir.analyze.lint.settings import LintSettings, unknown_rule
 from tileir.analyze.lint.silences import Silence, Silences, silences_in, silences_in_script
 from tileir.analyze.lint.subject import Subject
-from tileir.execute.places import user_location
+from tileir.execute.locations.source_locations import user_location
 from tileir.interface import check_module, names_given
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from tileir.analyze.lint.fixes import LintFix
 from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
-from tileir.execute.places import user_location
+from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN, Location

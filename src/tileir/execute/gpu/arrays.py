@@ -1,22 +1,22 @@
 """Arrays in the memory of a GPU: tensors of torch, arrays of CuPy, `__cuda_array_interface__`, DLPack.
 
-None is copied.  What an array says is checked as that of the host is (`execute/array_memory.py`), and the driver is
-attribute_of whose memory it is.
+None is copied.  What an array says is checked as for the host (`execute/arguments/array_memory.py`); the driver says
+whose memory it is.
 """
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from tileir.execute.arguments import Buffer, buffer_of, described_tensor, is_on_gpu, is_tensor
-from tileir.execute.array_memory import (
+from tileir.execute.arguments.array_memory import (
     ArrayDescription,
-    ArrayError,
+    BadArray,
     attribute_of,
     from_gpu_dlpack,
     from_interface,
     has_attribute,
 )
+from tileir.execute.arguments.binding import Buffer, buffer_of, described_tensor, is_on_gpu, is_tensor
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.driver.devices import pointer_place
 from tileir.ir.quoting import type_words
@@ -54,7 +54,7 @@ def device_buffer(value: object, what: str, stream: int = 0) -> Buffer:
             return _from_interface(value)
         described, ordinal = from_gpu_dlpack(value, stream)
         return DeviceBuffer(described, "array", ordinal)
-    except ArrayError as mistake:
+    except BadArray as mistake:
         raise LaunchError(f"{what} is {type_words(value)} that {mistake}: pass a tensor or a CuPy array") from None
 
 
@@ -63,7 +63,7 @@ def _from_interface(value: object) -> DeviceBuffer:
     address, shape = described[0], described[1]
     ordinal, context = pointer_place(address) if address else (-1, 0)
     if ordinal < 0 and 0 not in shape:
-        raise ArrayError(f"says that it is at {address:#x}, where no GPU has memory")
+        raise BadArray(f"says that it is at {address:#x}, where no GPU has memory")
     return DeviceBuffer(described, "array", ordinal, context, interface_stream(value))
 
 
@@ -74,5 +74,5 @@ def interface_stream(value: object) -> int | None:
     if stream is None:
         return None
     if isinstance(stream, bool) or not isinstance(stream, int) or stream <= 0:
-        raise ArrayError(f"has {stream!r} for its stream, which should be a number above 0")
+        raise BadArray(f"has {stream!r} for its stream, which should be a number above 0")
     return stream

@@ -11,9 +11,9 @@ import re
 from _blake2 import blake2b
 from typing import Final
 
-from tileir.execute.code_cache import default_cache
+from tileir.execute.cache.code_cache import default_cache
+from tileir.execute.cache.file_stamps import name_of, stamp_of
 from tileir.execute.errors import CompilationError, MissingDependencyError
-from tileir.execute.file_stamps import name_of, stamp_of
 from tileir.execute.gpu.command import run_command
 from tileir.execute.gpu.cubin import Cubin
 from tileir.execute.gpu.nvidia_packages import find_tool

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import Final
 
 from tileir.execute.analysis.parameters import may_write
-from tileir.execute.arguments import ArgumentLabel, Buffer
+from tileir.execute.arguments.binding import ArgumentLabel, Buffer
 from tileir.execute.errors import HostCopyWarning, warn_caller
 from tileir.execute.gpu.arrays import DeviceBuffer
 from tileir.execute.gpu.driver.memory import DeviceMemory, copy_from_gpu, copy_to_gpu

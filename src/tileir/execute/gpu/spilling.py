@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.execute.gpu.cubin import Resources
-from tileir.execute.places import user_location
+from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 

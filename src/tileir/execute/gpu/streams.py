@@ -13,8 +13,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final, cast
 
-from tileir.execute.arguments import Pointer, is_on_gpu
-from tileir.execute.array_memory import ArrayError, has_attribute
+from tileir.execute.arguments.array_memory import BadArray, has_attribute
+from tileir.execute.arguments.binding import Pointer, is_on_gpu
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.arrays import interface_stream
 from tileir.execute.gpu.driver.library import driver
@@ -76,7 +76,7 @@ def stream_for(arguments: Iterable[object], given: object) -> int:
         elif found is None and is_on_gpu(value) and has_attribute(value, "__cuda_array_interface__"):
             try:
                 found = interface_stream(value)
-            except ArrayError:
+            except BadArray:
                 # Said by who reads the array, with its name.
                 pass
     return found or 0

@@ -36,7 +36,7 @@ from tileir.ir.traversal import memory_changes
 from tileir.ir.values import Value
 
 if TYPE_CHECKING:
-    from tileir.execute.observer import Observer, TileBlock
+    from tileir.execute.observing.observer import Observer, TileBlock
 
 Registers = list[Any]
 Step = Callable[[Registers], "int | None"]
@@ -235,7 +235,7 @@ class Compiler:
 
     def _tracked(self, operation: Operation, step: Step) -> Step | None:
         """The step with the tokens an observer gives; None where nobody wants to."""
-        from tileir.execute.observer import overrides
+        from tileir.execute.observing.observer import overrides
 
         observer = self.options.observer
         if observer is None or operation.regions or operation.declaration.is_terminator:
@@ -256,7 +256,7 @@ class Compiler:
         return tracked
 
     def _observed(self, operation: Operation, step: Step, watched: bool) -> Step:
-        from tileir.execute.observer import overrides
+        from tileir.execute.observing.observer import overrides
 
         observer = self.options.observer
         if observer is None or not watched:

@@ -24,8 +24,8 @@ from tileir.execute.interpreter.compiler import (
     run_checked,
 )
 from tileir.execute.interpreter.product_loops import product_loop
-from tileir.execute.observer import TileBlock
-from tileir.execute.wording import bracketed
+from tileir.execute.locations.wording import bracketed
+from tileir.execute.observing.observer import TileBlock
 from tileir.ir.core import Block, Operation
 from tileir.ir.types import IntegerType
 

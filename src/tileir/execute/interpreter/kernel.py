@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from tileir.execute.arguments import bind, known_memory
-from tileir.execute.engine import LaunchOptions, PreparedKernel, Progress
+from tileir.execute.arguments.binding import bind, known_memory
+from tileir.execute.engine.interface import LaunchOptions, PreparedKernel, Progress
 from tileir.execute.errors import BlockId, Callbacks, ExecutionError, converted
 from tileir.execute.interpreter.compiler import (
     AT_COMPILATION,
@@ -24,7 +24,7 @@ from tileir.execute.interpreter.compiler import (
 from tileir.execute.interpreter.control_flow import release_to, reserves_memory
 from tileir.execute.interpreter.operations import ROSTER
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Observer, Observers, TileBlock, overrides
+from tileir.execute.observing.observer import Observer, Observers, TileBlock, overrides
 from tileir.execute.schedule import Order, RunBlock, block_at, block_order, run_interleaved
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError

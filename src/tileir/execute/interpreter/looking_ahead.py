@@ -28,7 +28,7 @@ import numpy
 from tileir.dialect.ops import ENTRY
 from tileir.execute.dtypes import Array
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
-from tileir.execute.observer import TileBlock
+from tileir.execute.observing.observer import TileBlock
 from tileir.execute.schedule import block_at
 from tileir.ir.core import Operation
 from tileir.ir.traits import NO_MEMORY_EFFECT, PURE

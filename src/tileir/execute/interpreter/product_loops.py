@@ -35,7 +35,7 @@ from tileir.execute.interpreter.looking_ahead import LookAhead, registers_of, st
 from tileir.execute.interpreter.reading import BORROWED, KEPT, how_held
 from tileir.execute.interpreter.views import TileView
 from tileir.execute.memory import KEPT_BYTES
-from tileir.execute.observer import TileBlock
+from tileir.execute.observing.observer import TileBlock
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, F64
 from tileir.ir.values import Value

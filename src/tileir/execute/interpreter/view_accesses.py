@@ -29,7 +29,7 @@ from tileir.execute.interpreter.reading import BORROWED, KEPT, how_held
 from tileir.execute.interpreter.shapes import tile_of
 from tileir.execute.interpreter.views import TileView
 from tileir.execute.memory import OutsideMemory
-from tileir.execute.observer import Access, TileBlock, overrides
+from tileir.execute.observing.observer import Access, TileBlock, overrides
 from tileir.ir import floats
 from tileir.ir.core import Operation
 from tileir.ir.types import FloatType, IntegerType, Type

@@ -35,7 +35,7 @@ from tileir.execute.dtypes import (
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, LARGEST_RANK, Compiler, Registers, Step
 from tileir.execute.interpreter.shapes import tile_of
 from tileir.execute.memory import Memory, Region, are_distinct
-from tileir.execute.observer import Box
+from tileir.execute.observing.observer import Box
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType, Type
 from tileir.ir.values import Value

@@ -21,7 +21,7 @@ from typing import Final, overload
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.execute.observer import Access
+from tileir.execute.observing.observer import Access
 
 Box = tuple[int, tuple[int, ...], tuple[int, ...]]
 """The first element, the extents, the distances; in bytes or in elements, as whoever has it says."""

@@ -10,12 +10,13 @@ import numpy
 
 from tileir.dialect.ops import GLOBAL
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments import ArgumentLabel, Buffer
+from tileir.execute.analysis.pointer_origins import NEAR, origin_of_access
+from tileir.execute.arguments.binding import ArgumentLabel, Buffer
 from tileir.execute.dtypes import Array, element_of_dtype, from_memory, memory_bytes, memory_dtype
 from tileir.execute.errors import LaunchError
+from tileir.execute.locations.wording import bracketed, script_name
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Access
-from tileir.execute.origins import NEAR, origin_of_access
+from tileir.execute.observing.observer import Access
 from tileir.execute.recording.accesses import (
     NO_ARRAY,
     OUT_OF_BOUNDS,
@@ -27,7 +28,6 @@ from tileir.execute.recording.accesses import (
 )
 from tileir.execute.recording.memory_states import box_of
 from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.wording import bracketed, script_name
 from tileir.ir.core import Operation
 from tileir.ir.types import I8, Type
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from tileir.dialect.ops import CONTINUE, FOR, LOOP
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import Array, value_dtype
-from tileir.execute.observer import Access, Observer, TileBlock
+from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.recording.accesses import READ, AccessTable, Allowed
 from tileir.execute.recording.memory_states import States, Write
 from tileir.execute.recording.program import ControlFlow, NumberedProgram

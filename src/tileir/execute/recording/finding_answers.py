@@ -10,13 +10,13 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.execute.number_watch import NumberWatch, is_float
-from tileir.execute.places import user_location
+from tileir.execute.locations.source_locations import user_location
+from tileir.execute.locations.wording import several
 from tileir.execute.recording.accesses import OUT_OF_BOUNDS, missed_array
 from tileir.execute.recording.recording import Recording
 from tileir.execute.recording.records import Seen
+from tileir.execute.sanitizer.number_watch import NumberWatch, is_float
 from tileir.execute.sanitizer.report import Finding, Kind, Place
-from tileir.execute.wording import several
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of
 from tileir.ir.location import FileLocation

@@ -13,10 +13,11 @@ from typing import Any, Final, cast, get_args
 import numpy
 
 from tileir.dialect.types import MAXIMUM_TILE_ELEMENTS, PointerType, TileType
-from tileir.execute.arguments import ArgumentLabel, Buffer
+from tileir.execute.arguments.binding import ArgumentLabel, Buffer
 from tileir.execute.dtypes import Array, memory_dtype, value_dtype
-from tileir.execute.entries import check_grid, select_entry
 from tileir.execute.errors import RecordingError
+from tileir.execute.launching.entries import check_grid, select_entry
+from tileir.execute.locations.wording import Phrase
 from tileir.execute.memory import Region
 from tileir.execute.recording.accesses import out_of_bounds
 from tileir.execute.recording.archive import LARGEST, Archive, JsonObject, require, within
@@ -30,7 +31,6 @@ from tileir.execute.recording.replayer import RecordedLaunch
 from tileir.execute.recording.saving import FORMAT, PROGRAM, VERSION
 from tileir.execute.sanitizer.report import AnyKind, Finding, Place, SanitizerReport
 from tileir.execute.schedule import block_order
-from tileir.execute.wording import Phrase
 from tileir.interface import parse
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError

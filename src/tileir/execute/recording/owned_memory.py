@@ -18,7 +18,7 @@ import numpy
 
 from tileir.dialect.ops import ALLOCA
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments import ArgumentLabel, Buffer
+from tileir.execute.arguments.binding import ArgumentLabel, Buffer
 from tileir.execute.dtypes import Array, memory_bytes
 from tileir.execute.memory import Memory, Region, available_memory
 from tileir.ir.core import Operation

@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Final, Literal
 
 from tileir.execute.analysis.parameters import may_write
-from tileir.execute.arguments import ArgumentLabel, bind, buffer_of, checked_arrays, known_memory
-from tileir.execute.entries import check_grid
+from tileir.execute.arguments.binding import ArgumentLabel, bind, buffer_of, checked_arrays, known_memory
 from tileir.execute.errors import LaunchError
-from tileir.execute.launch import Kernel
+from tileir.execute.launching.entries import check_grid
+from tileir.execute.launching.kernel import Kernel
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Observer, Observers
+from tileir.execute.observing.observer import Observer, Observers
 from tileir.execute.recording.arrays import Finder, RecordedArray, arrays_of
 from tileir.execute.recording.owned_memory import OwnedMemory, Source
 from tileir.execute.recording.program import ControlFlow, NumberedProgram

@@ -24,8 +24,8 @@ import numpy
 
 from tileir.dialect.ops import REDUCE, SCAN
 from tileir.execute.dtypes import Array
-from tileir.execute.program_text import ArgumentNames, Spelling
-from tileir.execute.script import Script
+from tileir.execute.locations.program_text import ArgumentNames, Spelling
+from tileir.execute.locations.script import Script
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of, source_of
 from tileir.ir.values import OperationResult, Value

@@ -7,7 +7,7 @@ from typing import Any, Final
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ExecutionError
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Access, Observer, TileBlock
+from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.recording.accesses import KINDS, READ, AccessTable
 from tileir.execute.recording.arrays import Finder
 from tileir.execute.recording.memory_states import Copy, States, Write

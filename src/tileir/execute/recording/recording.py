@@ -11,13 +11,13 @@ from typing import Any, Final, Literal
 import numpy
 
 from tileir.dialect.types import TileType
-from tileir.execute.arguments import checked_arrays
+from tileir.execute.arguments.binding import checked_arrays
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, Callbacks, ExecutionError, LaunchError, converted
 from tileir.execute.interpreter.compiler import Options
 from tileir.execute.interpreter.kernel import Program, block_runner, run_in_order
-from tileir.execute.launch import Kernel
-from tileir.execute.observer import Observer, TileBlock
+from tileir.execute.launching.kernel import Kernel
+from tileir.execute.observing.observer import Observer, TileBlock
 from tileir.execute.recording.accesses import AccessTable
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.capture import ValueHistory

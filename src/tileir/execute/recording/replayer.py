@@ -14,7 +14,7 @@ from tileir.execute.interpreter.compiler import Options
 from tileir.execute.interpreter.control_flow import release_to
 from tileir.execute.interpreter.kernel import Program, block_runner
 from tileir.execute.memory import Region
-from tileir.execute.observer import Access, Observer, Observers, TileBlock
+from tileir.execute.observing.observer import Access, Observer, Observers, TileBlock
 from tileir.execute.recording.accesses import AccessTable, Allowed
 from tileir.execute.recording.capture import Capture, Stop, ValueHistory
 from tileir.execute.recording.owned_memory import OwnedMemory

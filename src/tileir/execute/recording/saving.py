@@ -11,14 +11,14 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.execute.arguments import ArgumentLabel
+from tileir.execute.arguments.binding import ArgumentLabel
 from tileir.execute.dtypes import Array
+from tileir.execute.locations.wording import Phrase
 from tileir.execute.recording.accesses import AccessTable
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.records import BlockTable, Records, Seen
 from tileir.execute.recording.replayer import RecordedLaunch
 from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport
-from tileir.execute.wording import Phrase
 from tileir.ir.diagnostics import source_of
 
 FORMAT: Final = "tileir recording"

@@ -20,7 +20,7 @@ import numpy
 from tileir.execute.errors import ExecutionError
 from tileir.execute.interpreter.compiler import Options
 from tileir.execute.interpreter.kernel import Program, block_runner
-from tileir.execute.observer import Observer, TileBlock
+from tileir.execute.observing.observer import Observer, TileBlock
 from tileir.execute.recording.memory_states import Copy
 from tileir.execute.recording.preparing import PreparedLaunch
 from tileir.execute.recording.recorder import Interrupted, Interruption, Recorder

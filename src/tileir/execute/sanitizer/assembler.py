@@ -13,12 +13,12 @@ from __future__ import annotations
 from typing import Final
 
 from tileir.dialect.ops import LOOP
-from tileir.execute.observer import Access
-from tileir.execute.places import user_location
+from tileir.execute.locations.source_locations import user_location
+from tileir.execute.locations.wording import OTHER, THIS, phrase
+from tileir.execute.observing.observer import Access
 from tileir.execute.sanitizer.events import Event, Token
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import Finding, Place
-from tileir.execute.wording import OTHER, THIS, phrase
 from tileir.ir.core import Block, Operation
 from tileir.ir.diagnostics import location_prefix
 

@@ -13,23 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy
 
 from tileir.dialect.ops import ENTRY
 from tileir.execute.analysis.parameters import writers_of
-from tileir.execute.arguments import ArgumentLabel, Buffer, buffer_of
+from tileir.execute.analysis.pointer_origins import where_in
+from tileir.execute.arguments.binding import ArgumentLabel, Buffer, buffer_of
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId
-from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Access, Observer, TileBlock
-from tileir.execute.origins import where_in
-from tileir.execute.sanitizer.bounds import Bounds, element_of
-from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.patterns import Pattern, is_within, tile_of_pointers, tile_of_view
-from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Place, SanitizerReport
-from tileir.execute.wording import (
+from tileir.execute.locations.wording import (
     ARRAY,
     THIS,
     bracketed,
@@ -40,6 +34,12 @@ from tileir.execute.wording import (
     several,
     spelled_number,
 )
+from tileir.execute.memory import Memory, Region
+from tileir.execute.observing.observer import Access, Observer, TileBlock
+from tileir.execute.sanitizer.bounds import Bounds, element_of
+from tileir.execute.sanitizer.ledger import Ledger
+from tileir.execute.sanitizer.patterns import Pattern, is_within, tile_of_pointers, tile_of_view
+from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Place, SanitizerReport
 from tileir.ir.core import Operation
 
 # What the shadow holds for each cell: the tile block that stored there last, and what else happened.
@@ -317,7 +317,7 @@ class Coverage(Observer):
             details.append(f"and {several(missing - told, 'element')} more")
         explained = explained and told == missing and not self._outside & self._stored.get(id(region), set())
         if explained and tuple(needed) != self._grid:
-            hint = f"launch a grid of {parenthesized(cast(BlockId, tuple(needed)))}: round up, as in -(-n // tile)"
+            hint = f"launch a grid of {parenthesized(tuple(needed))}: round up, as in -(-n // tile)"
         else:
             hint = "check the number of elements that is passed in, the indices, and the mask"
         return Finding("unwritten", title, Place(operation, None), details, hint)

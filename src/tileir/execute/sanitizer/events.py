@@ -18,7 +18,7 @@ from typing import Final
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.execute.observer import TileBlock
+from tileir.execute.observing.observer import TileBlock
 from tileir.execute.sanitizer.known import NOTHING_KNOWN, Known, joined
 from tileir.execute.sanitizer.releases import Left, Releases
 from tileir.ir.core import Operation

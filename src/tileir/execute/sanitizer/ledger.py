@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tileir.execute.errors import BlockId
+from tileir.execute.locations.wording import parenthesized
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Observer
+from tileir.execute.observing.observer import Observer
 from tileir.execute.sanitizer.events import HOST, NOBODY
 from tileir.execute.sanitizer.report import AnyKind, Finding, SanitizerReport
 from tileir.execute.sanitizer.shadow import Shadow
 from tileir.execute.sanitizer.smaller_grids import Outside, smaller_grids
-from tileir.execute.wording import parenthesized
 from tileir.ir.core import Operation
 
 

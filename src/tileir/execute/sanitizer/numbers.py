@@ -17,8 +17,8 @@ import numpy
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import Array
+from tileir.execute.locations.wording import DTYPES, THIS, in_script, phrase
 from tileir.execute.sanitizer.report import Finding, Kind, Place
-from tileir.execute.wording import DTYPES, THIS, in_script, phrase
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import IntegerType

@@ -24,7 +24,7 @@ from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, constant_array, memory_bytes
 from tileir.execute.errors import BlockId
-from tileir.execute.observer import Access
+from tileir.execute.observing.observer import Access
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
 

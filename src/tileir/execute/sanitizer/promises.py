@@ -10,11 +10,11 @@ from tileir.dialect.attributes import BoundedAttribute, DivByAttribute, SameElem
 from tileir.dialect.ops import ASSUME_COND, ENTRY, GET_TILE_BLOCK_ID
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, memory_dtype
-from tileir.execute.observer import Access, TileBlock
+from tileir.execute.locations.wording import ARRAY, THIS, bracketed, phrase, several
+from tileir.execute.observing.observer import Access, TileBlock
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.numbers import first_element
 from tileir.execute.sanitizer.report import Finding, Place
-from tileir.execute.wording import ARRAY, THIS, bracketed, phrase, several
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.traversal import is_memory_effect_free

@@ -7,10 +7,10 @@ from typing import Final, Literal, get_args
 
 from tileir.dialect.ops import ENTRY
 from tileir.execute.errors import BlockId
-from tileir.execute.places import source_line, user_location
-from tileir.execute.program_text import Spelling
-from tileir.execute.script_words import ScriptMessages, position_text
-from tileir.execute.wording import bracketed, parenthesized, phrase, several
+from tileir.execute.locations.program_text import Spelling
+from tileir.execute.locations.script_messages import ScriptMessages, position_text
+from tileir.execute.locations.source_locations import source_line, user_location
+from tileir.execute.locations.wording import bracketed, parenthesized, phrase, several
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, location_prefix, note, position_of, source_of
 from tileir.ir.location import UNKNOWN, FileLocation

@@ -9,11 +9,12 @@ import numpy
 
 from tileir.dialect.ops import ALLOCA, ASSUME, ASSUME_COND, EXTRACT, FOR, INSERT
 from tileir.dialect.types import TileType
-from tileir.execute.arguments import checked_arrays
+from tileir.execute.arguments.binding import checked_arrays
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import AssertionFailedError, BlockId, ExecutionError
+from tileir.execute.locations.wording import THIS, phrase
 from tileir.execute.memory import Memory
-from tileir.execute.observer import Access, TileBlock
+from tileir.execute.observing.observer import Access, TileBlock
 from tileir.execute.sanitizer.bounds import Bounds
 from tileir.execute.sanitizer.conflicts import Conflicts
 from tileir.execute.sanitizer.events import HOST, NOBODY, Events
@@ -27,8 +28,7 @@ from tileir.execute.sanitizer.promises import (
 )
 from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import Finding, Place
-from tileir.execute.uninitialized import unwritten_bytes
-from tileir.execute.wording import THIS, phrase
+from tileir.execute.sanitizer.uninitialized import unwritten_bytes
 from tileir.ir.core import Operation
 
 # With more events than these, or so many times as many releases, those that no shadow holds are dropped.

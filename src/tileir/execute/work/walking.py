@@ -14,7 +14,7 @@ from typing import Final, cast
 from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TileType, TileViewType
 from tileir.execute.errors import BlockId
-from tileir.execute.places import user_location
+from tileir.execute.locations.source_locations import user_location
 from tileir.execute.work.evaluation import EVALUATED, element_size, memory_bytes, number
 from tileir.execute.work.symbols import Address, Known, Mask, Root, TileView
 from tileir.ir.core import Block, Operation

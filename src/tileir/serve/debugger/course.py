@@ -10,7 +10,7 @@ import numpy
 from tileir.dialect.ops import PRINT_TKO, RETURN
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import converted
-from tileir.execute.observer import Observer
+from tileir.execute.observing.observer import Observer
 from tileir.execute.recording.preparing import PreparedLaunch
 from tileir.execute.recording.recorder import Interrupted, Interruption
 from tileir.execute.recording.recording import Recording

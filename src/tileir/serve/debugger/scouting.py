@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import ExecutionError
-from tileir.execute.observer import Access, Observer, TileBlock
+from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.recording.program import ControlFlow, NumberedProgram
 from tileir.execute.recording.recorder import Interrupted, Interruption
 from tileir.execute.sanitizer.report import Finding, SanitizerReport

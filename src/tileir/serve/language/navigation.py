@@ -8,7 +8,7 @@ from urllib.request import url2pathname
 
 from lsprotocol import types as lsp
 
-from tileir.execute.places import user_location
+from tileir.execute.locations.source_locations import user_location
 from tileir.ir.diagnostics import position_of
 from tileir.ir.location import FileLocation
 from tileir.serve.language.definitions import ALIAS, SYMBOL_KIND, VALUE

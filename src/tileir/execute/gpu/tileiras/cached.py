@@ -11,10 +11,10 @@ from __future__ import annotations
 from _blake2 import blake2b
 from typing import Final
 
-from tileir.execute.code_cache import default_cache
-from tileir.execute.digest import structural_digest
+from tileir.execute.cache.code_cache import default_cache
+from tileir.execute.cache.source_hash import hash_of_installed, hash_of_sources
+from tileir.execute.cache.structural_digest import structural_digest
 from tileir.execute.errors import AssemblerWarning, warn_caller
-from tileir.execute.file_stamps import hash_of_installed, hash_of_sources
 from tileir.execute.gpu.cubin import Cubin, CubinError
 from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.options import AssemblyOptions

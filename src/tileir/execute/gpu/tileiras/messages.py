@@ -19,7 +19,7 @@ import re
 from typing import Final
 
 from tileir.dialect.ops import ENTRY
-from tileir.execute.places import frames_of, location_notes, user_location
+from tileir.execute.locations.source_locations import frames_of, location_notes, user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, note, source_of
 from tileir.ir.location import UNKNOWN
@@ -76,7 +76,7 @@ class Positions:
         subject = f"'{operation.name}' op"
         if source_of(location) is None:
             # Imported here: few programs are refused, and what reads scripts takes a while to load.
-            from tileir.execute.script_words import ScriptMessages
+            from tileir.execute.locations.script_messages import ScriptMessages
 
             script = ScriptMessages()
             if script.expression(operation) is not None:

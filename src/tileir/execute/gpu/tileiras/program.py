@@ -19,7 +19,7 @@ from tileir.execute.gpu.tileiras.messages import NUMBERED, Positions
 from tileir.execute.gpu.tileiras.mistakes import avoid_mistakes
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.refused import rewrite_refused
-from tileir.execute.places import user_location
+from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import file_location

@@ -12,8 +12,8 @@ import re
 from functools import cached_property
 from typing import Any, Final
 
+from tileir.execute.cache.file_stamps import name_of, stamp_of
 from tileir.execute.errors import CompilationError, MissingDependencyError
-from tileir.execute.file_stamps import name_of, stamp_of
 from tileir.execute.gpu.nvidia_packages import find_tool
 from tileir.ir.versions import VERSIONS, Version, version_text
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar
 
-from tileir.execute.code_cache import default_cache
+from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.errors import LaunchError, MissingDependencyError
 from tileir.execute.gpu.cubin import CubinError, Resources
 from tileir.execute.gpu.disassembly import disassembled
@@ -33,7 +33,7 @@ from tileir.execute.gpu.triton.worker.pool import compile_ttir, start_worker
 from tileir.execute.gpu.triton.worker.requests import Answer, Request
 from tileir.execute.gpu.triton.worker.specialized import OPTION, NotSpecialized, compile_specialized
 from tileir.execute.gpu.triton.worker.stages import FILE
-from tileir.execute.places import user_location
+from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 

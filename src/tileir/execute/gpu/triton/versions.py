@@ -10,8 +10,8 @@ import re
 from importlib.machinery import PathFinder
 from typing import Any, Final, NamedTuple
 
+from tileir.execute.cache.file_stamps import name_of, stamp_of
 from tileir.execute.errors import MissingDependencyError
-from tileir.execute.file_stamps import name_of, stamp_of
 
 VARIABLE: Final = "TILEIR_TRITON"
 INSTALL: Final = "pip install 'tileir[triton]'"

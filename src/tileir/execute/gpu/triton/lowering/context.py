@@ -14,7 +14,7 @@ from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specializat
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.ttir.operations import TtirOperations
 from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, squeezed, value_type
-from tileir.execute.places import user_location
+from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic

@@ -21,11 +21,11 @@ from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TileType, TileViewType
 from tileir.execute.dtypes import Array, from_memory, memory_dtype
 from tileir.execute.errors import BlockId
+from tileir.execute.locations.wording import SYMBOL, THIS, phrase, several, spelled_number
 from tileir.execute.memory import Memory, OutsideMemory
-from tileir.execute.observer import Access, Observer, TileBlock
+from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.sanitizer.numbers import first_element
 from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport, WatchKind
-from tileir.execute.wording import SYMBOL, THIS, phrase, several, spelled_number
 from tileir.ir.core import Operation
 from tileir.ir.traits import ATOMIC
 from tileir.ir.types import FloatType

@@ -14,8 +14,8 @@ from typing import Final
 from tileir.dialect import ops
 from tileir.dialect.enums import SIGNEDNESS
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.places import author_frames
-from tileir.execute.python_source import Expression, expressions_at
+from tileir.execute.locations.python_source import Expression, expressions_at
+from tileir.execute.locations.source_locations import author_frames
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import FileLocation

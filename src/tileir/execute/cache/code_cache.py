@@ -21,7 +21,7 @@ from _blake2 import blake2b
 from _operator import _compare_digest as compare_digest
 from typing import TYPE_CHECKING, Any, Final
 
-from tileir.execute.private_files import PrivateDirectory, usable_home
+from tileir.execute.cache.private_files import PrivateDirectory, usable_home
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from tileir.execute.errors import BlockId
 from tileir.ir.core import Operation
 
 
-def parenthesized(block: BlockId) -> str:
+def parenthesized(block: tuple[int, ...]) -> str:
     return f"({', '.join([str(number) for number in block])})"
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from tileir.execute.places import author_frames, source_line
-from tileir.execute.python_source import Expression, character_column
-from tileir.execute.script import Script
-from tileir.execute.wording import ARRAY, OTHER, SYMBOL, THIS, Phrase, in_script_names
+from tileir.execute.locations.python_source import Expression, character_column
+from tileir.execute.locations.script import Script
+from tileir.execute.locations.source_locations import author_frames, source_line
+from tileir.execute.locations.wording import ARRAY, OTHER, SYMBOL, THIS, Phrase, in_script_names
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import source_of
 from tileir.ir.location import FileLocation

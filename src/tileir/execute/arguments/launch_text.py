@@ -12,8 +12,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tileir.execute.argument_text import RANDOM, Specification, WordError, grid_of, number, specification
-from tileir.execute.argument_text import argument as made_argument
+from tileir.execute.arguments.argument_text import RANDOM, Specification, WordError, grid_of, number, specification
+from tileir.execute.arguments.argument_text import argument as made_argument
 from tileir.ir.core import Operation
 
 MARK: Final = "// tileir:"

@@ -12,7 +12,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from tileir.execute.cpu.engine import CpuEngine
-from tileir.execute.engine import OPTIONS, Engine, LaunchOptions
+from tileir.execute.engine.interface import OPTIONS, Engine, LaunchOptions
 from tileir.execute.errors import INSTEAD, ChoiceError, LaunchError, MissingDependencyError
 from tileir.execute.gpu.choosing.engine import VARIABLE, GpuChoice, compilers_here
 from tileir.execute.gpu.tileiras.engine import TileirasEngine
@@ -160,7 +160,7 @@ def _faster(first: Engine) -> Engine:
 def _are_on_gpu(entry: Operation, arguments: tuple[object, ...]) -> bool:
     """Whether the arrays of a launch are on a GPU; some there and some not are refused."""
     # Imported here: who has arguments has NumPy.
-    from tileir.execute.arguments import is_array, is_on_gpu
+    from tileir.execute.arguments.binding import is_array, is_on_gpu
 
     there = [number for number, value in enumerate(arguments) if is_on_gpu(value)]
     if not there:

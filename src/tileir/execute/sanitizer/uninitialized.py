@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 import numpy
 
-from tileir.execute.arguments import buffer_of
+from tileir.execute.arguments.binding import buffer_of
 from tileir.execute.dtypes import Array
 from tileir.execute.memory import Memory, Region, bytes_at
 from tileir.forking import NO_FORK

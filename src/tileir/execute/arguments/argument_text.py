@@ -1,7 +1,7 @@
 """Grids and arguments of a launch as text: `4,1`, `rand:f32:64x64:7`, `data.npy`, `42`.
 
 This is the notation of `tileir run`, and of a comment in which a program itself states a launch
-(`stated_launches.py`).  NumPy is needed where an array is made, not where one is described.
+(`launch_text.py`).  NumPy is needed where an array is made, not where one is described.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def size_of(text: str) -> int:
 def argument(text: str, type: object) -> Any:
     """What an `--arg` stands for; `type` is the parameter's, where there is one."""
     # It says what to install where NumPy is missing.
-    import tileir.execute.launch  # noqa: F401
+    import tileir.execute.launching.kernel  # noqa: F401
 
     described = specification(text)
     if described is not None:
@@ -177,8 +177,6 @@ def _made_array(wanted: Specification) -> Any:
     if kind in ("zeros", "empty"):
         return numpy.zeros(shape, dtype)
     if kind == "mixed":
-        from tileir.execute.argument_text import mixed_numbers
-
         return mixed_numbers(wanted.element, shape, seed)
     numbers: Any
     if kind == VALUES:

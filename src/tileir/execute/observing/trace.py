@@ -15,15 +15,15 @@ import numpy
 
 from tileir.dialect.ops import CONTINUE, ENTRY, FOR, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID, REDUCE, SCAN
 from tileir.dialect.types import PointerType, TileType
+from tileir.execute.analysis.pointer_origins import origin_of_access, slice_in
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId
-from tileir.execute.observer import Access, Observer, TileBlock
-from tileir.execute.origins import origin_of_access, slice_in
-from tileir.execute.program_text import Spelling
-from tileir.execute.python_source import Expression, Statement
+from tileir.execute.locations.program_text import Spelling
+from tileir.execute.locations.python_source import Expression, Statement
+from tileir.execute.locations.script import Script, visible_results
+from tileir.execute.locations.wording import DTYPES, several, spelled_number
+from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.sanitizer.report import Names
-from tileir.execute.script import Script, visible_results
-from tileir.execute.wording import DTYPES, several, spelled_number
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import source_of
 from tileir.ir.quoting import harmless_line

@@ -84,7 +84,7 @@ def _counted_from_one(frame: FileLocation) -> FileLocation:
     there.
     """
     # Imported here: few programs go wrong, and what reads scripts takes a while to load.
-    from tileir.execute.python_source import character_column, expressions_at
+    from tileir.execute.locations.python_source import character_column, expressions_at
 
     if not expressions_at(frame.file, frame.line, frame.column):
         return frame

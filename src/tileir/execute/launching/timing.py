@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from tileir.execute.engine import Measured
+from tileir.execute.engine.interface import Measured
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.peaks import Peaks, peaks_of
 from tileir.execute.work.result import Work, quantity

@@ -19,24 +19,32 @@ except ImportError as _missing:
     ) from None
 
 from tileir.descriptions import function_words
-from tileir.execute.arguments import Pointer, checked_arrays, checked_threads
-from tileir.execute.arguments import bind as bind_arguments
+from tileir.execute.arguments.binding import Pointer, checked_arrays, checked_threads
+from tileir.execute.arguments.binding import bind as bind_arguments
 from tileir.execute.bound import BoundLaunch
-from tileir.execute.engine import DirectLaunches, Engine, Given, KernelSettings, LaunchOptions, PreparedKernel, Progress
-from tileir.execute.engines import AUTO, choose, find_engine, require
-from tileir.execute.entries import check_grid, check_number, select_entry
-from tileir.execute.globals import Globals
-from tileir.execute.observer import Observer
+from tileir.execute.engine.interface import (
+    DirectLaunches,
+    Engine,
+    Given,
+    KernelSettings,
+    LaunchOptions,
+    PreparedKernel,
+    Progress,
+)
+from tileir.execute.engine.registry import AUTO, choose, find_engine, require
+from tileir.execute.launching.entries import check_grid, check_number, select_entry
+from tileir.execute.launching.globals import Globals
+from tileir.execute.launching.torch_compiler import leave_launches_alone
+from tileir.execute.observing.observer import Observer
 from tileir.execute.overlap import overlapped
 from tileir.execute.schedule import check_schedule
-from tileir.execute.torch_compiler import leave_launches_alone
 from tileir.ir.core import Operation
 from tileir.ir.traversal import clone
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources
     from tileir.execute.gpu.triton.tuning.tuning import Trial, Tuning
-    from tileir.execute.timing import Timing
+    from tileir.execute.launching.timing import Timing
     from tileir.execute.work.result import Work
 
 
@@ -344,7 +352,7 @@ class Kernel:
         `flush_cache` empties caches before each launch.  The options are as for `launch`.
         What the kernel does to its arrays it does each time.
         """
-        from tileir.execute.timing import Timing, by_clock, checked_repeat
+        from tileir.execute.launching.timing import Timing, by_clock, checked_repeat
 
         repeat = checked_repeat(repeat)
         work = self.work(grid, *arguments)

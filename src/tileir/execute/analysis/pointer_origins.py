@@ -8,10 +8,10 @@ import numpy
 
 from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TensorViewType, TileType, TileViewType
-from tileir.execute.arguments import ArgumentLabel
+from tileir.execute.arguments.binding import ArgumentLabel
+from tileir.execute.locations.wording import bracketed, script_name, several
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Access
-from tileir.execute.wording import bracketed, script_name, several
+from tileir.execute.observing.observer import Access
 from tileir.ir.core import Block, Operation
 from tileir.ir.values import BlockArgument, Value
 

@@ -28,20 +28,20 @@ _BYTES = 1 << 63
 _TYPE = re.compile(r"[<>|=]?[biufcmMOSUVt][0-9]{0,9}(\[[a-z0-9]+\])?", re.ASCII)
 
 
-class ArrayError(Exception):
+class BadArray(Exception):
     """What is wrong with what an array says, after "it ..."."""
 
 
-class OtherDevice(Exception):
+class OnOtherDevice(Exception):
     """The memory is not the host's."""
 
 
 def attribute_of(value: object, name: str) -> Any:
-    """An attribute of a foreign object; whatever goes wrong inside it is an `ArrayError`."""
+    """An attribute of a foreign object; whatever goes wrong inside it is an `BadArray`."""
     try:
         return getattr(value, name)
     except Exception as error:
-        raise ArrayError(f"fails when it is asked for {name} ({_error_text(error)})") from None
+        raise BadArray(f"fails when it is asked for {name} ({_error_text(error)})") from None
 
 
 def has_attribute(value: object, name: str) -> bool:
@@ -74,12 +74,12 @@ def checked(
 ) -> ArrayDescription:
     """A description that holds together and lies in memory that there is; a GPU's is asked for elsewhere."""
     if len(shape) > _MOST_DIMENSIONS:
-        raise ArrayError(f"has {len(shape)} dimensions, more than {_MOST_DIMENSIONS}")
+        raise BadArray(f"has {len(shape)} dimensions, more than {_MOST_DIMENSIONS}")
     for extent in shape:
         if extent < 0:
-            raise ArrayError(f"has a negative extent, {extent}")
+            raise BadArray(f"has a negative extent, {extent}")
     if math.prod(shape) * dtype.itemsize >= _BYTES:
-        raise ArrayError(f"has the shape {shape}, which exceeds the available memory")
+        raise BadArray(f"has the shape {shape}, which exceeds the available memory")
     if strides is None:
         found: list[int] = []
         step = dtype.itemsize
@@ -88,17 +88,17 @@ def checked(
             step *= extent
         strides = tuple(reversed(found))
     if len(strides) != len(shape):
-        raise ArrayError(f"has {len(shape)} dimensions and {len(strides)} strides")
+        raise BadArray(f"has {len(shape)} dimensions and {len(strides)} strides")
     if 0 not in shape:
         spans = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
         low = address + sum([span for span in spans if span < 0])
         high = address + sum([span for span in spans if span > 0]) + dtype.itemsize
         if not address:
-            raise ArrayError("has no address")
+            raise BadArray("has no address")
         if low < 0 or high > _ADDRESSES:
-            raise ArrayError(f"reaches from {low:#x} to {high:#x}, which are no addresses")
+            raise BadArray(f"reaches from {low:#x} to {high:#x}, which are no addresses")
         if on_host and not _is_mapped(low, high):
-            raise ArrayError(f"says that it reaches from {low:#x} to {high:#x}, where this process has no memory")
+            raise BadArray(f"says that it reaches from {low:#x} to {high:#x}, where this process has no memory")
     return address, shape, strides, dtype, writable, owner
 
 
@@ -116,13 +116,13 @@ def _is_mapped(low: int, high: int) -> bool:
 def _integer(value: object, what: str) -> int:
     """A whole number of one of Python's or NumPy's kinds."""
     if isinstance(value, bool) or not isinstance(value, (int, numpy.integer)):
-        raise ArrayError(f"has {value!r} for {what}, which is no whole number")
+        raise BadArray(f"has {value!r} for {what}, which is no whole number")
     return int(value)
 
 
 def _integers(value: object, what: str) -> tuple[int, ...]:
     if not isinstance(value, (tuple, list)):
-        raise ArrayError(f"has {value!r} for its {what}, which should be a tuple of whole numbers")
+        raise BadArray(f"has {value!r} for its {what}, which should be a tuple of whole numbers")
     return tuple([_integer(item, f"a part of its {what}") for item in value])
 
 
@@ -134,12 +134,12 @@ def from_interface(value: object, on_host: bool = True) -> ArrayDescription:
     called = "__array_interface__" if on_host else "__cuda_array_interface__"
     interface = attribute_of(value, called)
     if not isinstance(interface, dict):
-        raise ArrayError(f"has an {called} that is {type_words(interface)} and no dictionary")
+        raise BadArray(f"has an {called} that is {type_words(interface)} and no dictionary")
     for name in ("shape", "typestr"):
         if name not in interface:
-            raise ArrayError(f"has an {called} without '{name}'")
+            raise BadArray(f"has an {called} without '{name}'")
     if interface.get("mask") is not None:
-        raise ArrayError("has a mask, which kernels do not look at")
+        raise BadArray("has a mask, which kernels do not look at")
     dtype = _dtype(interface["typestr"])
     shape = _integers(interface["shape"], "shape")
     given = interface.get("strides")
@@ -147,24 +147,24 @@ def from_interface(value: object, on_host: bool = True) -> ArrayDescription:
     data = interface.get("data")
     if isinstance(data, tuple):
         if len(data) != 2:
-            raise ArrayError(f"has {data!r} for its data, which should be an address and whether it is read-only")
+            raise BadArray(f"has {data!r} for its data, which should be an address and whether it is read-only")
         address = _integer(data[0], "its address")
         return checked(address, shape, strides, dtype, not data[1], (value, interface), on_host)
     if not on_host:
-        raise ArrayError(f"has {data!r} for its data, which should be an address and whether it is read-only")
+        raise BadArray(f"has {data!r} for its data, which should be an address and whether it is read-only")
     offset = _integer(interface.get("offset", 0), "its offset")
     return _in_buffer(value if data is None else data, offset, shape, strides, dtype, (value, interface))
 
 
 def _dtype(spelled: object) -> DType:
     if not isinstance(spelled, str) or not _TYPE.fullmatch(spelled):
-        raise ArrayError(f"has {spelled!r} for the type of its elements, as no array has")
+        raise BadArray(f"has {spelled!r} for the type of its elements, as no array has")
     try:
         found = numpy.dtype(spelled)
     except (TypeError, ValueError) as error:
-        raise ArrayError(f"has {spelled!r} for the type of its elements ({_error_text(error)})") from None
+        raise BadArray(f"has {spelled!r} for the type of its elements ({_error_text(error)})") from None
     if not found.itemsize or found.hasobject:
-        raise ArrayError(f"has elements of type {spelled!r}, which are no numbers")
+        raise BadArray(f"has elements of type {spelled!r}, which are no numbers")
     return found
 
 
@@ -175,7 +175,7 @@ def _in_buffer(
     try:
         memory = numpy.frombuffer(memoryview(cast(Any, holder)), numpy.uint8)
     except Exception as error:
-        raise ArrayError(f"gives no address, and no buffer either ({_error_text(error)})") from None
+        raise BadArray(f"gives no address, and no buffer either ({_error_text(error)})") from None
     start = int(memory.ctypes.data)
     described = checked(start + offset, shape, strides, dtype, bool(memory.flags.writeable), (owner, memory))
     _, _, steps, _, _, _ = described
@@ -183,7 +183,7 @@ def _in_buffer(
     low = offset + sum([span for span in spans if span < 0])
     high = offset + sum([span for span in spans if span > 0]) + dtype.itemsize
     if 0 not in shape and (low < 0 or high > memory.size):
-        raise ArrayError(f"reaches from byte {low} to byte {high} of a buffer of {memory.size} bytes")
+        raise BadArray(f"reaches from byte {low} to byte {high} of a buffer of {memory.size} bytes")
     return described
 
 
@@ -192,7 +192,7 @@ def from_buffer(value: object) -> Any:
     try:
         return numpy.asarray(memoryview(cast(Any, value)))
     except Exception as error:
-        raise ArrayError(f"gives no buffer that NumPy understands ({_error_text(error)})") from None
+        raise BadArray(f"gives no buffer that NumPy understands ({_error_text(error)})") from None
 
 
 # --- DLPack ---
@@ -243,12 +243,12 @@ def device_of(value: object) -> int:
         return 1
     try:
         device = attribute_of(value, "__dlpack_device__")()
-    except ArrayError:
+    except BadArray:
         raise
     except Exception as error:
-        raise ArrayError(f"fails when it is asked for its device ({_error_text(error)})") from None
+        raise BadArray(f"fails when it is asked for its device ({_error_text(error)})") from None
     if not isinstance(device, tuple) or len(device) != 2:
-        raise ArrayError(f"says that its device is {device!r}, which should be a kind and a number")
+        raise BadArray(f"says that its device is {device!r}, which should be a kind and a number")
     return int(device[0]) if isinstance(device[0], int) else _integer(device[0], "the kind of its device")
 
 
@@ -271,18 +271,18 @@ def _from_dlpack(value: object, devices: tuple[int, ...], options: dict[str, int
     if version:
         managed = _Versioned.from_address(address)
         if managed.major != 1:
-            raise ArrayError(f"gives a DLPack capsule of version {managed.major}.{managed.minor}, and 1 is known here")
+            raise BadArray(f"gives a DLPack capsule of version {managed.major}.{managed.minor}, and 1 is known here")
         tensor, writable = managed.tensor, not managed.flags & _READ_ONLY
     else:
         # As NumPy sees it: what cannot say that it may be written to may not.
         tensor, writable = _Tensor.from_address(address), False
     if tensor.device_type not in devices:
-        raise OtherDevice
+        raise OnOtherDevice
     rank = int(tensor.ndim)
     if not 0 <= rank <= _MOST_DIMENSIONS:
-        raise ArrayError(f"has {rank} dimensions")
+        raise BadArray(f"has {rank} dimensions")
     if rank and not tensor.shape:
-        raise ArrayError("has no shape")
+        raise BadArray("has no shape")
     dtype = _tensor_dtype(int(tensor.code), int(tensor.bits), int(tensor.lanes))
     shape = tuple((ctypes.c_int64 * rank).from_address(tensor.shape)) if rank else ()
     strides: tuple[int, ...] | None = None
@@ -303,7 +303,7 @@ def _capsule(value: object, options: dict[str, int]) -> object:
         except TypeError:
             return method(**options)
     except Exception as error:
-        raise ArrayError(f"cannot be shared through DLPack ({_error_text(error)})") from None
+        raise BadArray(f"cannot be shared through DLPack ({_error_text(error)})") from None
 
 
 # Functions of our own: the types of those in `pythonapi` are everybody's to set.
@@ -318,11 +318,11 @@ _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c
 def _address(capsule: object) -> tuple[int, int]:
     """Whether a capsule is of the kind with a version, and where its structure is."""
     if type(capsule).__name__ != "PyCapsule":
-        raise ArrayError(f"gives {type_words(capsule)} for a DLPack capsule")
+        raise BadArray(f"gives {type_words(capsule)} for a DLPack capsule")
     for version, name in enumerate((b"dltensor", b"dltensor_versioned")):
         if _capsule_is_valid(capsule, name):
             return version, int(_capsule_pointer(capsule, name))
-    raise ArrayError("gives a DLPack capsule that was used already, or that is for something else")
+    raise BadArray("gives a DLPack capsule that was used already, or that is for something else")
 
 
 def _tensor_dtype(code: int, bits: int, lanes: int) -> DType:
@@ -333,7 +333,7 @@ def _tensor_dtype(code: int, bits: int, lanes: int) -> DType:
             return numpy.dtype(bool)
         if bits in _WIDTHS.get(code, ()):
             return numpy.dtype(f"{_KINDS[code]}{bits // 8}")
-    raise ArrayError(f"has elements of DLPack's type {code} with {bits} bits and {lanes} lanes, which no kernel takes")
+    raise BadArray(f"has elements of DLPack's type {code} with {bits} bits and {lanes} lanes, which no kernel takes")
 
 
 # --- addresses of NumPy arrays ---

@@ -14,12 +14,12 @@ import numpy
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.analysis.parameters import may_write
-from tileir.execute.array_memory import (
+from tileir.execute.arguments.array_memory import (
     GPU_DEVICES,
     HOST_DEVICES,
     ArrayDescription,
-    ArrayError,
-    OtherDevice,
+    BadArray,
+    OnOtherDevice,
     attribute_of,
     device_of,
     from_buffer,
@@ -28,8 +28,8 @@ from tileir.execute.array_memory import (
     has_attribute,
 )
 from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar_array, value_dtype
-from tileir.execute.entries import check_number
 from tileir.execute.errors import LaunchError, WrongDeviceError
+from tileir.execute.launching.entries import check_number
 from tileir.execute.memory import Memory, Region
 from tileir.ir.core import Operation
 from tileir.ir.quoting import type_words
@@ -166,7 +166,7 @@ def is_on_gpu(value: object) -> bool:
         if has_attribute(value, "__cuda_array_interface__"):
             return attribute_of(value, "__cuda_array_interface__") is not None
         return has_attribute(value, "__dlpack__") and device_of(value) in GPU_DEVICES
-    except ArrayError:
+    except BadArray:
         return False
 
 
@@ -188,18 +188,18 @@ def buffer_of(value: object, what: str) -> Buffer:
             has_attribute(value, "__cuda_array_interface__")
             and attribute_of(value, "__cuda_array_interface__") is not None
         ):
-            raise OtherDevice
+            raise OnOtherDevice
         if has_attribute(value, "__array_interface__"):
             return Buffer(*from_interface(value), "array")
         if isinstance(value, (bytes, bytearray, memoryview)):
             return _numpy_buffer(from_buffer(value), value)
         if has_attribute(value, "__dlpack__"):
             if device_of(value) not in HOST_DEVICES:
-                raise OtherDevice
+                raise OnOtherDevice
             return Buffer(*from_dlpack(value), "array")
-    except OtherDevice:
+    except OnOtherDevice:
         raise WrongDeviceError(f"{what} is in the memory of a GPU: {_COPY_TO_HOST}, or use a GPU backend") from None
-    except ArrayError as mistake:
+    except BadArray as mistake:
         raise LaunchError(f"{what} is {type_words(value)} that {mistake}: pass a NumPy array") from None
     raise LaunchError(f"{what} is {type_words(value)}, which is not an array: pass a NumPy array or a CPU tensor")
 

@@ -1,7 +1,7 @@
 """What an engine is: the questions that are put to one, and the kernels it prepares.
 
-`Kernel.launch` checks what it is given, chooses an engine (`execute/engines.py`) and hands the launch to the kernel
-that the engine has prepared.  An engine says who it is and whether it can work here (`missing`, `facts`), what it does
+`Kernel.launch` checks what it is given, chooses an engine (`registry.py`) and hands the launch to the kernel that the
+engine has prepared.  An engine says who it is and whether it can work here (`missing`, `facts`), what it does
 (`options`, `stages`), whether it takes a certain launch and why not (`refusal`, `suits`), and prepares kernels
 (`prepare`).  A `PreparedKernel` is launched, sanitized and dumped.
 
@@ -19,7 +19,7 @@ from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
     from tileir.execute.memory import Region
-    from tileir.execute.observer import Observer
+    from tileir.execute.observing.observer import Observer
     from tileir.execute.sanitizer.report import SanitizerReport
 
 
