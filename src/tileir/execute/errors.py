@@ -83,7 +83,7 @@ def placeholder(name: str, missing: MissingDependencyError) -> object:
 
 
 class EmulationError(LaunchError):
-    """Something that only a real GPU has was asked of one that `emulate` pretends; the message names it."""
+    """Something that only a real GPU has was requested of an emulated one; the message names it."""
 
     def __init__(self, name: str, advice: str) -> None:
         super().__init__(f"{name} cannot be had on the CUDA device that tileir.emulate pretends: {advice}")

@@ -23,12 +23,12 @@ NEAR = 1 << 24
 
 
 def is_moved_by_turns(carried: BlockArgument) -> bool:
-    """Whether all that happens to the pointers that a `for` carries is that each turn moves them."""
+    """Whether all that happens to the pointers that a `for` carries is that each iteration moves them."""
     return is_moved_at_end(carried) and not may_end_early(carried.block)
 
 
 def is_moved_at_end(carried: BlockArgument) -> bool:
-    """Whether the next turn gets the pointers that a `for` carries moved, if this one comes to its end."""
+    """Whether the next iteration gets the pointers that a `for` carries moved, if this one comes to its end."""
     end = carried.block.last
     if carried.index == 0 or end is None or end.declaration is not ops.CONTINUE:
         return False
@@ -37,7 +37,7 @@ def is_moved_at_end(carried: BlockArgument) -> bool:
 
 
 def may_end_early(body: Block) -> bool:
-    """Whether a branch may end a turn of a loop."""
+    """Whether a branch may end an iteration of a loop."""
     for operation in body:
         if operation.declaration is ops.IF and any(each.declaration is ops.CONTINUE for each in operation.walk()):
             return True
@@ -99,7 +99,7 @@ def is_from_memory(pointer: Value) -> bool:
 
 
 def _pointer_operations(pointer: Value) -> set[Operation]:
-    """The operations that a pointer may come through, as pointers: also those of other rounds and branches."""
+    """The operations that a pointer may come through, as pointers: also those of other iterations and branches."""
     found: set[Operation] = set()
     pending, known = [pointer], {pointer}
     while pending:

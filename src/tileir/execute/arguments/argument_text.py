@@ -166,23 +166,25 @@ def _values(text: str, rest: str) -> Specification:
     return Specification(VALUES, name, element, (len(values),), 0, values)
 
 
-def _made_array(wanted: Specification) -> Any:
+def _made_array(described: Specification) -> Any:
     import numpy
 
     from tileir.execute.dtypes import value_dtype
 
-    kind, name, shape, seed = wanted.kind, wanted.name, wanted.shape, wanted.seed
+    kind, name, shape, seed = described.kind, described.name, described.shape, described.seed
     integer = name not in FLOAT_TYPES
-    dtype = value_dtype(wanted.element)
+    dtype = value_dtype(described.element)
     if kind in ("zeros", "empty"):
         return numpy.zeros(shape, dtype)
     if kind == "mixed":
-        return mixed_numbers(wanted.element, shape, seed)
+        return mixed_numbers(described.element, shape, seed)
     numbers: Any
     if kind == VALUES:
         # Integers by their bits: 255 and -1 are the same i8.
         width = 0 if not integer else int(name[1:])
-        values = [int(n) - (1 << width) if integer and width > 1 and n >= 1 << width >> 1 else n for n in wanted.values]
+        values = [
+            int(n) - (1 << width) if integer and width > 1 and n >= 1 << width >> 1 else n for n in described.values
+        ]
         numbers = numpy.array(values, numpy.int64 if integer else numpy.float64)
     elif kind == "ones":
         numbers = numpy.ones(shape)

@@ -63,6 +63,12 @@ def _error_text(error: BaseException) -> str:
 # --- what all of them must keep to ---
 
 
+def byte_range(first: int, shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> tuple[int, int]:
+    """Where the elements of an array begin and end that has its first element somewhere; it must have elements."""
+    spans = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
+    return first + sum([span for span in spans if span < 0]), first + sum([span for span in spans if span > 0]) + size
+
+
 def checked(
     address: int,
     shape: tuple[int, ...],
@@ -90,9 +96,7 @@ def checked(
     if len(strides) != len(shape):
         raise BadArray(f"has {len(shape)} dimensions and {len(strides)} strides")
     if 0 not in shape:
-        spans = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
-        low = address + sum([span for span in spans if span < 0])
-        high = address + sum([span for span in spans if span > 0]) + dtype.itemsize
+        low, high = byte_range(address, shape, strides, dtype.itemsize)
         if not address:
             raise BadArray("has no address")
         if low < 0 or high > _ADDRESSES:
@@ -178,10 +182,7 @@ def _in_buffer(
         raise BadArray(f"gives no address, and no buffer either ({_error_text(error)})") from None
     start = int(memory.ctypes.data)
     described = checked(start + offset, shape, strides, dtype, bool(memory.flags.writeable), (owner, memory))
-    _, _, steps, _, _, _ = described
-    spans = [(extent - 1) * stride for extent, stride in zip(shape, steps, strict=True)]
-    low = offset + sum([span for span in spans if span < 0])
-    high = offset + sum([span for span in spans if span > 0]) + dtype.itemsize
+    low, high = byte_range(offset, shape, described[2], dtype.itemsize)
     if 0 not in shape and (low < 0 or high > memory.size):
         raise BadArray(f"reaches from byte {low} to byte {high} of a buffer of {memory.size} bytes")
     return described

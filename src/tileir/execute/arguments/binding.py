@@ -21,6 +21,7 @@ from tileir.execute.arguments.array_memory import (
     BadArray,
     OnOtherDevice,
     attribute_of,
+    byte_range,
     device_of,
     from_buffer,
     from_dlpack,
@@ -70,9 +71,7 @@ class Buffer:
             # NumPy's strides of an array without elements are all 0.
             self.contiguous = True
         else:
-            spans = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
-            self.low += sum([span for span in spans if span < 0])
-            self.high += sum([span for span in spans if span > 0]) + dtype.itemsize
+            self.low, self.high = byte_range(address, shape, strides, dtype.itemsize)
 
     @property
     def description(self) -> str:
@@ -158,7 +157,7 @@ def is_on_gpu(value: object) -> bool:
     if isinstance(value, (numpy.ndarray, numpy.generic)):
         return False
     if getattr(type(value), "__tileir_host_array__", None) is not None or hasattr(value, "__tileir_host_memory__"):
-        # One of a GPU that is pretended.
+        # One of a GPU that is emulated.
         return False
     if is_tensor(value):
         return bool(cast(Any, value).device.type == "cuda")
@@ -176,7 +175,7 @@ def buffer_of(value: object, what: str) -> Buffer:
         return _numpy_buffer(value)
     host = getattr(type(value), "__tileir_host_array__", None)
     if host is not None:
-        # An array of a pretended GPU.
+        # An array of an emulated GPU.
         return _numpy_buffer(host(value), value)
     if is_tensor(value):
         tensor = cast(Any, value)

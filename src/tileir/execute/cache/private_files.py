@@ -14,7 +14,7 @@ import os
 import stat
 import sys
 from io import FileIO
-from typing import Final
+from typing import Final, NamedTuple
 
 _MOST_LINKS: Final = 40
 _OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -28,14 +28,11 @@ _HAS_OWNERS: Final = hasattr(os, "geteuid")
 """Whether files belong to users by number.  Elsewhere, on Windows, directories below the user's own are private."""
 
 
-class Found:
+class FileContents(NamedTuple):
     """A file's contents, and when it was last changed."""
 
-    __slots__ = ("data", "modified")
-
-    def __init__(self, data: bytes, modified: float) -> None:
-        self.data: bytes = data
-        self.modified: float = modified
+    data: bytes
+    modified: float
 
 
 class PrivateDirectory:
@@ -72,14 +69,14 @@ class PrivateDirectory:
             return False
         return self.is_safe()
 
-    def read(self, name: str, limit: int) -> Found | None:
+    def read(self, name: str, limit: int) -> FileContents | None:
         """The contents of a file of the user's, which others cannot write to; a larger one than the limit is none."""
         try:
             with self._opened(name, _READ, "rb") as file:
                 status = os.fstat(file.fileno())
                 if not _is_private(status) or status.st_size > limit:
                     return None
-                return Found(file.readall(), status.st_mtime)
+                return FileContents(file.readall(), status.st_mtime)
         except (OSError, ValueError):
             return None
 

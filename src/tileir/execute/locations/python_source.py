@@ -11,33 +11,39 @@ from __future__ import annotations
 import ast
 import copy
 import linecache
+from dataclasses import dataclass
 from typing import Final
 
 _MOST_CHARACTERS = 100
 _MOST_OF_LABEL = 64
 
 
+@dataclass(slots=True, eq=False)
 class Expression:
     """A part of a Python source that computes something; `name` is the variable that its value goes to, or empty."""
 
-    __slots__ = ("column", "end", "file", "is_returned", "line", "name", "node", "statement", "text")
+    file: str
+    node: ast.expr | ast.stmt
+    name: str
+    text: str
+    """The source, on one line."""
+    statement: Statement
+    is_returned: bool
+    """Whether its value is that of its function."""
 
-    def __init__(
-        self, file: str, node: ast.expr | ast.stmt, name: str, text: str, statement: Statement, is_returned: bool
-    ) -> None:
-        self.file: str = file
-        self.node: ast.expr | ast.stmt = node
-        self.line: int = node.lineno
-        self.column: int = node.col_offset
+    @property
+    def line(self) -> int:
+        return self.node.lineno
+
+    @property
+    def column(self) -> int:
         """In bytes, from zero."""
-        self.end: int = (node.end_col_offset or 0) if node.end_lineno == node.lineno else 0
+        return self.node.col_offset
+
+    @property
+    def end(self) -> int:
         """The column behind it; 0 where it ends on another line."""
-        self.name: str = name
-        self.text: str = text
-        """The source, on one line."""
-        self.statement: Statement = statement
-        self.is_returned: bool = is_returned
-        """Whether its value is that of its function."""
+        return (self.node.end_col_offset or 0) if self.node.end_lineno == self.node.lineno else 0
 
     @property
     def is_dropped(self) -> bool:
@@ -59,18 +65,19 @@ class Expression:
         return self.text
 
 
+@dataclass(slots=True, eq=False)
 class Statement:
     """A statement, by its first line; of one with a body what stands before the body.  `depth` is its indentation
     within its function."""
 
-    __slots__ = ("depth", "file", "line", "node", "text")
+    file: str
+    node: ast.stmt
+    text: str
+    depth: int
 
-    def __init__(self, file: str, node: ast.stmt, text: str, depth: int) -> None:
-        self.file: str = file
-        self.node: ast.stmt = node
-        self.line: int = node.lineno
-        self.text: str = text
-        self.depth: int = depth
+    @property
+    def line(self) -> int:
+        return self.node.lineno
 
 
 _COMPUTING: Final = (

@@ -241,10 +241,10 @@ def _divides(node: ast.AST) -> bool:
 
 def _correction(operation: Operation, run: list[Operation]) -> Operation | None:
     """The last operation of a division of Python's: what lies between belongs to it."""
-    wanted = _CORRECTIONS.get(operation.declaration)
-    if wanted is None:
+    expected = _CORRECTIONS.get(operation.declaration)
+    if expected is None:
         return None
-    return next((one for one in operation.results[0].users if one.declaration is wanted and one in run), None)
+    return next((one for one in operation.results[0].users if one.declaration is expected and one in run), None)
 
 
 def _is_part(node: ast.AST, operations: list[Operation]) -> bool:

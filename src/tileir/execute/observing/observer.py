@@ -147,7 +147,7 @@ class Observer:
         return ()
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
-        """An operation that makes a token is about to run; gives what stands for its token.
+        """An operation that makes a token is about to run; returns what stands for its token.
 
         `tokens` is what stands for those it takes.  Control flow carries them along like any value; None is a token
         nobody gave.
@@ -181,7 +181,7 @@ class Observers(Observer):
         self._tokens: Observer | None = next((one for one in observers if overrides(one, "token")), None)
         self._watched: dict[Operation, list[Observer]] = {}
         # Where what an observer wants beside the operands is.
-        self._wanted: dict[tuple[Operation, Observer], slice] = {}
+        self._requested: dict[tuple[Operation, Observer], slice] = {}
 
     def launch_started(self, grid: BlockId, memory: Memory) -> None:
         for one in self._observers:
@@ -205,14 +205,14 @@ class Observers(Observer):
         return bool(watching)
 
     def wants(self, operation: Operation) -> Sequence[Value]:
-        wanted: list[Value] = []
+        requested: list[Value] = []
         for one in self._observers:
             values = one.wants(operation)
             if values:
-                start = len(operation.operands) + len(wanted)
-                self._wanted[operation, one] = slice(start, start + len(values))
-                wanted += values
-        return wanted
+                start = len(operation.operands) + len(requested)
+                self._requested[operation, one] = slice(start, start + len(values))
+                requested += values
+        return requested
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
         return self._tokens.token(operation, block, tokens) if self._tokens is not None else None
@@ -228,7 +228,7 @@ class Observers(Observer):
             return
         own = operands[: len(operation.operands)]
         for one in self._watched.get(operation, ()):
-            more = self._wanted.get((operation, one))
+            more = self._requested.get((operation, one))
             one.before(operation, block, own if more is None else own + operands[more])
 
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:

@@ -48,7 +48,7 @@ class Trace(Observer):
         self._write: Callable[[str], object] = write
         self._spelling: Spelling = Spelling()
         self._script: Script | None = Script() if names == "script" else None
-        self._told: ScriptTrace | None = None
+        self._script_trace: ScriptTrace | None = None
         self._is_begun: bool = False
 
     def block_started(self, block: TileBlock) -> None:
@@ -57,8 +57,8 @@ class Trace(Observer):
             self._is_begun = False
 
     def access(self, access: Access) -> None:
-        if self._told is not None and access.block.id == self.block:
-            self._told.access(access)
+        if self._script_trace is not None and access.block.id == self.block:
+            self._script_trace.access(access)
 
     def watches(self, operation: Operation) -> bool:
         # The body of a reduction runs on slices: its values are no tiles of the program.
@@ -71,18 +71,18 @@ class Trace(Observer):
 
     def _begin(self, operation: Operation) -> None:
         self._is_begun = True
-        self._told = None
+        self._script_trace = None
         if self._script is not None and source_of(operation.location) is None and self._script.has(operation):
-            self._told = ScriptTrace(self._script, self._write)
-            self._told.begin(operation)
+            self._script_trace = ScriptTrace(self._script, self._write)
+            self._script_trace.begin(operation)
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         if block.id != self.block:
             return
         if not self._is_begun:
             self._begin(operation)
-        if self._told is not None:
-            self._told.before(operation, operands)
+        if self._script_trace is not None:
+            self._script_trace.before(operation, operands)
             return
         if operation.declaration in _REDUCTIONS:
             return
@@ -92,8 +92,8 @@ class Trace(Observer):
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
         if block.id != self.block or operation.declaration.is_terminator:
             return
-        if self._told is not None:
-            self._told.after(operation, results)
+        if self._script_trace is not None:
+            self._script_trace.after(operation, results)
             return
         mnemonic = operation.declaration.mnemonic
         shown = False
@@ -268,9 +268,9 @@ class ScriptTrace:
             loop = _loop_around(loop)
         for loop in reversed(loops):
             counter = self._loops.get(loop)
-            if counter is None or counter.is_told:
+            if counter is None or counter.is_written:
                 continue
-            counter.is_told = True
+            counter.is_written = True
             if not self._script.path(loop):
                 continue
             expression = self._script.expression(loop)
@@ -289,11 +289,11 @@ class _Counter:
         self._is_counted: bool = counted
         self._value: int = int(operands[0]) if counted else 1
         self._step: int = int(operands[2]) if counted else 1
-        self.is_told: bool = False
+        self.is_written: bool = False
 
     def next(self) -> None:
         self._value += self._step
-        self.is_told = False
+        self.is_written = False
 
     def words(self, expression: Expression | None) -> str:
         node = expression.node if expression is not None else None

@@ -11,6 +11,7 @@ import numpy
 from tileir.dialect.ops import GLOBAL
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.analysis.pointer_origins import NEAR, origin_of_access
+from tileir.execute.arguments.array_memory import byte_range
 from tileir.execute.arguments.binding import ArgumentLabel, Buffer
 from tileir.execute.dtypes import Array, element_of_dtype, from_memory, memory_bytes, memory_dtype
 from tileir.execute.errors import LaunchError
@@ -64,11 +65,11 @@ class RecordedArray:
         self.size: int = memory_bytes(element)
         """The bytes of an element."""
         self.region: Region = region
-        spans = [(extent - 1) * stride * self.size for extent, stride in zip(shape, strides, strict=True)]
-        self.low: int = address + sum([span for span in spans if span < 0])
-        self.high: int = address + sum([span for span in spans if span > 0]) + self.size
-        if 0 in shape:
-            self.low = self.high = address
+        self.low: int = address
+        self.high: int = address
+        if 0 not in shape:
+            steps = tuple([stride * self.size for stride in strides])
+            self.low, self.high = byte_range(address, shape, steps, self.size)
 
     @property
     def parameter(self) -> int:
@@ -214,12 +215,7 @@ class Finder:
     def _box(self, access: Access, address: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> Part | None:
         """The part of an access to one box, in bytes, if all of it is in one array."""
         size = access.size
-        low, high = address, address + size
-        for extent, stride in zip(extents, strides, strict=True):
-            if stride > 0:
-                high += (extent - 1) * stride
-            else:
-                low += (extent - 1) * stride
+        low, high = byte_range(address, extents, strides, size)
         array = self._home(access.operation)
         if array is None or not array.low <= low <= high <= array.high:
             array = self._containing(low, high)

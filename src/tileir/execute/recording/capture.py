@@ -146,7 +146,7 @@ class Capture(Observer):
         """Whether something was written that was not written the first time."""
         self.begin([], 0, [], 0, -1, 0)
 
-    def begin(self, values: list[Any], block: int, rows: list[int], steps: int, wanted: int, room: int) -> None:
+    def begin(self, values: list[Any], block: int, rows: list[int], steps: int, requested: int, room: int) -> None:
         """A tile block is about to run, with the values of its parameters, the rows of its accesses and so many steps.
 
         Values are kept around the step `wanted`, -1 for all, with so much room for them.
@@ -157,7 +157,7 @@ class Capture(Observer):
         """Whether memory is to be moved to where it was; not if the whole launch runs again."""
         self._room: int = room
         self._block: int = block
-        self._wanted: int = wanted
+        self._requested: int = requested
         # With so many bytes, the moment that is wanted among them, it is enough.
         self._enough: int = -1
         self.is_enough: bool = False
@@ -188,7 +188,7 @@ class Capture(Observer):
         if step > self._most_steps:
             # The recording goes no further; nor does a file that is not of this program make it run for ever.
             raise Stop
-        if 0 <= self._wanted < step:
+        if 0 <= self._requested < step:
             self._look_at_room(step)
         if operation not in self._control.decisions:
             return

@@ -101,11 +101,11 @@ class Timeline:
     def move(self, time: int) -> None:
         """Make the memory what it was before the access of a row, `first` at the earliest."""
         assert time >= self.first
-        wanted = bisect_left(self._rows, time)
-        while self._done < wanted:
+        goal = bisect_left(self._rows, time)
+        while self._done < goal:
             self._writes[self._done].exchange()
             self._done += 1
-        while self._done > wanted:
+        while self._done > goal:
             self._done -= 1
             self._writes[self._done].exchange()
         self.time = time
@@ -115,10 +115,10 @@ class Timeline:
         place = bisect_left(self._rows, row)
         return self._writes[place] if place < len(self._rows) and self._rows[place] == row else None
 
-    def forget(self, wanted: int) -> None:
+    def forget(self, goal: int) -> None:
         """Forget the oldest writes, so many bytes at least; the memory must be behind them."""
         count = freed = 0
-        while count < self._done and freed < wanted:
+        while count < self._done and freed < goal:
             freed += self._writes[count].nbytes
             count += 1
         if count:
@@ -231,7 +231,7 @@ class States:
         if not self._copies:
             timeline.move(0)
             self._copies.append(Copy(0, 0, self.regions))
-        wanted = timeline.nbytes // 2 + 1
+        goal = timeline.nbytes // 2 + 1
         if not self._is_interleaved:
             began = self._began()
             place = bisect_right(began, timeline.middle()) - 1
@@ -245,7 +245,7 @@ class States:
                     timeline.move(time)
                     self._copies.append(Copy(time, place, self.regions))
         timeline.move(now)
-        timeline.forget(wanted)
+        timeline.forget(goal)
 
     def restore(self, writes: list[Write] | None, end: int) -> None:
         """Memory is as before a launch of so many accesses, of which all writes are known, or none."""

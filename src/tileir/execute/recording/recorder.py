@@ -164,7 +164,7 @@ class Recorder(Observer):
         return None
 
     def record(self, access: Access) -> int:
-        """Add the rows of an access; gives the first, -1 if the recording has ended."""
+        """Add the rows of an access; returns the first, -1 if the recording has ended."""
         assert self._finder is not None
         if self.accesses.nbytes + self.blocks.nbytes > self._next_look and self.end is None:
             self._state(access.block).last = self._numbers[access.operation]

@@ -326,7 +326,7 @@ def notes_of(recorder: Recorder, limit: int) -> list[str]:
 
 
 def _run(entry: Operation, launch: RecordedLaunch, observer: Observer, write: Callable[[str], object]) -> str:
-    """Run all tile blocks; gives the error that ended the launch, in words, or nothing."""
+    """Run all tile blocks; returns the error that ended the launch, in words, or nothing."""
     order = block_order(launch.schedule, launch.grid)
     callbacks = Callbacks()
     try:

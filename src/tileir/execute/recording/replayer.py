@@ -195,13 +195,13 @@ class Replayer:
 
         return run
 
-    def _run(self, program: Program, observer: Observer, block: int, wanted: int, room: int) -> None:
+    def _run(self, program: Program, observer: Observer, block: int, requested: int, room: int) -> None:
         """Run one tile block for the capture."""
         capture = self._capture
         place = self._blocks.place(block)
         assert place is not None
         rows = self.rows(block).tolist()
-        capture.begin(self._launch.values, block, rows, int(self._blocks.steps[place]), wanted, room)
+        capture.begin(self._launch.values, block, rows, int(self._blocks.steps[place]), requested, room)
         if self._launch.is_interleaved and rows and rows[0] < self._states.timeline.first:
             # What others write between is not kept: all run again.
             self._run_all(observer)

@@ -257,14 +257,14 @@ class Coverage(Observer):
     def launch_finished(self) -> None:
         if self._failed:
             return
-        wanted = {buffer_of(array, "an element of `arrays`").address for array in self._only}
+        selected = {buffer_of(array, "an element of `arrays`").address for array in self._only}
         seen: set[object] = set()
         for region in self._memory.regions:
             for label in region.labels:
                 if not isinstance(label, ArgumentLabel) or 0 in label.buffer.shape:
                     continue
                 buffer = label.buffer
-                if (wanted and buffer.address not in wanted) or (key := (buffer.address, buffer.shape)) in seen:
+                if (selected and buffer.address not in selected) or (key := (buffer.address, buffer.shape)) in seen:
                     continue
                 seen.add(key)
                 self._conclude(region, label)

@@ -202,15 +202,15 @@ def _as_dictionary(upto: Array) -> dict[int, int]:
 
 
 def _includes(larger: Known, smaller: Known) -> bool:
-    upto, wanted = larger.upto, smaller.upto
-    if isinstance(wanted, dict):
-        if isinstance(upto, dict) and len(wanted) > len(upto):
+    upto, included = larger.upto, smaller.upto
+    if isinstance(included, dict):
+        if isinstance(upto, dict) and len(included) > len(upto):
             return False
-        for chain, place in wanted.items():
+        for chain, place in included.items():
             if larger.at(chain) < place:
                 return False
         return True
     if isinstance(upto, dict):
         # Only few of them.
         return False
-    return bool(upto.size >= wanted.size and (upto[: wanted.size] >= wanted).all())
+    return bool(upto.size >= included.size and (upto[: included.size] >= included).all())

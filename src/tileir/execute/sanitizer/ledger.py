@@ -65,8 +65,8 @@ class Ledger(Observer):
         smaller = smaller_grids(self.outside, grid)
         for finding in findings:
             if finding.kind == "index-space" and finding.operation in smaller:
-                wanted = parenthesized(smaller[finding.operation])
-                finding.hint = f"launch a grid of {wanted}, or guard the access with `if`"
+                smaller_grid = parenthesized(smaller[finding.operation])
+                finding.hint = f"launch a grid of {smaller_grid}, or guard the access with `if`"
 
     # --- memory ---
 

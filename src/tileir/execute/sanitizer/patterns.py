@@ -2,7 +2,7 @@
 
 Most kernels give each tile block its own tiles by a rule: the place where a tile begins is a sum of multiples of the
 block's coordinates.  A `Pattern` has where one store began in every tile block that ran it (its first time in each
-block, its second, and so on, are patterns of their own), finds the multiples by comparing neighbours, and checks them
+block, its second, and so on, are patterns of their own), finds the multiples by comparing neighbors, and checks them
 against all that ran.  Then the rule tells which tile block a place belongs to, whether that ran or not.
 
 Places are counted along the dimensions of the tile, in elements: an address is divided by the largest stride, the

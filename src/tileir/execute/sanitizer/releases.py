@@ -3,7 +3,7 @@
 Written out, what an acquire takes is a set of events for every tile block that released before it, and a counter that
 all of them update would cost the square of their number.  But such sets grow along *chains*: a release that follows
 another has all of its set and adds the events of its own tile block.  So a set is kept as a clock: for each chain how
-far along it everything is known.  A counter, a lock, flags from neighbour to neighbour are one chain each, however
+far along it everything is known.  A counter, a lock, flags from neighbor to neighbor are one chain each, however
 many tile blocks take part; clocks that are the same are shared.  What each release added lies with the tile block that
 did it, so it goes when the last event of that block does.
 """

@@ -122,5 +122,5 @@ def _affected(operation: Operation, known: set[Value]) -> list[Value]:
         return [*operation.results, *arguments]
     carried = [number - bounds for number in chosen]
     entered: list[Value] = [arguments[number + (declaration is FOR)] for number in carried]
-    # A `for` that runs no round passes them on.
+    # A `for` that runs no iteration passes them on.
     return [*entered, *[operation.results[number] for number in carried]] if declaration is FOR else entered

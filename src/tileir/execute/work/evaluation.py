@@ -330,31 +330,12 @@ def _tensor_shape(operation: Operation, lookup: Lookup) -> list[Known | None]:
     return list(tensor.shape) if isinstance(tensor, TensorView) else [None] * len(operation.results)
 
 
+_ARITHMETIC: Final = (
+    ops.ABSI, ops.ADDI, ops.ANDI, ops.CMPI, ops.DIVI, ops.EXTI, ops.MAXI, ops.MINI, ops.MULI, ops.NEGI, ops.NOTI,
+    ops.ORI, ops.REMI, ops.SELECT, ops.SHLI, ops.SHRI, ops.SUBI, ops.TRUNCI, ops.XORI,
+)  # fmt: skip
 EVALUATED: Final[dict[OperationDeclaration, Evaluation]] = {
-    **dict.fromkeys(
-        (
-            ops.ABSI,
-            ops.ADDI,
-            ops.ANDI,
-            ops.CMPI,
-            ops.DIVI,
-            ops.EXTI,
-            ops.MAXI,
-            ops.MINI,
-            ops.MULI,
-            ops.NEGI,
-            ops.NOTI,
-            ops.ORI,
-            ops.REMI,
-            ops.SELECT,
-            ops.SHLI,
-            ops.SHRI,
-            ops.SUBI,
-            ops.TRUNCI,
-            ops.XORI,
-        ),
-        _arithmetic,
-    ),
+    **dict.fromkeys(_ARITHMETIC, _arithmetic),
     ops.ASSUME: _same,
     ops.BROADCAST: _broadcast,
     ops.CONSTANT: _constant,

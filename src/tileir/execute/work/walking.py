@@ -124,7 +124,7 @@ class Walker:
         return any(result in self._deciding for result in operation.results)
 
     def _run(self, block: Block) -> Operation | None:
-        """Walk a block; gives the terminator that leaves it, None where it is not known how it is left."""
+        """Walk a block; returns the terminator that leaves it, None where it is not known how it is left."""
         self.executions[block] = self.executions.get(block, 0) + self._weight
         self._load += self._elements_of(block) * self._weight
         known = self._known
