@@ -208,7 +208,7 @@ def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Im
 
 
 # What these decide is what messages say, and how a target is spelled, which is part of the key.
-NAMING = {"tileir.annotations", "tileir.collector", "tileir.execute.gpu.targets", "tileir.execute.locations"}
+NAMING = {"tileir.annotations", "tileir.collector", "tileir.execute.gpu.targets"}
 NAMING |= {
     f"tileir.execute.locations.{name}"
     for name in ("source_locations", "python_source", "script", "script_messages", "wording")
