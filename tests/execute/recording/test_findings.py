@@ -11,10 +11,10 @@ import pytest
 import tileir
 from tileir.execute.locations.wording import Phrase
 from tileir.execute.recording import saving
-from tileir.execute.recording.finding_answers import CHECKED, COVERED, findings_answer
 from tileir.execute.recording.loading import load_recording
 from tileir.execute.recording.recording import record
 from tileir.execute.sanitizer.report import KINDS, Finding
+from tileir.serve.explorer.finding_answers import CHECKED, COVERED, findings_answer
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
