@@ -123,7 +123,7 @@ SIZES: tuple[dict[Any, Any], ...] = (
     {},
     {(releases, "_FEW_RELEASES"): 0},
     {(releases, "_FEW_RELEASES"): 0, (known, "_FEW"): 1, (sanitizer, "MOST_EVENTS"): 4},
-    {(releases, "_FEW_RELEASES"): 1, (known, "_FEW_CHAINS"): 0, (known, "_MOST_SPREAD"): 0},
+    {(releases, "_FEW_RELEASES"): 1, (known, "_MOST_SPREAD"): 0},
     {(known, "_FEW"): 1, (known, "_MOST_SPREAD"): 2, (sanitizer, "MOST_EVENTS"): 4},
 )
 

@@ -288,14 +288,7 @@ class Kernel:
 
     def _bound(self, grid: BlockId, arguments: tuple[object, ...], options: dict[str, Any]) -> Callable[[], None]:
         if not options.keys() - {"num_threads", "unchecked", "stream"}:
-            threads = options.get("num_threads")
-            chosen = LaunchOptions(
-                self.schedule,
-                num_threads=None if threads is None else checked_threads(threads),
-                unchecked=self.unchecked if options.get("unchecked") is None else options["unchecked"],
-                stream=options.get("stream"),
-                copies=self._engine is not None,
-            )
+            chosen = self._checked(**options)
             engine = self._chosen(chosen, arguments)
             # Refused here, in words, if they do not fit.
             if not engine.on_gpu:

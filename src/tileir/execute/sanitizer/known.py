@@ -25,9 +25,6 @@ CHAIN, PLACE, BEFORE, AFTER = 0, 1, 2, 3
 _FEW: Final = 32
 _MOST_SPREAD: Final = 8
 
-# So many chains are put together in an array, however few of them are known.
-_FEW_CHAINS: Final = 1024
-
 
 @dataclass(slots=True, eq=False)
 class Sources:
@@ -93,8 +90,6 @@ class Known:
         if sources.base.sources is not None:
             return sources.base
         rows = sources.rows
-        if sources.chains > max(_FEW_CHAINS, _MOST_SPREAD * len(rows)):
-            return self._step_among_many(sources)
         # The last one first: it mostly has what the others have.
         chain, place, number, _ = rows[rows[:, BEFORE].argmax()].tolist()
         last: Known = sources.known[number]
@@ -112,19 +107,6 @@ class Known:
                 _take(upto, before._upto)
                 upto[chain] = place
         self._upto = upto if _is_dense(upto) else _as_dictionary(upto)
-        self.sources = None
-        return None
-
-    def _step_among_many(self, sources: Sources) -> Known | None:
-        """The same where an array would be too large."""
-        known = sources.base
-        for chain, place, number, _ in sorted(sources.rows.tolist(), key=lambda row: -row[BEFORE]):
-            if known.at(chain) < place:
-                before: Known = sources.known[number]
-                if before.sources is not None:
-                    return before
-                known = joined(known, with_release(before, chain, place))
-        self._upto = known.upto
         self.sources = None
         return None
 
