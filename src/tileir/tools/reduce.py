@@ -188,7 +188,7 @@ class _Reducing:
         if not needs_launch(given):
             return None
         # It says what to install where NumPy is missing.
-        from tileir.execute import launch as _  # noqa: F401
+        from tileir.execute.launching import kernel as _  # noqa: F401
 
         if original is None:
             raise ToolFailure("what cannot be read cannot be launched", EXIT_WRONG_INPUT)

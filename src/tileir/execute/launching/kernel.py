@@ -442,7 +442,7 @@ class Kernel:
         from tileir.execute.gpu.kernel_code import COMPILERS, CodeRequest, compiled
 
         own = self.backend if self.backend in COMPILERS else COMPILERS[0]
-        request = CodeRequest(self.entry, *options, fast=self.fast, ready=self._cubin)
+        request = CodeRequest(self.entry, *options)._replace(fast=self.fast, ready=self._cubin)
         return compiled(own if backend is None else backend, request)
 
     def _checked(

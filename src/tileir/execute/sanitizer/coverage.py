@@ -188,7 +188,7 @@ class Coverage(Observer):
         tile = tile_of_view(access) if access.box is not None else tile_of_pointers(access)
         if tile is None:
             return
-        address = tile[0]
+        address = tile.address
         key = (access.operation, turn, tile[1:])
         pattern = self._patterns.get(key)
         if pattern is None:
@@ -347,7 +347,7 @@ class Coverage(Observer):
             has, leaves = ("has", "leaves") if one else ("have", "leave")
             if pattern.is_outside(first):
                 start_of = f": {many} {has} it in the tile, but" if all(inside) else ":"
-                shapes = bracketed(pattern.tensor), python_shape(pattern.tensor)
+                shapes = bracketed(pattern.tile.tensor), python_shape(pattern.tile.tensor)
                 words = f"{start_of} the tensor view of shape {shapes[0]} ends before it"
                 return phrase(words, script=f"{start_of} {ARRAY} of shape {shapes[1]} ends before it"), []
             if not any(inside):

@@ -16,7 +16,7 @@ import math
 from array import array
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import numpy
 
@@ -33,34 +33,35 @@ _COUNT: Final = 4
 _NO_ROWS: Final = 1 << 62
 
 Rule = tuple[Array, Array, int]
-# The address of a tile, its extents, the bytes between its elements along them; of a view also what its indices move
-# (-1: nothing), the extents of the tensor, and its shape.
-Tile = tuple[int, tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...], tuple[int, ...], tuple[int, ...]]
+
+
+class Tile(NamedTuple):
+    """The tile that a store writes, masked or not."""
+
+    address: int
+    shape: tuple[int, ...]
+    """Its elements along each dimension."""
+    strides: tuple[int, ...]
+    """The bytes between them."""
+    steps: tuple[tuple[int, int], ...] = ()
+    """Of a view, for each of its indices, the dimension it moves along (-1: none) and by how many elements."""
+    ends: tuple[int, ...] = ()
+    """Of a view the extents of its tensor along the dimensions of `strides`."""
+    tensor: tuple[int, ...] = ()
+    """Of a view the shape of its tensor."""
 
 
 class Pattern:
     """Where one store began in each tile block; `origin` is where places are counted from."""
 
-    __slots__ = (
-        "_order", "_rule", "_solved", "_unsure", "blocks", "ends", "operation", "origin", "places", "shape", "steps",
-        "strides", "tensor",
-    )  # fmt: skip
+    __slots__ = ("_order", "_rule", "_solved", "_unsure", "blocks", "operation", "origin", "places", "tile")
 
     def __init__(self, operation: Operation, origin: int, tile: Tile) -> None:
         self.operation: Operation = operation
         self.origin: int = origin
-        _, shape, strides, steps, ends, tensor = tile
-        self.shape: tuple[int, ...] = shape
-        """The elements of a tile along each dimension."""
-        self.strides: tuple[int, ...] = strides
-        """The bytes between them."""
-        self.steps: tuple[tuple[int, int], ...] = steps
-        """Of a view, for each of its indices, the dimension it moves along and by how many elements."""
-        self.ends: tuple[int, ...] = ends
-        """Of a view the extents of its tensor along the dimensions of `strides`."""
-        self.tensor: tuple[int, ...] = tensor
-        """Of a view the shape of its tensor."""
-        self._order: list[int] | None = _nesting(shape, strides, ends)
+        self.tile: Tile = tile
+        """One of the tiles: the others differ in their address alone."""
+        self._order: list[int] | None = _nesting(tile.shape, tile.strides, tile.ends)
         self.blocks: array[int] = array("q")
         self.places: array[int] = array("Q")
         self._rule: Rule | None = None
@@ -80,9 +81,9 @@ class Pattern:
     @property
     def tile_count(self) -> int:
         """Of a view how many tiles it has; else 0."""
-        if not self.ends:
+        if not self.tile.ends:
             return 0
-        return math.prod([-(-end // extent) for end, extent in zip(self.ends, self.shape, strict=True)])
+        return math.prod([-(-end // extent) for end, extent in zip(self.tile.ends, self.tile.shape, strict=True)])
 
     @property
     def has_rule(self) -> bool:
@@ -92,10 +93,10 @@ class Pattern:
     def is_outside(self, address: int) -> bool:
         """Whether an address lies outside of the tensor that the store sees."""
         order = self._order
-        if order is None or not self.ends:
+        if order is None or not self.tile.ends:
             return False
-        place = _position(address - self.origin, self.strides, order)
-        return not all(0 <= int(number) < end for number, end in zip(place, self.ends, strict=True))
+        place = _position(address - self.origin, self.tile.strides, order)
+        return not all(0 <= int(number) < end for number, end in zip(place, self.tile.ends, strict=True))
 
     def block_of(self, address: int, grid: BlockId) -> BlockId | None:
         """The tile block whose tile an address lies in by the rule, in the grid or beyond it; None without a rule."""
@@ -108,10 +109,10 @@ class Pattern:
         if self._rule is None:
             return None
         start, factors, rows = self._rule
-        rest = _position(address - self.origin, self.strides, order) - start
+        rest = _position(address - self.origin, self.tile.strides, order) - start
         coordinates = [0] * _COUNT
         # What moves furthest comes first, along the dimension in which it does.
-        ways = numpy.abs(factors) * numpy.array(self.strides)[:, None]
+        ways = numpy.abs(factors) * numpy.array(self.tile.strides)[:, None]
         for axis in numpy.argsort(-ways.max(axis=0), kind="stable").tolist():
             dimension = int(ways[:, axis].argmax())
             factor = int(factors[dimension, axis])
@@ -120,7 +121,7 @@ class Pattern:
                 rest = rest - factors[:, axis] * coordinates[axis]
         if min(coordinates) < 0 or coordinates[0] >= rows:
             return None
-        if not all(0 <= int(number) < extent for number, extent in zip(rest, self.shape, strict=True)):
+        if not all(0 <= int(number) < extent for number, extent in zip(rest, self.tile.shape, strict=True)):
             return None
         x = coordinates[0] + (coordinates[3] * rows if coordinates[3] else 0)
         found = (x, coordinates[1], coordinates[2])
@@ -130,7 +131,7 @@ class Pattern:
         """Where block (0, 0, 0) begins, by how much each coordinate moves that, and the divisor of x."""
         numbers = numpy.frombuffer(self.blocks, numpy.int64)
         places = numpy.frombuffer(self.places, numpy.uint64).astype(numpy.int64) - self.origin
-        positions = _positions(places, self.strides, order)
+        positions = _positions(places, self.tile.strides, order)
         coordinates = numpy.stack(
             [numbers % grid[0], numbers // grid[0] % grid[1], numbers // (grid[0] * grid[1]), numbers * 0], axis=1
         )
@@ -154,7 +155,7 @@ class Pattern:
 
     def _fitted(self, coordinates: Array, positions: Array, order: list[int], rows: int) -> Rule | None:
         base, place = coordinates[0], positions[0]
-        factors: Array = numpy.zeros((len(self.strides), _COUNT), numpy.int64)
+        factors: Array = numpy.zeros((len(self.tile.strides), _COUNT), numpy.int64)
         for axis in range(_COUNT):
             moved = coordinates != base
             lonely = moved[:, axis] & (moved.sum(axis=1) == 1)
@@ -179,11 +180,11 @@ class Pattern:
 
     def _static(self, axis: int, order: list[int]) -> Array | None:
         """How far a tile moves from one block to the next, as far as the program tells."""
-        if not self.steps:
+        if not self.tile.steps:
             factor = factors_of(self.operation.operands[0])[axis]
-            return _position(factor, self.strides, order) if factor is not None else None
-        moved: Array = numpy.zeros(len(self.strides), numpy.int64)
-        for value, (dimension, step) in zip(self.operation.index, self.steps, strict=True):
+            return _position(factor, self.tile.strides, order) if factor is not None else None
+        moved: Array = numpy.zeros(len(self.tile.strides), numpy.int64)
+        for value, (dimension, step) in zip(self.operation.index, self.tile.steps, strict=True):
             factor = factors_of(value)[axis]
             if factor is None:
                 return None
@@ -232,9 +233,9 @@ def tile_of_view(access: Access) -> Tile:
     kept = [axis for axis, extent in enumerate(view.extents) if extent > 1]
     steps = tuple([(kept.index(axis) if axis in kept else -1, step) for axis, step in enumerate(view.steps)])
     if not kept:
-        return address, (1,), (access.size,), steps, (1,), view.tensor.shape
+        return Tile(address, (1,), (access.size,), steps, (1,), view.tensor.shape)
     shape, ways, ends = (tuple([each[axis] for axis in kept]) for each in (view.shape, strides, view.extents))
-    return address, shape, ways, steps, ends, view.tensor.shape
+    return Tile(address, shape, ways, steps, ends, view.tensor.shape)
 
 
 def tile_of_pointers(access: Access) -> Tile | None:
@@ -258,9 +259,7 @@ def tile_of_pointers(access: Access) -> Tile | None:
         strides.append(abs(stride))
     if access.view is not None or (numpy.broadcast_to(expected, places.shape) != places).any():
         return None
-    if not shape:
-        return address, (1,), (access.size,), (), (), ()
-    return address, tuple(shape), tuple(strides), (), (), ()
+    return Tile(address, tuple(shape), tuple(strides)) if shape else Tile(address, (1,), (access.size,))
 
 
 # --- what the program says ---
