@@ -8,9 +8,9 @@ from typing import Any
 import numpy
 import pytest
 
-from tileir.execute.sanitizer import known as clocks
+from tileir.execute.sanitizer import clocks
 from tileir.execute.sanitizer import releases as chains
-from tileir.execute.sanitizer.known import NOTHING_KNOWN, joined
+from tileir.execute.sanitizer.clocks import EMPTY_CLOCK, joined
 from tileir.execute.sanitizer.releases import Left, Releases
 
 PLACES = 60
@@ -32,7 +32,7 @@ class History:
         number = len(self.lefts)
         left = Left()
         self.lefts.append(left)
-        tokens: list[Any] = [(NOTHING_KNOWN, frozenset())]
+        tokens: list[Any] = [(EMPTY_CLOCK, frozenset())]
         for event in range(self.random.randrange(1, 4)):
             known, others = self.random.choice(tokens)
             if self.random.random() < 0.2:
@@ -81,7 +81,7 @@ class History:
         for place in range(PLACES):
             if self.held[place]:
                 self.lefts.append(Left())
-                self.look(self.releases.acquired(NOTHING_KNOWN, self.held[place : place + 1]), self.sets[place])
+                self.look(self.releases.acquired(EMPTY_CLOCK, self.held[place : place + 1]), self.sets[place])
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """The functions that allocate memory and do not write to it: NumPy's, torch's and CuPy's.
 
-Where launches are sanitized, or judged, what they return is filled (`execute.uninitialized`).
+Where launches are sanitized, or judged, what they return is filled (`execute.sanitizer.uninitialized`).
 """
 
 from __future__ import annotations

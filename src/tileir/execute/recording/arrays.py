@@ -56,7 +56,7 @@ class RecordedArray:
         self.number: int = number
         self.name: str = name
         self.origin: str = origin
-        """As `origins` calls it: "argument 2", "global @g"; empty for one of `memory=`."""
+        """As `pointer_origins` names it: "argument 2", "global @g"; empty for one of `memory=`."""
         self.element: Type = element
         self.address: int = address
         self.shape: tuple[int, ...] = shape

@@ -2,7 +2,7 @@
 
 sanitizer.py  `Sanitizer`, the observer; begin here.  ledger.py, report.py: the findings and their text
 bounds.py, promises.py, numbers.py  accesses outside of memory, broken promises, undefined integer operations
-conflicts.py, events.py, releases.py, known.py, shadow.py  accesses that nothing orders, uninitialized reads
+conflicts.py, events.py, releases.py, clocks.py, shadow.py  accesses that nothing orders, uninitialized reads
 assembler.py, smaller_grids.py  notes for GPUs, and hints that need the whole launch
 coverage.py, patterns.py  `Coverage`: elements that no store writes
 number_watch.py  `NumberWatch`: which operations make a NaN or an infinity

@@ -19,7 +19,7 @@ import numpy
 
 from tileir.execute.dtypes import Array
 from tileir.execute.observing.observer import TileBlock
-from tileir.execute.sanitizer.known import NOTHING_KNOWN, Known, joined
+from tileir.execute.sanitizer.clocks import EMPTY_CLOCK, VectorClock, joined
 from tileir.execute.sanitizer.releases import Left, Releases
 from tileir.ir.core import Operation
 
@@ -55,14 +55,14 @@ class Token:
 
     __slots__ = ("bits", "firm", "known", "masked")
 
-    def __init__(self, bits: int, known: Known) -> None:
+    def __init__(self, bits: int, known: VectorClock) -> None:
         self.bits: int = bits
-        self.known: Known = known
+        self.known: VectorClock = known
         self.firm: int = bits
         self.masked: Operation | None = None
 
 
-_NOTHING: Final = Token(0, NOTHING_KNOWN)
+_NOTHING: Final = Token(0, EMPTY_CLOCK)
 
 
 def _firmly(tokens: list[Token]) -> int:

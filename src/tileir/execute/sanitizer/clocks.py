@@ -15,7 +15,7 @@ import numpy
 
 from tileir.execute.dtypes import Array
 
-Clock = Union[dict[int, int], "Array"]
+ClockEntries = Union[dict[int, int], "Array"]
 
 # The columns of the table of releases: the chain, the place there, and by number what was known before the release and
 # is known after it, -1 where nobody asked yet.
@@ -30,14 +30,14 @@ _MOST_SPREAD: Final = 8
 class Sources:
     """What a clock is computed from: another, releases by their rows in the table, and what was known before those."""
 
-    base: Known
+    base: VectorClock
     rows: Array
-    known: list[Known]
+    known: list[VectorClock]
     chains: int
     """How many chains there were at that time."""
 
 
-class Known:
+class VectorClock:
     """What is known of other tile blocks.  Never changed.
 
     `latest` is a chain that may go on here, known up to `latest_place`.
@@ -45,14 +45,14 @@ class Known:
 
     __slots__ = ("_upto", "latest", "latest_place", "sources")
 
-    def __init__(self, upto: Clock, latest: int, latest_place: int, sources: Sources | None = None) -> None:
-        self._upto: Clock = upto
+    def __init__(self, upto: ClockEntries, latest: int, latest_place: int, sources: Sources | None = None) -> None:
+        self._upto: ClockEntries = upto
         self.latest: int = latest
         self.latest_place: int = latest_place
         self.sources: Sources | None = sources
 
     @property
-    def upto(self) -> Clock:
+    def upto(self) -> ClockEntries:
         """For each known chain the place of its last known release."""
         if self.sources is not None:
             self._compute()
@@ -83,7 +83,7 @@ class Known:
             else:
                 waiting.append(needed)
 
-    def _step(self) -> Known | None:
+    def _step(self) -> VectorClock | None:
         """Compute it, or tell what has to be computed before."""
         sources = self.sources
         assert sources is not None
@@ -92,16 +92,16 @@ class Known:
         rows = sources.rows
         # The last one first: it mostly has what the others have.
         chain, place, number, _ = rows[rows[:, BEFORE].argmax()].tolist()
-        last: Known = sources.known[number]
+        last: VectorClock = sources.known[number]
         if last.sources is not None:
             return last
         upto = placed(last._upto, sources.chains)
         upto[chain] = place
-        if sources.base is not NOTHING_KNOWN:
+        if sources.base is not EMPTY_CLOCK:
             _take(upto, sources.base._upto)
         for chain, place, number, _ in rows[upto[rows[:, CHAIN]] < rows[:, PLACE]].tolist():
             if upto[chain] < place:
-                before: Known = sources.known[number]
+                before: VectorClock = sources.known[number]
                 if before.sources is not None:
                     return before
                 _take(upto, before._upto)
@@ -111,7 +111,7 @@ class Known:
         return None
 
 
-def _take(upto: Array, there: Clock) -> None:
+def _take(upto: Array, there: ClockEntries) -> None:
     """Add a clock to an array."""
     if isinstance(there, dict):
         for chain, place in there.items():
@@ -122,10 +122,10 @@ def _take(upto: Array, there: Clock) -> None:
         numpy.maximum(part, there, out=part)
 
 
-NOTHING_KNOWN: Final = Known({}, -1, -1)
+EMPTY_CLOCK: Final = VectorClock({}, -1, -1)
 
 
-def with_release(known: Known, chain: int, place: int) -> Known:
+def with_release(known: VectorClock, chain: int, place: int) -> VectorClock:
     """What is known after a release at a place of a chain, before which that was known."""
     upto = known.upto
     if isinstance(upto, dict):
@@ -133,14 +133,14 @@ def with_release(known: Known, chain: int, place: int) -> Known:
     else:
         upto = placed(upto, max(upto.size, chain + 1))
         upto[chain] = place
-    return Known(upto, chain, place)
+    return VectorClock(upto, chain, place)
 
 
-def joined(left: Known, right: Known) -> Known:
+def joined(left: VectorClock, right: VectorClock) -> VectorClock:
     """The union."""
-    if left is right or right is NOTHING_KNOWN or _includes(left, right):
+    if left is right or right is EMPTY_CLOCK or _includes(left, right):
         return left
-    if left is NOTHING_KNOWN or _includes(right, left):
+    if left is EMPTY_CLOCK or _includes(right, left):
         return right
     here, there = left.upto, right.upto
     if isinstance(here, dict) and isinstance(there, dict):
@@ -150,18 +150,18 @@ def joined(left: Known, right: Known) -> Known:
                 upto[chain] = place
         size = max(upto) + 1
         dense = len(upto) >= _FEW and size <= _MOST_SPREAD * len(upto)
-        return Known(placed(upto, size) if dense else upto, left.latest, upto.get(left.latest, -1))
+        return VectorClock(placed(upto, size) if dense else upto, left.latest, upto.get(left.latest, -1))
     places = placed(here, max(_size(here), _size(there)))
     numpy.maximum(places, placed(there, places.size), out=places)
     latest_place = int(places[left.latest]) if left.latest >= 0 else -1
-    return Known(places if _is_dense(places) else _as_dictionary(places), left.latest, latest_place)
+    return VectorClock(places if _is_dense(places) else _as_dictionary(places), left.latest, latest_place)
 
 
-def _size(upto: Clock) -> int:
+def _size(upto: ClockEntries) -> int:
     return max(upto) + 1 if isinstance(upto, dict) else upto.size
 
 
-def placed(upto: Clock, size: int) -> Array:
+def placed(upto: ClockEntries, size: int) -> Array:
     """An array for so many chains, to be changed."""
     places = numpy.empty(size, numpy.int32)
     places.fill(-1)
@@ -183,7 +183,7 @@ def _as_dictionary(upto: Array) -> dict[int, int]:
     return dict(zip(chains.tolist(), upto[chains].tolist(), strict=True))
 
 
-def _includes(larger: Known, smaller: Known) -> bool:
+def _includes(larger: VectorClock, smaller: VectorClock) -> bool:
     upto, included = larger.upto, smaller.upto
     if isinstance(included, dict):
         if isinstance(upto, dict) and len(included) > len(upto):
