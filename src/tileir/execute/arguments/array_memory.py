@@ -65,8 +65,13 @@ def _error_text(error: BaseException) -> str:
 
 def byte_range(first: int, shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> tuple[int, int]:
     """Where the elements of an array begin and end that has its first element somewhere; it must have elements."""
-    spans = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
-    return first + sum([span for span in spans if span < 0]), first + sum([span for span in spans if span > 0]) + size
+    low, high = first, first + size
+    for extent, stride in zip(shape, strides, strict=True):
+        if stride > 0:
+            high += (extent - 1) * stride
+        else:
+            low += (extent - 1) * stride
+    return low, high
 
 
 def checked(

@@ -122,6 +122,7 @@ class AccessTable(Table):
         super().__init__()
         # One entry for each row, and those of boxes.
         *self._per_row, self._box_start, self._box_first, self._box_form = self.data.values()
+        self._blocks, self._steps, *_ = self._per_row
         self._box_start.append(0)
         self.forms: list[_Form] = []
         """The extents and strides that boxes have, in elements: few different ones."""
@@ -129,11 +130,12 @@ class AccessTable(Table):
         self._form_bytes: int = 0
 
     def __len__(self) -> int:
-        return len(self._box_start) - 1
+        return len(self._blocks)
 
     @property
     def nbytes(self) -> int:
-        return _ROW_BYTES * len(self) + _BOX_BYTES * len(self._box_first) + self._form_bytes
+        # Once for each access.
+        return _ROW_BYTES * len(self._blocks) + _BOX_BYTES * len(self._box_first) + self._form_bytes
 
     def add(
         self,
@@ -147,22 +149,21 @@ class AccessTable(Table):
         approximate: bool,
     ) -> int:
         """Add a row, and return its number."""
-        row = len(self)
+        row = len(self._blocks)
         numbers = (block, step, operation, array, kind, masked, approximate)
         for column, number in zip(self._per_row, numbers, strict=True):
             column.append(number)
         for first, extents, strides in boxes:
+            number = self._form_numbers.get((extents, strides), -1)
             self._box_first.append(first)
-            self._box_form.append(self._form_number((extents, strides)))
+            self._box_form.append(number if number >= 0 else self._add_form((extents, strides)))
         self._box_start.append(len(self._box_first))
         return row
 
-    def _form_number(self, form: _Form) -> int:
-        number = self._form_numbers.get(form)
-        if number is None:
-            number = self._form_numbers[form] = len(self.forms)
-            self.forms.append(form)
-            self._form_bytes += _FORM_BYTES + 32 * len(form[0])
+    def _add_form(self, form: _Form) -> int:
+        number = self._form_numbers[form] = len(self.forms)
+        self.forms.append(form)
+        self._form_bytes += _FORM_BYTES + 32 * len(form[0])
         return number
 
     def restore(self, columns: Mapping[str, Array], forms: list[_Form]) -> None:
@@ -181,7 +182,7 @@ class AccessTable(Table):
 
     def behind(self, row: int) -> int:
         """The row behind those of the access that a row begins."""
-        blocks, steps = self._per_row[:2]
+        blocks, steps = self._blocks, self._steps
         end = row + 1
         while end < len(blocks) and steps[end] == steps[row] and blocks[end] == blocks[row]:
             end += 1
