@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from tileir.execute.recording.accesses import AccessTable
     from tileir.execute.recording.arrays import RecordedArray
     from tileir.execute.recording.capture import ValueHistory
-    from tileir.execute.recording.loading import load_recording
+    from tileir.execute.recording.file_reader import load_recording
     from tileir.execute.recording.recording import Recording
     from tileir.execute.recording.script_variables import FunctionVariables
     from tileir.execute.sanitizer.coverage import ArrayCoverage, Coverage
@@ -438,7 +438,7 @@ _RUNNING_HOMES = {
     "tileir.execute.recording.accesses": "AccessTable",
     "tileir.execute.recording.arrays": "RecordedArray",
     "tileir.execute.recording.capture": "ValueHistory",
-    "tileir.execute.recording.loading": "load_recording",
+    "tileir.execute.recording.file_reader": "load_recording",
     "tileir.execute.recording.recording": "Recording",
     "tileir.execute.recording.script_variables": "FunctionVariables",
     "tileir.execute.sanitizer.coverage": "ArrayCoverage Coverage",

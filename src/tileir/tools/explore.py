@@ -229,7 +229,7 @@ def _explored(
     unwritten: Sequence[object] = (),
 ) -> Exploration:
     # Imported here: mistakes are told sooner.
-    from tileir.execute.recording.loading import load_recording
+    from tileir.execute.recording.file_reader import load_recording
     from tileir.execute.recording.recording import LIMIT
     from tileir.serve.explorer.exploring import Exploration
     from tileir.serve.explorer.launches import launch_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tileir.execute.cache import file_stamps, source_hash
+from tileir.execute.cache import private_files, source_hash
 from tileir.execute.cpu.native import keys, target
 from tileir.execute.cpu.native.answers import Answers
 from tileir.execute.cpu.native.keys import key_of
@@ -100,7 +100,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (package / folder / "source.py").write_text(f"folder = '{folder}'\n")
     monkeypatch.setattr(source_hash, "__file__", str(package / "execute" / "cache" / "source_hash.py"))
     # As if the sources had been there for a while, so that what is known of them is kept.
-    monkeypatch.setattr(file_stamps, "_OLD_ENOUGH", 0)
+    monkeypatch.setattr(private_files, "_OLD_ENOUGH", 0)
     return package
 
 

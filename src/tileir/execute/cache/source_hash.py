@@ -7,7 +7,7 @@ from _blake2 import blake2b
 from collections.abc import Collection, Sequence
 
 from tileir.execute.cache.code_cache import default_cache
-from tileir.execute.cache.file_stamps import FileStamp, are_old_enough, name_of, stamp_of
+from tileir.execute.cache.private_files import FileStamp, are_old_enough, name_of, stamp_of
 
 
 def hash_of_sources(left_out: Collection[str], inside: Sequence[str] = ("",)) -> bytes:

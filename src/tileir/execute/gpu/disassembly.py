@@ -12,7 +12,7 @@ from _blake2 import blake2b
 from typing import Final
 
 from tileir.execute.cache.code_cache import default_cache
-from tileir.execute.cache.file_stamps import name_of, stamp_of
+from tileir.execute.cache.private_files import name_of, stamp_of
 from tileir.execute.errors import CompilationError, MissingDependencyError
 from tileir.execute.gpu.command import run_command
 from tileir.execute.gpu.cubin import Cubin

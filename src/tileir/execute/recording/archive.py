@@ -16,7 +16,7 @@ import numpy
 
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import RecordingError
-from tileir.execute.recording.saving import DTYPES, HEAD, PROGRAM
+from tileir.execute.recording.file_writer import DTYPES, HEAD, PROGRAM
 
 LARGEST: Final = 1 << 62
 _TEXT_GROWS: Final = 16

@@ -19,7 +19,7 @@ from tileir.execute.recording.accesses import AccessTable, Allowed
 from tileir.execute.recording.capture import Capture, Stop, ValueHistory
 from tileir.execute.recording.owned_memory import OwnedMemory
 from tileir.execute.recording.program import ControlFlow, NumberedProgram
-from tileir.execute.recording.records import Records
+from tileir.execute.recording.recorder import Records
 from tileir.execute.schedule import block_at, block_order, run_interleaved
 from tileir.ir.core import Operation
 from tileir.ir.values import Value

@@ -14,7 +14,7 @@ from tileir.execute.dtypes import Array
 from tileir.execute.locations.wording import OTHER, THIS, in_script, phrase
 from tileir.execute.memory import Region
 from tileir.execute.observing.observer import Access
-from tileir.execute.sanitizer.assembler import Doubts
+from tileir.execute.sanitizer.assembler_notes import Doubts
 from tileir.execute.sanitizer.bounds import element_of
 from tileir.execute.sanitizer.events import HOST, NOBODY, AccessSemantics, Event, Events, Token
 from tileir.execute.sanitizer.ledger import Ledger

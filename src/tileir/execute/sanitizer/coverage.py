@@ -1,7 +1,7 @@
 """What a kernel's stores leave out, and what one store writes twice.
 
 For each array that a launch stores to: the elements that nobody wrote, as ranges of the array's indices, and the tile
-block they belong to by the rule that the others follow (`patterns`).  A grid that is too small and a number of elements
+block they belong to by the rule that the others follow (`store_patterns`).  A grid that is too small and a number of elements
 that is too small show themselves like this.  Two elements of one store at the same place are told too: which of them
 stays is not defined.
 
@@ -38,8 +38,8 @@ from tileir.execute.memory import Memory, Region
 from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.sanitizer.bounds import Bounds, element_of
 from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.patterns import Pattern, is_within, tile_of_pointers, tile_of_view
 from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Place, SanitizerReport
+from tileir.execute.sanitizer.store_patterns import Pattern, is_within, tile_of_pointers, tile_of_view
 from tileir.ir.core import Operation
 
 # What the shadow holds for each cell: the tile block that stored there last, and what else happened.

@@ -24,7 +24,7 @@ from tileir.execute.errors import BlockId
 from tileir.execute.locations.wording import SYMBOL, THIS, phrase, several, spelled_number
 from tileir.execute.memory import Memory, OutsideMemory
 from tileir.execute.observing.observer import Access, Observer, TileBlock
-from tileir.execute.sanitizer.numbers import first_element
+from tileir.execute.sanitizer.integer_checks import first_element
 from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport, WatchKind
 from tileir.ir.core import Operation
 from tileir.ir.traits import ATOMIC

@@ -12,8 +12,8 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, memory_dtype
 from tileir.execute.locations.wording import ARRAY, THIS, bracketed, phrase, several
 from tileir.execute.observing.observer import Access, TileBlock
+from tileir.execute.sanitizer.integer_checks import first_element
 from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.numbers import first_element
 from tileir.execute.sanitizer.report import Finding, Place
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation

@@ -18,8 +18,8 @@ from tileir.execute.observing.observer import Access, TileBlock
 from tileir.execute.sanitizer.bounds import Bounds
 from tileir.execute.sanitizer.conflicts import Conflicts
 from tileir.execute.sanitizer.events import HOST, NOBODY, Events
+from tileir.execute.sanitizer.integer_checks import NumberCheck, first_element, number_checks
 from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.numbers import NumberCheck, first_element, number_checks
 from tileir.execute.sanitizer.promises import (
     check_assumption,
     check_inbounds,

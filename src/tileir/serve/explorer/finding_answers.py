@@ -13,8 +13,8 @@ import numpy
 from tileir.execute.locations.source_locations import user_location
 from tileir.execute.locations.wording import several
 from tileir.execute.recording.accesses import OUT_OF_BOUNDS, missed_array
+from tileir.execute.recording.recorder import Seen
 from tileir.execute.recording.recording import Recording
-from tileir.execute.recording.records import Seen
 from tileir.execute.sanitizer.number_watch import NumberWatch, is_float
 from tileir.execute.sanitizer.report import Finding, Kind, Place
 from tileir.ir.core import Operation

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
 
 from tileir.execute.cache.code_cache import default_cache
-from tileir.execute.cache.file_stamps import FileStamp, are_old_enough, name_of, stamp_of
+from tileir.execute.cache.private_files import FileStamp, are_old_enough, name_of, stamp_of
 
 _PROCESSORS: Final = "/proc/cpuinfo"
 _MOST_OF_PROCESSORS: Final = 1 << 16

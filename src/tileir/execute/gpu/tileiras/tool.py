@@ -12,7 +12,7 @@ import re
 from functools import cached_property
 from typing import Any, Final
 
-from tileir.execute.cache.file_stamps import name_of, stamp_of
+from tileir.execute.cache.private_files import name_of, stamp_of
 from tileir.execute.errors import CompilationError, MissingDependencyError
 from tileir.execute.gpu.nvidia_packages import find_tool
 from tileir.ir.versions import VERSIONS, Version, version_text

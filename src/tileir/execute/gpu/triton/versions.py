@@ -10,7 +10,7 @@ import re
 from importlib.machinery import PathFinder
 from typing import Any, Final, NamedTuple
 
-from tileir.execute.cache.file_stamps import name_of, stamp_of
+from tileir.execute.cache.private_files import name_of, stamp_of
 from tileir.execute.errors import MissingDependencyError
 
 VARIABLE: Final = "TILEIR_TRITON"

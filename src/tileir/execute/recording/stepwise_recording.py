@@ -22,7 +22,7 @@ from tileir.execute.interpreter.compiler import Options
 from tileir.execute.interpreter.kernel import Program, block_runner
 from tileir.execute.observing.observer import Observer, TileBlock
 from tileir.execute.recording.memory_states import Copy
-from tileir.execute.recording.preparing import PreparedLaunch
+from tileir.execute.recording.prepared_launch import PreparedLaunch
 from tileir.execute.recording.recorder import Interrupted, Interruption, Recorder
 from tileir.execute.recording.recording import Recording, notes_of, recording_of
 from tileir.execute.schedule import RunBlock, block_order, run_interleaved

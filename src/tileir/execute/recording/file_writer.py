@@ -16,7 +16,7 @@ from tileir.execute.dtypes import Array
 from tileir.execute.locations.wording import Phrase
 from tileir.execute.recording.accesses import AccessTable
 from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.recording.records import BlockTable, Records, Seen
+from tileir.execute.recording.recorder import BlockTable, Records, Seen
 from tileir.execute.recording.replayer import RecordedLaunch
 from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport
 from tileir.ir.diagnostics import source_of

@@ -22,13 +22,13 @@ from tileir.execute.memory import Region
 from tileir.execute.recording.accesses import out_of_bounds
 from tileir.execute.recording.archive import LARGEST, Archive, JsonObject, require, within
 from tileir.execute.recording.arrays import arrays_of
+from tileir.execute.recording.file_writer import FORMAT, PROGRAM, VERSION
 from tileir.execute.recording.memory_states import States, Write, box_of
 from tileir.execute.recording.owned_memory import OwnedMemory, Source
 from tileir.execute.recording.program import ControlFlow, NumberedProgram
+from tileir.execute.recording.recorder import Records, Seen
 from tileir.execute.recording.recording import LIMIT, Recording
-from tileir.execute.recording.records import Records, Seen
 from tileir.execute.recording.replayer import RecordedLaunch
-from tileir.execute.recording.saving import FORMAT, PROGRAM, VERSION
 from tileir.execute.sanitizer.report import AnyKind, Finding, Place, SanitizerReport
 from tileir.execute.schedule import block_order
 from tileir.interface import parse
