@@ -1,9 +1,9 @@
 """What a kernel's stores leave out, and what one store writes twice.
 
 For each array that a launch stores to: the elements that nobody wrote, as ranges of the array's indices, and the tile
-block they belong to by the rule that the others follow (`store_patterns`).  A grid that is too small and a number of elements
-that is too small show themselves like this.  Two elements of one store at the same place are told too: which of them
-stays is not defined.
+block they belong to by the rule that the others follow (`store_patterns`).  A grid that is too small and a number of
+elements that is too small show themselves like this.  Two elements of one store at the same place are reported too:
+which of them stays is not defined.
 
 What is written more than once by several stores is no mistake (a loop that accumulates in memory does it), and only
 counted; places that atomics update need not all be updated, so an array that only atomics write is left alone.

@@ -50,7 +50,7 @@ class AccessSemantics:
 class Token:
     """The events that come before whoever takes this token: bits of its own tile block's events, and of others'.
 
-    `firm` is those whose order does not hang on a load that reads nothing, `masked` such a load (see `assembler_notes`).
+    `firm` is those whose order does not depend on a load that reads nothing, `masked` such a load (`assembler_notes`).
     """
 
     __slots__ = ("bits", "firm", "known", "masked")
