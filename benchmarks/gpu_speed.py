@@ -292,7 +292,7 @@ arrays = [torch.ones(1024, device="cuda") for _ in range(2)] + [torch.zeros(1024
 torch.cuda.synchronize()
 begin = time.perf_counter()
 import tileir
-import tileir.execute.launch
+import tileir.execute.launching.kernel
 import tileir.execute.gpu.tileiras.kernel
 imported = time.perf_counter()
 kernel = tileir.compile(tileir.load(sys.argv[1]), backend="tileiras")

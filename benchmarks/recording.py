@@ -19,7 +19,7 @@ import numpy
 
 import tileir
 from measure import Line, add_line_options, finish, machine, table, tileir_build
-from tileir.execute.recording.answers import accesses_answer, array_answer, summary_answer, values_answer
+from tileir.serve.explorer.recording_answers import accesses_answer, array_answer, summary_answer, values_answer
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 BLOCKS, TILE = 4096, 4096

@@ -40,10 +40,10 @@ class Row(NamedTuple):
 def measured(path: Path, given: argparse.Namespace, directory: str) -> Row | None:
     """The times of the kernel of a file; None if it is wrong on purpose."""
     import tileir
-    from tileir.execute.entries import select_entry
     from tileir.execute.gpu.tileiras.compiling import assemble
     from tileir.execute.gpu.triton.making import make
     from tileir.execute.gpu.triton.targets import triton_target
+    from tileir.execute.launching.entries import select_entry
 
     try:
         entry = select_entry(tileir.load(path), None)

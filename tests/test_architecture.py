@@ -197,10 +197,10 @@ def reached_from(start: str, imports: Iterable[Import]) -> set[str]:
 
 def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Import]) -> None:
     keys = pytest.importorskip("tileir.execute.cpu.native.keys", reason="running programs needs NumPy")
-    own_sources = pytest.importorskip("tileir.execute.own_sources")
+    source_hash = pytest.importorskip("tileir.execute.cache.source_hash")
     # From the folder of the package in use, which need not be that of the sources.
-    package = Path(own_sources.__file__).parents[1]
-    followed = {Path(path).relative_to(package) for path, *_ in own_sources.sources_but(keys.NO_PART)}
+    package = Path(source_hash.__file__).parents[2]
+    followed = {Path(path).relative_to(package) for path, *_ in source_hash.sources_but(keys.NO_PART)}
     paths = {name: path.relative_to(SOURCE / "tileir") for name, path in modules().items()}
     reached = reached_from("tileir.execute.cpu.engine", imports)
     assert {"tileir.execute.sanitizer.bounds", "tileir.passes.cse", "tileir.text.printer"} <= reached
@@ -208,16 +208,18 @@ def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Im
 
 
 # What these decide is what messages say, and how a target is spelled, which is part of the key.
-NAMING = {"tileir.annotations", "tileir.collector", "tileir.execute.gpu.targets", "tileir.execute.places"}
-NAMING |= {"tileir.execute.python_source"}
-NAMING |= {f"tileir.execute.{name}" for name in ("script", "script_names", "script_words")}
+NAMING = {"tileir.annotations", "tileir.collector", "tileir.execute.gpu.targets"}
+NAMING |= {
+    f"tileir.execute.locations.{name}"
+    for name in ("source_locations", "python_source", "script", "script_messages", "wording")
+}
 
 
 def test_the_cache_of_cubins_follows_all_that_writes_their_bytecode(imports: list[Import]) -> None:
     cached = pytest.importorskip("tileir.execute.gpu.tileiras.cached")
-    own_sources = pytest.importorskip("tileir.execute.own_sources")
-    package = Path(own_sources.__file__).parents[1]
-    looked_at = own_sources.sources_but((), cached.PARTS)
+    source_hash = pytest.importorskip("tileir.execute.cache.source_hash")
+    package = Path(source_hash.__file__).parents[2]
+    looked_at = source_hash.sources_but((), cached.PARTS)
     followed = {Path(path).relative_to(package) for path, *_ in looked_at}
     paths = {name: path.relative_to(SOURCE / "tileir") for name, path in modules().items()}
     reached = reached_from("tileir.execute.gpu.tileiras.program", imports)
@@ -228,15 +230,15 @@ def test_the_cache_of_cubins_follows_all_that_writes_their_bytecode(imports: lis
 
 def test_the_cache_of_tritons_code_follows_all_that_makes_it(imports: list[Import]) -> None:
     cached = pytest.importorskip("tileir.execute.gpu.triton.cached")
-    own_sources = pytest.importorskip("tileir.execute.own_sources")
-    package = Path(own_sources.__file__).parents[1]
-    looked_at = own_sources.sources_but(cached.NO_PART, cached.PARTS)
+    source_hash = pytest.importorskip("tileir.execute.cache.source_hash")
+    package = Path(source_hash.__file__).parents[2]
+    looked_at = source_hash.sources_but(cached.NO_PART, cached.PARTS)
     followed = {Path(path).relative_to(package) for path, *_ in looked_at}
     paths = {name: path.relative_to(SOURCE / "tileir") for name, path in modules().items()}
     reached = reached_from("tileir.execute.gpu.triton.lowering.lower", imports)
     assert {"tileir.execute.gpu.triton.program", "tileir.passes.canonicalize", "tileir.dialect.ops"} <= reached
     assert sorted(name for name in reached - {"tileir.annotations"} if paths[name] not in followed) == []
-    of_ttir = {Path(path).relative_to(package) for path, *_ in own_sources.sources_but((), cached.TTIR_PARTS)}
+    of_ttir = {Path(path).relative_to(package) for path, *_ in source_hash.sources_but((), cached.TTIR_PARTS)}
     assert paths["tileir.execute.gpu.triton.worker.specialized"] in of_ttir
     assert of_ttir <= followed, "a kernel that is found without lowering it names code that these made"
 

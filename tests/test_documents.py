@@ -17,7 +17,7 @@ import pytest
 from tests.documents import PAGES, ROOT, Block, agrees, blocks, commands, sessions, steps
 
 import tileir
-from tileir.execute.engines import all_engines
+from tileir.execute.engine.registry import all_engines
 from tileir.execute.gpu.tileiras.tool import why_missing
 from tileir.execute.gpu.triton.versions import why_missing as why_no_triton
 from tileir.passes.catalogue import REGISTERED

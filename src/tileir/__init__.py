@@ -42,13 +42,21 @@ if TYPE_CHECKING:
     from tileir.bytecode.primitives import BytecodeError
     from tileir.dialect.attributes import bounded, div_by, same_elements
     from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
-    from tileir.execute.argument_words import WordError
-    from tileir.execute.arguments import Pointer, pointer_to
+    from tileir.execute.arguments.argument_text import WordError
+    from tileir.execute.arguments.binding import Pointer, pointer_to
+    from tileir.execute.arguments.launch_text import LaunchArguments, LaunchWords
     from tileir.execute.bound import BoundLaunch
-    from tileir.execute.debugging import Callback, Trace
-    from tileir.execute.engine import DirectLaunches, Engine, KernelSettings, LaunchOptions, Measured, PreparedKernel
-    from tileir.execute.engine_forms import EngineForm, LocatedText
-    from tileir.execute.engines import register_engine, unregister_engine
+    from tileir.execute.engine.interface import (
+        DirectLaunches,
+        Engine,
+        EngineForm,
+        KernelSettings,
+        LaunchOptions,
+        LocatedText,
+        Measured,
+        PreparedKernel,
+    )
+    from tileir.execute.engine.registry import register_engine, unregister_engine
     from tileir.execute.errors import (
         AssemblerWarning,
         AssertionFailedError,
@@ -64,7 +72,6 @@ if TYPE_CHECKING:
         RecordingError,
         WrongDeviceError,
     )
-    from tileir.execute.globals import Globals
     from tileir.execute.gpu.cubin import Cubin, CubinError, Resources
     from tileir.execute.gpu.driver.errors import DriverError, NoGpuError
     from tileir.execute.gpu.peaks import Peaks
@@ -72,25 +79,26 @@ if TYPE_CHECKING:
     from tileir.execute.gpu.triton.errors import TritonCrash, TritonError, TritonTimeout
     from tileir.execute.gpu.triton.options import Schedule
     from tileir.execute.gpu.triton.tuning.tuning import Trial, Tuning
-    from tileir.execute.launch import Kernel
+    from tileir.execute.launching.globals import Globals
+    from tileir.execute.launching.kernel import Kernel
+    from tileir.execute.launching.release import release_memory
+    from tileir.execute.launching.timing import Timing
     from tileir.execute.memory import Memory
-    from tileir.execute.number_watch import NumberWatch
-    from tileir.execute.observer import Access, Observer, TileBlock
+    from tileir.execute.observing.observer import Access, Callback, Observer, TileBlock
+    from tileir.execute.observing.trace import Trace
     from tileir.execute.overlap import overlap
     from tileir.execute.recording.accesses import AccessTable
     from tileir.execute.recording.arrays import RecordedArray
-    from tileir.execute.recording.history import ValueHistory
-    from tileir.execute.recording.loading import load_recording
+    from tileir.execute.recording.capture import ValueHistory
+    from tileir.execute.recording.file_reader import load_recording
     from tileir.execute.recording.recording import Recording
     from tileir.execute.recording.script_variables import FunctionVariables
-    from tileir.execute.releasing import release_memory
     from tileir.execute.sanitizer.coverage import ArrayCoverage, Coverage
+    from tileir.execute.sanitizer.number_watch import NumberWatch
     from tileir.execute.sanitizer.report import Finding, Place, SanitizerError, SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
-    from tileir.execute.stated_launches import LaunchArguments, LaunchWords
-    from tileir.execute.timing import Timing
+    from tileir.execute.work.operations import Stops
     from tileir.execute.work.result import AccessTraffic, ArrayTraffic, Work
-    from tileir.execute.work.waiting import Stops
     from tileir.interface import from_bytecode, load, losses, parse, to_bytecode, verify
     from tileir.ir.attributes import Attribute
     from tileir.ir.core import Block, InsertionPoint, Operation, Region
@@ -353,25 +361,25 @@ _HOMES = {
     "tileir.dialect.attributes": "bounded div_by same_elements",
     "tileir.builder": "Builder",
     "tileir.dialect.scopes": "BodyScope BranchScope EntryScope LoopScope Scope",
-    "tileir.execute.engine": "DirectLaunches Engine KernelSettings LaunchOptions Measured PreparedKernel",
-    "tileir.execute.engine_forms": "EngineForm LocatedText",
-    "tileir.execute.engines": "register_engine unregister_engine",
+    "tileir.execute.engine.interface": "DirectLaunches Engine EngineForm KernelSettings LaunchOptions LocatedText"
+    " Measured PreparedKernel",
+    "tileir.execute.engine.registry": "register_engine unregister_engine",
     "tileir.execute.errors": "AssemblerWarning AssertionFailedError ChoiceError CompilationError EmulationError"
     " ExecutionError HostCopyWarning InternalError LaunchError MissingDependencyError NestingError RecordingError"
     " WrongDeviceError",
-    "tileir.execute.releasing": "release_memory",
+    "tileir.execute.launching.release": "release_memory",
     "tileir.execute.gpu.cubin": "Cubin CubinError Resources",
     "tileir.execute.gpu.driver.errors": "DriverError NoGpuError",
     "tileir.execute.gpu.peaks": "Peaks",
     "tileir.execute.gpu.tileiras.errors": "AssemblerCrash AssemblerError AssemblerTimeout",
     "tileir.execute.gpu.triton.errors": "TritonCrash TritonError TritonTimeout",
-    "tileir.execute.argument_words": "WordError",
-    "tileir.execute.stated_launches": "LaunchArguments LaunchWords",
+    "tileir.execute.arguments.argument_text": "WordError",
+    "tileir.execute.arguments.launch_text": "LaunchArguments LaunchWords",
     "tileir.execute.gpu.triton.options": "Schedule",
     "tileir.execute.gpu.triton.tuning.tuning": "Trial Tuning",
-    "tileir.execute.timing": "Timing",
+    "tileir.execute.launching.timing": "Timing",
     "tileir.execute.work.result": "AccessTraffic ArrayTraffic Work",
-    "tileir.execute.work.waiting": "Stops",
+    "tileir.execute.work.operations": "Stops",
     "tileir.execute.sanitizer.report": "Finding Place SanitizerError SanitizerReport",
     "tileir.interface": "from_bytecode load losses parse to_bytecode verify",
     "tileir.ir.attributes": "Attribute",
@@ -418,19 +426,19 @@ _RUNNING_HOMES = {
     "tileir.bridge.operators.making": "op",
     "tileir.bridge.recording": "record",
     "tileir.bridge.specialized": "SpecializedKernel",
-    "tileir.execute.arguments": "Pointer pointer_to",
+    "tileir.execute.arguments.binding": "Pointer pointer_to",
     "tileir.execute.bound": "BoundLaunch",
-    "tileir.execute.debugging": "Callback Trace",
-    "tileir.execute.globals": "Globals",
-    "tileir.execute.launch": "Kernel",
+    "tileir.execute.observing.trace": "Trace",
+    "tileir.execute.launching.globals": "Globals",
+    "tileir.execute.launching.kernel": "Kernel",
     "tileir.execute.memory": "Memory",
-    "tileir.execute.number_watch": "NumberWatch",
-    "tileir.execute.observer": "Access Observer TileBlock",
+    "tileir.execute.sanitizer.number_watch": "NumberWatch",
+    "tileir.execute.observing.observer": "Access Callback Observer TileBlock",
     "tileir.execute.overlap": "overlap",
     "tileir.execute.recording.accesses": "AccessTable",
     "tileir.execute.recording.arrays": "RecordedArray",
-    "tileir.execute.recording.history": "ValueHistory",
-    "tileir.execute.recording.loading": "load_recording",
+    "tileir.execute.recording.capture": "ValueHistory",
+    "tileir.execute.recording.file_reader": "load_recording",
     "tileir.execute.recording.recording": "Recording",
     "tileir.execute.recording.script_variables": "FunctionVariables",
     "tileir.execute.sanitizer.coverage": "ArrayCoverage Coverage",
@@ -458,14 +466,14 @@ def _imported(name: str, home: str, runs_programs: bool) -> object:
     # Operations get their text from here, whichever name was asked for first.
     __import__("tileir.interface")
     if runs_programs:
-        from tileir.execute.errors import MissingDependencyError, standing_in
+        from tileir.execute.errors import MissingDependencyError, placeholder
 
         try:
             # The one that says what to install.
-            __import__("tileir.execute.launch")
+            __import__("tileir.execute.launching.kernel")
         except MissingDependencyError as missing:
             # Not kept: the package may be installed while this process goes on.
-            return standing_in(name, missing)
+            return placeholder(name, missing)
     value: object = getattr(__import__(home, fromlist=[name]), name)
     globals()[name] = value
     return value

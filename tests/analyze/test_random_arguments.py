@@ -8,8 +8,8 @@ import pytest
 
 import tileir
 from tileir.analyze.random_arguments import random_launch
-from tileir.execute.entries import select_entry
 from tileir.execute.errors import LaunchError
+from tileir.execute.launching.entries import select_entry
 from tileir.ir.core import Operation
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tileir
-from tileir.execute.observer import Access, Observer
+from tileir.execute.observing.observer import Access, Observer
 
 pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
 

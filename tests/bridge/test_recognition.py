@@ -14,7 +14,7 @@ import pytest
 
 import tileir
 from tileir.bridge import launch as bridge
-from tileir.execute.array_addresses import READS_HEADERS, address_of
+from tileir.execute.arguments.array_memory import READS_HEADERS, address_of
 from tileir.execute.errors import LaunchError
 
 ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")

@@ -15,8 +15,8 @@ import pytest
 from tests.execute.interrupting import interrupted, steps
 
 import tileir
-from tileir.execute import code_cache
-from tileir.execute.code_cache import Cache, default_cache
+from tileir.execute.cache import code_cache
+from tileir.execute.cache.code_cache import Cache, default_cache
 
 OBJECT = bytes(range(256)) * 20
 META = {"arena": 4096, "names": ["a", "b"]}
@@ -183,7 +183,7 @@ def test_user_who_is_not_the_administrator_has_a_cache_too(tmp_path: Path) -> No
     script = """
 import os, sys
 from pathlib import Path
-from tileir.execute.code_cache import Cache
+from tileir.execute.cache.code_cache import Cache
 os.setgid(12345), os.setuid(12345)
 store = Cache(Path(sys.argv[1]))
 store.put("k", b"code", {"a": 1})
@@ -316,7 +316,7 @@ def test_processes_make_one_key(tmp_path: Path) -> None:
     script = """
 import sys
 from pathlib import Path
-from tileir.execute.code_cache import Cache
+from tileir.execute.cache.code_cache import Cache
 Cache(Path(sys.argv[1]) / "cache").put(sys.argv[2], b"code", {})
 """
     command = [sys.executable, "-c", script, str(tmp_path)]
@@ -371,7 +371,7 @@ def test_default_place_is_the_cache_directory_of_the_user(tmp_path: Path, monkey
 RACE = """
 import sys
 from pathlib import Path
-from tileir.execute.code_cache import Cache
+from tileir.execute.cache.code_cache import Cache
 directory, seed, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 store = Cache(directory, limit=60_000)
 seen = 0

@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.observer import Observers
+from tileir.execute.observing.observer import Observers
 from tileir.execute.sanitizer.coverage import first_boxes
 
 EMPTY = -1

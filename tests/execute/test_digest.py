@@ -9,7 +9,7 @@ import pytest
 from tests.generators.programs import random_module
 
 import tileir
-from tileir.execute.digest import structural_digest
+from tileir.execute.cache.structural_digest import structural_digest
 from tileir.ir.traversal import clone, structurally_equal
 
 TEXT = """cuda_tile.module @kernels {

@@ -19,8 +19,8 @@ from tests.generators.extremes import exaggerate
 from tests.generators.programs import random_module
 
 import tileir
-from tileir.execute.entries import entries_of
 from tileir.execute.errors import InternalError
+from tileir.execute.launching.entries import entries_of
 
 FAMILIES = ("memory", "prints", "ranks", "views", "loops", "control_flow", "nests")
 BACKENDS = ("interpreter", "cpu") if find_spec("llvmlite") else ("interpreter",)

@@ -6,7 +6,7 @@ import pytest
 
 from tileir.execute.cpu.native import compilation
 from tileir.execute.cpu.native.target import host
-from tileir.execute.line_numbers import numbers_of_assembly, numbers_of_text, with_line_numbers
+from tileir.execute.locations.llvm_line_numbers import numbers_of_assembly, numbers_of_text, with_line_numbers
 
 pytest.importorskip("llvmlite")
 

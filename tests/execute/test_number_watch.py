@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.number_watch import HANDS_ON, MEANT, PRODUCTS
+from tileir.execute.sanitizer.number_watch import HANDS_ON, MEANT, PRODUCTS
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ELEMENTWISE
 

@@ -9,7 +9,7 @@ import pytest
 from tests.execute.test_pointer_operations import INDEX, copy_kernel
 
 import tileir
-from tileir.execute.observer import Access, TileBlock
+from tileir.execute.observing.observer import Access, TileBlock
 
 ADD = """cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>) {
   %x, %y, %z = get_tile_block_id : tile<i32>

@@ -14,8 +14,8 @@ from tests.sampling import one_in
 import tileir
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import memory_dtype, value_dtype
-from tileir.execute.entries import entries_of
-from tileir.execute.observer import TileBlock
+from tileir.execute.launching.entries import entries_of
+from tileir.execute.observing.observer import TileBlock
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
 from tileir.ir.versions import V13_1, V13_2, V13_3, V13_4, Version

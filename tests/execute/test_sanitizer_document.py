@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import tileir
-from tileir.execute.argument_words import argument
-from tileir.execute.observer import Observers
+from tileir.execute.arguments.argument_text import argument
+from tileir.execute.observing.observer import Observers
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sanitizer.md").read_text(encoding="utf-8")
 SHOWN = re.findall(r"^```mlir\n(// grid .*?)^```\n\n```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

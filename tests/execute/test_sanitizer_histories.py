@@ -10,7 +10,7 @@ import pytest
 from tests.execute.full_clocks import FullClocks
 
 import tileir
-from tileir.execute.sanitizer import event_sets, known, releases, sanitizer
+from tileir.execute.sanitizer import clocks, releases, sanitizer
 
 WORDS = 4
 MOST_BLOCKS = 7
@@ -122,9 +122,9 @@ class History:
 SIZES: tuple[dict[Any, Any], ...] = (
     {},
     {(releases, "_FEW_RELEASES"): 0},
-    {(releases, "_FEW_RELEASES"): 0, (known, "_FEW"): 1, (sanitizer, "MOST_EVENTS"): 4},
-    {(releases, "_FEW_RELEASES"): 1, (known, "_FEW_CHAINS"): 0, (known, "_MOST_SPREAD"): 0},
-    {(known, "_FEW"): 1, (known, "_MOST_SPREAD"): 2, (sanitizer, "MOST_EVENTS"): 4},
+    {(releases, "_FEW_RELEASES"): 0, (clocks, "_FEW"): 1, (sanitizer, "MOST_EVENTS"): 4},
+    {(releases, "_FEW_RELEASES"): 1, (clocks, "_MOST_SPREAD"): 0},
+    {(clocks, "_FEW"): 1, (clocks, "_MOST_SPREAD"): 2, (sanitizer, "MOST_EVENTS"): 4},
 )
 
 
@@ -160,13 +160,6 @@ def check(seeds):
 
 def test_random_histories_have_the_findings_of_whole_sets():
     check(range(60))
-
-
-def test_random_histories_have_the_findings_of_whole_sets_where_sets_are_packed(monkeypatch):
-    # As those of thousands of events are.
-    monkeypatch.setattr(event_sets, "FEW_BITS", 0)
-    monkeypatch.setattr(event_sets, "GROUP", 3)
-    check(range(120, 160))
 
 
 @pytest.mark.long

@@ -10,8 +10,8 @@ from tests.execute.sanitizer_pairs import ACCESSES, COVERAGE_KINDS, OVERFLOW, PA
 
 import tileir
 from tileir.dialect import attributes, enums
-from tileir.execute.argument_words import argument
-from tileir.execute.observer import Observers
+from tileir.execute.arguments.argument_text import argument
+from tileir.execute.observing.observer import Observers
 from tileir.execute.sanitizer.events import AccessSemantics
 from tileir.execute.sanitizer.report import KINDS
 from tileir.ir.core import Operation

@@ -8,9 +8,9 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.argument_words import WordError, argument, specification
-from tileir.execute.entries import select_entry
-from tileir.execute.stated_launches import LaunchWords, stated_launch
+from tileir.execute.arguments.argument_text import WordError, argument, specification
+from tileir.execute.arguments.launch_text import LaunchWords, stated_launch
+from tileir.execute.launching.entries import select_entry
 from tileir.tools import cost as cost_tool
 from tileir.tools import run as run_tool
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 import pytest
 
-from tileir.execute.uninitialized import Allocations, Elements
+from tileir.execute.sanitizer.uninitialized import Allocations, Elements
 
 SIZES = {"f2": 8, "f4": 4, "f8": 8, "c8": 8, "i4": 8, "u4": 8, "i8": 8}
 """How many bytes tell together, by element type."""

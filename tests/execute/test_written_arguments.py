@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tileir
-from tileir.execute.written_parameters import may_write
+from tileir.execute.analysis.parameters import may_write
 
 TENSOR = "tensor_view<8xi32, strides=[1]>"
 VIEW = f"partition_view<tile=(8), {TENSOR}>"

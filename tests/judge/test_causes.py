@@ -114,7 +114,7 @@ def test_a_death_is_known_by_its_signal_and_the_innermost_function_of_tileir() -
 Current thread 0x0000ffff8a3d1c40 (most recent call first):
   File "/usr/lib/python3.11/ctypes/__init__.py", line 3 in call
   File "/opt/tileir/src/tileir/execute/cpu/native/calling.py", line 87 in launch
-  File "/opt/tileir/src/tileir/execute/launch.py", line 12 in launch
+  File "/opt/tileir/src/tileir/execute/launching/kernel.py", line 12 in launch
 """
     assert cause_of_death("SIGSEGV", stack) == "SIGSEGV in execute.cpu.native.calling.launch"
     assert cause_of_death("SIGKILL") == "SIGKILL"

@@ -15,7 +15,7 @@ from tests.passes.programs import module_of, names
 from tests.passes.test_semantics import memory_after
 
 import tileir
-from tileir.execute.entries import entries_of
+from tileir.execute.launching.entries import entries_of
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import PassError
 from tileir.ir.traversal import clone

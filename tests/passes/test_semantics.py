@@ -19,8 +19,8 @@ from tileir import smith
 from tileir.dialect.enums import MEMORY_ORDERING
 from tileir.dialect.ops import ADDI, BROADCAST, IOTA, OFFSET, PTR_TO_PTR, RESHAPE, STORE_PTR_TKO
 from tileir.dialect.types import TOKEN, PointerType, TileType, pointer_type, tile_type
-from tileir.execute.entries import entries_of
-from tileir.execute.observer import TileBlock
+from tileir.execute.launching.entries import entries_of
+from tileir.execute.observing.observer import TileBlock
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY

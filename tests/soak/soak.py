@@ -259,7 +259,7 @@ def damage(soak: Soak, rng: Random) -> None:
         if kind == 0:
             os.environ["TILEIR_CACHE"] = rng.choice(["0", "1", "1"])
         elif kind == 1:
-            from tileir.execute.code_cache import Cache
+            from tileir.execute.cache.code_cache import Cache
 
             Cache(directory, limit=rng.choice([0, 100_000])).prune()
         elif kind == 2 and rng.random() < 0.3:

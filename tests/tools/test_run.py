@@ -14,7 +14,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.argument_words import argument
+from tileir.execute.arguments.argument_text import argument
 from tileir.execute.arithmetic import rounding
 from tileir.execute.arithmetic.conversion import float_to_float
 from tileir.ir.types import F64, FLOAT_TYPES

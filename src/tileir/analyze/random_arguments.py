@@ -18,12 +18,12 @@ from tileir.analyze.parameter_roles import Role, role_of, tensor_numbers
 from tileir.analyze.trial_launches import Reach, TooLong
 from tileir.dialect.ops import GET_TILE_BLOCK_ID
 from tileir.dialect.types import PointerType, TileType
+from tileir.execute.arguments.launch_text import MARK, LaunchArguments, LaunchWords
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.errors import LaunchError, converted
-from tileir.execute.launch import Kernel
-from tileir.execute.observer import Observer, Observers
+from tileir.execute.launching.kernel import Kernel
+from tileir.execute.observing.observer import Observer, Observers
 from tileir.execute.sanitizer.sanitizer import Sanitizer
-from tileir.execute.stated_launches import MARK, LaunchArguments, LaunchWords
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import I1, FloatType, IntegerType, Type

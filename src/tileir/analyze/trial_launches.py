@@ -10,12 +10,12 @@ from typing import Any, Final
 import numpy
 
 from tileir.analyze.parameter_roles import block_axis, extent_parameter
-from tileir.execute.arguments import ArgumentLabel
+from tileir.execute.analysis.pointer_origins import origin_of_access
+from tileir.execute.arguments.binding import ArgumentLabel
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ExecutionError
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Access, Observer, TileBlock
-from tileir.execute.origins import origin_of_access
+from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
 

@@ -6,9 +6,9 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final, overload
 
-from tileir.execute import launch
 from tileir.execute.errors import LaunchError
-from tileir.execute.launch import Kernel
+from tileir.execute.launching import kernel as launch
+from tileir.execute.launching.kernel import Kernel
 from tileir.interface import load
 from tileir.ir.core import Operation
 from tileir.ir.quoting import type_text

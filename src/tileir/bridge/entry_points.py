@@ -22,7 +22,7 @@ from tileir.bridge.hooks import Hook, hook
 from tileir.bridge.launch import constraints, launch
 from tileir.bridge.mistakes import wrong_type, wrong_value
 from tileir.bridge.pretended.capturing import CAPTURE, is_recorded
-from tileir.execute.arguments import is_array
+from tileir.execute.arguments.binding import is_array
 from tileir.execute.errors import LaunchError
 from tileir.ir.quoting import type_text
 

@@ -26,9 +26,9 @@ from tileir.bridge.parameters import (
 from tileir.bridge.recognition import How, KnownLaunches
 from tileir.bytecode.primitives import BytecodeError
 from tileir.execute.errors import LaunchError, MissingDependencyError
-from tileir.execute.grids import check_grid
-from tileir.execute.launch import LAUNCH_OPTIONS, Kernel, check_options, compile
-from tileir.execute.places import notes_of, place_of
+from tileir.execute.launching.entries import check_grid
+from tileir.execute.launching.kernel import LAUNCH_OPTIONS, Kernel, check_options, compile
+from tileir.execute.locations.source_locations import location_notes, user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UnknownLocation
@@ -207,7 +207,7 @@ def _placed(error: BytecodeError) -> BytecodeError:
     if isinstance(error.location, UnknownLocation):
         return error
     message = _OFFSET.sub("", error.diagnostics[0].message)
-    found = Diagnostic("error", message, place_of(error.location), notes_of(error.location))
+    found = Diagnostic("error", message, user_location(error.location), location_notes(error.location))
     return BytecodeError([found], error.offset, error.location)
 
 

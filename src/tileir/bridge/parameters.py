@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy
 
 from tileir.bridge.mistakes import too_large, wrong_type, wrong_value
-from tileir.execute.arguments import Buffer, Pointer, buffer_of, is_array, is_on_gpu
+from tileir.execute.arguments.binding import Buffer, Pointer, buffer_of, is_array, is_on_gpu
 from tileir.execute.errors import LaunchError, WrongDeviceError
-from tileir.execute.script_names import argument_name, item_name, items_of
+from tileir.execute.locations.wording import argument_name, item_name, items_of
 from tileir.ir.quoting import type_text
 
 # The unit of alignment that cuTile compiles for: bytes of an address or a stride, elements of an extent.

@@ -111,7 +111,7 @@ def _pretend(process: Process) -> None:
     if process.findings is not None:
         return
     # The one that says what to install.
-    __import__("tileir.execute.launch")
+    __import__("tileir.execute.launching.kernel")
     from tileir.bridge.emulate import emulate_process
     from tileir.bridge.watching import Findings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from tileir.execute.engines import AUTO, find_engine, require
+from tileir.execute.engine.registry import AUTO, find_engine, require
 
 
 def runs_on_gpu(backend: str) -> bool:

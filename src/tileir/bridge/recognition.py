@@ -32,13 +32,13 @@ from tileir.bridge.parameters import (
     TupleParameter,
     memory_of,
 )
-from tileir.execute import array_addresses
-from tileir.execute.arguments import TORCH_DTYPES, Buffer, tensor_dtype
-from tileir.execute.array_addresses import address_expression, address_of
-from tileir.execute.engine import DirectLaunches, Given
+from tileir.execute.arguments import array_memory
+from tileir.execute.arguments.array_memory import address_expression, address_of
+from tileir.execute.arguments.binding import TORCH_DTYPES, Buffer, tensor_dtype
+from tileir.execute.engine.interface import DirectLaunches, Given
 from tileir.execute.errors import LaunchError
-from tileir.execute.generated_functions import generated
-from tileir.execute.launch import Kernel
+from tileir.execute.launching.generated_functions import generated
+from tileir.execute.launching.kernel import Kernel
 
 MOST_KEPT: Final = 4096
 """How many kinds of arrays, or launches, are remembered at a time; then all are forgotten."""
@@ -170,7 +170,7 @@ class _Writer:
     """Writes the function that looks at arguments."""
 
     def __init__(self) -> None:
-        self.names: dict[str, Any] = {**array_addresses.NAMES}
+        self.names: dict[str, Any] = {**array_memory.NAMES}
         self.lines: list[str] = []
         self.key: list[str] = []
         self.numbers: list[str] = []

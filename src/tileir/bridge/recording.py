@@ -8,10 +8,10 @@ from typing import Any, Literal
 from tileir.bridge.compiling import compile, is_cutile_kernel
 from tileir.bridge.launch import compiled_for, described, known_for
 from tileir.bridge.specialized import SpecializedKernel
-from tileir.execute.arguments import checked_arrays
-from tileir.execute.launch import Kernel
+from tileir.execute.arguments.binding import checked_arrays
+from tileir.execute.launching.kernel import Kernel
 from tileir.execute.recording import recording
-from tileir.execute.recording.preparing import PreparedLaunch
+from tileir.execute.recording.prepared_launch import PreparedLaunch
 from tileir.execute.recording.recording import LIMIT, Recording
 
 

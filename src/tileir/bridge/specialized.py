@@ -15,17 +15,17 @@ from tileir.bridge.parameters import (
     words_of,
 )
 from tileir.bridge.recognition import How, KnownLaunches
-from tileir.execute.arguments import is_array
+from tileir.execute.arguments.binding import is_array
 from tileir.execute.bound import BoundLaunch, Run
 from tileir.execute.errors import BlockId, LaunchError
-from tileir.execute.grids import check_grid
-from tileir.execute.launch import Kernel
-from tileir.execute.script_names import argument_name
+from tileir.execute.launching.entries import check_grid
+from tileir.execute.launching.kernel import Kernel
+from tileir.execute.locations.wording import argument_name
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources
     from tileir.execute.gpu.triton.tuning.tuning import Tuning
-    from tileir.execute.timing import Timing
+    from tileir.execute.launching.timing import Timing
     from tileir.execute.work.result import Work
 
 

@@ -1,6 +1,6 @@
 """The functions that allocate memory and do not write to it: NumPy's, torch's and CuPy's.
 
-Where launches are sanitized, or judged, what they return is filled (`execute.uninitialized`).
+Where launches are sanitized, or judged, what they return is filled (`execute.sanitizer.uninitialized`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy
 
 from tileir.bridge.contexts import active
 from tileir.bridge.script_frames import frame_words
-from tileir.execute.uninitialized import ALLOCATIONS, Elements, fill
+from tileir.execute.sanitizer.uninitialized import ALLOCATIONS, Elements, fill
 
 Extent = tuple[int, int, Elements]
 """Where memory begins, its bytes, and what it holds."""

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from tileir.bridge.launch import launch
 from tileir.bridge.script_frames import frame_words, launching_frame
-from tileir.execute.debugging import Trace
 from tileir.execute.errors import ExecutionError
-from tileir.execute.grids import check_grid
-from tileir.execute.number_watch import NumberWatch
-from tileir.execute.observer import Observer, Observers
+from tileir.execute.launching.entries import check_grid
+from tileir.execute.locations.wording import several
+from tileir.execute.observing.observer import Observer, Observers
+from tileir.execute.observing.trace import Trace
+from tileir.execute.sanitizer.number_watch import NumberWatch
 from tileir.execute.sanitizer.report import Names, SanitizerError, SanitizerReport
-from tileir.execute.wording import several
 from tileir.ir.quoting import harmless
 
 if TYPE_CHECKING:

@@ -97,7 +97,7 @@ def memory_dtype(element: Type) -> DType:
 
 
 def memory_bytes(element: Type) -> int:
-    """Distance in bytes of neighbouring elements in memory."""
+    """Distance in bytes of neighboring elements in memory."""
     return int(value_dtype(element).itemsize)
 
 

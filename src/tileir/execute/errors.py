@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import warnings
 from collections.abc import Callable
+from types import FrameType
 from typing import Final, NoReturn, ParamSpec, TypeVar
 
-from tileir.execute.places import notes_of, place_of
+from tileir.execute.locations.source_locations import location_notes, user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Code, Diagnostic, OptionError, TileIRError, note, source_of
 from tileir.ir.location import UNKNOWN
@@ -61,7 +64,7 @@ class MissingDependencyError(LaunchError):
     """An optional dependency is not installed; the message contains the command that installs it."""
 
 
-def standing_in(name: str, missing: MissingDependencyError) -> object:
+def placeholder(name: str, missing: MissingDependencyError) -> object:
     """What a public name is where its package is missing: a function or a class that says so when it is called.
 
     So `from tileir import *`, `help` and `hasattr` know the same names everywhere, and `isinstance` has a class.
@@ -80,7 +83,7 @@ def standing_in(name: str, missing: MissingDependencyError) -> object:
 
 
 class EmulationError(LaunchError):
-    """Something that only a real GPU has was asked of one that `emulate` pretends; the message names it."""
+    """Something that only a real GPU has was requested of an emulated one; the message names it."""
 
     def __init__(self, name: str, advice: str) -> None:
         super().__init__(f"{name} cannot be had on the CUDA device that tileir.emulate pretends: {advice}")
@@ -177,7 +180,7 @@ class ExecutionError(TileIRError):
         numbers: tuple[int, ...] = (),
         is_outside: bool = False,
     ) -> None:
-        super().__init__([_told(message, operation, block, is_in_script=True, is_outside=is_outside)])
+        super().__init__([_diagnostic(message, operation, block, is_in_script=True, is_outside=is_outside)])
         self.message: str = message
         self.operation: Operation = operation
         self.block: BlockId | None = block
@@ -185,13 +188,13 @@ class ExecutionError(TileIRError):
 
     def tell_as_tile_program(self) -> None:
         """Speak of the operation and its text, also where a script is at hand whose words are there by default."""
-        self.diagnostics[:] = [_told(self.message, self.operation, self.block, is_in_script=False)]
+        self.diagnostics[:] = [_diagnostic(self.message, self.operation, self.block, is_in_script=False)]
 
 
-def _told(
+def _diagnostic(
     message: str, operation: Operation, block: BlockId | None, *, is_in_script: bool, is_outside: bool = False
 ) -> Diagnostic:
-    location, notes = place_of(operation.location), notes_of(operation.location)
+    location, notes = user_location(operation.location), location_notes(operation.location)
     if block is not None:
         notes.append(note(f"in tile block ({block[0]}, {block[1]}, {block[2]})", UNKNOWN))
     subject, text = f"'{operation.name}' op", message
@@ -200,9 +203,9 @@ def _told(
         words = None
         if is_in_script:
             # Imported here: few programs go wrong, and what reads scripts takes a while to load.
-            from tileir.execute.script_words import UNCHECKED_HINT, ScriptWords
+            from tileir.execute.locations.script_messages import UNCHECKED_HINT, ScriptMessages
 
-            words = ScriptWords()
+            words = ScriptMessages()
         if words is not None and words.expression(operation) is not None:
             subject, text = words.subject(operation), words.said(message, operation)
             if is_outside and words.is_unchecked(operation):
@@ -214,3 +217,37 @@ def _told(
 
 class AssertionFailedError(ExecutionError):
     """An `assert` of the program failed; this stops the tile block and the launch."""
+
+
+_PACKAGE: Final = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+_GENERATED: Final = "<generated>"
+"""The file of functions that are written for a kernel (`generated_functions.py`)."""
+_BETWEEN: Final = frozenset(("torch", "jax", "jaxlib", "importlib"))
+"""Packages that call this one for the user: torch launches its operators, importlib imports torch."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn, as `warnings.warn` does, at the innermost line that is neither of this package nor of those between."""
+    frame = inner = sys._getframe(1)
+    while _is_between(frame):
+        if frame.f_back is None:
+            # All of the process is ours, as that of the command line is: where the warning was found.
+            frame = inner
+            break
+        frame = frame.f_back
+    names = frame.f_globals
+    warnings.warn_explicit(
+        message,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        names.get("__name__") or "<string>",
+        names.setdefault("__warningregistry__", {}),
+    )
+
+
+def _is_between(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    if file == _GENERATED or file.startswith(_PACKAGE):
+        return True
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _BETWEEN

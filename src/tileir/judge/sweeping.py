@@ -49,7 +49,7 @@ def sweep(
     that time and on this machine.  `progress` is called several times in a second with what is in the file.
     """
     # What judges needs NumPy: this says so, with the line that installs it.
-    import_module("tileir.execute.launch")
+    import_module("tileir.execute.launching.kernel")
     if inputs is None and seeds is None:
         raise OptionError("there is nothing to judge: give inputs, or seeds")
     for outcome in retry:
@@ -88,7 +88,7 @@ def default_plan() -> Plan:
 
 def present_engines() -> tuple[str, ...]:
     """The engines of this machine that need no GPU."""
-    from tileir.execute.engines import find_engine, why_missing
+    from tileir.execute.engine.registry import find_engine, why_missing
 
     return tuple(name for name in ("interpreter", "cpu") if not why_missing(find_engine(name)))
 

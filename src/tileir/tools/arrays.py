@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, cast
 
-from tileir.execute import argument_words, stated_launches
-from tileir.execute.stated_launches import MARK, LaunchWords
+from tileir.execute.arguments import argument_text, launch_text
+from tileir.execute.arguments.launch_text import MARK, LaunchWords
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import note
 from tileir.ir.location import UNKNOWN
@@ -28,24 +28,24 @@ def _said(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Resu
     def call(*arguments: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
         try:
             return function(*arguments, **options)
-        except argument_words.WordError as error:
+        except argument_text.WordError as error:
             raise mistake(error.message) from None
 
     return call
 
 
-argument = _said(argument_words.argument)
-grid_of = _said(argument_words.grid_of)
-number = _said(argument_words.number)
-specification = _said(argument_words.specification)
-stated_launch = _said(stated_launches.stated_launch)
+argument = _said(argument_text.argument)
+grid_of = _said(argument_text.grid_of)
+number = _said(argument_text.number)
+specification = _said(argument_text.specification)
+stated_launch = _said(launch_text.stated_launch)
 
 
 def size_of(option: str, text: str) -> int:
     """A number of bytes that an option gives."""
     try:
-        return argument_words.size_of(text)
-    except argument_words.WordError:
+        return argument_text.size_of(text)
+    except argument_text.WordError:
         raise mistake(f"'--{option} {text}' is no size: give one as 512M or 4G") from None
 
 
@@ -70,8 +70,8 @@ def given_launch(given: Arguments, program: Program) -> LaunchWords:
 
 def check_given(entry: Operation, arguments: tuple[str, ...]) -> None:
     """Refuse a launch without any arguments that needs some, and say where to give them."""
-    from tileir.execute.entries import check_number
     from tileir.execute.errors import LaunchError
+    from tileir.execute.launching.entries import check_number
 
     if arguments:
         return

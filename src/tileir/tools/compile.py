@@ -180,7 +180,7 @@ class _Job:
 
     def _entries(self, module: Operation) -> list[Operation | None]:
         """The kernels to compile, of which there must be one; None for all of a module as one."""
-        from tileir.execute.entries import entries_of, select_entry
+        from tileir.execute.launching.entries import entries_of, select_entry
 
         name = self.given.value("entry", "")
         kernels = list(entries_of(module).values())
@@ -255,10 +255,11 @@ def _named_by(path: str, word: str) -> str:
 def _placed(error: TileIRError, module: Operation) -> list[Diagnostic]:
     """What went wrong; where the kernel that is asked for is missing, in which of the files."""
     from tileir.execute.errors import LaunchError
-    from tileir.execute.places import place_of
+    from tileir.execute.locations.source_locations import user_location
 
     if type(error) is not LaunchError:
         return error.diagnostics
     return [
-        Diagnostic(each.severity, each.message, place_of(module.location), each.notes) for each in error.diagnostics
+        Diagnostic(each.severity, each.message, user_location(module.location), each.notes)
+        for each in error.diagnostics
     ]

@@ -144,19 +144,22 @@ class TritonBackend(CompileBackend):
     def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
         from tileir.execute.gpu.triton.making import make, stage_text
         from tileir.execute.gpu.triton.targets import NOT_RUN, triton_target
-        from tileir.execute.places import place_of
+        from tileir.execute.locations.source_locations import user_location
 
         assert entry is not None, "kernels come one by one"
         gpu = triton_target(target)
         kernel = entry.symbol_name or ""
-        said = [Diagnostic("remark", f"kernel @{kernel}: {NOT_RUN}", place_of(entry.location))] if gpu.is_amd else []
+        said = (
+            [Diagnostic("remark", f"kernel @{kernel}: {NOT_RUN}", user_location(entry.location))] if gpu.is_amd else []
+        )
         if self.stage:
             text = stage_text(entry, gpu, self._options, self.stage, self._limits)
             return Piece(kernel, text.encode("utf-8", "surrogateescape"), [], said)
         made = make(entry, gpu, self._options, self._limits)
         if made.code is not None:
             said += [
-                Diagnostic("remark", f"kernel @{kernel}: {each}", place_of(entry.location)) for each in made.code.notes
+                Diagnostic("remark", f"kernel @{kernel}: {each}", user_location(entry.location))
+                for each in made.code.notes
             ]
         return Piece(kernel, made.data, [] if made.resources is None else [made.resources], [*made.diagnostics, *said])
 

@@ -91,7 +91,7 @@ def _values(command: str, option: str) -> tuple[str, ...]:
 
         return _words([known.name for known in registered_passes()])
     if option == "backend":
-        from tileir.execute.engines import AUTO, all_engines
+        from tileir.execute.engine.registry import AUTO, all_engines
 
         return _words([AUTO, *[engine.name for engine in all_engines()[0]]])
     if option == "gpu":
@@ -107,7 +107,7 @@ def _values(command: str, option: str) -> tuple[str, ...]:
 
         return TARGETS
     if option == "dump":
-        from tileir.execute.engines import all_engines
+        from tileir.execute.engine.registry import all_engines
 
         return _words([stage for engine in all_engines()[0] for stage in engine.stages])
     if option == "schedule":

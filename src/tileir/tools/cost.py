@@ -102,8 +102,7 @@ def _run(words: list[str]) -> int:
 
 def _show_costs(given: Arguments, program: Program, targets: list[Target], is_first: bool) -> None:
     """Print what a launch costs on each target."""
-    from tileir.execute.entries import select_entry
-    from tileir.execute.grids import check_grid
+    from tileir.execute.launching.entries import check_grid, select_entry
 
     assert program.module is not None
     wanted = given_launch(given, program)
@@ -124,7 +123,7 @@ def _show_costs(given: Arguments, program: Program, targets: list[Target], is_fi
 def _cost(
     given: Arguments, entry: Operation, grid: BlockId, texts: tuple[str, ...], names: Sequence[str], target: Target
 ) -> Cost:
-    from tileir.execute.entries import check_number
+    from tileir.execute.launching.entries import check_number
 
     assemble = not given.has("no-assembler")
     if not given.has("measure"):
@@ -135,7 +134,7 @@ def _cost(
         return estimate(entry, grid, described, target, names, assemble=assemble)
     # Imported here: only who runs a kernel pays for NumPy.
     from tileir.analyze.cost.costs import cost
-    from tileir.execute.launch import Kernel
+    from tileir.execute.launching.kernel import Kernel
 
     parameters = entry.regions[0].blocks[0].arguments
     types = [*[parameter.type for parameter in parameters], *[None] * len(texts)]

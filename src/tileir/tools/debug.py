@@ -76,7 +76,7 @@ def _run(arguments: list[str]) -> int:
     # This process stays: what is no longer used is collected after all.
     gc.enable()
     # The one that says what to install.
-    __import__("tileir.execute.launch")
+    __import__("tileir.execute.launching.kernel")
     if given.has("dap") or given.has("tcp"):
         return _adapter(given)
     if not given.operands:

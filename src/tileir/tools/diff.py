@@ -7,7 +7,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from tileir.execute.argument_words import natural
+from tileir.execute.arguments.argument_text import natural
 from tileir.ir.quoting import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.arrays import given_launch, grid_of, mistake, stated_launch
@@ -17,7 +17,7 @@ from tileir.tools.time_limit import limited, seconds_of
 
 if TYPE_CHECKING:
     from tileir.analyze.difference.difference import ProgramDifference
-    from tileir.execute.stated_launches import LaunchWords
+    from tileir.execute.arguments.launch_text import LaunchWords
 
 USAGE = Usage(
     "tileir diff",
@@ -120,7 +120,7 @@ def _compare(given: Arguments, form: str, width: int, context: int | None) -> in
 def _run_both(given: Arguments, difference: ProgramDifference, left: Program, right: Program) -> int:
     """Compare what the programs compute."""
     from tileir.dialect.ops import ENTRY
-    from tileir.execute.engines import AUTO, find_engine
+    from tileir.execute.engine.registry import AUTO, find_engine
     from tileir.ir.diagnostics import TileIRError
     from tileir.ir.traversal import functions
 

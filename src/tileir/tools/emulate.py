@@ -87,7 +87,7 @@ def run(arguments: list[str]) -> int:
 def _settings(sequence: list[tuple[str, str]]) -> Settings:
     settings = settings_of([(name, value or None) for name, value in sequence if name in OPTIONS])
     if settings.backend != "auto":
-        from tileir.execute.engines import find_engine
+        from tileir.execute.engine.registry import find_engine
         from tileir.ir.diagnostics import TileIRError
 
         try:

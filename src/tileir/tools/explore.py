@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from tileir.execute.argument_words import natural
+from tileir.execute.arguments.argument_text import natural
 from tileir.execute.schedule import check_schedule
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.quoting import harmless
@@ -144,7 +144,7 @@ def _program(given: Arguments, options: _Options) -> Exploration | None:
     if program.module is None:
         return None
     try:
-        from tileir.execute.entries import select_entry
+        from tileir.execute.launching.entries import select_entry
 
         wanted = given_launch(given, program)
         entry, specifications = wanted.entry, wanted.arguments
@@ -229,7 +229,7 @@ def _explored(
     unwritten: Sequence[object] = (),
 ) -> Exploration:
     # Imported here: mistakes are told sooner.
-    from tileir.execute.recording.loading import load_recording
+    from tileir.execute.recording.file_reader import load_recording
     from tileir.execute.recording.recording import LIMIT
     from tileir.serve.explorer.exploring import Exploration
     from tileir.serve.explorer.launches import launch_of

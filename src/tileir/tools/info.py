@@ -24,7 +24,7 @@ from tileir.tools.programs import (
 )
 
 if TYPE_CHECKING:
-    from tileir.execute.engine import Engine
+    from tileir.execute.engine.interface import Engine
 
 USAGE = Usage(
     "tileir info",
@@ -116,7 +116,7 @@ def _print_json(facts: dict[str, Any]) -> None:
 
 
 def _show_installation(as_json: bool) -> None:
-    from tileir.execute.engines import all_engines, gpu_choice_words
+    from tileir.execute.engine.registry import all_engines, gpu_choice_words
 
     engines, failures = all_engines()
     if as_json:
@@ -144,7 +144,7 @@ def _show_installation(as_json: bool) -> None:
 
 def _installation(engines: list[Engine], failures: dict[str, str]) -> dict[str, Any]:
     from tileir import __version__
-    from tileir.execute.engines import gpu_choice_words
+    from tileir.execute.engine.registry import gpu_choice_words
     from tileir.ir.versions import NEWEST_NAME
 
     found: dict[str, Any] = {name: {"summary": "", "missing": reason, "facts": {}} for name, reason in failures.items()}
@@ -190,7 +190,7 @@ def identity_text() -> str:
 
 def _state(engine: Engine) -> tuple[str, dict[str, Any]]:
     """Why an engine cannot work here, and what it says of itself."""
-    from tileir.execute.engines import why_missing
+    from tileir.execute.engine.registry import why_missing
 
     missing = why_missing(engine)
     try:

@@ -22,7 +22,7 @@ from tileir.analyze.reducing.questions import (
     same_difference,
 )
 from tileir.analyze.reducing.search import Test
-from tileir.execute.stated_launches import LaunchWords
+from tileir.execute.arguments.launch_text import LaunchWords
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
 from tileir.tools.arguments import EXIT_USAGE, Arguments, ToolFailure
@@ -129,7 +129,7 @@ def engines_of(text: str) -> tuple[str, str]:
 
 def _present(engine: str) -> None:
     """An engine that is not there is a mistake of the command line."""
-    from tileir.execute.engines import find_engine, require
+    from tileir.execute.engine.registry import find_engine, require
 
     try:
         require(find_engine(engine))

@@ -11,7 +11,7 @@ from tileir.bytecode.primitives import Malformed
 from tileir.dialect.availability import newer_features
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
 from tileir.dialect.rules import signature
-from tileir.execute.places import frames_of
+from tileir.execute.locations.source_locations import frames_of
 from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute

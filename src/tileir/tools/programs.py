@@ -391,7 +391,7 @@ def _missing(error: ModuleNotFoundError) -> TileIRError:
     if (error.name or "").partition(".")[0] in ("numpy", "ml_dtypes"):
         try:
             # The one that says what to install.
-            __import__("tileir.execute.launch")
+            __import__("tileir.execute.launching.kernel")
         except TileIRError as missing:
             return missing
     raise error

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tileir.analyze.reducing.files import ProgramFile
     from tileir.analyze.reducing.program import Program
     from tileir.analyze.reducing.verdicts import Verdicts
-    from tileir.execute.stated_launches import LaunchWords
+    from tileir.execute.arguments.launch_text import LaunchWords
     from tileir.tools.interesting import Interest
 
 USAGE = Usage(
@@ -188,14 +188,14 @@ class _Reducing:
         if not needs_launch(given):
             return None
         # It says what to install where NumPy is missing.
-        from tileir.execute import launch as _  # noqa: F401
+        from tileir.execute.launching import kernel as _  # noqa: F401
 
         if original is None:
             raise ToolFailure("what cannot be read cannot be launched", EXIT_WRONG_INPUT)
         from tileir.analyze.random_arguments import random_launch
-        from tileir.execute.argument_words import grid_of
-        from tileir.execute.entries import select_entry
-        from tileir.execute.stated_launches import LaunchWords, stated_launch
+        from tileir.execute.arguments.argument_text import grid_of
+        from tileir.execute.arguments.launch_text import LaunchWords, stated_launch
+        from tileir.execute.launching.entries import select_entry
 
         entry = select_entry(original.module, given.options.get("entry"))
         name = given.options.get("entry")

@@ -7,7 +7,7 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from tileir.execute.argument_words import natural
+from tileir.execute.arguments.argument_text import natural
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Arguments, Option, ToolFailure, Usage
@@ -18,7 +18,7 @@ from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_progr
 from tileir.tools.time_limit import limited, seconds_of
 
 if TYPE_CHECKING:
-    from tileir.execute.engine import Engine
+    from tileir.execute.engine.interface import Engine
     from tileir.execute.sanitizer.report import Names, SanitizerReport
 
 USAGE = Usage(
@@ -130,10 +130,9 @@ def _perform(given: Arguments, engine: Engine | None, threads: int | None) -> in
         return EXIT_WRONG_INPUT
     try:
         # Imported here: only who runs a program pays for NumPy.
-        from tileir.execute import launch
-        from tileir.execute.entries import select_entry
         from tileir.execute.errors import HostCopyWarning
-        from tileir.execute.grids import check_grid
+        from tileir.execute.launching import kernel as launch
+        from tileir.execute.launching.entries import check_grid, select_entry
 
         wanted = given_launch(given, program)
         grid, entry, specifications = wanted.grid, wanted.entry, wanted.arguments
@@ -191,7 +190,7 @@ def _perform(given: Arguments, engine: Engine | None, threads: int | None) -> in
             error.tell_as_tile_program()
         return tell_error(error, given)
     except Exception as error:
-        from tileir.execute.engines import is_own
+        from tileir.execute.engine.registry import is_own
 
         if engine is None or is_own(engine):
             raise
@@ -203,7 +202,7 @@ def _perform(given: Arguments, engine: Engine | None, threads: int | None) -> in
     for number, path in outputs:
         save(path, values[number])
     if not given.has("quiet"):
-        from tileir.execute.written_parameters import may_write
+        from tileir.execute.analysis.parameters import may_write
 
         for number, value in enumerate(values):
             if is_array(value) and may_write(kernel.entry, number):
@@ -217,10 +216,10 @@ class _Watching:
     """Who watches the launch, as the command line asks."""
 
     def __init__(self, given: Arguments, grid: tuple[int, ...], unwritten: list[Any]) -> None:
-        from tileir.execute.debugging import Trace
-        from tileir.execute.number_watch import NumberWatch
-        from tileir.execute.observer import Observer, Observers
+        from tileir.execute.observing.observer import Observer, Observers
+        from tileir.execute.observing.trace import Trace
         from tileir.execute.sanitizer.coverage import Coverage
+        from tileir.execute.sanitizer.number_watch import NumberWatch
         from tileir.execute.sanitizer.sanitizer import Sanitizer
 
         observers: list[Observer] = []
@@ -271,7 +270,7 @@ _WATCHING = ("trace", "watch-nan", "sanitize")
 
 def _engine(given: Arguments) -> Engine | None:
     """What runs the kernel, or None for what suits it; options that an engine has no use for are mistakes."""
-    from tileir.execute.engines import AUTO, find_engine
+    from tileir.execute.engine.registry import AUTO, find_engine
 
     name = given.value("backend", AUTO)
     engine = _needed(given) if name == AUTO else find_engine(name)
@@ -311,14 +310,14 @@ def _takes(engine: Engine, option: str) -> bool:
 
 def _able(option: str) -> Engine:
     """The one of tileir's own engines that takes an option."""
-    from tileir.execute.engines import find_engine
+    from tileir.execute.engine.registry import find_engine
 
     return next(engine for engine in map(find_engine, ("cpu", "interpreter")) if _takes(engine, option))
 
 
 def _needed(given: Arguments) -> Engine | None:
     """The engine that an option is for: one for code, before one that watches, for which the interpreter sees most."""
-    from tileir.execute.engines import find_engine
+    from tileir.execute.engine.registry import find_engine
 
     for option in (*_ABOUT_CODE, "dump"):
         if given.has(option):

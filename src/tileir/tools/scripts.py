@@ -13,13 +13,13 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tileir.execute.stated_launches import LaunchWords
+from tileir.execute.arguments.launch_text import LaunchWords
 from tileir.ir.diagnostics import TileIRError
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, ToolFailure
 
 if TYPE_CHECKING:
     from tileir.bridge.parameters import Parameter
-    from tileir.execute.arguments import Buffer
+    from tileir.execute.arguments.binding import Buffer
 
 _RECORD = "launches.jsonl"
 
@@ -126,9 +126,9 @@ class _Recorder:
     def see(self, number: int, kernel: Any, grid: Any, args: Any) -> None:
         from tileir.bridge.launch import described, known_for
         from tileir.bridge.process import exit_now
-        from tileir.execute.arguments import Pointer
-        from tileir.execute.grids import check_grid
-        from tileir.execute.script_names import script_name
+        from tileir.execute.arguments.binding import Pointer
+        from tileir.execute.launching.entries import check_grid
+        from tileir.execute.locations.wording import script_name
 
         if os.getpid() != self._process:
             # A process that the script forked: its launches are not those of the script.
@@ -167,7 +167,7 @@ class _Recorder:
 def _words(value: object) -> str:
     """An argument as `tileir run` takes it; an array has its type and size, not its elements."""
     from tileir.bridge.parameters import memory_of
-    from tileir.execute.arguments import Pointer
+    from tileir.execute.arguments.binding import Pointer
 
     if isinstance(value, Pointer):
         return _array(memory_of(value.array, value.name))
@@ -213,7 +213,7 @@ def _check_packages() -> None:
     from importlib.util import find_spec
 
     # The one that says it of NumPy.
-    __import__("tileir.execute.launch")
+    __import__("tileir.execute.launching.kernel")
     try:
         is_there = find_spec("cuda.tile") is not None
     except ImportError:

@@ -147,8 +147,8 @@ def parts() -> list[Part]:
     from tileir.execute.cpu.lowering.roster import HANDLERS
     from tileir.execute.gpu.triton.lowering.roster import HANDLERS as LOWERED
     from tileir.execute.interpreter.operations import OPERATIONS
-    from tileir.execute.number_watch import HANDS_ON, MEANT
-    from tileir.execute.sanitizer.numbers import CHECKS, DEFINED
+    from tileir.execute.sanitizer.integer_checks import CHECKS, DEFINED
+    from tileir.execute.sanitizer.number_watch import HANDS_ON, MEANT
 
     rewritten = {fold.root for fold in canonicalization_folds(full=True)}
     for pattern in canonicalization_patterns():

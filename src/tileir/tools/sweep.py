@@ -235,7 +235,7 @@ def _check_names(plan: Plan) -> None:
     """Names that would fail for each program are mistakes of the command line."""
     try:
         if plan.engines:
-            from tileir.execute.engines import find_engine
+            from tileir.execute.engine.registry import find_engine
 
             for name in plan.engines:
                 find_engine(name)

@@ -55,9 +55,9 @@ def _run(arguments: list[str]) -> int:
         return EXIT_WRONG_INPUT
     try:
         # Imported here: only who runs a program pays for NumPy.
-        from tileir.execute import launch
-        from tileir.execute.entries import select_entry
         from tileir.execute.errors import HostCopyWarning
+        from tileir.execute.launching import kernel as launch
+        from tileir.execute.launching.entries import select_entry
 
         wanted = given_launch(given, program)
         kernel = launch.compile(program.module, wanted.entry, "triton", fast=given.has("fast"))

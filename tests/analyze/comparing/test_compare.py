@@ -109,7 +109,7 @@ class _OffByOne(tileir.Engine):
     title = "an engine that multiplies badly"
 
     def prepare(self, entry: Any, globals: Any, settings: Any) -> Any:
-        from tileir.execute.engines import find_engine
+        from tileir.execute.engine.registry import find_engine
         from tileir.ir.traversal import clone
 
         module = entry

@@ -13,8 +13,8 @@ from tests.generators.programs import random_module
 import tileir
 from tileir.analyze.comparing.shadow import Shadow, Shadowed
 from tileir.analyze.comparing.widened import float_element, widened
-from tileir.execute.entries import entries_of
-from tileir.execute.observer import Observers, TileBlock
+from tileir.execute.launching.entries import entries_of
+from tileir.execute.observing.observer import Observers, TileBlock
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, F64, FloatType
 from tileir.ir.values import Value

@@ -15,7 +15,7 @@ import pytest
 
 import tileir
 from tileir.dialect.ops import FMA, MMAF, MMAF_SCALED, MMAI
-from tileir.execute.observer import Access, Observer, TileBlock
+from tileir.execute.observing.observer import Access, Observer, TileBlock
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 NAMES = ("vector_add", "softmax", "layer_norm", "matmul", "attention", "histogram", "racy")

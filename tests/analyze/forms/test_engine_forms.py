@@ -8,7 +8,7 @@ import pytest
 
 import tileir
 from tileir.analyze.forms.forms import Forms
-from tileir.execute.engine_forms import located_lines
+from tileir.execute.engine.interface import located_lines
 from tileir.ir.core import Operation
 
 TEXT = """cuda_tile.module @m {

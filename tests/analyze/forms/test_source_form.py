@@ -13,7 +13,7 @@ from tests.kernels.export import TOOLS_MISSING, all_cases, export, tools_availab
 import tileir
 from tileir.analyze.forms.form import Form
 from tileir.analyze.forms.forms import Forms
-from tileir.execute.entries import entries_of
+from tileir.execute.launching.entries import entries_of
 from tileir.execute.recording.program import NumberedProgram
 
 pytest.importorskip("cuda.tile", reason="cuTile is not installed: pip install cuda-tile")

@@ -13,7 +13,7 @@ import pytest
 from tests.bridge.test_launch import ct
 
 import tileir
-from tileir.execute.uninitialized import ALLOCATIONS
+from tileir.execute.sanitizer.uninitialized import ALLOCATIONS
 
 torch = pytest.importorskip("torch")
 

@@ -25,10 +25,10 @@ from weakref import WeakKeyDictionary
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments import bind, buffer_of
+from tileir.execute.arguments.binding import bind, buffer_of
 from tileir.execute.dtypes import is_float_dtype
 from tileir.execute.errors import AssertionFailedError, ExecutionError, LaunchError
-from tileir.execute.launch import Kernel
+from tileir.execute.launching.kernel import Kernel
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 

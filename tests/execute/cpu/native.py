@@ -12,7 +12,7 @@ from tileir.execute.cpu.native.compilation import assemble
 from tileir.execute.cpu.native.record import ARGUMENTS, BUDGET, CHUNK, COUNT, Record
 from tileir.execute.cpu.native.runtime import Loaded, load
 from tileir.execute.cpu.native.target import host
-from tileir.execute.launch import Kernel
+from tileir.execute.launching.kernel import Kernel
 
 COUNTING = """
 ; For each tile block b: counts to argument 0, adds 1 to element b of the array in argument 1 and stores the number of

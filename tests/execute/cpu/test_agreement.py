@@ -26,9 +26,9 @@ import tileir
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.native.target import host
 from tileir.execute.dtypes import constant_array, is_float_dtype, memory_dtype, value_dtype
-from tileir.execute.entries import entries_of
 from tileir.execute.errors import AssertionFailedError
-from tileir.execute.launch import Kernel
+from tileir.execute.launching.entries import entries_of
+from tileir.execute.launching.kernel import Kernel
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
 

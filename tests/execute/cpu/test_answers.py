@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
-from tileir.execute import code_cache, looks
+from tileir.execute.cache import code_cache, private_files
 from tileir.execute.cpu.native import answers
 from tileir.execute.cpu.native.answers import Answers, remembered
 
@@ -33,7 +33,7 @@ def processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "cpuinfo"
     path.write_text(X86.format(speed=1, more=""))
     monkeypatch.setattr(answers, "_PROCESSORS", str(path))
-    monkeypatch.setattr(looks, "_OLD_ENOUGH", 0)
+    monkeypatch.setattr(private_files, "_OLD_ENOUGH", 0)
     monkeypatch.setattr(answers, "_WHOLE_LLVM", 0)
     monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path / "cache"))
     return path

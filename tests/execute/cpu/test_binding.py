@@ -13,11 +13,11 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.arguments import TORCH_DTYPES, bind, pointer_to
+from tileir.execute.arguments.binding import TORCH_DTYPES, bind, pointer_to
 from tileir.execute.cpu.native.binding import Binder, tensors_for
 from tileir.execute.cpu.native.record import ARGUMENTS, CHUNK, COUNT, FAILED, GRID, NEXT, STOP
-from tileir.execute.entries import select_entry
 from tileir.execute.errors import LaunchError
+from tileir.execute.launching.entries import select_entry
 
 PROGRAM = """
 cuda_tile.module @m {{

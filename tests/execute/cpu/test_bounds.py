@@ -28,7 +28,7 @@ from tests.execute.cpu.test_kernels_agree import Memories, dtypes_of
 from tests.sampling import one_in
 
 import tileir
-from tileir.execute.launch import Kernel
+from tileir.execute.launching.kernel import Kernel
 from tileir.ir.registry import REGISTRY
 from tileir.passes.pipeline import run_passes
 

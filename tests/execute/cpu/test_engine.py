@@ -15,7 +15,7 @@ import tileir
 from tileir.dialect.ops import SINH
 from tileir.execute.cpu.native import compilation, runtime
 from tileir.execute.interpreter.kernels import KERNELS
-from tileir.execute.launch import Kernel
+from tileir.execute.launching.kernel import Kernel
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "vector_add.mlir"
 

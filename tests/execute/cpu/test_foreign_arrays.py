@@ -14,7 +14,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.foreign_arrays import _Tensor, _Versioned
+from tileir.execute.arguments.array_memory import _Tensor, _Versioned
 
 PROGRAM = """cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>) {
   %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token

@@ -19,7 +19,7 @@ from tileir.execute.cpu.loops.traffic import STREAMED_BYTES
 from tileir.execute.cpu.native import caches, thread_pool
 from tileir.execute.cpu.native.target import host
 from tileir.execute.dtypes import is_float_dtype, memory_dtype
-from tileir.execute.launch import Kernel
+from tileir.execute.launching.kernel import Kernel
 
 MACHINES = [name for name in ("native", "x86-64-v3", "x86-64-v2") if host(name).runnable]
 GUARD = 512

@@ -22,7 +22,7 @@ from tests.execute.cpu.product_programs import FORMS, PAIRS, Tile, product_kerne
 
 import tileir
 from tileir.execute.cpu.native.target import host
-from tileir.execute.launch import Kernel
+from tileir.execute.launching.kernel import Kernel
 
 Array = numpy.ndarray[Any, Any]
 Matrices = tuple[Array, Array, Array]

@@ -18,10 +18,10 @@ from tests.generators.programs import random_module
 from tests.sampling import one_in
 
 import tileir
-from tileir.execute.argument_words import argument
+from tileir.execute.arguments.argument_text import argument
 from tileir.execute.cpu.native.target import host
-from tileir.execute.entries import entries_of
-from tileir.execute.observer import Observers
+from tileir.execute.launching.entries import entries_of
+from tileir.execute.observing.observer import Observers
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 COMPILED = [pair for pair in PAIRS if pair.kind not in ("race", "unordered", *COVERAGE_KINDS)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import tileir
-from tileir.execute.code_cache import default_cache
+from tileir.execute.cache.code_cache import default_cache
 from tileir.ir.core import Operation
 
 TEXT = """cuda_tile.module @kernels {

@@ -11,9 +11,9 @@ import numpy
 import pytest
 from tests.execute.gpu.fake_cuda import PRIMARY, CudaArray, FakeDriver, FakeTorch, Tensor, kernel_of, pointer_bytes
 
-from tileir.execute.engine import LaunchOptions
+from tileir.execute.arguments.array_memory import _Versioned
+from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import LaunchError
-from tileir.execute.foreign_arrays import _Versioned
 
 ORDINARY = LaunchOptions()
 POINTER = "%a: tile<ptr<f32>>"

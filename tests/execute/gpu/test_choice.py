@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.engines import choose
+from tileir.execute.engine.registry import choose
 from tileir.execute.errors import BlockId
 
 VECTOR_ADD = Path(__file__).parents[3] / "examples" / "vector_add.mlir"

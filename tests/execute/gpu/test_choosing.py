@@ -12,10 +12,9 @@ from tests.execute.gpu.fake_cuda import PRIMARY, FakeDriver, FakeTorch, Tensor, 
 from tests.execute.gpu.triton.fake_code import FakeTriton, fake_code
 
 import tileir
-from tileir.execute.engine import Engine, KernelSettings, LaunchOptions
-from tileir.execute.engines import _CHOICE, choose
+from tileir.execute.engine.interface import Engine, KernelSettings, LaunchOptions
+from tileir.execute.engine.registry import _CHOICE, choose
 from tileir.execute.errors import CompilationError, MissingDependencyError
-from tileir.execute.globals import Globals
 from tileir.execute.gpu.choosing.kept_choices import choices_words
 from tileir.execute.gpu.choosing.kernel import ChosenKernel
 from tileir.execute.gpu.choosing.repeatable import repeatable
@@ -24,6 +23,7 @@ from tileir.execute.gpu.triton.code import Code
 from tileir.execute.gpu.triton.errors import TritonCrash
 from tileir.execute.gpu.triton.options import Schedule, Specialization
 from tileir.execute.gpu.triton.targets import TritonTarget
+from tileir.execute.launching.globals import Globals
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN
 
@@ -299,7 +299,7 @@ def test_failure_of_the_driver_is_told(fake: FakeDriver, engines: Choosing) -> N
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, bool]:
     found = {"tileiras": True, "triton": True}
-    monkeypatch.setattr("tileir.execute.engines.compilers_here", lambda: found)
+    monkeypatch.setattr("tileir.execute.engine.registry.compilers_here", lambda: found)
     return found
 
 

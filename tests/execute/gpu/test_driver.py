@@ -18,7 +18,7 @@ from tests.execute.gpu.fake_cuda import PRIMARY, CudaArray, FakeDriver, FakeTorc
 
 import tileir
 from tileir.execute.cpu.engine import CpuEngine
-from tileir.execute.engine import LaunchOptions
+from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.driver import library
 from tileir.execute.gpu.driver.devices import current, device, devices, why_no_gpu

@@ -18,13 +18,13 @@ from tests.execute.gpu.fake_assembler import FakeAssembler
 from tests.execute.gpu.fake_cuda import CudaArray, FakeDriver, TextCubin, entry_of, forget, kernel_of
 
 import tileir
-from tileir.execute.engine import LaunchOptions
-from tileir.execute.globals import Globals
+from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.gpu.driver import devices
 from tileir.execute.gpu.driver.devices import device, target_here, why_no_gpu
 from tileir.execute.gpu.driver.errors import DriverError, NoGpuError
 from tileir.execute.gpu.launching import GpuKernel
 from tileir.execute.gpu.tileiras.compiling import assemble
+from tileir.execute.launching.globals import Globals
 from tileir.tools.main import run
 
 ONE = "%a: tile<ptr<f32>>"

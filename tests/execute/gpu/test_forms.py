@@ -10,7 +10,7 @@ import numpy
 import pytest
 from tests.execute.gpu.fake_cuda import PRIMARY, FakeDriver, FakeTorch, Tensor, TextCubin, entry_of, pointer_bytes
 
-from tileir.execute.engine import LaunchOptions
+from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.gpu.launched_code import Complete, LaunchedCode, Launching, NotDescribed, VariantKey
 from tileir.execute.gpu.launching import GpuLauncher

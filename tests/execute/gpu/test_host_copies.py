@@ -20,11 +20,11 @@ from tests.execute.gpu.fake_cuda import (
 )
 
 import tileir
-from tileir.execute.engine import LaunchOptions
+from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import AssertionFailedError, LaunchError
-from tileir.execute.globals import Globals
 from tileir.execute.gpu.driver.errors import DriverError
 from tileir.execute.gpu.launching import GpuKernel
+from tileir.execute.launching.globals import Globals
 
 ORDINARY = LaunchOptions()
 ADD = "%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %n: tile<i32>"

@@ -6,7 +6,7 @@ import numpy
 import pytest
 from tests.execute.gpu.fake_cuda import PRIMARY, CudaArray, FakeDriver, FakeTorch, Tensor, kernel_of, pointer_bytes
 
-from tileir.execute.engine import LaunchOptions
+from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.driver.errors import DriverError
 

@@ -12,7 +12,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.engines import find_engine, why_missing
+from tileir.execute.engine.registry import find_engine, why_missing
 
 pytestmark = [
     pytest.mark.gpu,

@@ -20,8 +20,8 @@ from tests.execute.gpu.fake_cuda import (
     pointer_bytes,
 )
 
-from tileir.execute.arguments import pointer_to
-from tileir.execute.engine import LaunchOptions
+from tileir.execute.arguments.binding import pointer_to
+from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.launching import GpuKernel
 

@@ -6,7 +6,7 @@ import numpy
 import pytest
 from tests.execute.gpu.fake_cuda import CudaArray, FakeDriver, kernel_of
 
-from tileir.execute.engine import LaunchOptions
+from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import WrongDeviceError
 from tileir.execute.gpu.driver.errors import DriverError
 

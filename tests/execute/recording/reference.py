@@ -8,7 +8,7 @@ import numpy
 
 from tileir.dialect.ops import REDUCE, SCAN
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.observer import Access, Observer, TileBlock
+from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.recording.recording import Recording
 from tileir.ir.core import Operation
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tileir
-from tileir.execute.recording.accesses import READ, AccessTable
-from tileir.execute.recording.boxes import FEWER_BOXES, MOST_BOXES, listed_boxes, ramp, rectangle
+from tileir.execute.recording.accesses import FEWER_BOXES, MOST_BOXES, READ, AccessTable, listed_boxes, ramp, rectangle
 
 
 def covered(boxes: list[tuple[int, tuple[int, ...], tuple[int, ...]]]) -> list[int]:
@@ -22,9 +21,9 @@ def covered(boxes: list[tuple[int, tuple[int, ...], tuple[int, ...]]]) -> list[i
 @given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=200))
 @settings(max_examples=200, deadline=None)
 def test_boxes_cover_exactly_the_places_they_are_made_of(places: list[int]) -> None:
-    found = listed_boxes(numpy.array(places, numpy.int64))
-    assert not found.approximate
-    assert covered(found.boxes) == sorted(set(places))
+    boxes, is_approximate = listed_boxes(numpy.array(places, numpy.int64))
+    assert not is_approximate
+    assert covered(boxes) == sorted(set(places))
 
 
 @given(
@@ -61,9 +60,9 @@ def test_a_mask_that_leaves_a_rectangle() -> None:
 def test_a_scattered_access_is_covered_by_a_few_boxes_and_marked() -> None:
     random = Random(0)
     places = random.sample(range(10**6), 4096)
-    found = listed_boxes(numpy.array(places, numpy.int64))
-    assert found.approximate and len(found.boxes) <= FEWER_BOXES < MOST_BOXES
-    assert set(places) <= set(covered(found.boxes))
+    boxes, is_approximate = listed_boxes(numpy.array(places, numpy.int64))
+    assert is_approximate and len(boxes) <= FEWER_BOXES < MOST_BOXES
+    assert set(places) <= set(covered(boxes))
 
 
 _RESERVING = """

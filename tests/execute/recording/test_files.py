@@ -16,11 +16,11 @@ import pytest
 import tileir
 from tileir.bridge.recording import record
 from tileir.execute.errors import RecordingError
-from tileir.execute.recording.answers import accesses_answer, steps_answer, summary_answer, values_answer
-from tileir.execute.recording.columns import COLUMNS, column_bytes
-from tileir.execute.recording.finding_answers import findings_answer
-from tileir.execute.recording.loading import load_recording
+from tileir.execute.recording.file_reader import load_recording
+from tileir.execute.recording.file_writer import COLUMNS, column_bytes
 from tileir.execute.recording.recording import Recording
+from tileir.serve.explorer.finding_answers import findings_answer
+from tileir.serve.explorer.recording_answers import accesses_answer, steps_answer, summary_answer, values_answer
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

@@ -9,13 +9,12 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.recording import saving
-from tileir.execute.recording.finding_answers import findings_answer
-from tileir.execute.recording.findings import CHECKED, COVERED
-from tileir.execute.recording.loading import load_recording
+from tileir.execute.locations.wording import Phrase
+from tileir.execute.recording import file_writer
+from tileir.execute.recording.file_reader import load_recording
 from tileir.execute.recording.recording import record
 from tileir.execute.sanitizer.report import KINDS, Finding
-from tileir.execute.script_names import Phrase
+from tileir.serve.explorer.finding_answers import CHECKED, COVERED, findings_answer
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -77,13 +76,13 @@ def test_a_file_has_the_words_for_scripts(tmp_path: Path, monkeypatch: pytest.Mo
     saved, loaded = in_script(recording.report.findings), in_script(load_recording(tmp_path / "new").report.findings)
     assert loaded == saved and any(script != text for text, script, _ in saved)
     # Files of earlier releases have the words of the tile program alone.
-    finding_of = saving._finding
+    finding_of = file_writer._finding
     without = lambda *given: {key: value for key, value in finding_of(*given).items() if key != "scripts"}  # noqa: E731
-    monkeypatch.setattr(saving, "_finding", without)
+    monkeypatch.setattr(file_writer, "_finding", without)
     recording.save(tmp_path / "old")
     old = load_recording(tmp_path / "old").report.findings
     assert [finding.title for finding in old] == [str(finding.title) for finding in recording.report.findings]
-    monkeypatch.setattr(saving, "_finding", lambda *given: {**finding_of(*given), "scripts": []})
+    monkeypatch.setattr(file_writer, "_finding", lambda *given: {**finding_of(*given), "scripts": []})
     recording.save(tmp_path / "wrong")
     with pytest.raises(tileir.RecordingError, match="'scripts' of a finding"):
         load_recording(tmp_path / "wrong")

@@ -8,10 +8,10 @@ from tests.execute.sanitizer_pairs import COVERAGE_KINDS, PAIRS, Pair
 from tests.execute.test_sanitizer_pairs import report
 
 import tileir
-from tileir.execute.argument_words import argument
-from tileir.execute.recording.finding_answers import other_row
+from tileir.execute.arguments.argument_text import argument
 from tileir.execute.recording.recording import Recording, record
 from tileir.execute.sanitizer.report import KINDS
+from tileir.serve.explorer.finding_answers import other_row
 
 # Of a recording all arrays count as written.
 RECORDED = [

@@ -16,10 +16,10 @@ from tests.mutations import mutated_bytes, mutated_documents, outcomes
 
 import tileir
 from tileir.execute.errors import RecordingError
-from tileir.execute.recording.answers import accesses_answer, steps_answer, summary_answer, values_answer
-from tileir.execute.recording.columns import COLUMNS, WRITES, column_bytes
-from tileir.execute.recording.finding_answers import findings_answer
-from tileir.execute.recording.loading import load_recording
+from tileir.execute.recording.file_reader import load_recording
+from tileir.execute.recording.file_writer import COLUMNS, WRITES, column_bytes
+from tileir.serve.explorer.finding_answers import findings_answer
+from tileir.serve.explorer.recording_answers import accesses_answer, steps_answer, summary_answer, values_answer
 
 LIMIT = 1 << 26
 

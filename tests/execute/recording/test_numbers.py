@@ -7,9 +7,9 @@ import json
 import numpy
 
 import tileir
-from tileir.execute.number_watch import NumberWatch
-from tileir.execute.recording.number_answers import MOST_BLOCKS, numbers_answer
 from tileir.execute.recording.recording import record
+from tileir.execute.sanitizer.number_watch import NumberWatch
+from tileir.serve.explorer.finding_answers import MOST_BLOCKS, numbers_answer
 
 # Each tile block divides by its number in the third round of a loop: block 0 by zero.
 TEXT = """cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>) {

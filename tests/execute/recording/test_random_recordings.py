@@ -13,9 +13,9 @@ from tests.execute.test_random_programs import OPERATIONS, arguments_for
 from tests.generators.programs import random_module
 
 import tileir
-from tileir.execute.entries import entries_of
-from tileir.execute.launch import Kernel
-from tileir.execute.observer import TileBlock
+from tileir.execute.launching.entries import entries_of
+from tileir.execute.launching.kernel import Kernel
+from tileir.execute.observing.observer import TileBlock
 from tileir.ir.core import Operation
 from tileir.ir.versions import V13_4
 

@@ -11,7 +11,8 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.recording.answers import (
+from tileir.execute.recording.recording import Recording, record
+from tileir.serve.explorer.recording_answers import (
     accesses_answer,
     array_answer,
     steps_answer,
@@ -19,7 +20,6 @@ from tileir.execute.recording.answers import (
     value_answer,
     values_answer,
 )
-from tileir.execute.recording.recording import Recording, record
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

@@ -9,7 +9,7 @@ import pytest
 from tests.execute.recording.doubling import DOUBLING
 
 import tileir
-from tileir.execute.observer import Observer, TileBlock
+from tileir.execute.observing.observer import Observer, TileBlock
 from tileir.execute.recording.recording import Recording, record
 from tileir.ir.core import Operation
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 import tileir
-from tileir.execute.observer import Access, Observer, TileBlock
+from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.recording.recording import record
 from tileir.ir.core import Operation
 

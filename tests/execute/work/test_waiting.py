@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tileir
-from tileir.execute.entries import select_entry
+from tileir.execute.launching.entries import select_entry
 from tileir.execute.work.counting import count_work
 from tileir.execute.work.result import Work
 

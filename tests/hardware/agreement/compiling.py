@@ -12,8 +12,8 @@ from tests.hardware.agreement.launching import launch_arguments
 from tests.hardware.agreement.program import Program
 
 import tileir
-from tileir.execute.entries import select_entry
 from tileir.execute.gpu.triton.launching.ahead import compile_ahead
+from tileir.execute.launching.entries import select_entry
 
 TOGETHER = 50
 """Programs that a process is given at once."""

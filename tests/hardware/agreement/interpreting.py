@@ -10,7 +10,7 @@ from tests.hardware.agreement.program import Number, Pointer, Program, dtype_of,
 
 import tileir
 from tileir.execute.dtypes import is_float_dtype, value_dtype
-from tileir.execute.observer import Observers
+from tileir.execute.observing.observer import Observers
 
 STEPS = 200_000
 

@@ -22,7 +22,7 @@ from tests.passes.test_semantics import FAMILIES, expose
 import tileir
 from tileir import smith
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.entries import entries_of
+from tileir.execute.launching.entries import entries_of
 from tileir.ir.core import Operation
 
 OPEN = (*FUNCTIONS, "mmaf", "mmaf_scaled", "mmai", "reduce", "scan", "atomic_rmw_tko", "sigmoid", "log10", "log1p")

@@ -16,7 +16,7 @@ from tests.kernels.export import all_cases, export, tools_available
 
 import tileir
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.entries import entries_of
+from tileir.execute.launching.entries import entries_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import tileir
 from tileir.dialect import ops
-from tileir.execute.engine import Engine, KernelSettings, PreparedKernel
-from tileir.execute.entries import entries_of
+from tileir.execute.engine.interface import Engine, KernelSettings, PreparedKernel
 from tileir.execute.interpreter.engine import Interpreter
+from tileir.execute.launching.entries import entries_of
 from tileir.ir.core import Operation
 from tileir.ir.traversal import clone, pre_order
 from tileir.judge.items import Item

@@ -15,7 +15,7 @@ from tests.execute.test_random_programs import arguments_for
 import tileir
 from tileir.dialect.ops import PTR_TO_INT
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.entries import entries_of
+from tileir.execute.launching.entries import entries_of
 from tileir.serve.debugger.session import Debugger
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

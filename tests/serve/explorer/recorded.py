@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 import tileir
-from tileir.execute.observer import Access, Observer
+from tileir.execute.observing.observer import Access, Observer
 from tileir.execute.recording.recording import Recording, record
 from tileir.serve.explorer.opening import recording_part
 from tileir.serve.explorer.parts import findings_part

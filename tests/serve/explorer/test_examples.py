@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import tileir
-from tileir.execute.argument_words import argument
+from tileir.execute.arguments.argument_text import argument
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 LAUNCHES = {

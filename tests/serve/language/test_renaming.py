@@ -6,7 +6,7 @@ import pytest
 from lsprotocol import types as lsp
 from tests.serve.language.programs import URI, changed, marked, pieces, text_at
 
-from tileir.execute.digest import structural_digest
+from tileir.execute.cache.structural_digest import structural_digest
 from tileir.ir.core import Operation
 from tileir.serve.language.document import Document
 from tileir.serve.language.names import Name

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array
-from tileir.execute.observer import Access, Observer, TileBlock
+from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.recording.recording import Recording
 from tileir.ir.core import Operation
 from tileir.ir.types import Type

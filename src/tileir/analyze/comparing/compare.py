@@ -10,7 +10,7 @@ from tileir.analyze.comparing.engine_run import EngineComparison, why_not
 from tileir.analyze.comparing.precision import WIDE_TYPES, PrecisionComparison
 from tileir.analyze.comparing.recordings import RecordingComparison
 from tileir.analyze.comparing.widened import float_element, wider
-from tileir.execute.engines import all_engines, find_engine
+from tileir.execute.engine.registry import all_engines, find_engine
 from tileir.execute.errors import LaunchError
 from tileir.execute.recording.recording import Recording
 from tileir.ir.quoting import type_text

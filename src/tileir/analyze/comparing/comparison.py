@@ -15,10 +15,10 @@ import numpy
 
 from tileir.analyze.comparing.differences import Difference
 from tileir.execute.dtypes import Array
+from tileir.execute.locations.wording import bracketed, parenthesized, several
 from tileir.execute.recording.recording import Recording
 from tileir.execute.recording.tiles import numbers_of, tile_answer
 from tileir.execute.schedule import block_at
-from tileir.execute.wording import bracketed, parenthesized, several
 from tileir.ir.types import F64, Type
 
 MOST_MOMENTS: Final = 5_000

@@ -18,14 +18,14 @@ from tileir.analyze.comparing.comparison import ArrayDifference, BlockComparison
 from tileir.analyze.comparing.differences import difference_of
 from tileir.analyze.comparing.probes import Probe, ProbedKernel
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments import Pointer
+from tileir.execute.arguments.binding import Pointer
 from tileir.execute.dtypes import Array, memory_dtype
-from tileir.execute.engine import Engine, LaunchOptions
-from tileir.execute.engines import find_engine, why_missing
+from tileir.execute.engine.interface import Engine, LaunchOptions
+from tileir.execute.engine.registry import find_engine, why_missing
 from tileir.execute.errors import ExecutionError, LaunchError
-from tileir.execute.launch import Kernel, compile
-from tileir.execute.number_watch import PRODUCTS
+from tileir.execute.launching.kernel import Kernel, compile
 from tileir.execute.recording.recording import Recording
+from tileir.execute.sanitizer.number_watch import PRODUCTS
 from tileir.ir.types import Type
 
 

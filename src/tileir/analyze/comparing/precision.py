@@ -21,8 +21,8 @@ from tileir.analyze.comparing.shadow import Shadow, Shadowed
 from tileir.analyze.comparing.widened import float_element, wider
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import LaunchError
+from tileir.execute.locations.wording import several
 from tileir.execute.recording.recording import Recording
-from tileir.execute.wording import several
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, F64, FloatType, Type
 from tileir.ir.values import Value

@@ -23,7 +23,7 @@ from tileir.dialect.builder import Builder
 from tileir.dialect.ops import CONSTANT, REDUCE, SCAN
 from tileir.dialect.types import PointerType, TileType, pointer_error, pointer_type, scalar_tile, tile_type
 from tileir.execute.dtypes import Array, from_memory, memory_bytes, memory_dtype
-from tileir.execute.entries import select_entry
+from tileir.execute.launching.entries import select_entry
 from tileir.ir.attributes import type_attribute
 from tileir.ir.core import Operation
 from tileir.ir.traversal import clone

@@ -21,7 +21,7 @@ from tileir.analyze.comparing.differences import significant_bits
 from tileir.analyze.comparing.shadow_memory import ShadowMemory
 from tileir.analyze.comparing.widened import Again, float_element, widen_tile, widened
 from tileir.dialect import ops
-from tileir.execute.observer import Access, Observer, TileBlock
+from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration

@@ -13,7 +13,7 @@ import numpy
 from tileir.analyze.comparing.differences import exact_numbers
 from tileir.execute.dtypes import Array, from_memory, memory_dtype
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Access
+from tileir.execute.observing.observer import Access
 from tileir.ir.types import FloatType
 
 _MOST_BITS = 64

@@ -10,11 +10,10 @@ from tileir.analyze.cost.result import Cost
 from tileir.analyze.cost.targets import DEFAULT, GpuTarget, Target, target_named
 from tileir.bridge.compiling import compile, is_cutile_kernel
 from tileir.bridge.specialized import SpecializedKernel
-from tileir.execute.arguments import Pointer
-from tileir.execute.entries import check_number
-from tileir.execute.grids import check_grid
-from tileir.execute.launch import Kernel
-from tileir.execute.script_names import script_name
+from tileir.execute.arguments.binding import Pointer
+from tileir.execute.launching.entries import check_grid, check_number
+from tileir.execute.launching.kernel import Kernel
+from tileir.execute.locations.wording import script_name
 from tileir.ir.core import Operation
 from tileir.ir.quoting import type_text
 

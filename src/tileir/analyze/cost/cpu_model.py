@@ -11,7 +11,7 @@ import math
 from typing import Final, NamedTuple
 
 from tileir.analyze.cost.processor import Processor
-from tileir.execute.timing import duration
+from tileir.execute.launching.timing import duration
 from tileir.execute.work.operations import COMPARING, CONVERTING, FLOATING, INTEGER, MATRIX, cost_of
 from tileir.execute.work.result import Work, quantity
 from tileir.ir.traits import FUNCTION

@@ -11,9 +11,9 @@ from tileir.analyze.cost.gpu_model import estimate_on_gpu
 from tileir.analyze.cost.occupancy import Occupancy, guessed_blocks, occupancy_of, unknown_occupancy, waves_of
 from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
 from tileir.analyze.cost.targets import PROCESSOR, GpuTarget, ProcessorTarget, Target
-from tileir.execute.argument_names import ArgumentNames
 from tileir.execute.errors import BlockId
 from tileir.execute.gpu.peaks import Peaks
+from tileir.execute.locations.program_text import ArgumentNames
 from tileir.execute.work.counting import count_work
 from tileir.execute.work.result import Work, quantity
 from tileir.ir.core import Operation

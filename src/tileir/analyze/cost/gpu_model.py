@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 from tileir.analyze.cost.occupancy import USUAL_WARPS, Occupancy, Waves
 from tileir.analyze.cost.targets import GpuTarget
 from tileir.execute.gpu.gpus import WARP_SIZE
-from tileir.execute.timing import duration
+from tileir.execute.launching.timing import duration
 from tileir.execute.work.operations import COMPARING, CONVERTING, FLOATING, INTEGER, cost_of
 from tileir.execute.work.result import Work, quantity
 

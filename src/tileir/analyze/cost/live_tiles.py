@@ -42,7 +42,7 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute.gpu.architectures import Architecture
 from tileir.execute.gpu.gpus import REGISTERS, WARP_SIZE
 from tileir.execute.work.evaluation import element_size
-from tileir.execute.work.waiting import goes_into_products
+from tileir.execute.work.operations import goes_into_products
 from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ELEMENTWISE, MATRIX_PRODUCT

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
 
-from tileir.execute.code_cache import default_cache
+from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.errors import MissingDependencyError
 from tileir.processors import processors
 
@@ -53,7 +53,7 @@ class Processor(NamedTuple):
 def processor(*, again: bool = False) -> Processor:
     """This one; measured if it was not before, or `again`."""
     # The first says what to install where NumPy is missing.
-    import tileir.execute.launch  # noqa: F401
+    import tileir.execute.launching.kernel  # noqa: F401
     from tileir.execute.cpu.native.target import host
 
     if find_spec("llvmlite") is None:
@@ -102,7 +102,7 @@ def _key(name: str, features: str) -> str:
 def _measured(name: str) -> Processor:
     import numpy
 
-    from tileir.execute.launch import compile
+    from tileir.execute.launching.kernel import compile
 
     small = numpy.ones(_LANES, numpy.float32)
     square = numpy.ones((_EXTENT, _EXTENT), numpy.float32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any, Final
 
-from tileir.execute.timing import duration
+from tileir.execute.launching.timing import duration
 from tileir.execute.work.result import quantity
 from tileir.ir.quoting import harmless_line
 

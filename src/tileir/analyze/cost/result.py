@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from tileir.analyze.cost.occupancy import Occupancy, Waves
 from tileir.analyze.cost.report import as_html, rendered
 from tileir.execute.errors import BlockId
-from tileir.execute.timing import duration
+from tileir.execute.launching.timing import duration
 from tileir.execute.work.result import Work
 
 

@@ -24,7 +24,7 @@ from tileir.ir.values import Value
 
 if TYPE_CHECKING:
     from tileir.analyze.difference.semantic import SemanticDifference
-    from tileir.execute.stated_launches import LaunchWords
+    from tileir.execute.arguments.launch_text import LaunchWords
 
 _TITLES = ("the first program", "the second program")
 
@@ -117,7 +117,7 @@ class ProgramDifference:
         others arguments are random and found by trying.  Runs go on until one comes out differently.
         """
         # Imported here: who does not run programs does not need NumPy.  The first says what to install.
-        from tileir.execute import launch as _  # noqa: F401
+        from tileir.execute.launching import kernel as _  # noqa: F401
 
         if not isinstance(runs, int) or runs < 1:
             raise OptionError(f"runs is {runs!r}: pass how often to run, 1 or more")

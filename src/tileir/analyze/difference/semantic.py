@@ -11,10 +11,10 @@ from tileir.analyze.difference.tracking import FirstValue, Pairs, Tracker, eleme
 from tileir.analyze.random_arguments import random_launch
 from tileir.dialect.ops import ENTRY
 from tileir.dialect.types import PointerType, TileType
+from tileir.execute.arguments.launch_text import LaunchArguments, LaunchWords
 from tileir.execute.errors import LaunchError
-from tileir.execute.launch import Kernel
-from tileir.execute.stated_launches import LaunchArguments, LaunchWords
-from tileir.execute.wording import bracketed, parenthesized, several
+from tileir.execute.launching.kernel import Kernel
+from tileir.execute.locations.wording import bracketed, parenthesized, several
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.traversal import functions

@@ -7,7 +7,7 @@ from tileir.analyze.forms.form import MOST_LINES, Form
 from tileir.analyze.forms.numbering import operations_of
 from tileir.bytecode.annotated import Node, annotate
 from tileir.dialect.ops import CONSTANT
-from tileir.execute.entries import select_entry
+from tileir.execute.launching.entries import select_entry
 from tileir.ir.core import Operation
 from tileir.text.listing import FirstLinePrinter
 

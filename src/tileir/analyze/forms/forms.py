@@ -10,10 +10,9 @@ from tileir.analyze.forms.form import Form
 from tileir.analyze.forms.numbering import Numbers, numbered, operations_of
 from tileir.analyze.forms.source import Source, source_form, source_of_kernel
 from tileir.analyze.forms.steps import optimizer_steps, tile_form
-from tileir.execute.engine import Engine, KernelSettings, PreparedKernel
-from tileir.execute.engine_forms import EngineForm
-from tileir.execute.engines import all_engines, is_own
-from tileir.execute.entries import select_entry
+from tileir.execute.engine.interface import Engine, EngineForm, KernelSettings, PreparedKernel
+from tileir.execute.engine.registry import all_engines, is_own
+from tileir.execute.launching.entries import select_entry
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.quoting import type_text
@@ -21,7 +20,7 @@ from tileir.text.listing import printed_lines
 
 if TYPE_CHECKING:
     from tileir.bridge.specialized import SpecializedKernel
-    from tileir.execute.launch import Kernel
+    from tileir.execute.launching.kernel import Kernel
 
 
 class FormTitle(NamedTuple):
@@ -152,7 +151,7 @@ class Forms:
         kernel = self._prepared.get(engine)
         if kernel is None:
             # Imported here: what has no code has no use for NumPy.
-            from tileir.execute.globals import Globals
+            from tileir.execute.launching.globals import Globals
 
             entry = self._numbered()[1]
             memory = Globals(entry.parent_operation)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from tileir.dialect.debug_info import DILocation
-from tileir.execute.entries import select_entry
+from tileir.execute.launching.entries import select_entry
 from tileir.ir.core import Operation
 from tileir.ir.location import (
     UNKNOWN,

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from tileir.analyze.forms.form import Form
 from tileir.analyze.forms.numbering import operations_of
-from tileir.execute.places import author_frames
-from tileir.execute.python_source import expressions_at
+from tileir.execute.locations.python_source import expressions_at
+from tileir.execute.locations.source_locations import author_frames
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import source_of
 from tileir.ir.location import FileLocation, SourceText

@@ -10,7 +10,7 @@ from tileir.analyze.lint.rules.silences import UNKNOWN_RULE, UNUSED_SILENCE
 from tileir.analyze.lint.settings import LintSettings, unknown_rule
 from tileir.analyze.lint.silences import Silence, Silences, silences_in, silences_in_script
 from tileir.analyze.lint.subject import Subject
-from tileir.execute.places import place_of
+from tileir.execute.locations.source_locations import user_location
 from tileir.interface import check_module, names_given
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of
@@ -78,7 +78,7 @@ def lint_steps(
                 found.append(finding)
         yield
     for finding in found:
-        finding.location = place_of(finding.location)
+        finding.location = user_location(finding.location)
     source = _source_of(module)
     if source is not None:
         found = _heard(found, silences_in(source), source, settings)

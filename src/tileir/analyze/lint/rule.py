@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from tileir.analyze.lint.fixes import LintFix
 from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
-from tileir.execute.places import place_of
+from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN, Location
@@ -66,7 +66,9 @@ class LintFinding:
 
     def diagnostic(self, reasons: tuple[str, ...] = ()) -> Diagnostic:
         """The finding as tools show it: the name of its rule at the end, then the notes, then `reasons`."""
-        notes = [note(words, place_of(about.location) if about is not None else UNKNOWN) for words, about in self.notes]
+        notes = [
+            note(words, user_location(about.location) if about is not None else UNKNOWN) for words, about in self.notes
+        ]
         notes.extend([note(words, UNKNOWN) for words in reasons])
         return Diagnostic(self.severity, f"{self.message} [{self.rule}]", self.location, notes)
 

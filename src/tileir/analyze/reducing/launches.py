@@ -6,9 +6,9 @@ from typing import Any
 
 from tileir.analyze.reducing.program import Program
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.argument_words import specification
-from tileir.execute.entries import entries_of
-from tileir.execute.stated_launches import LaunchWords
+from tileir.execute.arguments.argument_text import specification
+from tileir.execute.arguments.launch_text import LaunchWords
+from tileir.execute.launching.entries import entries_of
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
 

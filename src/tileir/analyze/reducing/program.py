@@ -5,7 +5,7 @@ from __future__ import annotations
 from _blake2 import blake2b
 from typing import NamedTuple
 
-from tileir.execute.digest import structural_digest
+from tileir.execute.cache.structural_digest import structural_digest
 from tileir.ir.core import Operation
 from tileir.ir.location import UNKNOWN, CharacterLocation, TextLocation
 from tileir.ir.traversal import clone, is_function, pre_order

@@ -7,8 +7,8 @@ from typing import Any, Final
 from tileir.analyze.reducing.launches import arguments_of, launch_words, launched_entry
 from tileir.analyze.reducing.observing import Question
 from tileir.analyze.reducing.program import Program
+from tileir.execute.arguments.launch_text import LaunchWords
 from tileir.execute.errors import InternalError
-from tileir.execute.stated_launches import LaunchWords
 from tileir.ir.core import Operation
 from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import TileIRError
@@ -117,7 +117,7 @@ def _launched(program: Program, engine: str, words: LaunchWords, **options: Any)
     """The arrays after a launch, or how it failed."""
     import numpy
 
-    from tileir.execute.launch import compile
+    from tileir.execute.launching.kernel import compile
 
     chosen = launch_words(words, program)
     entry = launched_entry(words, program)
@@ -150,7 +150,7 @@ def _same(left: Any, right: Any) -> bool:
 
 def _findings(program: Program, words: LaunchWords) -> list[str]:
     """The kinds of mistakes that the sanitizer finds in a launch."""
-    from tileir.execute.launch import compile
+    from tileir.execute.launching.kernel import compile
     from tileir.execute.sanitizer.report import SanitizerError
 
     chosen = launch_words(words, program)

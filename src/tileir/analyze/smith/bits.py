@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import TypeVar
 
-from tileir.execute.mixed_numbers import GAMMA, MULTIPLIERS
+from tileir.execute.arguments.argument_text import GAMMA, MULTIPLIERS
 
 _WORD = (1 << 64) - 1
 
@@ -14,7 +14,7 @@ Choice = TypeVar("Choice")
 
 
 class Bits:
-    """SplitMix64, as for the numbers in arrays (`execute/mixed_numbers.py`), and what is made of its words.
+    """SplitMix64, as for the numbers in arrays (`execute/arguments/argument_text.py`), and what is made of its words.
 
     `random.Random` promises no such stream: what it makes of its bits has changed before.
     """

@@ -11,8 +11,8 @@ from tileir.analyze.smith.families import ASKED_FOR, EVERYTHING, FAMILIES
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
-from tileir.execute.entries import entries_of
-from tileir.execute.stated_launches import LaunchWords
+from tileir.execute.arguments.launch_text import LaunchWords
+from tileir.execute.launching.entries import entries_of
 from tileir.interface import to_bytecode
 from tileir.ir.attributes import Attribute, string_attribute, type_attribute
 from tileir.ir.core import Block, Operation, Region
@@ -109,7 +109,7 @@ class SmithProgram:
     def expected(self) -> list[Any]:
         """The arrays after a launch, in the order of the parameters."""
         if self._expected is None:
-            from tileir.execute.launch import compile
+            from tileir.execute.launching.kernel import compile
 
             arguments = self.arguments
             compile(self.module, backend="interpreter", exact=True).launch(self.grid, *arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 
-from tileir.execute.callers import warn_caller
+from tileir.execute.errors import warn_caller
 
 
 def install(library: str, version: object, features: Iterable[tuple[str, str]], *arguments: object) -> None:

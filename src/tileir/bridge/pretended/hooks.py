@@ -12,7 +12,7 @@ from typing import Final
 import torch
 
 from tileir.bridge.pretended.features import install
-from tileir.execute.callers import warn_caller
+from tileir.execute.errors import warn_caller
 from tileir.forking import NO_FORK
 
 _OLDEST: Final = (2, 6)

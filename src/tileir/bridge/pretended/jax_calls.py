@@ -19,7 +19,7 @@ from tileir.bridge.contexts import active
 from tileir.bridge.entry_points import LAUNCHES, perform
 from tileir.bridge.launch import BYTECODE_VERSION
 from tileir.bridge.pretended.xla_calls import handler
-from tileir.execute.launch import Kernel
+from tileir.execute.launching.kernel import Kernel
 
 _TARGET: Final = "cutile_launch"
 _KERNELS: Final[dict[bytes, tuple[Any, list[Any]]]] = {}

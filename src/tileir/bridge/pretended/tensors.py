@@ -18,7 +18,7 @@ import torch
 from tileir.bridge.pretended.exhaustion import check_exhausted
 from tileir.bridge.pretended.mixing import check_devices
 from tileir.bridge.uninitialized import Extent
-from tileir.execute.uninitialized import Elements
+from tileir.execute.sanitizer.uninitialized import Elements
 
 Tensor: Final[Any] = torch.Tensor
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tileir.dialect import ops
-from tileir.execute import code_cache
+from tileir.execute.cache import code_cache
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.native import keys, record, runtime
 from tileir.execute.cpu.native.target import Target
-from tileir.execute.engine_forms import LocatedText
+from tileir.execute.engine.interface import LocatedText
 from tileir.execute.errors import CompilationError, converted, raise_if_interrupted
 from tileir.execute.memory import Region, available_memory
 from tileir.ir.core import Operation

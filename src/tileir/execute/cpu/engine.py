@@ -6,8 +6,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from tileir.execute.engine import FORWARD, Engine, KernelSettings, LaunchOptions
-from tileir.execute.engine_forms import EngineForm
+from tileir.execute.engine.interface import FORWARD, Engine, EngineForm, KernelSettings, LaunchOptions
 from tileir.execute.errors import raise_if_interrupted
 from tileir.ir.core import Operation
 

@@ -18,6 +18,7 @@ import numpy
 
 from tileir.dialect.ops import FOR
 from tileir.dialect.types import GatherScatterViewType, TileType, TileViewType
+from tileir.execute.analysis.pointer_origins import named_regions
 from tileir.execute.analysis.values import pointee_of, tile_of
 from tileir.execute.cpu.loops.sites import ANY_ARRAY, READS, SHADOW_PADDING, WORDS, WRITES, Site, access_kind
 from tileir.execute.cpu.native.record import Callback
@@ -25,16 +26,15 @@ from tileir.execute.dtypes import Array, memory_bytes, value_dtype
 from tileir.execute.errors import BlockId
 from tileir.execute.interpreter.views import TensorView, TileView
 from tileir.execute.memory import Memory, Region, bytes_at
-from tileir.execute.observer import Access, TileBlock
-from tileir.execute.origins import named_regions
+from tileir.execute.observing.observer import Access, TileBlock
 from tileir.execute.sanitizer.bounds import Bounds
 from tileir.execute.sanitizer.conflicts import unwritten
 from tileir.execute.sanitizer.promises import check_inbounds, promised_dimensions
 from tileir.execute.sanitizer.report import AnyKind, Finding
 from tileir.execute.sanitizer.sanitizer import Sanitizer
 from tileir.execute.sanitizer.shadow import Cells, Shadow
+from tileir.execute.sanitizer.uninitialized import unwritten_bytes
 from tileir.execute.schedule import block_at
-from tileir.execute.uninitialized import unwritten_bytes
 from tileir.ir.core import Operation
 from tileir.ir.traits import ATOMIC
 

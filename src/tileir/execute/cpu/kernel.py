@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy
 
 from tileir.dialect.types import TileType
-from tileir.execute.arguments import bind, is_array, known_memory
+from tileir.execute.arguments.binding import bind, is_array, known_memory
 from tileir.execute.cpu.code import KernelCode, Version
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.native import record, scratch, thread_pool
@@ -23,7 +23,7 @@ from tileir.execute.cpu.native.repeating import Repeated, places_of
 from tileir.execute.cpu.native.target import Target, host
 from tileir.execute.cpu.native.thread_pool import WORTH_SLICING, WORTH_WAKING, run_short
 from tileir.execute.dtypes import from_memory, memory_dtype
-from tileir.execute.engine import Again, DirectLaunches, Given, LaunchOptions, PreparedKernel
+from tileir.execute.engine.interface import Again, DirectLaunches, Given, LaunchOptions, PreparedKernel
 from tileir.execute.errors import BlockId, LaunchError, converted
 from tileir.execute.memory import Region, reserved_label
 from tileir.execute.overlap import overlapped

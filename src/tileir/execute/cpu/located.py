@@ -5,13 +5,13 @@ LLVM carries them through its passes as line numbers: each number stands for som
 
 from __future__ import annotations
 
-from tileir.execute import line_numbers
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.lowered import Lowered, loop_lines, lower, lowered_program, optimized
 from tileir.execute.cpu.native import compilation
 from tileir.execute.cpu.native.record import Layout
 from tileir.execute.cpu.native.target import Target
-from tileir.execute.engine_forms import LocatedText, located_lines
+from tileir.execute.engine.interface import LocatedText, located_lines
+from tileir.execute.locations import llvm_line_numbers as line_numbers
 from tileir.ir.core import Operation
 from tileir.text.listing import printed_lines
 

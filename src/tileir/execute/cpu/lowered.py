@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tileir.execute.analysis import trip_counts
+from tileir.execute.analysis.parameters import deciding_parameters
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.entry import emit_worker
 from tileir.execute.cpu.emission.provenance import ProvenanceModule
@@ -59,7 +59,7 @@ class Lowered:
             "together": group.counts[0] * group.counts[1] if group is not None else 1,
             "repeats": any(isinstance(statement, Repeat) for statement in statements(self.program.body)),
             "restarts": self.may_restart,
-            "deciding": trip_counts.deciding_parameters(self.program.entry),
+            "deciding": deciding_parameters(self.program.entry),
         }
 
     def loop_text(self, target: Target, options: Options) -> str:

@@ -1,23 +1,23 @@
 """Arrays in the memory of a GPU: tensors of torch, arrays of CuPy, `__cuda_array_interface__`, DLPack.
 
-None is copied.  What an array says is checked as that of the host is (`execute/foreign_arrays.py`), and the driver is
-asked whose memory it is.
+None is copied.  What an array says is checked as for the host (`execute/arguments/array_memory.py`); the driver says
+whose memory it is.
 """
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from tileir.execute.arguments import Buffer, buffer_of, described_tensor, is_on_gpu, is_tensor
-from tileir.execute.errors import LaunchError
-from tileir.execute.foreign_arrays import (
-    Described,
-    Mistake,
-    asked,
+from tileir.execute.arguments.array_memory import (
+    ArrayDescription,
+    BadArray,
+    attribute_of,
     from_gpu_dlpack,
     from_interface,
-    offers,
+    has_attribute,
 )
+from tileir.execute.arguments.binding import Buffer, buffer_of, described_tensor, is_on_gpu, is_tensor
+from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.driver.devices import pointer_place
 from tileir.ir.quoting import type_text
 
@@ -28,7 +28,7 @@ class DeviceBuffer(Buffer):
     __slots__ = ("context", "ordinal", "stream")
 
     def __init__(
-        self, described: Described, kind: str, ordinal: int, context: int = 0, stream: int | None = None
+        self, described: ArrayDescription, kind: str, ordinal: int, context: int = 0, stream: int | None = None
     ) -> None:
         super().__init__(*described, kind)
         self.ordinal: int = ordinal
@@ -50,11 +50,11 @@ def device_buffer(value: object, what: str, stream: int = 0) -> Buffer:
         tensor = cast(Any, value)
         return DeviceBuffer(described_tensor(tensor, what), "tensor", int(tensor.get_device()))
     try:
-        if offers(value, "__cuda_array_interface__"):
+        if has_attribute(value, "__cuda_array_interface__"):
             return _from_interface(value)
         described, ordinal = from_gpu_dlpack(value, stream)
         return DeviceBuffer(described, "array", ordinal)
-    except Mistake as mistake:
+    except BadArray as mistake:
         raise LaunchError(f"{what} is {type_text(value)} that {mistake}: pass a tensor or a CuPy array") from None
 
 
@@ -63,16 +63,16 @@ def _from_interface(value: object) -> DeviceBuffer:
     address, shape = described[0], described[1]
     ordinal, context = pointer_place(address) if address else (-1, 0)
     if ordinal < 0 and 0 not in shape:
-        raise Mistake(f"says that it is at {address:#x}, where no GPU has memory")
+        raise BadArray(f"says that it is at {address:#x}, where no GPU has memory")
     return DeviceBuffer(described, "array", ordinal, context, interface_stream(value))
 
 
 def interface_stream(value: object) -> int | None:
     """The stream that an array with `__cuda_array_interface__` names; None if none has to be waited for."""
-    interface = asked(value, "__cuda_array_interface__")
+    interface = attribute_of(value, "__cuda_array_interface__")
     stream = interface.get("stream") if isinstance(interface, dict) else None
     if stream is None:
         return None
     if isinstance(stream, bool) or not isinstance(stream, int) or stream <= 0:
-        raise Mistake(f"has {stream!r} for its stream, which should be a number above 0")
+        raise BadArray(f"has {stream!r} for its stream, which should be a number above 0")
     return stream

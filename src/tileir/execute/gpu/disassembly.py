@@ -11,12 +11,12 @@ import re
 from _blake2 import blake2b
 from typing import Final
 
-from tileir.execute.code_cache import default_cache
+from tileir.execute.cache.code_cache import default_cache
+from tileir.execute.cache.private_files import name_of, stamp_of
 from tileir.execute.errors import CompilationError, MissingDependencyError
 from tileir.execute.gpu.command import run_command
 from tileir.execute.gpu.cubin import Cubin
 from tileir.execute.gpu.nvidia_packages import find_tool
-from tileir.execute.looks import look_of, name_of
 
 _SECONDS: Final = 60.0
 _FILE: Final = "kernel.cubin"
@@ -74,7 +74,7 @@ def _said(cubin: Cubin, *options: str) -> str:
 
 def _key(tool: str, options: tuple[str, ...], cubin: Cubin) -> str:
     try:
-        look = name_of([look_of(tool, os.stat(tool))], " ".join(options))
+        look = name_of([stamp_of(tool, os.stat(tool))], " ".join(options))
     except OSError as error:
         raise MissingDependencyError(f"NVIDIA's disassembler, '{tool}', cannot be used: {error.strerror}") from None
     return blake2b(look.encode() + cubin.data, digest_size=20).hexdigest()

@@ -8,12 +8,11 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Final
 
-from tileir.execute.arguments import ArgumentLabel, Buffer
-from tileir.execute.callers import warn_caller
-from tileir.execute.errors import HostCopyWarning
+from tileir.execute.analysis.parameters import may_write
+from tileir.execute.arguments.binding import ArgumentLabel, Buffer
+from tileir.execute.errors import HostCopyWarning, warn_caller
 from tileir.execute.gpu.arrays import DeviceBuffer
 from tileir.execute.gpu.driver.memory import DeviceMemory, copy_from_gpu, copy_to_gpu
-from tileir.execute.written_parameters import may_write
 from tileir.ir.core import Operation
 
 

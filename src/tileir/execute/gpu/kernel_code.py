@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from tileir.execute.callers import warn_caller
-from tileir.execute.errors import AssemblerWarning, LaunchError
+from tileir.execute.errors import AssemblerWarning, LaunchError, warn_caller
 from tileir.execute.gpu.cubin import Cubin, Resources, cubin_of
 from tileir.execute.gpu.driver.devices import target_here
 from tileir.execute.gpu.targets import target_named

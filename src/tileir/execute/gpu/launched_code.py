@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from tileir.execute.arguments import BoundArguments
+from tileir.execute.arguments.binding import BoundArguments
 from tileir.execute.errors import BlockId
 from tileir.execute.gpu.driver.devices import Device
 from tileir.execute.gpu.loading import KernelLoader

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
-from tileir.execute.arguments import BoundArguments, Pointer, bind
-from tileir.execute.engine import DirectLaunches, Given, LaunchOptions, Measured, PreparedKernel
+from tileir.execute.arguments.binding import BoundArguments, Pointer, bind
+from tileir.execute.engine.interface import DirectLaunches, Given, LaunchOptions, Measured, PreparedKernel
 from tileir.execute.errors import BlockId, LaunchError, WrongDeviceError
 from tileir.execute.gpu.arrays import DeviceBuffer, device_buffer
 from tileir.execute.gpu.direct import GpuDirect, Ready, VariedDirect, fill_function, pack_function
@@ -267,7 +267,7 @@ class GpuLauncher(PreparedKernel):
     ) -> Measured:
         # Imported here: few ask, and a first launch is to be short.
         from tileir.execute.gpu.timing import event_times
-        from tileir.execute.timing import enough
+        from tileir.execute.launching.timing import enough
 
         # Arrays of the host are copied once, which is no part of the time.
         of = driver()

@@ -27,8 +27,8 @@ from tileir.execute.gpu.driver.memory import copy_to_gpu
 from tileir.execute.gpu.packing import PLAIN, Hidden, LaunchForm
 from tileir.execute.gpu.streams import synchronize
 from tileir.execute.gpu.targets import TARGETS, host_here, runs_on, target_of_device
+from tileir.execute.launching.release import release_with
 from tileir.execute.memory import Region
-from tileir.execute.releasing import release_with
 from tileir.forking import NO_FORK
 from tileir.ir.core import Operation
 

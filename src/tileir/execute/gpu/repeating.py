@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tileir.execute.arguments import Pointer
+from tileir.execute.arguments.binding import Pointer
 from tileir.execute.errors import LaunchError
-from tileir.execute.generated_functions import generated
 from tileir.execute.gpu.arrays import DeviceBuffer
 from tileir.execute.gpu.driver.errors import OTHER_CONTEXT
 from tileir.execute.gpu.driver.library import Driver
 from tileir.execute.gpu.launched_code import LaunchedCode, Launching
 from tileir.execute.gpu.packing import Record
 from tileir.execute.gpu.streams import cupy_stream, library_of, stream_handle, torch_stream
+from tileir.execute.launching.generated_functions import generated
 
 _MOST_STREAMS: Final = 64
 """That records are kept for."""

@@ -7,7 +7,7 @@ import shlex
 import tempfile
 from typing import Final
 
-from tileir.execute.code_cache import default_cache
+from tileir.execute.cache.code_cache import default_cache
 
 VARIABLE: Final = "TILEIR_CRASH_DIR"
 """Where crashes are kept, if not beside the cache of compiled kernels."""

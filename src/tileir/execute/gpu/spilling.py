@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.execute.gpu.cubin import Resources
-from tileir.execute.places import place_of
+from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 
@@ -15,4 +15,4 @@ def spill_warning(entry: Operation, resources: Resources) -> Diagnostic:
         f"for each thread in memory, with {resources.local_stores} stores and {resources.local_loads} loads; "
         "use smaller tiles"
     )
-    return Diagnostic("warning", words, place_of(entry.location))
+    return Diagnostic("warning", words, user_location(entry.location))

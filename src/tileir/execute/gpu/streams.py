@@ -13,9 +13,9 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final, cast
 
-from tileir.execute.arguments import Pointer, is_on_gpu
+from tileir.execute.arguments.array_memory import BadArray, has_attribute
+from tileir.execute.arguments.binding import Pointer, is_on_gpu
 from tileir.execute.errors import LaunchError
-from tileir.execute.foreign_arrays import Mistake, offers
 from tileir.execute.gpu.arrays import interface_stream
 from tileir.execute.gpu.driver.library import driver
 
@@ -73,10 +73,10 @@ def stream_for(arguments: Iterable[object], given: object) -> int:
         if found is None and library == "cupy":
             stream = cupy_stream()
             found = 0 if stream is None else stream(int(cast(Any, value).data.device_id))
-        elif found is None and is_on_gpu(value) and offers(value, "__cuda_array_interface__"):
+        elif found is None and is_on_gpu(value) and has_attribute(value, "__cuda_array_interface__"):
             try:
                 found = interface_stream(value)
-            except Mistake:
+            except BadArray:
                 # Said by who reads the array, with its name.
                 pass
     return found or 0

@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence, Set
 from typing import Any, Final
 
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments import TORCH_DTYPES, accepted_dtypes, tensor_dtype
+from tileir.execute.arguments.binding import TORCH_DTYPES, accepted_dtypes, tensor_dtype
 from tileir.execute.errors import BlockId
-from tileir.execute.generated_functions import generated
 from tileir.execute.gpu.driver.errors import OTHER_CONTEXT
 from tileir.execute.gpu.launched_code import VariantKey
 from tileir.execute.gpu.packing import CONFIGURATION, scalar_slot
 from tileir.execute.gpu.streams import cupy_stream, library_of, torch_stream
+from tileir.execute.launching.generated_functions import generated
 from tileir.ir.types import Type
 
 UsualLaunch = Callable[[BlockId, tuple[object, ...], int | None], bool]

@@ -19,14 +19,14 @@ import numpy
 
 from tileir.dialect.types import TOKEN, TileType
 from tileir.execute.errors import LaunchError
-from tileir.execute.observer import overrides
+from tileir.execute.observing.observer import overrides
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.traits import TOKEN_ORDERED
 from tileir.ir.values import Value
 
 if TYPE_CHECKING:
-    from tileir.execute.observer import Observer, TileBlock
+    from tileir.execute.observing.observer import Observer, TileBlock
 
 Registers = list[Any]
 Step = Callable[[Registers], "int | None"]

@@ -20,8 +20,8 @@ from tileir.execute.interpreter.compiler import (
     copy_step,
     run_steps,
 )
-from tileir.execute.observer import TileBlock
-from tileir.execute.wording import bracketed
+from tileir.execute.locations.wording import bracketed
+from tileir.execute.observing.observer import TileBlock
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
 

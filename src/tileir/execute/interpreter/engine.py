@@ -6,7 +6,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from tileir.execute.engine import Engine, KernelSettings, LaunchOptions
+from tileir.execute.engine.interface import Engine, KernelSettings, LaunchOptions
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from tileir.execute.arguments import bind, known_memory
-from tileir.execute.engine import LaunchOptions, PreparedKernel, Progress
+from tileir.execute.arguments.binding import bind, known_memory
+from tileir.execute.engine.interface import LaunchOptions, PreparedKernel, Progress
 from tileir.execute.errors import BlockId, Callbacks, ExecutionError, converted
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Options, Registers, Step, run_steps
 from tileir.execute.interpreter.control_flow import release_to
 from tileir.execute.interpreter.operations import OPERATIONS
 from tileir.execute.memory import Region
-from tileir.execute.observer import Observer, Observers, TileBlock
+from tileir.execute.observing.observer import Observer, Observers, TileBlock
 from tileir.execute.schedule import Order, RunBlock, block_at, block_order, run_interleaved
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError

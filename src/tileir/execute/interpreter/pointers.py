@@ -13,15 +13,15 @@ from typing import Any, NoReturn, cast
 import numpy
 
 from tileir.dialect import ops
+from tileir.execute.analysis.pointer_origins import describe_miss, origin_of_access
 from tileir.execute.analysis.values import pointee_of, reserved_bytes, tile_of
 from tileir.execute.arithmetic import float_binary
 from tileir.execute.dtypes import Array, from_memory, memory_bytes, memory_dtype, to_memory, unsigned, value_dtype
 from tileir.execute.errors import ExecutionError
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
+from tileir.execute.locations.wording import bracketed
 from tileir.execute.memory import OutsideMemory, read_only, reserved_label
-from tileir.execute.observer import Access, TileBlock, overrides
-from tileir.execute.origins import describe_miss, origin_of_access
-from tileir.execute.wording import bracketed
+from tileir.execute.observing.observer import Access, TileBlock, overrides
 from tileir.ir.core import Operation
 from tileir.ir.types import FloatType, Type
 

@@ -20,7 +20,7 @@ from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import tf32_numbers
 from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
-from tileir.execute.observer import TileBlock
+from tileir.execute.observing.observer import TileBlock
 from tileir.ir.core import Operation
 from tileir.ir.floats import FORMATS, to_double
 from tileir.ir.types import FNV8E5M3FNU, TF32, FloatType, IntegerType, Type

@@ -40,7 +40,7 @@ from tileir.execute.dtypes import (
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, LARGEST_RANK, Compiler, Registers, Step
 from tileir.execute.interpreter.pointers import atomic_kernel, combine_atomically, missed
 from tileir.execute.memory import Memory, OutsideMemory, Region, are_distinct
-from tileir.execute.observer import Access, Box, TileBlock, overrides
+from tileir.execute.observing.observer import Access, Box, TileBlock, overrides
 from tileir.ir import floats
 from tileir.ir.core import Operation
 from tileir.ir.types import FloatType, IntegerType, Type

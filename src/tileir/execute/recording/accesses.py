@@ -1,20 +1,30 @@
 """The accesses of a launch in columns: one row for each access to an array, in the order in which they happened.
 
-An access that touches several arrays has a row for each, and so has what lies in no array.  The boxes of a row count
-elements of its array from the beginning of the array's memory; those of an access out of bounds are negative or beyond
-its end.
+An access that touches several arrays has a row for each, and so has what lies in no array.  A row has boxes of
+elements, counted from the beginning of the array's memory; those of an access out of bounds are negative or beyond its
+end.
+
+A box is its first element, the number of elements along each dimension and the distances between them.  A tile of a
+view is one box; so is a tile of pointers that are computed from ramps, and what a mask leaves of one if it leaves a
+rectangle.  Other pointers are taken in order of their addresses as runs of neighbors, and equal runs at equal distances
+as one box of two dimensions.  Of a scattered access with too many runs, the nearest are joined, so that a box covers
+more than was touched.
 """
 
 from __future__ import annotations
 
 from array import array
-from typing import Final
+from collections.abc import Mapping
+from math import prod
+from typing import Final, overload
 
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.execute.observer import Access
-from tileir.execute.recording.boxes import Box
+from tileir.execute.observing.observer import Access
+
+Box = tuple[int, tuple[int, ...], tuple[int, ...]]
+"""The first element, the extents, the distances; in bytes or in elements, as whoever has it says."""
 
 READ: Final = 0
 WRITE: Final = 1
@@ -24,12 +34,55 @@ NO_ARRAY: Final = -1
 """In the column of arrays: memory that is no array of the launch, as what `alloca` reserves."""
 OUT_OF_BOUNDS: Final = -2
 """In the column of arrays: no memory of the launch, and near no array.  `out_of_bounds` has the other codes."""
+MOST_BOXES: Final = 256
+"""An access in more boxes than this is kept in fewer that cover it."""
+FEWER_BOXES: Final = 64
 
 _Form = tuple[tuple[int, ...], tuple[int, ...]]
 
-# How much a row takes beside its boxes, and a box.
+# How much a row takes beside its boxes, a box, and a form without dimensions.
 _ROW_BYTES: Final = 4 + 4 + 4 + 4 + 1 + 4 + 1 + 8
 _BOX_BYTES: Final = 8 + 4
+_FORM_BYTES: Final = 200
+
+
+class Column:
+    """A column of a table, declared in the table's class; an instance has its numbers as an array.
+
+    The array must not be kept while rows are added.
+    """
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype: str = dtype
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name: str = name
+
+    @overload
+    def __get__(self, table: None, owner: type) -> Column: ...
+    @overload
+    def __get__(self, table: Table, owner: type) -> Array: ...
+    def __get__(self, table: Table | None, owner: type) -> Column | Array:
+        return self if table is None else numpy.frombuffer(table.data[self.name], self.dtype)
+
+
+class Table:
+    """Rows of numbers; the columns are the `Column`s of the class."""
+
+    def __init__(self) -> None:
+        self.data: dict[str, array[int]] = {
+            name: array(numpy.dtype(dtype).char) for name, dtype in self.columns().items()
+        }
+
+    @classmethod
+    def columns(cls) -> dict[str, str]:
+        """The dtype of each column."""
+        return {name: each.dtype for name, each in vars(cls).items() if isinstance(each, Column)}
+
+    def _load(self, columns: Mapping[str, Array]) -> None:
+        for name, column in self.data.items():
+            del column[:]
+            column.frombytes(columns[name].tobytes())
 
 
 def out_of_bounds(array: int) -> int:
@@ -42,31 +95,47 @@ def missed_array(code: int) -> int:
     return OUT_OF_BOUNDS - 1 - code if code < OUT_OF_BOUNDS else -1
 
 
-class AccessTable:
+class AccessTable(Table):
     """The rows; columns are given as arrays that must not be kept while rows are added."""
 
+    block = Column("<i4")
+    """The tile block of each access, by number."""
+    step = Column("<u4")
+    """The step of the tile block in which it happened."""
+    operation = Column("<i4")
+    array = Column("<i4")
+    """The array, by its number in the recording; or `NO_ARRAY`, `OUT_OF_BOUNDS`, `out_of_bounds(number)`."""
+    kind = Column("|u1")
+    """`READ`, `WRITE` or `ATOMIC`."""
+    masked = Column("<i4")
+    """How many elements of the tile are not touched: masked off, outside the tensor."""
+    approximate = Column("|u1")
+    """Where boxes cover more than was touched."""
+    box_start = Column("<i8")
+    """Row r has the boxes from `box_start[r]` to `box_start[r + 1]`."""
+    box_first = Column("<i8")
+    """The first element of each box."""
+    box_form = Column("<i4")
+    """Which of `forms` each box has."""
+
     def __init__(self) -> None:
-        self._block: array[int] = array("i")
-        self._step: array[int] = array("I")
-        self._operation: array[int] = array("i")
-        self._array: array[int] = array("i")
-        self._kind: array[int] = array("B")
-        self._masked: array[int] = array("i")
-        self._approximate: array[int] = array("B")
-        self._box_start: array[int] = array("q", [0])
-        self._box_first: array[int] = array("q")
-        self._box_form: array[int] = array("i")
-        # Extents and strides of boxes: few different ones.
-        self._forms: list[_Form] = []
+        super().__init__()
+        # One entry for each row, and those of boxes.
+        *self._per_row, self._box_start, self._box_first, self._box_form = self.data.values()
+        self._blocks, self._steps, *_ = self._per_row
+        self._box_start.append(0)
+        self.forms: list[_Form] = []
+        """The extents and strides that boxes have, in elements: few different ones."""
         self._form_numbers: dict[_Form, int] = {}
         self._form_bytes: int = 0
 
     def __len__(self) -> int:
-        return len(self._block)
+        return len(self._blocks)
 
     @property
     def nbytes(self) -> int:
-        return _ROW_BYTES * len(self._block) + _BOX_BYTES * len(self._box_first) + self._form_bytes
+        # Once for each access.
+        return _ROW_BYTES * len(self._blocks) + _BOX_BYTES * len(self._box_first) + self._form_bytes
 
     def add(
         self,
@@ -79,117 +148,50 @@ class AccessTable:
         boxes: list[Box],
         approximate: bool,
     ) -> int:
-        """Add a row, and give its number."""
-        row = len(self._block)
-        self._block.append(block)
-        self._step.append(step)
-        self._operation.append(operation)
-        self._array.append(array)
-        self._kind.append(kind)
-        self._masked.append(masked)
-        self._approximate.append(approximate)
+        """Add a row, and return its number."""
+        row = len(self._blocks)
+        numbers = (block, step, operation, array, kind, masked, approximate)
+        for column, number in zip(self._per_row, numbers, strict=True):
+            column.append(number)
         for first, extents, strides in boxes:
-            form = (extents, strides)
-            number = self._form_numbers.get(form)
-            if number is None:
-                number = self._form_numbers[form] = len(self._forms)
-                self._forms.append(form)
-                self._form_bytes += 200 + 32 * len(extents)
+            number = self._form_numbers.get((extents, strides), -1)
             self._box_first.append(first)
-            self._box_form.append(number)
+            self._box_form.append(number if number >= 0 else self._add_form((extents, strides)))
         self._box_start.append(len(self._box_first))
         return row
 
-    def restore(
-        self, columns: list[Array], box_start: Array, box_first: Array, box_form: Array, forms: list[_Form]
-    ) -> None:
-        """Take the columns of a table: block, step, operation, array, kind, masked, approximate, and boxes."""
-        own = (self._block, self._step, self._operation, self._array, self._kind, self._masked, self._approximate)
-        for column, values in zip(own, columns, strict=True):
-            column.frombytes(values.tobytes())
-        self._box_start = array("q", box_start.tobytes())
-        self._box_first.frombytes(box_first.tobytes())
-        self._box_form.frombytes(box_form.tobytes())
-        self._forms = forms
+    def _add_form(self, form: _Form) -> int:
+        number = self._form_numbers[form] = len(self.forms)
+        self.forms.append(form)
+        self._form_bytes += _FORM_BYTES + 32 * len(form[0])
+        return number
+
+    def restore(self, columns: Mapping[str, Array], forms: list[_Form]) -> None:
+        """Take the columns of a table."""
+        self._load(columns)
+        self.forms = forms
         self._form_numbers = {form: number for number, form in enumerate(forms)}
-        self._form_bytes = sum([200 + 32 * len(extents) for extents, _ in forms])
+        self._form_bytes = sum([_FORM_BYTES + 32 * len(extents) for extents, _ in forms])
 
     def truncate(self, rows: int) -> None:
         """Forget what comes behind so many rows."""
         boxes = self._box_start[rows]
-        own = (self._block, self._step, self._operation, self._array, self._kind, self._masked, self._approximate)
-        for column in own:
+        for column in self._per_row:
             del column[rows:]
         del self._box_start[rows + 1 :], self._box_first[boxes:], self._box_form[boxes:]
 
-    # --- columns ---
-
-    @property
-    def block(self) -> Array:
-        """The tile block of each access, by number."""
-        return numpy.frombuffer(self._block, numpy.int32)
-
-    @property
-    def step(self) -> Array:
-        """The step of the tile block in which it happened."""
-        return numpy.frombuffer(self._step, numpy.uint32)
-
-    @property
-    def operation(self) -> Array:
-        return numpy.frombuffer(self._operation, numpy.int32)
-
-    @property
-    def array(self) -> Array:
-        """The array, by its number in the recording; or `NO_ARRAY`, `OUT_OF_BOUNDS`, `out_of_bounds(number)`."""
-        return numpy.frombuffer(self._array, numpy.int32)
-
-    @property
-    def kind(self) -> Array:
-        """`READ`, `WRITE` or `ATOMIC`."""
-        return numpy.frombuffer(self._kind, numpy.uint8)
-
-    @property
-    def masked(self) -> Array:
-        """How many elements of the tile are not touched: masked off, outside the tensor."""
-        return numpy.frombuffer(self._masked, numpy.int32)
-
-    @property
-    def approximate(self) -> Array:
-        """Where boxes cover more than was touched."""
-        return numpy.frombuffer(self._approximate, numpy.uint8)
-
-    @property
-    def box_start(self) -> Array:
-        """Row r has the boxes from `box_start[r]` to `box_start[r + 1]`."""
-        return numpy.frombuffer(self._box_start, numpy.int64)
-
-    @property
-    def box_first(self) -> Array:
-        """The first element of each box."""
-        return numpy.frombuffer(self._box_first, numpy.int64)
-
-    @property
-    def box_form(self) -> Array:
-        """Which of `forms` each box has."""
-        return numpy.frombuffer(self._box_form, numpy.int32)
-
-    @property
-    def forms(self) -> list[_Form]:
-        """The extents and strides that boxes have, in elements."""
-        return self._forms
-
     def behind(self, row: int) -> int:
         """The row behind those of the access that a row begins."""
-        block, step = self._block[row], self._step[row]
+        blocks, steps = self._blocks, self._steps
         end = row + 1
-        while end < len(self._block) and self._step[end] == step and self._block[end] == block:
+        while end < len(blocks) and steps[end] == steps[row] and blocks[end] == blocks[row]:
             end += 1
         return end
 
     def boxes(self, row: int) -> list[Box]:
         """The boxes of a row."""
         start, end = self._box_start[row], self._box_start[row + 1]
-        return [(self._box_first[one], *self._forms[self._box_form[one]]) for one in range(start, end)]
+        return [(self._box_first[one], *self.forms[self._box_form[one]]) for one in range(start, end)]
 
     def touching(self, array: int, element: int) -> Array:
         """The rows whose boxes have an element of an array, in order."""
@@ -202,7 +204,7 @@ class AccessTable:
         found = numpy.zeros(chosen.size, numpy.bool_)
         for form in numpy.unique(forms).tolist():
             same = numpy.flatnonzero(forms == form)
-            found[same] = _are_in(offsets[same], *self._forms[form])
+            found[same] = _are_in(offsets[same], *self.forms[form])
         rows: Array = numpy.unique(owners[chosen[found]])
         return rows
 
@@ -271,4 +273,104 @@ def _are_sums(offsets: Array, steps: list[tuple[int, int]]) -> Array:
         reached = _are_sums(offsets[inside] - times * size, others)
         found[inside[reached]] = True
         inside = inside[~reached]
+    return found
+
+
+def rectangle(places: Array, mask: Array | None) -> Array | None:
+    """What a mask leaves of a tile of places, if that is a rectangle; a tile without elements if it leaves nothing."""
+    if mask is None:
+        return places
+    if mask.shape != places.shape:
+        mask = numpy.broadcast_to(mask, places.shape)
+    count = int(numpy.count_nonzero(mask))
+    if count == places.size:
+        return places
+    if not count:
+        return places.reshape(-1)[:0]
+    spans = [_span(mask, axis) for axis in range(mask.ndim)]
+    if prod([end - start for start, end in spans]) != count:
+        return None
+    return places[tuple([slice(start, end) for start, end in spans])]
+
+
+def _span(mask: Array, axis: int) -> tuple[int, int]:
+    """From where to where a mask has something along a dimension."""
+    others = tuple([other for other in range(mask.ndim) if other != axis])
+    places = numpy.flatnonzero(mask.any(axis=others) if others else mask)
+    return int(places[0]), int(places[-1]) + 1
+
+
+def ramp(places: Array) -> Box | None:
+    """A tile of places as one box, if they are at equal distances along each dimension; dimensions of one position, and
+    those along which the place stays, are left out."""
+    found: list[tuple[int, int]] = []
+    for axis, extent in enumerate(places.shape):
+        if extent == 1:
+            continue
+        ahead = [slice(None)] * places.ndim
+        behind = [slice(None)] * places.ndim
+        ahead[axis], behind[axis] = slice(1, None), slice(None, -1)
+        steps = places[tuple(ahead)] - places[tuple(behind)]
+        stride = int(steps.item(0))
+        # The distance of two neighbors depends on nothing but the dimension in which they are neighbors.
+        if not (steps == stride).all():
+            return None
+        if stride:
+            found.append((extent, stride))
+    # As memory lies: the largest distance first.
+    found.sort(key=lambda dimension: -abs(dimension[1]))
+    return int(places.item(0)), tuple([extent for extent, _ in found]), tuple([stride for _, stride in found])
+
+
+def listed_boxes(places: Array) -> tuple[list[Box], bool]:
+    """The boxes of places in any order, and whether they cover more."""
+    starts, lengths = _runs(numpy.unique(places))
+    boxes = _grouped(starts, lengths)
+    if len(boxes) <= MOST_BOXES:
+        return boxes, False
+    # The widest gaps stay.
+    gaps = starts[1:] - (starts[:-1] + lengths[:-1])
+    kept = numpy.sort(numpy.argpartition(gaps, -(FEWER_BOXES - 1))[-(FEWER_BOXES - 1) :])
+    firsts = starts[numpy.concatenate(([0], kept + 1))]
+    ends = (starts + lengths)[numpy.concatenate((kept, [len(starts) - 1]))]
+    found: list[Box] = [
+        (first, (end - first,), (1,)) for first, end in zip(firsts.tolist(), ends.tolist(), strict=True)
+    ]
+    return found, True
+
+
+def _runs(places: Array) -> tuple[Array, Array]:
+    """The runs of neighbors among sorted places: where each starts, and how long it is."""
+    breaks = numpy.flatnonzero(numpy.diff(places) != 1) + 1
+    starts = numpy.concatenate(([0], breaks))
+    lengths = numpy.diff(numpy.append(starts, places.size))
+    return places[starts], lengths
+
+
+def _grouped(starts: Array, lengths: Array) -> list[Box]:
+    """Runs as boxes: those of one length at equal distances are one box of two dimensions."""
+    found: list[Box] = []
+    count = len(starts)
+    distances = numpy.diff(starts)
+    same = numpy.diff(lengths) == 0
+    # Where a run goes on as the two before it do.
+    along = numpy.zeros(count, numpy.bool_)
+    if count > 2:
+        along[2:] = same[1:] & same[:-1] & (distances[1:] == distances[:-1])
+    # A group is a first run, a second of its length, and all that go on.
+    at = 0
+    while at < count:
+        end = at + 1
+        if end + 1 < count and bool(along[end + 1]):
+            stops = numpy.flatnonzero(~along[end + 1 :])
+            end = end + 1 + int(stops[0]) if stops.size else count
+        start, length, number = int(starts[at]), int(lengths[at]), end - at
+        if number > 1:
+            stride = int(distances[at])
+            found.append((start, (number,), (stride,)) if length == 1 else (start, (number, length), (stride, 1)))
+        else:
+            found.append((start, (length,), (1,)) if length > 1 else (start, (), ()))
+        at = end
+        if len(found) > MOST_BOXES:
+            break
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any, Final, cast
 
@@ -9,18 +10,25 @@ import numpy
 
 from tileir.dialect.ops import GLOBAL
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments import ArgumentLabel, Buffer
+from tileir.execute.analysis.pointer_origins import NEAR, origin_of_access
+from tileir.execute.arguments.array_memory import byte_range
+from tileir.execute.arguments.binding import ArgumentLabel, Buffer
 from tileir.execute.dtypes import Array, element_of_dtype, from_memory, memory_bytes, memory_dtype
 from tileir.execute.errors import LaunchError
+from tileir.execute.locations.wording import bracketed, script_name
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Access
-from tileir.execute.origins import NEAR, origin_of_access
-from tileir.execute.recording.accesses import NO_ARRAY, OUT_OF_BOUNDS, out_of_bounds
-from tileir.execute.recording.boxes import Box, listed_boxes, ramp, rectangle
+from tileir.execute.observing.observer import Access
+from tileir.execute.recording.accesses import (
+    NO_ARRAY,
+    OUT_OF_BOUNDS,
+    Box,
+    listed_boxes,
+    out_of_bounds,
+    ramp,
+    rectangle,
+)
+from tileir.execute.recording.memory_states import box_of
 from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.recording.timeline import box_of
-from tileir.execute.script_names import script_name
-from tileir.execute.wording import bracketed
 from tileir.ir.core import Operation
 from tileir.ir.types import I8, Type
 
@@ -48,7 +56,7 @@ class RecordedArray:
         self.number: int = number
         self.name: str = name
         self.origin: str = origin
-        """As `origins` calls it: "argument 2", "global @g"; empty for one of `memory=`."""
+        """As `pointer_origins` names it: "argument 2", "global @g"; empty for one of `memory=`."""
         self.element: Type = element
         self.address: int = address
         self.shape: tuple[int, ...] = shape
@@ -57,11 +65,11 @@ class RecordedArray:
         self.size: int = memory_bytes(element)
         """The bytes of an element."""
         self.region: Region = region
-        spans = [(extent - 1) * stride * self.size for extent, stride in zip(shape, strides, strict=True)]
-        self.low: int = address + sum([span for span in spans if span < 0])
-        self.high: int = address + sum([span for span in spans if span > 0]) + self.size
-        if 0 in shape:
-            self.low = self.high = address
+        self.low: int = address
+        self.high: int = address
+        if 0 not in shape:
+            steps = tuple([stride * self.size for stride in strides])
+            self.low, self.high = byte_range(address, shape, steps, self.size)
 
     @property
     def parameter(self) -> int:
@@ -143,6 +151,7 @@ def _add_global(found: list[RecordedArray], program: NumberedProgram, region: Re
             return
 
 
+@dataclass(slots=True, eq=False)
 class Part:
     """What an access touches of one array: boxes in elements of the array, and the memory itself.
 
@@ -150,23 +159,12 @@ class Part:
     memory that is no array.
     """
 
-    __slots__ = ("approximate", "array", "boxes", "region", "target", "where")
-
-    def __init__(
-        self,
-        array: int,
-        boxes: list[Box],
-        approximate: bool = False,
-        region: Region | None = None,
-        target: Array | None = None,
-        where: Array | None = None,
-    ) -> None:
-        self.array: int = array
-        self.boxes: list[Box] = boxes
-        self.approximate: bool = approximate
-        self.region: Region | None = region
-        self.target: Array | None = target
-        self.where: Array | None = where
+    array: int
+    boxes: list[Box]
+    approximate: bool = False
+    region: Region | None = None
+    target: Array | None = None
+    where: Array | None = None
 
 
 class Finder:
@@ -217,12 +215,7 @@ class Finder:
     def _box(self, access: Access, address: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> Part | None:
         """The part of an access to one box, in bytes, if all of it is in one array."""
         size = access.size
-        low, high = address, address + size
-        for extent, stride in zip(extents, strides, strict=True):
-            if stride > 0:
-                high += (extent - 1) * stride
-            else:
-                low += (extent - 1) * stride
+        low, high = byte_range(address, extents, strides, size)
         array = self._home(access.operation)
         if array is None or not array.low <= low <= high <= array.high:
             array = self._containing(low, high)
@@ -279,8 +272,7 @@ class Finder:
                     left = left[~inside]
         outside = self._memory.owners(left, size) < 0
         if not outside.all():
-            boxes = listed_boxes((left[~outside] // numpy.uint64(size)).view(numpy.int64))
-            parts.append(Part(NO_ARRAY, boxes.boxes, boxes.approximate))
+            parts.append(Part(NO_ARRAY, *listed_boxes((left[~outside] // numpy.uint64(size)).view(numpy.int64))))
         if outside.any():
             parts.append(self._outside(left[outside], size, home))
         return parts or [Part(home.number if home is not None else NO_ARRAY, [])]
@@ -293,11 +285,9 @@ class Finder:
             distances = [max(one.low - address, address - one.high, 0) for one in self.arrays]
             least = min(distances, default=NEAR)
             if least >= NEAR:
-                boxes = listed_boxes((addresses // numpy.uint64(size)).view(numpy.int64))
-                return Part(OUT_OF_BOUNDS, boxes.boxes, boxes.approximate)
+                return Part(OUT_OF_BOUNDS, *listed_boxes((addresses // numpy.uint64(size)).view(numpy.int64)))
             array = self.arrays[distances.index(least)]
-        boxes = listed_boxes(_elements(array, addresses, size))
-        return Part(out_of_bounds(array.number), boxes.boxes, boxes.approximate)
+        return Part(out_of_bounds(array.number), *listed_boxes(_elements(array, addresses, size)))
 
     def _regions_of(self, addresses: Array, size: int) -> list[Region]:
         owners = numpy.unique(self._memory.owners(addresses, size))
@@ -315,11 +305,10 @@ def _elements(array: RecordedArray, addresses: Array, size: int) -> Array:
 
 
 def _listed_part(array: RecordedArray, addresses: Array, size: int) -> Part:
-    boxes = listed_boxes(_elements(array, addresses, size))
     region = array.region
     places = (addresses - numpy.uint64(region.start)).view(numpy.int64)
     if (places % size).any():
         target, where = region.data, (places[:, None] + numpy.arange(size)).reshape(-1)
     else:
         target, where = region.typed(numpy.dtype(f"u{size}")), places // size
-    return Part(array.number, boxes.boxes, boxes.approximate, region, target, where)
+    return Part(array.number, *listed_boxes(_elements(array, addresses, size)), region, target, where)

@@ -11,13 +11,14 @@ each reservation follows the one before.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy
 
 from tileir.dialect.ops import ALLOCA
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments import ArgumentLabel, Buffer
+from tileir.execute.arguments.binding import ArgumentLabel, Buffer
 from tileir.execute.dtypes import Array, memory_bytes
 from tileir.execute.memory import Memory, Region, available_memory
 from tileir.ir.core import Operation
@@ -61,16 +62,14 @@ class Move:
             values[inside] += self._ways[number[inside]]
 
 
+@dataclass(slots=True, eq=False)
 class Source:
     """Memory to be copied: where it was, its bytes, whose it is."""
 
-    __slots__ = ("data", "labels", "start", "writable")
-
-    def __init__(self, start: int, data: Array, labels: tuple[object, ...], writable: bool) -> None:
-        self.start: int = start
-        self.data: Array = data
-        self.labels: tuple[object, ...] = labels
-        self.writable: bool = writable
+    start: int
+    data: Array
+    labels: tuple[object, ...]
+    writable: bool
 
 
 class OwnedMemory(Memory):

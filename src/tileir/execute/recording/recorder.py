@@ -1,23 +1,124 @@
-"""The observer that makes a recording while a launch runs."""
+"""What is kept of a launch, and the observer that keeps it while the launch runs.
+
+Kept are the tile blocks with their paths, the accesses, the states of memory, and when findings were first seen.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ExecutionError
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Access, Observer, TileBlock
-from tileir.execute.recording.accesses import KINDS, READ, AccessTable
+from tileir.execute.observing.observer import Access, Observer, TileBlock
+from tileir.execute.recording.accesses import KINDS, READ, AccessTable, Allowed, Column, Table
 from tileir.execute.recording.arrays import Finder
-from tileir.execute.recording.control import ControlFlow, PathWriter
-from tileir.execute.recording.findings import Seen
-from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.recording.records import BlockTable, Records
-from tileir.execute.recording.states import Copy, States
-from tileir.execute.recording.timeline import Write
+from tileir.execute.recording.memory_states import Copy, States, Write
+from tileir.execute.recording.program import ControlFlow, NumberedProgram, Path, PathWriter
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
 from tileir.ir.core import Operation
+
+
+class Seen(NamedTuple):
+    """When a finding was first seen: the step of its tile block, the row of the access, and the element of the row's
+    array at which two accesses meet; -1 where there is none."""
+
+    step: int
+    row: int = -1
+    element: int = -1
+
+
+class BlockTable(Table):
+    """The tile blocks of a launch in the order in which they began."""
+
+    number = Column("<i4")
+    path = Column("<i4")
+    """Which of `paths` it took."""
+    steps = Column("<u4")
+    began = Column("<i8")
+    """How many accesses had happened when it began."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.paths: list[Path] = []
+        self._path_numbers: dict[object, int] = {}
+        self._places: dict[int, int] | None = None
+        self.nbytes: int = 0
+
+    def __len__(self) -> int:
+        return len(self.data["number"])
+
+    def begin(self, number: int, time: int) -> int:
+        """A tile block begins; returns its place."""
+        for column, value in zip(self.data.values(), (number, -1, 0, time), strict=True):
+            column.append(value)
+        self._places = None
+        self.nbytes += 20
+        return len(self) - 1
+
+    def finish(self, place: int, path: Path, steps: int) -> None:
+        number = self._path_numbers.get(path.key)
+        if number is None:
+            number = self._path_numbers[path.key] = len(self.paths)
+            self._add_path(path)
+        self.data["path"][place] = number
+        self.data["steps"][place] = steps
+
+    def _add_path(self, path: Path) -> None:
+        self.paths.append(path)
+        self.nbytes += path.nbytes + 300
+
+    def truncate(self, place: int) -> None:
+        """Forget the tile blocks from a place on."""
+        self.nbytes -= 20 * (len(self) - place)
+        for column in self.data.values():
+            del column[place:]
+        self._places = None
+
+    def restore(self, columns: Mapping[str, Array], decisions: Array, starts: Array, last: Array) -> None:
+        """Take the columns of a table, and the decisions of all paths one after the other."""
+        self._load(columns)
+        self.nbytes = 20 * len(self)
+        for one, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
+            self._add_path(Path.of(decisions[start:end], int(last[one])))
+
+    def place(self, number: int) -> int | None:
+        """The place of the tile block of a number; None if it did not begin."""
+        if self._places is None:
+            self._places = {number: place for place, number in enumerate(self.data["number"])}
+        return self._places.get(number)
+
+    def path_of(self, place: int) -> Path:
+        return self.paths[self.data["path"][place]]
+
+
+class Records:
+    """All that is kept of a launch."""
+
+    def __init__(self) -> None:
+        self.accesses: AccessTable = AccessTable()
+        self.blocks: BlockTable = BlockTable()
+        self.allowed: Allowed = Allowed()
+        self.states: States = States([], 0, self.began, False)
+        self.seen: dict[Finding, Seen] = {}
+        """When findings were first seen."""
+
+    def truncate(self, place: int) -> None:
+        """Go back to where the tile block of a place began, and forget it and those behind it."""
+        time = int(self.blocks.began[place])
+        self.states.truncate(time)
+        self.accesses.truncate(time)
+        self.blocks.truncate(place)
+
+    def began(self) -> Array:
+        """For each tile block the time at which it began."""
+        return self.blocks.began
+
+    @property
+    def nbytes(self) -> int:
+        return self.accesses.nbytes + self.blocks.nbytes + self.allowed.nbytes + self.states.nbytes
+
 
 _LOOKED_AT: Final = 1 << 14
 """After so many bytes more it is looked at what accesses and tile blocks take; so much is kept free for them."""
@@ -167,7 +268,7 @@ class Recorder(Observer):
         return None
 
     def record(self, access: Access) -> int:
-        """Add the rows of an access; gives the first, -1 if the recording has ended."""
+        """Add the rows of an access; returns the first, -1 if the recording has ended."""
         assert self._finder is not None
         if self.accesses.nbytes + self.blocks.nbytes > self._next_look and self.end is None:
             self._state(access.block).last = self._numbers[access.operation]

@@ -11,25 +11,23 @@ from typing import Any, Final, Literal
 import numpy
 
 from tileir.dialect.types import TileType
-from tileir.execute.arguments import checked_arrays
+from tileir.execute.arguments.binding import checked_arrays
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, Callbacks, ExecutionError, LaunchError, converted
 from tileir.execute.interpreter.compiler import Options
 from tileir.execute.interpreter.kernel import Program, block_runner, run_in_order
-from tileir.execute.launch import Kernel
-from tileir.execute.observer import Observer, TileBlock
+from tileir.execute.launching.kernel import Kernel
+from tileir.execute.observing.observer import Observer, TileBlock
 from tileir.execute.recording.accesses import AccessTable
 from tileir.execute.recording.arrays import RecordedArray
-from tileir.execute.recording.control import ControlFlow
-from tileir.execute.recording.history import ValueHistory
-from tileir.execute.recording.preparing import PreparedLaunch, cache_room
-from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.recording.recorder import Recorder
-from tileir.execute.recording.records import Records
+from tileir.execute.recording.capture import ValueHistory
+from tileir.execute.recording.file_writer import save
+from tileir.execute.recording.memory_states import States
+from tileir.execute.recording.prepared_launch import PreparedLaunch, cache_room
+from tileir.execute.recording.program import ControlFlow, NumberedProgram
+from tileir.execute.recording.recorder import Recorder, Records
 from tileir.execute.recording.replayer import RecordedLaunch, Replayer
-from tileir.execute.recording.saving import Saved, save
 from tileir.execute.recording.script_variables import FunctionVariables, ScriptVariables
-from tileir.execute.recording.states import States
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
 from tileir.execute.schedule import block_order, run_interleaved
 from tileir.ir.core import Operation
@@ -122,7 +120,7 @@ class Recording:
 
     def steps(self, block: int) -> Array:
         """The operations that a tile block executed, by number: that of step n at n - 1."""
-        return self.control.executed(self.blocks.path(self.place(block)))
+        return self.control.executed(self.blocks.path_of(self.place(block)))
 
     def rows(self, block: int) -> Array:
         """The rows of the accesses of a tile block."""
@@ -252,10 +250,10 @@ class Recording:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the recording to a file, which `tileir.load_recording` reads; docs/recording.md describes it."""
-        told = {"sanitize": self.sanitize, "limit": self.limit, "failure": self.failure, "notes": self.notes}
+        more = {"sanitize": self.sanitize, "limit": self.limit, "failure": self.failure, "notes": self.notes}
         with self.lock:
             self.go_to(0)
-            save(Saved(self.program, self.launch, self.records, self.report, told), path)
+            save(path, self.program, self.launch, self.records, self.report, more)
 
 
 def _behind(sorted_numbers: Array, number: int) -> int | None:
@@ -327,7 +325,7 @@ def notes_of(recorder: Recorder, limit: int) -> list[str]:
 
 
 def _run(entry: Operation, launch: RecordedLaunch, observer: Observer, write: Callable[[str], object]) -> str:
-    """Run all tile blocks; gives the error that ended the launch, in words, or nothing."""
+    """Run all tile blocks; returns the error that ended the launch, in words, or nothing."""
     order = block_order(launch.schedule, launch.grid)
     callbacks = Callbacks()
     try:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy
@@ -13,42 +14,93 @@ from tileir.execute.errors import BlockId, ExecutionError
 from tileir.execute.interpreter.compiler import Options
 from tileir.execute.interpreter.kernel import Program, block_runner
 from tileir.execute.memory import Region
-from tileir.execute.observer import Observer, Observers, TileBlock
-from tileir.execute.recording.control import ControlFlow
-from tileir.execute.recording.history import ValueHistory
+from tileir.execute.observing.observer import Access, Observer, Observers, TileBlock
+from tileir.execute.recording.accesses import AccessTable, Allowed
+from tileir.execute.recording.capture import Capture, Stop, ValueHistory
 from tileir.execute.recording.owned_memory import OwnedMemory
-from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.recording.records import Records
-from tileir.execute.recording.replay import Capture, OneBlock, Rerun, Stop
+from tileir.execute.recording.program import ControlFlow, NumberedProgram
+from tileir.execute.recording.recorder import Records
 from tileir.execute.schedule import block_at, block_order, run_interleaved
+from tileir.ir.core import Operation
+from tileir.ir.values import Value
 
 _MOST_HISTORIES: Final = 16
 
 
+@dataclass(slots=True, eq=False)
 class RecordedLaunch:
     """What the program of a recording runs with: memory, the values of the parameters, global variables."""
 
-    __slots__ = ("exact", "globals", "grid", "memory", "schedule", "values")
-
-    def __init__(
-        self,
-        grid: BlockId,
-        schedule: str,
-        exact: bool,
-        memory: OwnedMemory,
-        values: list[Any],
-        globals: dict[str, Region],
-    ) -> None:
-        self.grid: BlockId = grid
-        self.schedule: str = schedule
-        self.exact: bool = exact
-        self.memory: OwnedMemory = memory
-        self.values: list[Any] = values
-        self.globals: dict[str, Region] = globals
+    grid: BlockId
+    schedule: str
+    exact: bool
+    memory: OwnedMemory
+    values: list[Any]
+    globals: dict[str, Region]
 
     @property
     def is_interleaved(self) -> bool:
         return block_order(self.schedule, self.grid).interleaved
+
+
+class Rerun(Observer):
+    """Counts accesses while a launch runs again, and stops it at a time."""
+
+    def __init__(self, accesses: AccessTable, allowed: Allowed) -> None:
+        self._accesses: AccessTable = accesses
+        self._allowed: Allowed = allowed
+        self.time: int = 0
+        self.end: int = 0
+
+    def access(self, access: Access) -> Array | None:
+        row = self.time
+        if row >= self.end:
+            raise Stop
+        self.time = self._accesses.behind(row)
+        return self._allowed.find(row, access)
+
+    def failed(self, error: ExecutionError, block: TileBlock) -> bool:
+        # As in the launch: others may have gone on.
+        return True
+
+
+class OneBlock(Observer):
+    """Tells an observer of one tile block alone: others may have to run with it."""
+
+    def __init__(self, block: int, observer: Observer) -> None:
+        self._block: int = block
+        self._observer: Observer = observer
+
+    def block_started(self, block: TileBlock) -> None:
+        if block.number == self._block:
+            self._observer.block_started(block)
+
+    def block_finished(self, block: TileBlock) -> None:
+        if block.number == self._block:
+            self._observer.block_finished(block)
+
+    def watches(self, operation: Operation) -> bool:
+        return self._observer.watches(operation)
+
+    def wants(self, operation: Operation) -> Sequence[Value]:
+        return self._observer.wants(operation)
+
+    def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
+        return self._observer.token(operation, block, tokens) if block.number == self._block else None
+
+    def failed(self, error: ExecutionError, block: TileBlock) -> bool:
+        return block.number == self._block and self._observer.failed(error, block)
+
+    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+        if block.number == self._block:
+            self._observer.before(operation, block, operands)
+
+    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
+        if block.number == self._block:
+            self._observer.after(operation, block, results)
+
+    def access(self, access: Access) -> Array | None:
+        return self._observer.access(access) if access.block.number == self._block else None
 
 
 class Replayer:
@@ -133,13 +185,13 @@ class Replayer:
 
         return run
 
-    def _run(self, program: Program, observer: Observer, block: int, wanted: int, room: int) -> None:
+    def _run(self, program: Program, observer: Observer, block: int, requested: int, room: int) -> None:
         """Run one tile block for the capture."""
         capture = self._capture
         place = self._blocks.place(block)
         assert place is not None
         rows = self.rows(block).tolist()
-        capture.begin(self._launch.values, block, rows, int(self._blocks.steps[place]), wanted, room)
+        capture.begin(self._launch.values, block, rows, int(self._blocks.steps[place]), requested, room)
         if self._launch.is_interleaved and rows and rows[0] < self._states.timeline.first:
             # What others write between is not kept: all run again.
             self._run_all(observer)

@@ -12,13 +12,14 @@ A compiler moves and removes operations.  An unknown binding is `Missing`, never
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.execute.recording.history import ValueHistory
+from tileir.execute.recording.capture import ValueHistory
 from tileir.execute.recording.program import NumberedProgram
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
@@ -27,13 +28,11 @@ UNASSIGNED: Final = "is not assigned yet"
 REMOVED: Final = "is optimized away"
 
 
+@dataclass(slots=True, eq=False)
 class Missing:
     """Why a variable has no value: as in "is not assigned yet"."""
 
-    __slots__ = ("reason",)
-
-    def __init__(self, reason: str) -> None:
-        self.reason: str = reason
+    reason: str
 
     @property
     def shown(self) -> str:
@@ -44,16 +43,14 @@ class Missing:
         return f"<Missing: {self.reason}>"
 
 
+@dataclass(slots=True, eq=False)
 class TileContent:
     """The content of a value of the program, by number; integers without a sign have the dtype that says so."""
 
-    __slots__ = ("content", "number", "step")
-
-    def __init__(self, number: int, content: Any, step: int) -> None:
-        self.number: int = number
-        self.content: Any = content
-        self.step: int = step
-        """The step that computed it."""
+    number: int
+    content: Any
+    step: int
+    """The step that computed it."""
 
     def __repr__(self) -> str:
         return f"<TileContent {self.number}: {self.content!r}>"
@@ -66,25 +63,21 @@ class StaticValue(NamedTuple):
     is_unsigned: bool
 
 
+@dataclass(slots=True, eq=False)
 class ArrayReference:
     """An array of the launch, by the name of the argument."""
 
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name: str = name
+    name: str
 
     def __repr__(self) -> str:
         return f"<ArrayReference {self.name}>"
 
 
+@dataclass(slots=True, eq=False)
 class Description:
     """What has no numbers, in words: a function, a dtype, a view."""
 
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text: str = text
+    text: str
 
     def __repr__(self) -> str:
         return f"<Description {self.text}>"
@@ -94,72 +87,58 @@ Content = Any
 """`TileContent`, `ArrayReference`, `Description`, `Missing`, a constant of Python, or a tuple of those."""
 
 
+@dataclass(slots=True, eq=False)
 class Binding:
     """What a variable may be bound to.  Bindings refer to each other by number."""
 
-    __slots__ = ("constant", "is_unsigned", "items", "kept", "may_be_unassigned", "merged", "values")
-
-    def __init__(
-        self,
-        constant: tuple[Content] | None = None,
-        items: tuple[int, ...] | None = None,
-        values: tuple[int, ...] = (),
-        is_unsigned: bool = False,
-    ) -> None:
-        self.constant: tuple[Content] | None = constant
-        """What it is at every step, if that is known."""
-        self.items: tuple[int, ...] | None = items
-        """Of a tuple, its items."""
-        self.values: tuple[int, ...] = values
-        """The values of the program that may hold it; which one, the step tells."""
-        self.is_unsigned: bool = is_unsigned
-        self.merged: dict[int, int] | None = None
-        """Of a merge: for each operation that leads to it, what it is bound to then."""
-        self.kept: dict[int, int] = {}
-        """Of a merge of branches: for each loop that keeps only one of them, what it is bound to there."""
-        self.may_be_unassigned: bool = False
-        """Whether it is a merge of something that may have no value yet."""
+    constant: tuple[Content] | None = None
+    """What it is at every step, if that is known."""
+    items: tuple[int, ...] | None = None
+    """Of a tuple, its items."""
+    values: tuple[int, ...] = ()
+    """The values of the program that may hold it; which one, the step tells."""
+    is_unsigned: bool = False
+    merged: dict[int, int] | None = field(default=None, init=False)
+    """Of a merge: for each operation that leads to it, what it is bound to then."""
+    kept: dict[int, int] = field(default_factory=dict, init=False)
+    """Of a merge of branches: for each loop that keeps only one of them, what it is bound to there."""
+    may_be_unassigned: bool = field(default=False, init=False)
+    """Whether it is a merge of something that may have no value yet."""
 
 
+@dataclass(slots=True, eq=False)
 class Environment:
     """The variables that a function of the script has at a statement."""
 
-    __slots__ = ("bindings", "caller", "function", "parameters")
-
-    def __init__(self, function: str, parameters: tuple[str, ...], bindings: dict[str, int], caller: int) -> None:
-        self.function: str = function
-        self.parameters: tuple[str, ...] = parameters
-        self.bindings: dict[str, int] = bindings
-        """By name; variables that are not assigned yet are bound to a binding that says so."""
-        self.caller: int = caller
-        """The number of the environment that the function was called in; -1 if it is the kernel."""
+    function: str
+    parameters: tuple[str, ...]
+    bindings: dict[str, int]
+    """By name; variables that are not assigned yet are bound to a binding that says so."""
+    caller: int
+    """The number of the environment that the function was called in; -1 if it is the kernel."""
 
 
+@dataclass(slots=True, eq=False)
 class FunctionVariables:
     """The variables of a function of the script at a step of a tile block, in the order in which they are assigned."""
 
-    __slots__ = ("function", "parameters", "unassigned", "variables")
-
-    def __init__(
-        self, function: str, parameters: dict[str, Any], variables: dict[str, Any], unassigned: list[str]
-    ) -> None:
-        self.function: str = function
-        self.parameters: dict[str, Any] = parameters
-        """Their contents (`Content`), by name."""
-        self.variables: dict[str, Any] = variables
-        """Those that are no parameters."""
-        self.unassigned: list[str] = unassigned
-        """The names of those that are not assigned yet."""
+    function: str
+    parameters: dict[str, Any]
+    """Their contents (`Content`), by name."""
+    variables: dict[str, Any]
+    """Those that are no parameters."""
+    unassigned: list[str]
+    """The names of those that are not assigned yet."""
 
 
+@dataclass(eq=False)
 class ScriptVariables:
     """The variables of a script for each operation of the program that was made of it."""
 
-    def __init__(self, environments: list[Environment], at: list[int], bindings: list[Binding]) -> None:
-        self.environments: list[Environment] = environments
-        self.at: list[int] = at
-        """For each operation of the program the number of its environment."""
-        self.bindings: list[Binding] = bindings
+    environments: list[Environment]
+    at: list[int]
+    """For each operation of the program the number of its environment."""
+    bindings: list[Binding]
 
     @property
     def names(self) -> list[str]:

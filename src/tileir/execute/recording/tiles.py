@@ -192,7 +192,7 @@ def part_of(
         return first, tuple([extent - place for place, extent in zip(first, shape, strict=True)])
     if len(extents) != len(shape) or any(extent < 0 for extent in extents):
         raise LaunchError(f"a part of {list(shape)} cannot have the extents {list(extents)}")
-    found = [min(wanted, extent - place) for wanted, place, extent in zip(extents, first, shape, strict=True)]
+    found = [min(requested, extent - place) for requested, place, extent in zip(extents, first, shape, strict=True)]
     return first, tuple(found)
 
 
@@ -235,16 +235,16 @@ def tile_answer(
     statistics: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A tile or an array, or a part of one, as the page takes it; `statistics` if those of the whole are known."""
-    first, wanted = part_of(array.shape, start, extents)
-    part = array[tuple([slice(place, place + extent) for place, extent in zip(first, wanted, strict=True)])]
-    bins = bins_for(wanted)
+    first, requested = part_of(array.shape, start, extents)
+    part = array[tuple([slice(place, place + extent) for place, extent in zip(first, requested, strict=True)])]
+    bins = bins_for(requested)
     numbers = numbers_of(element, numpy.asarray(part))
     return {
         "element": element.spelling,
         "shape": list(array.shape),
         "statistics": statistics if statistics is not None else statistics_of(element, array),
         "start": list(first),
-        "extents": list(wanted),
+        "extents": list(requested),
         "data": packed(numbers if bins is None else binned(numbers, bins)),
         "binned": None if bins is None else list(bins),
         "text": texts_of(element, numpy.asarray(part)) if bins is None else None,

@@ -1,5 +1,11 @@
 """The sanitizer: every mistake a program makes while it runs, found and explained.
 
-`Sanitizer` is an observer; the families of findings are in `bounds`, `conflicts`, `promises`, `numbers` and
-`failures`, each in a file of its own.  `Coverage` is another, for what a kernel leaves unwritten.
+sanitizer.py: `Sanitizer`, the observer; begin here
+ledger.py, report.py: the findings, their hints and their text
+bounds.py, promises.py, integer_checks.py: accesses outside of memory, broken promises, undefined integer operations
+conflicts.py, events.py, releases.py, clocks.py, shadow.py: accesses that nothing orders, uninitialized reads
+assembler_notes.py: notes for GPUs
+coverage.py, store_patterns.py: `Coverage`, elements that no store writes
+number_watch.py: `NumberWatch`, which operations make a NaN or an infinity
+uninitialized.py: memory that was allocated and never written
 """

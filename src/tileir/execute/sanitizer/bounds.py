@@ -13,11 +13,7 @@ from typing import Any, Final, cast
 import numpy
 
 from tileir.dialect.types import TileType
-from tileir.execute.arguments import ArgumentLabel
-from tileir.execute.dtypes import Array
-from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Access, Box
-from tileir.execute.origins import (
+from tileir.execute.analysis.pointer_origins import (
     describe_miss,
     has_cast,
     is_from_memory,
@@ -27,12 +23,15 @@ from tileir.execute.origins import (
     past_or_before,
     where_in,
 )
+from tileir.execute.arguments.binding import ArgumentLabel
+from tileir.execute.dtypes import Array
+from tileir.execute.locations.script_messages import UNCHECKED_HINT
+from tileir.execute.locations.wording import ARRAY, THIS, Phrase, bracketed, phrase, python_shape, several
+from tileir.execute.memory import Memory, Region
+from tileir.execute.observing.observer import Access, Box
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import Finding, Index, Place
 from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow
-from tileir.execute.script_names import ARRAY, THIS, Phrase, phrase
-from tileir.execute.script_words import UNCHECKED_HINT
-from tileir.execute.wording import bracketed, python_shape, several
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
 

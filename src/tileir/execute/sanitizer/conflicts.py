@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import numpy
 
+from tileir.execute.analysis.pointer_origins import where_in
 from tileir.execute.dtypes import Array
+from tileir.execute.locations.wording import OTHER, THIS, in_script, phrase
 from tileir.execute.memory import Region
-from tileir.execute.observer import Access
-from tileir.execute.origins import where_in
-from tileir.execute.sanitizer.assembler import Doubts
+from tileir.execute.observing.observer import Access
+from tileir.execute.sanitizer.assembler_notes import Doubts
 from tileir.execute.sanitizer.bounds import element_of
 from tileir.execute.sanitizer.events import HOST, NOBODY, AccessSemantics, Event, Events, Token
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Kind, Place
 from tileir.execute.sanitizer.shadow import FEW_EVENTS, MOST_BOXES, Cells, Shadow, are_alike, distinct
-from tileir.execute.script_names import OTHER, THIS, in_script, phrase
-from tileir.execute.uninitialized import ALLOCATIONS
+from tileir.execute.sanitizer.uninitialized import ALLOCATIONS
 
 _PAST = {"read": "read", "write": "wrote", "atomic": "updated"}
 _PRESENT = {"read": "reads", "write": "writes", "atomic": "updates"}

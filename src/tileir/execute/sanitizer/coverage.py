@@ -1,9 +1,9 @@
 """What a kernel's stores leave out, and what one store writes twice.
 
 For each array that a launch stores to: the elements that nobody wrote, as ranges of the array's indices, and the tile
-block they belong to by the rule that the others follow (`patterns`).  A grid that is too small and a number of elements
-that is too small show themselves like this.  Two elements of one store at the same place are told too: which of them
-stays is not defined.
+block they belong to by the rule that the others follow (`store_patterns`).  A grid that is too small and a number of
+elements that is too small show themselves like this.  Two elements of one store at the same place are reported too:
+which of them stays is not defined.
 
 What is written more than once by several stores is no mistake (a loop that accumulates in memory does it), and only
 counted; places that atomics update need not all be updated, so an array that only atomics write is left alone.
@@ -13,24 +13,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy
 
 from tileir.dialect.ops import ENTRY
-from tileir.execute.arguments import ArgumentLabel, Buffer, buffer_of
+from tileir.execute.analysis.parameters import writers_of
+from tileir.execute.analysis.pointer_origins import where_in
+from tileir.execute.arguments.binding import ArgumentLabel, Buffer, buffer_of
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId
+from tileir.execute.locations.wording import (
+    ARRAY,
+    THIS,
+    bracketed,
+    in_script,
+    parenthesized,
+    phrase,
+    python_shape,
+    several,
+    spelled_number,
+)
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Access, Observer, TileBlock
-from tileir.execute.origins import where_in
+from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.sanitizer.bounds import Bounds, element_of
 from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.patterns import Pattern, Tile, is_within
 from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Place, SanitizerReport
-from tileir.execute.script_names import ARRAY, THIS, in_script, phrase
-from tileir.execute.wording import bracketed, parenthesized, python_shape, several, spelled_number
-from tileir.execute.written_parameters import writers_of
+from tileir.execute.sanitizer.store_patterns import Pattern, is_within, tile_of_pointers, tile_of_view
 from tileir.ir.core import Operation
 
 # What the shadow holds for each cell: the tile block that stored there last, and what else happened.
@@ -176,10 +185,10 @@ class Coverage(Observer):
         """Where the tile begins, masked or not."""
         turns = self._turns.setdefault(access.block.number, {})
         turn = turns[access.operation] = turns.get(access.operation, 0) + 1
-        tile = _tile_of_view(access) if access.box is not None else _tile_of_pointers(access)
+        tile = tile_of_view(access) if access.box is not None else tile_of_pointers(access)
         if tile is None:
             return
-        address = tile[0]
+        address = tile.address
         key = (access.operation, turn, tile[1:])
         pattern = self._patterns.get(key)
         if pattern is None:
@@ -248,14 +257,14 @@ class Coverage(Observer):
     def launch_finished(self) -> None:
         if self._failed:
             return
-        wanted = {buffer_of(array, "an element of `arrays`").address for array in self._only}
+        selected = {buffer_of(array, "an element of `arrays`").address for array in self._only}
         seen: set[object] = set()
         for region in self._memory.regions:
             for label in region.labels:
                 if not isinstance(label, ArgumentLabel) or 0 in label.buffer.shape:
                     continue
                 buffer = label.buffer
-                if (wanted and buffer.address not in wanted) or (key := (buffer.address, buffer.shape)) in seen:
+                if (selected and buffer.address not in selected) or (key := (buffer.address, buffer.shape)) in seen:
                     continue
                 seen.add(key)
                 self._conclude(region, label)
@@ -308,7 +317,7 @@ class Coverage(Observer):
             details.append(f"and {several(missing - told, 'element')} more")
         explained = explained and told == missing and not self._outside & self._stored.get(id(region), set())
         if explained and tuple(needed) != self._grid:
-            hint = f"launch a grid of {parenthesized(cast(BlockId, tuple(needed)))}: round up, as in -(-n // tile)"
+            hint = f"launch a grid of {parenthesized(tuple(needed))}: round up, as in -(-n // tile)"
         else:
             hint = "check the number of elements that is passed in, the indices, and the mask"
         return Finding("unwritten", title, Place(operation, None), details, hint)
@@ -338,7 +347,7 @@ class Coverage(Observer):
             has, leaves = ("has", "leaves") if one else ("have", "leave")
             if pattern.is_outside(first):
                 start_of = f": {many} {has} it in the tile, but" if all(inside) else ":"
-                shapes = bracketed(pattern.tensor), python_shape(pattern.tensor)
+                shapes = bracketed(pattern.tile.tensor), python_shape(pattern.tile.tensor)
                 words = f"{start_of} the tensor view of shape {shapes[0]} ends before it"
                 return phrase(words, script=f"{start_of} {ARRAY} of shape {shapes[1]} ends before it"), []
             if not any(inside):
@@ -419,45 +428,3 @@ def _count(box: tuple[Range, ...]) -> int:
 def _spelled(box: tuple[Range, ...]) -> str:
     """As in `[0..3, 96]`."""
     return f"[{', '.join([str(low) if low == high else f'{low}..{high}' for low, high in box])}]"
-
-
-# --- tiles ---
-
-
-def _tile_of_view(access: Access) -> Tile:
-    assert access.box is not None
-    view: Any = access.view
-    address, _, strides = access.box
-    # Along a dimension with one position there is nothing to tell apart.
-    kept = [axis for axis, extent in enumerate(view.extents) if extent > 1]
-    steps = tuple([(kept.index(axis) if axis in kept else -1, step) for axis, step in enumerate(view.steps)])
-    if not kept:
-        return address, (1,), (access.size,), steps, (1,), view.tensor.shape
-    shape, ways, ends = (tuple([each[axis] for axis in kept]) for each in (view.shape, strides, view.extents))
-    return address, shape, ways, steps, ends, view.tensor.shape
-
-
-def _tile_of_pointers(access: Access) -> Tile | None:
-    """None for pointers that are not at even distances."""
-    places = access.addresses.view(numpy.int64)
-    corner = places[(0,) * places.ndim]
-    shape, strides, address = [], [], int(corner)
-    expected = corner
-    for axis, extent in enumerate(places.shape):
-        if extent == 1:
-            continue
-        index = [0] * places.ndim
-        index[axis] = 1
-        stride = int(places[tuple(index)] - corner)
-        along = [1] * places.ndim
-        along[axis] = extent
-        expected = expected + (numpy.arange(extent, dtype=numpy.int64) * stride).reshape(along)
-        if stride < 0:
-            address += (extent - 1) * stride
-        shape.append(extent)
-        strides.append(abs(stride))
-    if access.view is not None or (numpy.broadcast_to(expected, places.shape) != places).any():
-        return None
-    if not shape:
-        return address, (1,), (access.size,), (), (), ()
-    return address, tuple(shape), tuple(strides), (), (), ()

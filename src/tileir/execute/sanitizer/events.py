@@ -12,13 +12,14 @@ here is bookkeeping.
 from __future__ import annotations
 
 from array import array
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.execute.observer import TileBlock
-from tileir.execute.sanitizer.known import NOTHING_KNOWN, Known, joined
+from tileir.execute.observing.observer import TileBlock
+from tileir.execute.sanitizer.clocks import EMPTY_CLOCK, VectorClock, joined
 from tileir.execute.sanitizer.releases import Left, Releases
 from tileir.ir.core import Operation
 
@@ -49,19 +50,19 @@ class AccessSemantics:
 class Token:
     """The events that come before whoever takes this token: bits of its own tile block's events, and of others'.
 
-    `firm` is those whose order does not hang on a load that reads nothing, `masked` such a load (see `assembler`).
+    `firm` is those whose order does not depend on a load that reads nothing, `masked` such a load (`assembler_notes`).
     """
 
     __slots__ = ("bits", "firm", "known", "masked")
 
-    def __init__(self, bits: int, known: Known) -> None:
+    def __init__(self, bits: int, known: VectorClock) -> None:
         self.bits: int = bits
-        self.known: Known = known
+        self.known: VectorClock = known
         self.firm: int = bits
         self.masked: Operation | None = None
 
 
-_NOTHING: Final = Token(0, NOTHING_KNOWN)
+_NOTHING: Final = Token(0, EMPTY_CLOCK)
 
 
 def _firmly(tokens: list[Token]) -> int:
@@ -71,32 +72,21 @@ def _firmly(tokens: list[Token]) -> int:
     return firm
 
 
+@dataclass(slots=True, eq=False)
 class Event:
     """One access of a tile block.  `also` has the bits of earlier reads that this one hides and does not follow."""
 
-    __slots__ = ("also", "bit", "block", "kind", "layout", "left", "semantics", "number", "operation")
-
-    def __init__(
-        self,
-        number: int,
-        block: TileBlock | None,
-        bit: int,
-        kind: str,
-        operation: Operation | None,
-        semantics: AccessSemantics | None,
-        left: Left,
-    ) -> None:
-        self.number: int = number
-        self.block: TileBlock | None = block
-        self.bit: int = bit
-        self.also: int = 0
-        self.kind: str = kind
-        self.operation: Operation | None = operation
-        self.semantics: AccessSemantics | None = semantics
-        self.left: Left = left
-        """What the tile block released, also after this event."""
-        self.layout: object = None
-        """Which element of a tile went where, where somebody wants to know."""
+    number: int
+    block: TileBlock | None
+    bit: int
+    kind: str
+    operation: Operation | None
+    semantics: AccessSemantics | None
+    left: Left
+    """What the tile block released, also after this event."""
+    also: int = field(default=0, init=False)
+    layout: object = field(default=None, init=False)
+    """Which element of a tile went where, where somebody wants to know."""
 
     def is_before_firmly(self, token: Token) -> bool:
         """The same for a token of the same tile block, without loads that read nothing."""

@@ -10,12 +10,11 @@ from tileir.dialect.attributes import BoundedAttribute, DivByAttribute, SameElem
 from tileir.dialect.ops import ASSUME_COND, ENTRY, GET_TILE_BLOCK_ID
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, memory_dtype
-from tileir.execute.observer import Access, TileBlock
+from tileir.execute.locations.wording import ARRAY, THIS, bracketed, phrase, several
+from tileir.execute.observing.observer import Access, TileBlock
+from tileir.execute.sanitizer.integer_checks import first_element
 from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.numbers import first_element
 from tileir.execute.sanitizer.report import Finding, Place
-from tileir.execute.script_names import ARRAY, THIS, phrase
-from tileir.execute.wording import bracketed, several
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.traversal import is_memory_effect_free
@@ -92,7 +91,7 @@ Found = Any
 
 
 def step_of(type: Type) -> int:
-    """By how much neighbours in a group differ: pointers by the size of what they point to, numbers by 1."""
+    """By how much neighbors in a group differ: pointers by the size of what they point to, numbers by 1."""
     element = type.element if isinstance(type, TileType) else None
     return memory_dtype(element.pointee).itemsize if isinstance(element, PointerType) else 1
 
@@ -197,8 +196,8 @@ def check_inbounds(ledger: Ledger, access: Access, axes: tuple[int, ...]) -> Non
             rows = mask.any(axis=tuple([other for other in range(mask.ndim) if other != axis]))
             inside = int(rows.sum())
             first = int(rows.argmin())
-        wanted = view.shape[axis]
-        if inside == wanted:
+        expected = view.shape[axis]
+        if inside == expected:
             continue
         element = [0] * len(view.shape)
         element[axis] = first
@@ -207,7 +206,7 @@ def check_inbounds(ledger: Ledger, access: Access, axes: tuple[int, ...]) -> Non
             access.operation,
             script=f"{THIS} has check_bounds=False, and its tile reaches outside of {ARRAY} along axis {axis}",
         )
-        count = f"{inside} of the tile's {several(wanted, 'position')} along"
+        count = f"{inside} of the tile's {several(expected, 'position')} along"
         extent = f"has {view.extents[axis]} there"
         details = [
             phrase(

@@ -3,7 +3,7 @@
 Written out, what an acquire takes is a set of events for every tile block that released before it, and a counter that
 all of them update would cost the square of their number.  But such sets grow along *chains*: a release that follows
 another has all of its set and adds the events of its own tile block.  So a set is kept as a clock: for each chain how
-far along it everything is known.  A counter, a lock, flags from neighbour to neighbour are one chain each, however
+far along it everything is known.  A counter, a lock, flags from neighbor to neighbor are one chain each, however
 many tile blocks take part; clocks that are the same are shared.  What each release added lies with the tile block that
 did it, so it goes when the last event of that block does.
 """
@@ -15,15 +15,14 @@ from typing import Final
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.execute.sanitizer.event_sets import EventSets
-from tileir.execute.sanitizer.known import (
+from tileir.execute.sanitizer.clocks import (
     AFTER,
     BEFORE,
     CHAIN,
-    NOTHING_KNOWN,
+    EMPTY_CLOCK,
     PLACE,
-    Known,
     Sources,
+    VectorClock,
     joined,
     with_release,
 )
@@ -41,50 +40,48 @@ _FEW_RELEASES: Final = 8
 class Left:
     """What one tile block left in its releases."""
 
-    __slots__ = ("_by_chain", "_many", "_sets", "before", "bits", "chain", "place")
+    __slots__ = ("_by_chain", "_many", "before", "bits", "chain", "place")
 
     def __init__(self) -> None:
         # For each chain the places of the releases and the events left up to each, in turns.
         self._by_chain: dict[int, list[int]] = {}
-        self._sets: EventSets = EventSets()
         # Many releases at once, not yet sorted by chain: their rows in the table, and the events.
         self._many: list[tuple[Array, int]] = []
         # The last release: where it is, what was known before it, the events it left; until the tile block ends.
         self.chain: int = -1
         self.place: int = -1
-        self.before: Known = NOTHING_KNOWN
+        self.before: VectorClock = EMPTY_CLOCK
         self.bits: int = 0
 
-    def add(self, chain: int, place: int, before: Known, bits: int) -> None:
+    def add(self, chain: int, place: int, before: VectorClock, bits: int) -> None:
         self._sort()
         self._add(chain, place, bits)
         self.chain, self.place, self.before, self.bits = chain, place, before, bits
 
     def finish(self) -> None:
         """The tile block releases nothing any more."""
-        self.before = NOTHING_KNOWN
+        self.before = EMPTY_CLOCK
 
     def add_many(self, rows: Array, bits: int) -> None:
-        self._many.append((rows, self._sets.packed(bits)))
+        self._many.append((rows, bits))
 
     def _add(self, chain: int, place: int, bits: int) -> None:
         left = self._by_chain.get(chain)
         if left is None:
-            self._by_chain[chain] = [place, self._sets.packed(bits)]
+            self._by_chain[chain] = [place, bits]
         else:
-            left += (place, self._sets.packed(self._sets.unpacked(left[-1]) | bits))
+            left += (place, left[-1] | bits)
 
     def _sort(self) -> None:
         if self._many:
-            for rows, packed in self._many:
-                bits = self._sets.unpacked(packed)
+            for rows, bits in self._many:
                 for chain, place, _, _ in rows.tolist():
                     self._add(chain, place, bits)
             self._many = []
 
-    def known_to(self, known: Known) -> int:
+    def known_to(self, known: VectorClock) -> int:
         """The events of this tile block that come before whoever knows that."""
-        if known is NOTHING_KNOWN:
+        if known is EMPTY_CLOCK:
             return 0
         self._sort()
         bits = 0
@@ -99,7 +96,7 @@ class Left:
                         low = middle
                     else:
                         high = middle
-                bits |= self._sets.unpacked(left[2 * low + 1])
+                bits |= left[2 * low + 1]
         return bits
 
 
@@ -111,7 +108,7 @@ class Releases:
     def __init__(self) -> None:
         # A row for each release.
         self._table: Array = numpy.full((64, 4), -1, numpy.int32)
-        self._known: list[Known] = [NOTHING_KNOWN]
+        self._known: list[VectorClock] = [EMPTY_CLOCK]
         # What was known before the last release.
         self._last: int = 0
         # The last place of each chain.
@@ -136,7 +133,7 @@ class Releases:
         self._table = table
         self.count = len(numbers)
 
-    def acquired(self, known: Known, numbers: Array) -> Known:
+    def acquired(self, known: VectorClock, numbers: Array) -> VectorClock:
         """What an acquire knows that reads these releases, and knew that before."""
         if not numbers.all():
             numbers = numbers[numbers != NO_RELEASE]
@@ -153,7 +150,7 @@ class Releases:
             or known.sources is not None
             or any(self._known[before].sources is not None for before in rows[:, BEFORE].tolist())
         ):
-            return Known({}, latest, latest_place, Sources(known, rows, self._known, self._chains))
+            return VectorClock({}, latest, latest_place, Sources(known, rows, self._known, self._chains))
         # The last one first: it mostly has what the others have.
         for number, chain, place in zip(
             numbers.tolist()[::-1], chains.tolist()[::-1], places.tolist()[::-1], strict=True
@@ -162,9 +159,9 @@ class Releases:
                 known = joined(known, self._known_after(number))
         if latest < 0 or (known.latest, known.latest_place) == (latest, latest_place):
             return known
-        return Known(known.upto, latest, latest_place)
+        return VectorClock(known.upto, latest, latest_place)
 
-    def release(self, known: Known, bits: int, left: Left) -> int:
+    def release(self, known: VectorClock, bits: int, left: Left) -> int:
         """A release by a tile block that knows this, with these events of its own before it."""
         chain = self._open_chain(known, bits, left)
         if chain < 0:
@@ -179,11 +176,11 @@ class Releases:
         self._table[number] = (chain, place, self._last, -1)
         return number
 
-    def carried_on(self, numbers: Array, known: Known, bits: int, left: Left) -> Array:
+    def carried_on(self, numbers: Array, known: VectorClock, bits: int, left: Left) -> Array:
         """Releases by one atomic update, which carries on those that it finds: one in place of each of them."""
         if numbers.size == 1 and numbers[0] == NO_RELEASE:
             return numpy.array([self.release(known, bits, left)])
-        if known is NOTHING_KNOWN:
+        if known is EMPTY_CLOCK:
             return self._carried_on_alone(numbers, bits, left)
         different, which = numpy.unique(numbers, return_inverse=True)
         rows = self._table.take(different, 0)
@@ -244,21 +241,21 @@ class Releases:
             self._table = numpy.concatenate((self._table, numpy.full_like(self._table, -1)))
         return first
 
-    def _known_after(self, number: int) -> Known:
+    def _known_after(self, number: int) -> VectorClock:
         chain, place, before, after = self._table[number].tolist()
         if after >= 0:
-            found: Known = self._known[after]
+            found: VectorClock = self._known[after]
             return found
         self._table[number, AFTER] = len(self._known)
         found = with_release(self._known[before], chain, place)
         self._known.append(found)
         return found
 
-    def _open_chain(self, known: Known, bits: int, left: Left) -> int:
+    def _open_chain(self, known: VectorClock, bits: int, left: Left) -> int:
         """A chain whose last release comes before such a one with all it has; -1 if none is found."""
         ends = self._ends
         follows = left.chain >= 0 and left.place == ends[left.chain] and not left.bits & ~bits
-        if follows and (left.before is known or left.before is NOTHING_KNOWN):
+        if follows and (left.before is known or left.before is EMPTY_CLOCK):
             return left.chain
         if known.latest >= 0 and known.latest_place == ends[known.latest]:
             return known.latest

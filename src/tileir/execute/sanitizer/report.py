@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final, Literal, cast, get_args
+from dataclasses import dataclass, field
+from typing import Final, Literal, get_args
 
 from tileir.dialect.ops import ENTRY
 from tileir.execute.errors import BlockId
-from tileir.execute.places import line_at, place_of
-from tileir.execute.script_names import phrase
-from tileir.execute.script_words import ScriptWords, position_words
-from tileir.execute.wording import bracketed, parenthesized, several
+from tileir.execute.locations.program_text import Spelling
+from tileir.execute.locations.script_messages import ScriptMessages, position_text
+from tileir.execute.locations.source_locations import source_line, user_location
+from tileir.execute.locations.wording import bracketed, parenthesized, phrase, several
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, location_prefix, note, position_of, source_of
 from tileir.ir.location import UNKNOWN, FileLocation
-from tileir.ir.values import OperationResult, Value
-from tileir.text.printer import Printer
 
 Index = tuple[int, ...]
 ATOMIC_ADD: Final = phrase("(atomic_rmw_tko; in cuTile ct.atomic_add)", script="(ct.atomic_add)")
@@ -50,16 +48,14 @@ Names = Literal["script", "tile"]
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
 
+@dataclass(slots=True, eq=False)
 class Place:
     """Where something happened: an operation, a tile block (None: no block alone), and an element of the tile (None: no
     element alone)."""
 
-    __slots__ = ("block", "element", "operation")
-
-    def __init__(self, operation: Operation, block: BlockId | None, element: Index | None = None) -> None:
-        self.operation: Operation = operation
-        self.block: BlockId | None = block
-        self.element: Index | None = element
+    operation: Operation
+    block: BlockId | None
+    element: Index | None = None
 
     @property
     def words(self) -> str:
@@ -72,6 +68,7 @@ class Place:
         return text
 
 
+@dataclass(slots=True, eq=False)
 class Finding:
     """One mistake of one operation; `count` is how often it was seen, `place` where it was seen first.
 
@@ -79,26 +76,14 @@ class Finding:
     the second operation, for example in a race, and `relation` the word before it.  Notes are findings of kind "note".
     """
 
-    __slots__ = ("count", "details", "hint", "kind", "other", "place", "relation", "title")
-
-    def __init__(
-        self,
-        kind: AnyKind,
-        title: str,
-        place: Place,
-        details: list[str],
-        hint: str,
-        relation: str = "",
-        other: Place | None = None,
-    ) -> None:
-        self.kind: AnyKind = kind
-        self.title: str = title
-        self.place: Place = place
-        self.details: list[str] = details
-        self.hint: str = hint
-        self.relation: str = relation
-        self.other: Place | None = other
-        self.count: int = 1
+    kind: AnyKind
+    title: str
+    place: Place
+    details: list[str]
+    hint: str
+    relation: str = ""
+    other: Place | None = None
+    count: int = field(default=1, init=False)
 
     @property
     def operation(self) -> Operation:
@@ -196,12 +181,12 @@ class SanitizerError(TileIRError):
         for finding in report.findings:
             notes = [note(f"in {finding.place.words}", UNKNOWN)] if finding.place.words else []
             if finding.other is not None:
-                there = place_of(finding.other.operation.location)
+                there = user_location(finding.other.operation.location)
                 notes.append(note(f"{finding.relation} {finding.other.words}", there))
             details = [_said(text, finding, words) for text in finding.details]
             notes += [note(text, UNKNOWN) for text in [*details, f"hint: {_said(finding.hint, finding, words)}"]]
             message = f"{finding.kind}: {_said(finding.title, finding, words)}"
-            diagnostics.append(Diagnostic("error", message, place_of(finding.operation.location), notes))
+            diagnostics.append(Diagnostic("error", message, user_location(finding.operation.location), notes))
         super().__init__(diagnostics)
         self.report: SanitizerReport = report
 
@@ -209,86 +194,24 @@ class SanitizerError(TileIRError):
         return self.report.render()
 
 
-class Spelling:
-    """Operations as the whole program prints them, with the names values have there."""
-
-    def __init__(self) -> None:
-        self._printers: dict[Operation, Printer] = {}
-
-    def _printer(self, operation: Operation) -> Printer:
-        top = operation
-        while top.parent_operation is not None:
-            top = top.parent_operation
-        found = self._printers.get(top)
-        if found is None:
-            found = self._printers[top] = Printer()
-            found.naming.name_regions(top)
-            found.elide = True
-        return found
-
-    def line(self, operation: Operation) -> str:
-        """The printed operation; of one with regions the first line."""
-        printer = self._printer(operation)
-        printer.out.clear()
-        printer.print_operation(operation)
-        return "".join(printer.out).strip().partition("\n")[0]
-
-    def source(self, operation: Operation) -> str:
-        """The operation as its source has it, from its results to the end of the line; else as it is printed."""
-        head, rest = _source_line(operation)
-        if not rest.removeprefix("cuda_tile.").startswith(operation.declaration.mnemonic):
-            return self.line(operation)
-        results = _RESULTS.search(head)
-        return (results.group() if results is not None else "") + rest
-
-    def value(self, value: Value) -> str:
-        """The name of a value: in the source, where that is at hand, else as it is printed."""
-        owner = value.defining_operation
-        if owner is not None:
-            results = _RESULTS.search(_source_line(owner)[0])
-            names = re.findall(_NAME, results.group()) if results is not None else []
-            if len(names) == len(owner.results):
-                return str(names[owner.results.index(cast(OperationResult, value))])
-        if owner is None:
-            block = value.parent_block
-            owner = block.parent_operation if block is not None else None
-        if owner is None:
-            return "%?"
-        return self._printer(owner).names.get(value, "%?")
-
-
-_NAME = r"%[\w$.-]+"
-_RESULTS = re.compile(rf"{_NAME}(\s*,\s*{_NAME})*\s*=\s*$")
-
-
-def _source_line(operation: Operation) -> tuple[str, str]:
-    """The line of source an operation is on: what comes before it, and the rest."""
-    source = source_of(operation.location)
-    position = position_of(operation.location)
-    if source is None or position is None:
-        return "", ""
-    text, column = source.excerpt(position.line, position.column)
-    return text[: column - 1], text[column - 1 :].rstrip()
-
-
 def again(finding: Finding) -> bool:
     """Whether both parties of a finding are the same operation."""
     return finding.other is not None and finding.other.operation is finding.operation
 
 
-def words_for(names: Names) -> ScriptWords | None:
+def words_for(names: Names) -> ScriptMessages | None:
     """What puts reports in a script's words; None for those of the tile program."""
-    return ScriptWords() if names == "script" else None
+    return ScriptMessages() if names == "script" else None
 
 
-def _said(text: str, finding: Finding, words: ScriptWords | None) -> str:
+def _said(text: str, finding: Finding, words: ScriptMessages | None) -> str:
     if words is None:
         return text
     other = finding.other.operation if finding.other is not None else None
     return words.said(text, finding.operation, other, whole=finding.kind in get_args(WatchKind))
 
 
-def _paragraph(finding: Finding, spelling: Spelling, words: ScriptWords | None) -> str:
+def _paragraph(finding: Finding, spelling: Spelling, words: ScriptMessages | None) -> str:
     lines = [f"{finding.kind}: {_said(finding.title, finding, words)}"]
     lines += _shown("at", finding.place, spelling, words)
     if finding.other is not None:
@@ -308,17 +231,17 @@ def _paragraph(finding: Finding, spelling: Spelling, words: ScriptWords | None) 
 _MARGIN = "      "
 
 
-def _shown(relation: str, place: Place, spelling: Spelling, words: ScriptWords | None) -> list[str]:
+def _shown(relation: str, place: Place, spelling: Spelling, words: ScriptMessages | None) -> list[str]:
     """A place with the line of source that is there, or else the printed operation."""
-    location = place_of(place.operation.location)
+    location = user_location(place.operation.location)
     if words is not None and isinstance(location, FileLocation) and words.expression(place.operation) is not None:
-        head = ", ".join([part for part in (position_words(location), place.words) if part])
+        head = ", ".join([part for part in (position_text(location), place.words) if part])
         return [f"  {relation} {head}", *words.shown(place.operation, _MARGIN)]
     position = location_prefix(location).removesuffix(": ")
     lines = [f"  {relation} {', '.join([part for part in (position, place.words) if part])}"]
     source = source_of(location)
     found = position_of(location)
-    line = line_at(location)
+    line = source_line(location)
     if found is not None and (source is not None or line):
         # Columns of cuTile count from zero.
         text, column = source.excerpt(found.line, found.column) if source is not None else (line, found.column + 1)

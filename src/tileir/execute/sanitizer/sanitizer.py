@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 import numpy
 
-from tileir.dialect.ops import ASSUME, ASSUME_COND
-from tileir.execute.arguments import checked_arrays
+from tileir.dialect.ops import ALLOCA, ASSUME, ASSUME_COND, EXTRACT, FOR, INSERT
+from tileir.dialect.types import TileType
+from tileir.execute.arguments.binding import checked_arrays
 from tileir.execute.dtypes import Array
-from tileir.execute.errors import BlockId, ExecutionError
+from tileir.execute.errors import AssertionFailedError, BlockId, ExecutionError
+from tileir.execute.locations.wording import THIS, phrase
 from tileir.execute.memory import Memory
-from tileir.execute.observer import Access, TileBlock
+from tileir.execute.observing.observer import Access, TileBlock
 from tileir.execute.sanitizer.bounds import Bounds
 from tileir.execute.sanitizer.conflicts import Conflicts
 from tileir.execute.sanitizer.events import HOST, NOBODY, Events
-from tileir.execute.sanitizer.failures import finding_of
+from tileir.execute.sanitizer.integer_checks import NumberCheck, first_element, number_checks
 from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.numbers import NumberCheck, first_element, number_checks
 from tileir.execute.sanitizer.promises import (
     check_assumption,
     check_inbounds,
@@ -26,8 +27,8 @@ from tileir.execute.sanitizer.promises import (
     promised_dimensions,
 )
 from tileir.execute.sanitizer.releases import NO_RELEASE
-from tileir.execute.sanitizer.report import Place
-from tileir.execute.uninitialized import unwritten_bytes
+from tileir.execute.sanitizer.report import Finding, Place
+from tileir.execute.sanitizer.uninitialized import unwritten_bytes
 from tileir.ir.core import Operation
 
 # With more events than these, or so many times as many releases, those that no shadow holds are dropped.
@@ -166,3 +167,34 @@ def _numbers(held: Array) -> Array:
     """The number that each has among those that are held."""
     numbers: Array = numpy.cumsum(held, dtype=numpy.int32) - numpy.int32(1)
     return numbers
+
+
+def finding_of(error: ExecutionError, block: TileBlock) -> Finding:
+    """The finding for an error that ended a tile block; the others go on."""
+    operation = error.operation
+    place = Place(operation, block.id)
+    details = ["the tile block ended here"]
+    if isinstance(error, AssertionFailedError):
+        place.element = error.numbers or None
+        text = f": {operation.message}" if operation.message else ""
+        title = phrase(f"{THIS} failed{text}", operation)
+        return Finding("assert", title, place, details, "the program itself says that this must not happen")
+    title = phrase(f"{THIS} {error.message}", operation)
+    if operation.declaration in (EXTRACT, INSERT):
+        return Finding("index", title, place, details, _index_hint(operation, error.numbers))
+    hint = "the behavior is undefined"
+    if operation.declaration is FOR:
+        hint += ": guard the loop with `if`, or compute a step that is at least 1"
+    elif operation.declaration is ALLOCA:
+        size, alignment = error.numbers
+        hint = "reserve less" if size > alignment else "reserve it with a smaller alignment"
+    return Finding("error", title, place, details, hint)
+
+
+def _index_hint(operation: Operation, numbers: tuple[int, ...]) -> str:
+    index, axis, count = numbers
+    part = operation.results[0] if operation.declaration is EXTRACT else operation.operands[0]
+    extent = cast(TileType, part.type).shape[axis]
+    if extent > 1 and index % extent == 0 and 0 <= index // extent < count:
+        return f"indices count sub-tiles, not elements: element {index} is in sub-tile {index // extent}"
+    return f"there are sub-tiles 0 to {count - 1}: guard with `if`, or correct the index"

@@ -10,6 +10,7 @@ is read by many tile blocks, and a look at one entry tells what a look at thousa
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
@@ -49,22 +50,14 @@ def distinct(events: Array) -> Array:
     return found
 
 
+@dataclass(slots=True, eq=False)
 class Cells:
     """The cells one access touches: a box of them, or a list of places."""
 
-    __slots__ = ("offset", "places", "shape", "strides")
-
-    def __init__(
-        self,
-        places: Array | None,
-        offset: int = 0,
-        shape: tuple[int, ...] = (),
-        strides: tuple[int, ...] = (),
-    ) -> None:
-        self.places: Array | None = places
-        self.offset: int = offset
-        self.shape: tuple[int, ...] = shape
-        self.strides: tuple[int, ...] = strides
+    places: Array | None
+    offset: int = 0
+    shape: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
 
     def of(self, plane: Plane) -> Array:
         """The events there; a view for a box, a copy for a list."""

@@ -5,11 +5,9 @@ themselves are not.  Tiles of pointers, offsets and masks are known as far as th
 along each dimension.  So tiles over the edge of an array count with what lies inside.  Nothing here needs NumPy.
 
     counting.py     count_work: which tile blocks are walked, and for how many others each stands
-    walking.py      one tile block: control flow, and the bytes of each access
-    slicing.py      which values decide those, so that nothing else is evaluated
+    walker.py       one tile block: control flow, and the bytes of each access; only the values that decide those
     evaluation.py   the operations on such values
     symbols.py      what such a value is: a number, a ramp, a pointer, a mask, a view
-    operations.py   what one execution of an operation computes, whatever the values are
-    waiting.py      how often it waits: for memory, for its own warps
+    operations.py   what one execution of an operation computes, and how often it waits: for memory, for its own warps
     result.py       the counts, as a table and as a dictionary
 """

@@ -9,41 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, cast
 
-from tileir.dialect.ops import (
-    ABSI,
-    ADDI,
-    ANDI,
-    ASSUME,
-    BROADCAST,
-    CMPI,
-    CONSTANT,
-    DIVI,
-    EXTI,
-    GET_INDEX_SPACE_SHAPE,
-    GET_TENSOR_SHAPE,
-    IOTA,
-    MAKE_GATHER_SCATTER_VIEW,
-    MAKE_PARTITION_VIEW,
-    MAKE_STRIDED_VIEW,
-    MAKE_TENSOR_VIEW,
-    MAXI,
-    MINI,
-    MULI,
-    NEGI,
-    NOTI,
-    OFFSET,
-    ORI,
-    PERMUTE,
-    PTR_TO_PTR,
-    REMI,
-    RESHAPE,
-    SELECT,
-    SHLI,
-    SHRI,
-    SUBI,
-    TRUNCI,
-    XORI,
-)
+from tileir.dialect import ops
 from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType, TileViewType
 from tileir.execute.work.symbols import Address, Known, Mask, Ramp, TensorView, TileView, tile_view
 from tileir.ir.core import Operation
@@ -82,7 +48,7 @@ def _arithmetic(operation: Operation, lookup: Lookup) -> list[Known | None]:
     result = operation.results[0]
     if not _tile(result).shape:
         numbers = [known for known in operands if isinstance(known, int)]
-        if operation.declaration is SELECT and isinstance(operands[0], int):
+        if operation.declaration is ops.SELECT and isinstance(operands[0], int):
             # Pointers, too.
             return [operands[1] if operands[0] & 1 else operands[2]]
         return [_scalar(operation, numbers) if len(numbers) == len(operands) else None]
@@ -94,18 +60,18 @@ def _scalar(operation: Operation, numbers: list[int]) -> int | None:
     width, result_width = _width(operation.operands[-1]), _width(operation.results[0])
     mask = (1 << result_width) - 1
     signed = operation.keyword("signedness") == "signed"
-    if declaration is ABSI:
+    if declaration is ops.ABSI:
         return abs(signed_value(width, numbers[0])) & mask
-    if declaration is NOTI:
+    if declaration is ops.NOTI:
         return ~numbers[0] & mask
-    if declaration in (DIVI, REMI):
+    if declaration in (ops.DIVI, ops.REMI):
         left, right = [signed_value(width, bits) if signed else bits for bits in numbers]
         if not right:
             return None
         quotient = abs(left) // abs(right)
         if (left < 0) != (right < 0):
             quotient = -quotient
-        if declaration is REMI:
+        if declaration is ops.REMI:
             return left - quotient * right & mask
         rounding = operation.rounding
         if rounding == "negative_inf":
@@ -114,7 +80,7 @@ def _scalar(operation: Operation, numbers: list[int]) -> int | None:
             quotient = -(-left // right)
         return quotient & mask
     flags: tuple[str, ...] = (operation.keyword("signedness"),)
-    if declaration is CMPI:
+    if declaration is ops.CMPI:
         flags = (operation.comparison_predicate, *flags)
     return evaluate(declaration, flags, (width, result_width), tuple(numbers))
 
@@ -122,14 +88,14 @@ def _scalar(operation: Operation, numbers: list[int]) -> int | None:
 def _elementwise(operation: Operation, operands: list[Known | None]) -> Ramp | Mask | None:
     declaration = operation.declaration
     shape = _tile(operation.results[0]).shape
-    if declaration is ANDI and all(isinstance(known, Mask) for known in operands):
+    if declaration is ops.ANDI and all(isinstance(known, Mask) for known in operands):
         first, second = cast("list[Mask]", operands)
         pairs = zip(first.bounds, second.bounds, strict=True)
         return Mask(tuple([(max(a[0], b[0]), min(a[1], b[1])) for a, b in pairs]))
     if not all(isinstance(known, Ramp) for known in operands):
         return None
     ramps = cast("list[Ramp]", operands)
-    if declaration is CMPI:
+    if declaration is ops.CMPI:
         return _compared(operation, ramps[0], ramps[1], shape)
     found = _combined(operation, ramps, shape)
     if found is None:
@@ -142,24 +108,24 @@ def _elementwise(operation: Operation, operands: list[Known | None]) -> Ramp | M
 def _combined(operation: Operation, ramps: list[Ramp], shape: tuple[int, ...]) -> Ramp | None:
     declaration = operation.declaration
     first = ramps[0]
-    if declaration is TRUNCI:
+    if declaration is ops.TRUNCI:
         return first
-    if declaration is EXTI:
+    if declaration is ops.EXTI:
         return first if operation.signedness == "signed" or first.span(shape)[0] >= 0 else None
-    if declaration is NEGI:
+    if declaration is ops.NEGI:
         return _scaled(first, -1)
     if len(ramps) < 2:
         return None
     second = ramps[1]
-    if declaration in (ADDI, SUBI):
-        sign = 1 if declaration is ADDI else -1
+    if declaration in (ops.ADDI, ops.SUBI):
+        sign = 1 if declaration is ops.ADDI else -1
         steps = tuple([a + sign * b for a, b in zip(first.steps, second.steps, strict=True)])
         return Ramp(first.first + sign * second.first, steps)
-    if declaration is MULI:
+    if declaration is ops.MULI:
         if not any(second.steps):
             return _scaled(first, second.first)
         return _scaled(second, first.first) if not any(first.steps) else None
-    if declaration is SHLI and not any(second.steps) and 0 <= second.first < 64:
+    if declaration is ops.SHLI and not any(second.steps) and 0 <= second.first < 64:
         return _scaled(first, 1 << second.first)
     if not any(first.steps) and not any(second.steps):
         # The same number everywhere.
@@ -364,43 +330,24 @@ def _tensor_shape(operation: Operation, lookup: Lookup) -> list[Known | None]:
     return list(tensor.shape) if isinstance(tensor, TensorView) else [None] * len(operation.results)
 
 
+_ARITHMETIC: Final = (
+    ops.ABSI, ops.ADDI, ops.ANDI, ops.CMPI, ops.DIVI, ops.EXTI, ops.MAXI, ops.MINI, ops.MULI, ops.NEGI, ops.NOTI,
+    ops.ORI, ops.REMI, ops.SELECT, ops.SHLI, ops.SHRI, ops.SUBI, ops.TRUNCI, ops.XORI,
+)  # fmt: skip
 EVALUATED: Final[dict[OperationDeclaration, Evaluation]] = {
-    **dict.fromkeys(
-        (
-            ABSI,
-            ADDI,
-            ANDI,
-            CMPI,
-            DIVI,
-            EXTI,
-            MAXI,
-            MINI,
-            MULI,
-            NEGI,
-            NOTI,
-            ORI,
-            REMI,
-            SELECT,
-            SHLI,
-            SHRI,
-            SUBI,
-            TRUNCI,
-            XORI,
-        ),
-        _arithmetic,
-    ),
-    ASSUME: _same,
-    BROADCAST: _broadcast,
-    CONSTANT: _constant,
-    GET_INDEX_SPACE_SHAPE: _index_space,
-    GET_TENSOR_SHAPE: _tensor_shape,
-    IOTA: _iota,
-    MAKE_GATHER_SCATTER_VIEW: _tile_view,
-    MAKE_PARTITION_VIEW: _tile_view,
-    MAKE_STRIDED_VIEW: _tile_view,
-    MAKE_TENSOR_VIEW: _tensor_view,
-    OFFSET: _offset,
-    PERMUTE: _permute,
-    PTR_TO_PTR: _same,
-    RESHAPE: _reshape,
+    **dict.fromkeys(_ARITHMETIC, _arithmetic),
+    ops.ASSUME: _same,
+    ops.BROADCAST: _broadcast,
+    ops.CONSTANT: _constant,
+    ops.GET_INDEX_SPACE_SHAPE: _index_space,
+    ops.GET_TENSOR_SHAPE: _tensor_shape,
+    ops.IOTA: _iota,
+    ops.MAKE_GATHER_SCATTER_VIEW: _tile_view,
+    ops.MAKE_PARTITION_VIEW: _tile_view,
+    ops.MAKE_STRIDED_VIEW: _tile_view,
+    ops.MAKE_TENSOR_VIEW: _tensor_view,
+    ops.OFFSET: _offset,
+    ops.PERMUTE: _permute,
+    ops.PTR_TO_PTR: _same,
+    ops.RESHAPE: _reshape,
 }

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tileir.execute.errors import BlockId
-from tileir.execute.work.operations import COMPARING, CONVERTING, FLOATING, INTEGER, MATRIX, Kind
-from tileir.execute.work.waiting import Stops
+from tileir.execute.work.operations import COMPARING, CONVERTING, FLOATING, INTEGER, MATRIX, Kind, Stops
 
 
 class ArrayTraffic:

@@ -87,14 +87,14 @@ class TileView(NamedTuple):
     def inside(self, index: list[int | None]) -> tuple[int, bool]:
         """How many elements of a tile lie in the tensor, and whether that is known; all of them where it is not."""
         total, known = 1, True
-        for axis, (number, wanted, extent, way) in enumerate(
+        for axis, (number, requested, extent, way) in enumerate(
             zip(index, self.shape, self.extents, self.ways, strict=True)
         ):
             if axis == self.sparse or number is None or extent is None:
-                total *= wanted
+                total *= requested
                 known = False
             else:
-                total *= max(min(wanted, extent - number * way), 0)
+                total *= max(min(requested, extent - number * way), 0)
         return total, known
 
 

@@ -19,7 +19,7 @@ import numpy
 from tileir.analyze.comparing.differences import exact_numbers
 from tileir.execute.analysis.values import leaves_bits_open
 from tileir.execute.dtypes import Array
-from tileir.execute.engines import find_engine
+from tileir.execute.engine.registry import find_engine
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import FloatType

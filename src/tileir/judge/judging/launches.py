@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments import Pointer
+from tileir.execute.arguments.binding import Pointer
 from tileir.execute.dtypes import Array
-from tileir.execute.engines import find_engine
-from tileir.execute.launch import Kernel, compile
+from tileir.execute.engine.registry import find_engine
+from tileir.execute.launching.kernel import Kernel, compile
 from tileir.ir.core import Operation
 from tileir.ir.types import FloatType, Type
 from tileir.judge.judging.subjects import Launch

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tileir.execute.engines import find_engine
+from tileir.execute.engine.registry import find_engine
 from tileir.execute.errors import LaunchError
 from tileir.judge.items import Item
 from tileir.judge.judging.programs import judge_program, program_steps

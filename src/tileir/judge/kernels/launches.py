@@ -12,10 +12,10 @@ from tileir.bridge.emulate import emulate_process
 from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import BYTECODE_VERSION, compiled_for, cutile, described, known_for, launch
 from tileir.bridge.settings import Settings
-from tileir.execute.arguments import Pointer, buffer_of
+from tileir.execute.arguments.binding import Pointer, buffer_of
 from tileir.execute.dtypes import Array
-from tileir.execute.grids import check_grid
-from tileir.execute.launch import Kernel
+from tileir.execute.launching.entries import check_grid
+from tileir.execute.launching.kernel import Kernel
 from tileir.interface import to_bytecode
 from tileir.judge.kernels.carried import NotCarried, dtype_named, dump, load
 from tileir.judge.kernels.fresh_memory import fill_fresh_memory

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from tileir.execute.arguments import Pointer, buffer_of, is_array
+from tileir.execute.arguments.binding import Pointer, buffer_of, is_array
 from tileir.execute.errors import LaunchError
 from tileir.judge.kernels.protocol import results_of
 

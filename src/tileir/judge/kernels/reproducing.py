@@ -12,11 +12,11 @@ from typing import Any, Final
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.argument_words import VALUES
-from tileir.execute.arguments import Pointer
+from tileir.execute.arguments.argument_text import VALUES
+from tileir.execute.arguments.binding import Pointer
+from tileir.execute.arguments.launch_text import LaunchWords
 from tileir.execute.dtypes import Array, memory_dtype
-from tileir.execute.entries import entries_of, select_entry
-from tileir.execute.stated_launches import LaunchWords
+from tileir.execute.launching.entries import entries_of, select_entry
 from tileir.interface import from_bytecode
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Final, Literal
 
 from tileir.execute.errors import BlockId
+from tileir.execute.locations.wording import parenthesized
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.script_variables import StaticValue
 from tileir.execute.schedule import block_at
-from tileir.execute.wording import parenthesized
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traversal import memory_changes
 from tileir.ir.values import BlockArgument, Value

@@ -10,7 +10,7 @@ import numpy
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.errors import BlockId
-from tileir.execute.observer import Access, TileBlock
+from tileir.execute.observing.observer import Access, TileBlock
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.script_variables import ArrayReference, Content, Missing, StaticValue, unsigned

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from tileir.execute.argument_words import argument, grid_of
-from tileir.execute.entries import check_number, select_entry
+from tileir.execute.arguments.argument_text import argument, grid_of
+from tileir.execute.arguments.launch_text import MARK, LaunchWords, stated_launch
 from tileir.execute.errors import LaunchError
-from tileir.execute.launch import Kernel, compile
-from tileir.execute.stated_launches import MARK, LaunchWords, stated_launch
+from tileir.execute.launching.entries import check_number, select_entry
+from tileir.execute.launching.kernel import Kernel, compile
 from tileir.interface import load
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import note

@@ -21,10 +21,10 @@ import numpy
 
 from tileir.dialect.ops import ASSUME, ASSUME_COND, CONSTANT, FOR, IF, JOIN_TOKENS, MAKE_TOKEN
 from tileir.execute.dtypes import Array
-from tileir.execute.places import author_frames
-from tileir.execute.python_source import character_column
+from tileir.execute.locations.python_source import character_column
+from tileir.execute.locations.script import Script
+from tileir.execute.locations.source_locations import author_frames
 from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.script import Script
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of, source_of
 from tileir.ir.location import SourceText

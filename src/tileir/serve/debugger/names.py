@@ -14,11 +14,11 @@ from functools import cached_property
 
 from tileir.dialect.ops import CONSTANT, FOR
 from tileir.dialect.types import TileType
-from tileir.execute.places import author_frames
+from tileir.execute.locations.script import Script, visible_results
+from tileir.execute.locations.source_locations import author_frames
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.script_variables import ScriptVariables
-from tileir.execute.script import Script, told_results
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
 from tileir.serve.debugger.lines import Lines, function_node
@@ -109,7 +109,7 @@ class ValueNames:
             name = self._counter(loop) if is_counter and loop is not None else None
         else:
             owner = value.defining_operation
-            if owner is None or value not in told_results(owner):
+            if owner is None or value not in visible_results(owner):
                 return None
             name = self._script.label(owner) or self._constant(owner)
         if name is None or not name.isidentifier() or self.variables is not None:

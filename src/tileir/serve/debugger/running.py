@@ -9,9 +9,9 @@ import numpy
 
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import ExecutionError
-from tileir.execute.number_watch import NumberWatch
-from tileir.execute.observer import Observer, Observers, TileBlock
+from tileir.execute.observing.observer import Observer, Observers, TileBlock
 from tileir.execute.recording.recorder import Interrupted
+from tileir.execute.sanitizer.number_watch import NumberWatch
 from tileir.execute.sanitizer.report import Names
 from tileir.execute.sanitizer.sanitizer import Sanitizer
 from tileir.execute.schedule import block_at

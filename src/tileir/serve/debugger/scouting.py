@@ -11,9 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import ExecutionError
-from tileir.execute.observer import Access, Observer, TileBlock
-from tileir.execute.recording.control import ControlFlow
-from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.observing.observer import Access, Observer, TileBlock
+from tileir.execute.recording.program import ControlFlow, NumberedProgram
 from tileir.execute.recording.recorder import Interrupted, Interruption
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
 from tileir.ir.core import Operation

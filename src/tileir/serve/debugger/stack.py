@@ -9,9 +9,9 @@ import numpy
 from tileir.dialect.ops import CONTINUE, FOR, IF, LOOP
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import Array
+from tileir.execute.locations.wording import parenthesized
 from tileir.execute.recording.recording import Recording
 from tileir.execute.schedule import block_at
-from tileir.execute.wording import parenthesized
 from tileir.ir.core import Block, Operation
 from tileir.ir.types import IntegerType
 from tileir.serve.debugger.course import Course

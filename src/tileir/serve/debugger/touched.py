@@ -7,11 +7,11 @@ from typing import Final, Literal
 import numpy
 
 from tileir.execute.dtypes import Array
+from tileir.execute.locations.wording import bracketed, several
 from tileir.execute.recording.accesses import ATOMIC, READ, WRITE
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.recording import Recording
 from tileir.execute.recording.tiles import texts_of
-from tileir.execute.wording import bracketed, several
 from tileir.serve.debugger.moments import Moment
 
 _SHOWN: Final = 4

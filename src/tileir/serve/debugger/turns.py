@@ -88,7 +88,7 @@ class Turns:
     def steps(self, block: int) -> Array:
         """The operation of each step of a tile block."""
         recording = self._recording
-        path = int(recording.blocks.path_numbers[recording.place(block)])
+        path = int(recording.blocks.path[recording.place(block)])
         found = self._executed.get(path)
         if found is None:
             if len(self._executed) > 64:
@@ -173,7 +173,7 @@ class Turns:
     def _places(self, turn: int, wanted: Array, known: dict[int, Array]) -> Array:
         """The steps of a block whose operation is wanted; `known` has those of paths that were looked at."""
         recording = self._recording
-        path = int(recording.blocks.path_numbers[recording.place(self.blocks[turn])])
+        path = int(recording.blocks.path[recording.place(self.blocks[turn])])
         found = known.get(path)
         if found is None:
             found = known[path] = numpy.flatnonzero(wanted[self.steps(self.blocks[turn])])

@@ -10,9 +10,9 @@ import numpy
 from tileir.dialect.types import TOKEN, PointerType, TensorViewType, TileType, TileViewType
 from tileir.execute.dtypes import Array, element_of_dtype
 from tileir.execute.interpreter.views import TensorView, TileView
+from tileir.execute.locations.wording import several
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.tiles import statistics_of, texts_of
-from tileir.execute.wording import several
 from tileir.ir.types import FloatType, IntegerType, Type
 
 FIRST_ELEMENTS: Final = 6

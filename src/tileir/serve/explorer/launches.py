@@ -10,8 +10,8 @@ from tileir.bridge.compiling import compile
 from tileir.bridge.launch import described, no_arguments
 from tileir.bridge.specialized import SpecializedKernel
 from tileir.execute.errors import BlockId
-from tileir.execute.grids import check_grid
-from tileir.execute.launch import Kernel
+from tileir.execute.launching.entries import check_grid
+from tileir.execute.launching.kernel import Kernel
 from tileir.ir.core import Operation
 
 

@@ -8,7 +8,13 @@ from typing import Any, Literal
 
 from tileir.analyze.comparing.compare import Comparisons
 from tileir.analyze.forms.forms import Forms
-from tileir.execute.recording.answers import (
+from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.recording.recording import LIMIT, Recording, record
+from tileir.serve.explorer.finding_answers import numbers_answer
+from tileir.serve.explorer.launches import Launch
+from tileir.serve.explorer.parts import comparisons_part, cost_part, findings_part, forms_part
+from tileir.serve.explorer.questions import Answer, QuestionError
+from tileir.serve.explorer.recording_answers import (
     accesses_answer,
     array_answer,
     history_answer,
@@ -20,12 +26,6 @@ from tileir.execute.recording.answers import (
     values_of,
     variables_answer,
 )
-from tileir.execute.recording.number_answers import numbers_answer
-from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.recording.recording import LIMIT, Recording, record
-from tileir.serve.explorer.launches import Launch
-from tileir.serve.explorer.parts import comparisons_part, cost_part, findings_part, forms_part
-from tileir.serve.explorer.questions import Answer, QuestionError
 from tileir.serve.explorer.session import Explorer, Part
 
 

@@ -9,8 +9,8 @@ from tileir.analyze.comparing.compare import Comparisons
 from tileir.analyze.cost.costs import cost
 from tileir.analyze.cost.targets import DEFAULT, target_named, target_names
 from tileir.analyze.forms.forms import Forms
-from tileir.execute.recording.finding_answers import findings_answer
 from tileir.execute.recording.recording import Recording
+from tileir.serve.explorer.finding_answers import findings_answer
 from tileir.serve.explorer.questions import Answer
 from tileir.serve.explorer.session import Part
 

@@ -8,7 +8,7 @@ from urllib.request import url2pathname
 
 from lsprotocol import types as lsp
 
-from tileir.execute.places import place_of
+from tileir.execute.locations.source_locations import user_location
 from tileir.ir.diagnostics import position_of
 from tileir.ir.location import FileLocation
 from tileir.serve.language.definitions import ALIAS, SYMBOL_KIND, VALUE
@@ -188,7 +188,7 @@ def _script_place(syntax: Syntax, written: WrittenOperation) -> FileLocation | N
                 pending.append((name.operation.first, name.operation.last + 1))
     # Innermost first; a function of cuTile's own is not where the author looks.
     own = [frame for frame in frames if not _is_library(frame.file)]
-    return position_of(place_of(own[0])) if own else None
+    return position_of(user_location(own[0])) if own else None
 
 
 def _is_library(file: str) -> bool:

@@ -23,13 +23,13 @@ from tests.execute.gpu.triton.ttir_text import Function, Node, Region, read, typ
 import tileir
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import scalar_array
-from tileir.execute.globals import Globals
 from tileir.execute.gpu.triton.code import TensorMap
 from tileir.execute.gpu.triton.launch_values import evaluate
 from tileir.execute.gpu.triton.lowering.lower import Lowered
 from tileir.execute.gpu.triton.sites import FAILURE_WORDS, OUTPUT_WORDS
 from tileir.execute.gpu.triton.worker.pool import compile_ttir
 from tileir.execute.gpu.triton.worker.requests import Request
+from tileir.execute.launching.globals import Globals
 from tileir.ir.core import Operation
 
 _NAME = re.compile(r"%\w+")

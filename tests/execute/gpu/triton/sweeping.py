@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tileir
-from tileir.execute.entries import entries_of
 from tileir.execute.gpu.triton.errors import TritonCrash, TritonError, TritonTimeout
 from tileir.execute.gpu.triton.making import Prepared, make
 from tileir.execute.gpu.triton.options import CodeOptions, Limits
 from tileir.execute.gpu.triton.targets import triton_target
 from tileir.execute.gpu.triton.versions import find_triton
+from tileir.execute.launching.entries import entries_of
 
 TARGETS = ("sm_80", "sm_90", "sm_100")
 TIME_LIMIT = 120.0

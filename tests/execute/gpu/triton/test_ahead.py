@@ -8,10 +8,10 @@ import pytest
 from tests.execute.gpu.triton.lowered_programs import loading
 
 import tileir
-from tileir.execute.entries import select_entry
 from tileir.execute.gpu.triton.launching.ahead import compile_ahead
 from tileir.execute.gpu.triton.launching.kernel import TritonKernel
 from tileir.execute.gpu.triton.targets import triton_target
+from tileir.execute.launching.entries import select_entry
 
 ADD = loading("partition_view<tile=(256), padding_value = zero, tensor_view<?xf32, strides=[1]>>", "%x")
 

@@ -10,7 +10,6 @@ import pytest
 from tests.execute.gpu.fake_cuda import PRIMARY, FakeDriver, entry_of
 
 import tileir
-from tileir.execute.globals import Globals
 from tileir.execute.gpu.launched_code import NotDescribed
 from tileir.execute.gpu.packing import LaunchForm, Packer, Record
 from tileir.execute.gpu.triton.code import Slot, TensorMap
@@ -19,6 +18,7 @@ from tileir.execute.gpu.triton.launching.hidden_parameters import HiddenParamete
 from tileir.execute.gpu.triton.launching.own_memory import release_scratch
 from tileir.execute.gpu.triton.launching.tensor_maps import TensorMaps
 from tileir.execute.gpu.triton.variants import Classifier
+from tileir.execute.launching.globals import Globals
 
 MAP = TensorMap(
     argument(0), (argument(1), constant(64)), (argument(2), constant(1)), 2, (16, 32), element_type=6, swizzle=3

@@ -14,8 +14,8 @@ from tests.execute.gpu.triton.fake_code import FakeTriton
 
 import tileir
 from tileir.analyze.forms.forms import Forms
-from tileir.execute.arguments import pointer_to
-from tileir.execute.engine import LaunchOptions
+from tileir.execute.arguments.binding import pointer_to
+from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import CompilationError, HostCopyWarning, LaunchError
 from tileir.execute.gpu.triton.launch_views import launch_views
 from tileir.execute.gpu.triton.launching.kernel import FINE_KINDS

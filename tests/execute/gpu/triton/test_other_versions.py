@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 import tileir
-from tileir.execute.entries import entries_of
 from tileir.execute.gpu.triton.making import make
 from tileir.execute.gpu.triton.targets import TRITON_TARGETS, triton_target
 from tileir.execute.gpu.triton.versions import find_triton
 from tileir.execute.gpu.triton.worker.pool import close_workers
+from tileir.execute.launching.entries import entries_of
 
 FOLDERS = [folder for folder in os.environ.get("TILEIR_TRITON_VERSIONS", "").split(os.pathsep) if folder]
 EXAMPLES = sorted((Path(__file__).parents[4] / "examples").glob("*.mlir"))

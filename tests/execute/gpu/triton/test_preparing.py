@@ -21,9 +21,9 @@ import tileir
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import constant_elements, from_memory, to_bits
-from tileir.execute.entries import select_entry
 from tileir.execute.gpu.triton import program
 from tileir.execute.gpu.triton.preparing import counted_loops, decided, late_loads
+from tileir.execute.launching.entries import select_entry
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import FloatType
 from tileir.passes import canonicalize

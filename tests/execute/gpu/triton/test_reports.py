@@ -11,7 +11,7 @@ import pytest
 from tests.execute.gpu.fake_cuda import PRIMARY, FakeDriver, FakeTorch, Tensor
 from tests.execute.gpu.triton.fake_code import FakeTriton, fake_code
 
-from tileir.execute.engine import LaunchOptions
+from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import AssertionFailedError
 from tileir.execute.gpu.driver.devices import Device
 from tileir.execute.gpu.triton.code import Code, Slot

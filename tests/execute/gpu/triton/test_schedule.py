@@ -10,13 +10,13 @@ from tests.execute.gpu.triton.attention_programs import attention
 from tests.execute.gpu.triton.product_programs import matmul
 
 import tileir
-from tileir.execute.entries import select_entry
 from tileir.execute.gpu.triton.making import make
 from tileir.execute.gpu.triton.options import Schedule
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.features import Features, features_of
 from tileir.execute.gpu.triton.schedule.model import RULES, schedule_for, shared_bytes, smaller, table
 from tileir.execute.gpu.triton.targets import triton_target
+from tileir.execute.launching.entries import select_entry
 from tileir.types import f8E4M3FN
 
 H200 = triton_target("sm_90")

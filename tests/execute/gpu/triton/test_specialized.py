@@ -9,7 +9,6 @@ import pytest
 from tests.execute.gpu.triton.attention_programs import attention
 
 import tileir
-from tileir.execute.entries import select_entry
 from tileir.execute.gpu.disassembly import disassembled
 from tileir.execute.gpu.triton.making import Made, make, stage_text
 from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule
@@ -18,6 +17,7 @@ from tileir.execute.gpu.triton.ttgir.copies import Copies
 from tileir.execute.gpu.triton.ttgir.rotation import rotation_of
 from tileir.execute.gpu.triton.ttgir.specialize import specialize
 from tileir.execute.gpu.triton.ttgir.text import Kernel, Loop, Unfit, split_list
+from tileir.execute.launching.entries import select_entry
 
 pytestmark = pytest.mark.usefixtures("triton")
 SPECIALIZED = CodeOptions(schedule=Schedule(num_warps=8, num_stages=2, warp_specialize=True))

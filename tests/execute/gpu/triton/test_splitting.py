@@ -11,7 +11,6 @@ from tests.execute.gpu.triton.attention_programs import attention
 from tests.execute.gpu.triton.product_programs import matmul
 
 import tileir
-from tileir.execute.entries import select_entry
 from tileir.execute.gpu.triton.making import make, stage_text
 from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule
 from tileir.execute.gpu.triton.preparing import splitting
@@ -19,6 +18,7 @@ from tileir.execute.gpu.triton.preparing.epilogues import store_in_parts
 from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.targets import triton_target
+from tileir.execute.launching.entries import select_entry
 from tileir.types import bf16, f16, f32, i32, ptr, tile
 
 H200 = triton_target("sm_90")

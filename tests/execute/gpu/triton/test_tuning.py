@@ -14,8 +14,7 @@ from tests.execute.gpu.triton.fake_code import FakeCubin, fake_code
 from tests.execute.gpu.triton.product_programs import matmul
 
 import tileir
-from tileir.execute.engine import LaunchOptions
-from tileir.execute.entries import select_entry
+from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import CompilationError, LaunchError
 from tileir.execute.gpu.triton.code import Code
 from tileir.execute.gpu.triton.launching.kernel import TritonKernel
@@ -28,6 +27,7 @@ from tileir.execute.gpu.triton.targets import TritonTarget, triton_target
 from tileir.execute.gpu.triton.tuning import trial, trial_process
 from tileir.execute.gpu.triton.tuning.agreement import agree, leaves_open
 from tileir.execute.gpu.triton.tuning.tuning import Trial, schedule_words
+from tileir.execute.launching.entries import select_entry
 from tileir.ir.types import F16, F32, I32
 from tileir.judge.judging.agreement import open_operations
 from tileir.tools.main import run

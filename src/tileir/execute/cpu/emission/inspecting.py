@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from tileir.dialect.ops import OFFSET
 from tileir.dialect.types import TileType
+from tileir.execute.analysis.pointer_origins import origin_of
 from tileir.execute.analysis.values import pointee_of
 from tileir.execute.cpu.emission import accesses, inspection
 from tileir.execute.cpu.emission.context import Emission, Guard
@@ -25,7 +26,6 @@ from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import BOOL
 from tileir.execute.cpu.vector.llvm import Register, index_register
 from tileir.execute.dtypes import memory_bytes
-from tileir.execute.origins import origin_of
 from tileir.execute.sanitizer.promises import promised_dimensions
 from tileir.ir.core import Operation
 

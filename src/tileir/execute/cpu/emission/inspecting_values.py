@@ -22,7 +22,7 @@ from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.cpu.vector.tracing import Tracer
-from tileir.execute.sanitizer.numbers import number_checks
+from tileir.execute.sanitizer.integer_checks import number_checks
 from tileir.execute.sanitizer.promises import is_about_groups, step_of
 from tileir.ir.core import Operation
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy
 
+from tileir.execute.analysis.pointer_origins import describe_miss, origin_of_access
 from tileir.execute.analysis.values import reserved_bytes, tile_of
 from tileir.execute.errors import AssertionFailedError, BlockId, ExecutionError
 from tileir.execute.interpreter.pointers import element_text
+from tileir.execute.locations.wording import bracketed
 from tileir.execute.memory import Memory, read_only
-from tileir.execute.origins import describe_miss, origin_of_access
-from tileir.execute.wording import bracketed
 from tileir.ir.core import Operation
 
 

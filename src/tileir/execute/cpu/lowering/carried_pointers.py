@@ -17,8 +17,8 @@ from typing import Final
 from tileir.dialect.enums import SIGNEDNESS
 from tileir.dialect.ops import ADDI, BROADCAST, CONSTANT, EXTI, FOR, MULI, OFFSET, RESHAPE, SUBI
 from tileir.dialect.types import PointerType, scalar_tile
+from tileir.execute.analysis.pointer_origins import is_moved_at_end, may_end_early
 from tileir.execute.analysis.values import is_tile, tile_of
-from tileir.execute.origins import is_moved_at_end, may_end_early
 from tileir.ir.core import Block, Operation
 from tileir.ir.dense import dense_attribute
 from tileir.ir.types import I1, I64

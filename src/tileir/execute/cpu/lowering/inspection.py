@@ -79,7 +79,7 @@ def inspect_numbers(lowering: Lowering, operation: Operation) -> None:
     """Check the operands of an elementwise operation on tiles, if it is not defined for all numbers."""
     if not lowering.options.sanitize:
         return
-    from tileir.execute.sanitizer.numbers import number_checks
+    from tileir.execute.sanitizer.integer_checks import number_checks
 
     if number_checks(operation):
         _inspect_values(lowering, operation)

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
 
-from tileir.execute.code_cache import default_cache
-from tileir.execute.looks import Look, are_old_enough, look_of, name_of
+from tileir.execute.cache.code_cache import default_cache
+from tileir.execute.cache.private_files import FileStamp, are_old_enough, name_of, stamp_of
 
 _PROCESSORS: Final = "/proc/cpuinfo"
 _MOST_OF_PROCESSORS: Final = 1 << 16
@@ -63,16 +63,16 @@ def _read(meta: dict[str, Any]) -> Answers | None:
         return None
 
 
-def _binding_looks() -> list[Look]:
+def _binding_looks() -> list[FileStamp]:
     """How the files of llvmlite look that LLVM and the versions are in; none where they are not known."""
     spec = find_spec("llvmlite")
     if spec is None or spec.origin is None:
         return []
     folder = os.path.dirname(spec.origin)
     try:
-        looks = [look_of(path, os.stat(path)) for path in (spec.origin, os.path.join(folder, "_version.py"))]
+        looks = [stamp_of(path, os.stat(path)) for path in (spec.origin, os.path.join(folder, "_version.py"))]
         libraries = [
-            look_of(entry.path, entry.stat())
+            stamp_of(entry.path, entry.stat())
             for entry in os.scandir(os.path.join(folder, "binding"))
             if not entry.name.endswith(".py") and "llvmlite" in entry.name
         ]

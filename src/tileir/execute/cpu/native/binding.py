@@ -21,15 +21,15 @@ import numpy
 
 from tileir.dialect.ops import ALLOCA, GET_GLOBAL
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute import array_addresses
-from tileir.execute.arguments import TORCH_DTYPES, BoundArguments, accepted_dtypes, bind, tensor_dtype
-from tileir.execute.array_addresses import address_expression
+from tileir.execute.analysis.parameters import may_write
+from tileir.execute.arguments import array_memory
+from tileir.execute.arguments.array_memory import address_expression
+from tileir.execute.arguments.binding import TORCH_DTYPES, BoundArguments, accepted_dtypes, bind, tensor_dtype
 from tileir.execute.cpu.native.record import ARGUMENTS, REGION_WORDS, SLOT_BYTES, Layout, Record
-from tileir.execute.engine import Again
+from tileir.execute.engine.interface import Again
 from tileir.execute.errors import BlockId
-from tileir.execute.generated_functions import generated
+from tileir.execute.launching.generated_functions import generated
 from tileir.execute.memory import Region
-from tileir.execute.written_parameters import may_write
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, F64, IntegerType, Type
 
@@ -239,7 +239,7 @@ def _bits(value: Any) -> int:
 
 def _quick_function(binder: Binder) -> Callable[..., bool | None]:
     """A function that fills a record and says whether arguments overlap; None if one is out of the ordinary."""
-    names: dict[str, Any] = {"ndarray": numpy.ndarray, **array_addresses.NAMES}
+    names: dict[str, Any] = {"ndarray": numpy.ndarray, **array_memory.NAMES}
     checks: list[str] = []
     values: list[str] = []
     layout = [HEADER_FORMAT]

@@ -16,8 +16,8 @@ from typing import Any, Final, cast
 from tileir.dialect.types import TileType
 from tileir.execute.cpu.native.binding import HEADER, HEADER_FORMAT, Binder
 from tileir.execute.cpu.native.record import REGION_WORDS, SLOT_BYTES
-from tileir.execute.engine import Given
-from tileir.execute.generated_functions import generated
+from tileir.execute.engine.interface import Given
+from tileir.execute.launching.generated_functions import generated
 from tileir.ir.types import F32, F64, IntegerType
 
 Fill = Callable[..., "bool | None"]

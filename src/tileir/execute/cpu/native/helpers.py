@@ -17,7 +17,7 @@ from typing import Any, Final
 from tileir.execute.cpu.native import posting
 from tileir.execute.cpu.native.posting import Mailbox, Post
 from tileir.execute.cpu.native.scratch import Arena, Scratch, arena_of
-from tileir.execute.releasing import release_with
+from tileir.execute.launching.release import release_with
 
 
 class Job(ABC):

@@ -6,8 +6,8 @@ from _blake2 import blake2b
 from collections.abc import Iterable
 from typing import Final
 
+from tileir.execute.cache.source_hash import hash_of_sources
 from tileir.execute.cpu.native.target import Target, llvm
-from tileir.execute.own_sources import hash_of_sources
 
 NO_PART: Final = ("bridge", "bytecode", "gpu", "tools")
 """Folders of the package that nothing the engine does comes from; `tests/test_architecture.py` looks at its imports.

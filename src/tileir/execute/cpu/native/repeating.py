@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from tileir.execute.array_addresses import address_of
+from tileir.execute.arguments.array_memory import address_of
 from tileir.execute.cpu.native import thread_pool
 from tileir.execute.cpu.native.binding import Binding
 from tileir.execute.cpu.native.record import ARGUMENTS, FAILED

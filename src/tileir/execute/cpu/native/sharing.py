@@ -14,7 +14,7 @@ from math import isqrt
 from time import perf_counter_ns
 from typing import Final
 
-from tileir.execute.arguments import MOST_THREADS
+from tileir.execute.arguments.binding import MOST_THREADS
 from tileir.execute.cpu.native import caches, helpers, posting
 from tileir.execute.cpu.native.helpers import Helper, Job, waking
 from tileir.execute.cpu.native.posting import Post, Table

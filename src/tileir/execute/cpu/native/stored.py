@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.execute import code_cache
+from tileir.execute.cache import code_cache
 from tileir.execute.cpu.native.keys import key_of
 from tileir.execute.cpu.native.runtime import Loaded, load
 from tileir.execute.cpu.native.target import Target

@@ -6,7 +6,7 @@ second thread to be worth waking stays on the calling thread.
 
 Python runs signal handlers on the main thread and between its own instructions only, so a native call there would hold
 up Ctrl-C.  The main thread therefore works in slices of some milliseconds.  A slice is one tile block at least, and how
-long that takes is not known where loops may run longer than they did (`trip_counts`): such a launch is left to helpers
+long that takes is not known where loops may run longer than they did (`parameters`): such a launch is left to helpers
 while the main thread waits, as is one that calls back into Python, as no exception gets through native code.  An
 interrupt lets every worker finish the tile block at hand or the iteration of its loop, and is then raised.
 """
@@ -20,13 +20,13 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Final
 
-from tileir.execute.arguments import MOST_THREADS
+from tileir.execute.arguments.binding import MOST_THREADS
 from tileir.execute.cpu.native import scratch
 from tileir.execute.cpu.native.record import CHUNK, COUNT, FAILED, LANES, NEXT, STOP, Record
 from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.cpu.native.scratch import arena_of, numbers, spare
 from tileir.execute.errors import LaunchError
-from tileir.execute.releasing import release_with
+from tileir.execute.launching.release import release_with
 from tileir.processors import memory_nodes, processors
 
 VARIABLE: Final = "TILEIR_NUM_THREADS"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tileir.execute.engine import Engine, KernelSettings, LaunchOptions
+from tileir.execute.engine.interface import Engine, KernelSettings, LaunchOptions
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:

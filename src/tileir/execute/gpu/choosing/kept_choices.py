@@ -10,7 +10,7 @@ from _blake2 import blake2b
 from collections import Counter
 from typing import Final, NamedTuple
 
-from tileir.execute.code_cache import default_cache
+from tileir.execute.cache.code_cache import default_cache
 
 PREFIX: Final = "choice-"
 

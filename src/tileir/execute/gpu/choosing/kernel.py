@@ -7,7 +7,7 @@ from functools import cached_property
 from threading import Lock, Thread
 from typing import Any, Final
 
-from tileir.execute.engine import Engine, KernelSettings, LaunchOptions
+from tileir.execute.engine.interface import Engine, KernelSettings, LaunchOptions
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
 from tileir.execute.gpu.choosing.kept_choices import Choice, choice_key, keep_choice, kept_choice
 from tileir.execute.gpu.choosing.repeatable import repeatable, writes_globals

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Final
 
-from tileir.execute.arguments import BoundArguments
+from tileir.execute.arguments.binding import BoundArguments
 from tileir.execute.gpu.choosing.repeatable import Repeatable
 from tileir.execute.gpu.driver.library import driver
 from tileir.execute.gpu.driver.memory import DeviceMemory

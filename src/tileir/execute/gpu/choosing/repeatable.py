@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import cast
 
 from tileir.dialect.ops import GET_GLOBAL, INT_TO_PTR
+from tileir.execute.analysis.parameters import readers_of, writers_of
 from tileir.execute.gpu.output import speech_of
-from tileir.execute.written_parameters import readers_of, writers_of
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
 from tileir.ir.symbols import lookup_symbol, nearest_symbol_table

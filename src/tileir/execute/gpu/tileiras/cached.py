@@ -11,15 +11,14 @@ from __future__ import annotations
 from _blake2 import blake2b
 from typing import Final
 
-from tileir.execute.callers import warn_caller
-from tileir.execute.code_cache import default_cache
-from tileir.execute.digest import structural_digest
-from tileir.execute.errors import AssemblerWarning
+from tileir.execute.cache.code_cache import default_cache
+from tileir.execute.cache.source_hash import hash_of_installed, hash_of_sources
+from tileir.execute.cache.structural_digest import structural_digest
+from tileir.execute.errors import AssemblerWarning, warn_caller
 from tileir.execute.gpu.cubin import Cubin, CubinError
 from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.tool import installed_assembler, is_made_by
-from tileir.execute.own_sources import hash_of_installed, hash_of_sources
 from tileir.ir.core import Operation
 
 _USUAL: Final = AssemblyOptions()

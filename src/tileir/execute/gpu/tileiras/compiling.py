@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from tileir.execute.code_cache import default_cache
-from tileir.execute.entries import entries_of
+from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
 from tileir.execute.gpu.cubin import Cubin, CubinError, Resources
 from tileir.execute.gpu.key_locks import KeyLocks
@@ -22,6 +21,7 @@ from tileir.execute.gpu.tileiras.messages import read_messages, read_remarks
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.program import Program
 from tileir.execute.gpu.tileiras.tool import INSTALL, MISSING, Assembler, installed_assembler, is_made_by
+from tileir.execute.launching.entries import entries_of
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.versions import NEWEST

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tileir.execute.engine import Engine, KernelSettings
-from tileir.execute.engine_forms import EngineForm
+from tileir.execute.engine.interface import Engine, EngineForm, KernelSettings
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tileir.execute.engine_forms import LocatedText, located_lines
-from tileir.execute.entries import select_entry
+from tileir.execute.engine.interface import LocatedText, located_lines
 from tileir.execute.gpu.cubin import Cubin, cubin_of
 from tileir.execute.gpu.driver.devices import target_here
 from tileir.execute.gpu.launching import GpuKernel
 from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.cached import make_cubin
+from tileir.execute.launching.entries import select_entry
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
 from tileir.ir.versions import NEWEST, Version

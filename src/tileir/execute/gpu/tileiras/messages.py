@@ -19,7 +19,7 @@ import re
 from typing import Final
 
 from tileir.dialect.ops import ENTRY
-from tileir.execute.places import frames_of, notes_of, place_of
+from tileir.execute.locations.source_locations import frames_of, location_notes, user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, note, source_of
 from tileir.ir.location import UNKNOWN
@@ -68,17 +68,17 @@ class Positions:
 
     def diagnostic_at(self, severity: str, words: str, operation: Operation) -> Diagnostic:
         """A finding at an operation, in the words of the script that it comes from, if it does."""
-        location = place_of(operation.location)
-        notes = notes_of(operation.location)
+        location = user_location(operation.location)
+        notes = location_notes(operation.location)
         if operation is self._entry:
             what = "kernel" if operation.declaration is ENTRY else "module"
             return Diagnostic(severity, f"{what} @{operation.symbol_name}: {words}", location, notes)
         subject = f"'{operation.name}' op"
         if source_of(location) is None:
             # Imported here: few programs are refused, and what reads scripts takes a while to load.
-            from tileir.execute.script_words import ScriptWords
+            from tileir.execute.locations.script_messages import ScriptMessages
 
-            script = ScriptWords()
+            script = ScriptMessages()
             if script.expression(operation) is not None:
                 subject = script.subject(operation)
             elif not operation.regions and severity == "error":

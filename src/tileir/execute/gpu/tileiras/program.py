@@ -19,7 +19,7 @@ from tileir.execute.gpu.tileiras.messages import NUMBERED, Positions
 from tileir.execute.gpu.tileiras.mistakes import avoid_mistakes
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.refused import rewrite_refused
-from tileir.execute.places import place_of
+from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import file_location
@@ -85,7 +85,7 @@ class Program:
             number += 1
             new = f"{plain}_{number}"
         words = f"kernel @{name} is '{new}' in the cubin: NVIDIA's assembler takes no such name"
-        self.warnings.append(Diagnostic("warning", words, place_of(entry.location)))
+        self.warnings.append(Diagnostic("warning", words, user_location(entry.location)))
         rename_symbol(module, entry, new)
         self.kernels[name] = new
 

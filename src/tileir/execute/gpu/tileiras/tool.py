@@ -12,9 +12,9 @@ import re
 from functools import cached_property
 from typing import Any, Final
 
+from tileir.execute.cache.private_files import name_of, stamp_of
 from tileir.execute.errors import CompilationError, MissingDependencyError
 from tileir.execute.gpu.nvidia_packages import find_tool
-from tileir.execute.looks import look_of, name_of
 from tileir.ir.versions import VERSIONS, Version, version_text
 
 VARIABLE: Final = "TILEIR_TILEIRAS"
@@ -123,7 +123,7 @@ def installed_assembler() -> Assembler | None:
     if not path:
         return None
     try:
-        look = name_of([look_of(path, os.stat(path))])
+        look = name_of([stamp_of(path, os.stat(path))])
     except OSError as error:
         where = f"{VARIABLE} names '{path}'" if named else f"the assembler is '{path}'"
         raise MissingDependencyError(f"{where}, which cannot be used: {error.strerror or error}") from None

@@ -15,8 +15,9 @@ import os
 from _blake2 import blake2b
 from typing import Any, Final
 
-from tileir.execute.code_cache import default_cache
-from tileir.execute.digest import structural_digest
+from tileir.execute.cache.code_cache import default_cache
+from tileir.execute.cache.source_hash import hash_of_installed, hash_of_sources
+from tileir.execute.cache.structural_digest import structural_digest
 from tileir.execute.gpu.cubin import Cubin, CubinError
 from tileir.execute.gpu.triton.code import Code, Slot, TensorMap
 from tileir.execute.gpu.triton.options import CodeOptions
@@ -28,7 +29,6 @@ from tileir.execute.gpu.triton.stored_code import (
 )
 from tileir.execute.gpu.triton.targets import TritonTarget
 from tileir.execute.gpu.triton.versions import Triton, is_made_by
-from tileir.execute.own_sources import hash_of_installed, hash_of_sources
 from tileir.ir.core import Operation
 
 PARTS: Final = ("dialect", "execute", "ir", "passes", "rewrite")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tileir.execute.code_cache import default_cache
+from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.gpu.triton.cached import structure_key
 from tileir.execute.gpu.triton.variants import LaunchView
 from tileir.ir.core import Operation

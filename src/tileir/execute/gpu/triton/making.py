@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar
 
-from tileir.execute.code_cache import default_cache
+from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.errors import LaunchError, MissingDependencyError
 from tileir.execute.gpu.cubin import CubinError, Resources
 from tileir.execute.gpu.disassembly import disassembled
@@ -33,7 +33,7 @@ from tileir.execute.gpu.triton.worker.pool import compile_ttir, start_worker
 from tileir.execute.gpu.triton.worker.requests import Answer, Request
 from tileir.execute.gpu.triton.worker.specialized import OPTION, NotSpecialized, compile_specialized
 from tileir.execute.gpu.triton.worker.stages import FILE
-from tileir.execute.places import place_of
+from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 
@@ -87,12 +87,12 @@ def make(entry: Operation, target: TritonTarget, options: CodeOptions = _USUAL, 
         code = code_of(data, made, known)
     except CubinError as error:
         words = f"kernel @{entry.symbol_name}: what Triton made cannot be used: {error.message}"
-        raise TritonError([Diagnostic("error", words, place_of(entry.location))]) from None
+        raise TritonError([Diagnostic("error", words, user_location(entry.location))]) from None
     resources = resources_of(code)
     warnings = [spill_warning(entry, resources)] if resources.spills else []
     if code.cubin.kernel != entry.symbol_name:
         words = f"kernel @{entry.symbol_name} is '{code.cubin.kernel}' in the cubin: PTX has no such name"
-        warnings.append(Diagnostic("warning", words, place_of(entry.location)))
+        warnings.append(Diagnostic("warning", words, user_location(entry.location)))
     return Made(data, code, [*prepared.program.warnings, *warnings], resources)
 
 
@@ -253,10 +253,10 @@ class Prepared:
         if operation is None or operation is self.program.entry:
             first.message, first.location = (
                 f"kernel @{self._entry.symbol_name}: {words}",
-                place_of(self._entry.location),
+                user_location(self._entry.location),
             )
         else:
-            first.message, first.location = f"'{operation.name}' op: {words}", place_of(operation.location)
+            first.message, first.location = f"'{operation.name}' op: {words}", user_location(operation.location)
         error.message = first.message
         if isinstance(error, TritonCrash) and error.directory:
             try:

@@ -8,10 +8,10 @@ from tileir.dialect.ops import ADDI, ASSUME, CONSTANT, ENTRY, EXTI, MAKE_TENSOR_
 from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType
 from tileir.execute.analysis.values import scalar_constant
 from tileir.execute.dtypes import memory_bytes
-from tileir.execute.entries import select_entry
 from tileir.execute.gpu.triton.errors import TritonError
 from tileir.execute.gpu.triton.launch_values import LaunchValue, argument, constant
 from tileir.execute.gpu.triton.preparing import counted_loops, decided, late_loads
+from tileir.execute.launching.entries import select_entry
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, PassError
 from tileir.ir.traversal import clone, pre_order

@@ -10,8 +10,8 @@ import re
 from importlib.machinery import PathFinder
 from typing import Any, Final, NamedTuple
 
+from tileir.execute.cache.private_files import name_of, stamp_of
 from tileir.execute.errors import MissingDependencyError
-from tileir.execute.looks import look_of, name_of
 
 VARIABLE: Final = "TILEIR_TRITON"
 INSTALL: Final = "pip install 'tileir[triton]'"
@@ -66,7 +66,7 @@ def installed_triton() -> Triton | None:
         return None
     path = os.path.join(folder, "triton", "__init__.py")
     try:
-        look = name_of([look_of(path, os.stat(path))])
+        look = name_of([stamp_of(path, os.stat(path))])
         found = _found.get(look)
         if found is None:
             with open(path, encoding="utf-8", errors="replace") as file:

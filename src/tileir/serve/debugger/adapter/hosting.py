@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any, Final
 
-from tileir.execute.argument_words import size_of
+from tileir.execute.arguments.argument_text import size_of
 from tileir.execute.recording.recording import LIMIT
 from tileir.ir.diagnostics import TileIRError
 from tileir.serve.debugger.adapter import breaking

@@ -6,8 +6,8 @@ import base64
 from functools import partial
 from typing import Final
 
+from tileir.execute.locations.wording import parenthesized
 from tileir.execute.schedule import block_at
-from tileir.execute.wording import parenthesized
 from tileir.serve.debugger.adapter.asked import Asked, RequestMistake
 from tileir.serve.debugger.adapter.contents import Facts, Listed, Part
 from tileir.serve.debugger.adapter.conversation import Conversation, Stage

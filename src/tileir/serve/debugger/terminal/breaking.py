@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tileir.execute.argument_words import natural
+from tileir.execute.arguments.argument_text import natural
 from tileir.serve.debugger.breakpoints import AccessKind, Breakpoint
 from tileir.serve.debugger.moments import Event, Stop
 from tileir.serve.debugger.terminal.command_table import Command, CommandMistake, Function

@@ -9,7 +9,7 @@ from typing import Final
 import numpy
 
 from tileir.dialect.types import TileType
-from tileir.execute.argument_words import natural
+from tileir.execute.arguments.argument_text import natural
 from tileir.execute.dtypes import Array, element_of_dtype
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.types import Type

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tileir.execute.argument_words import natural
-from tileir.execute.wording import several
+from tileir.execute.arguments.argument_text import natural
+from tileir.execute.locations.wording import several
 from tileir.serve.debugger.terminal.command_table import Command, CommandMistake, CommandTable, split
 from tileir.serve.debugger.terminal.shell import Shell, short
 from tileir.serve.debugger.variables import Variable

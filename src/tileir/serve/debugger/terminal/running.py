@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.execute.argument_words import natural
+from tileir.execute.arguments.argument_text import natural
 from tileir.serve.debugger.moments import Stop
 from tileir.serve.debugger.session import Debugger, How, Unit
 from tileir.serve.debugger.terminal.breaking import run_to

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.execute.argument_words import natural
+from tileir.execute.arguments.argument_text import natural
 from tileir.serve.debugger.terminal.command_table import Command, CommandMistake
 from tileir.serve.debugger.terminal.looking import INFO
 from tileir.serve.debugger.terminal.shell import Shell

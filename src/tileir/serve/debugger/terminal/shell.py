@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from tileir.execute.locations.wording import parenthesized
 from tileir.execute.schedule import block_at
-from tileir.execute.wording import parenthesized
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
 from tileir.serve.debugger.breakpoints import AccessKind

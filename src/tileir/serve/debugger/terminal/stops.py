@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tileir.execute.wording import several
+from tileir.execute.locations.wording import several
 from tileir.ir.diagnostics import TileIRError
 from tileir.serve.debugger.moments import Moment, Stop
 from tileir.serve.debugger.terminal.data import show_displays

@@ -21,7 +21,7 @@ import traceback
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tileir.execute.python_source import character_column
+from tileir.execute.locations.python_source import character_column
 from tileir.ir.diagnostics import TileIRError
 
 SECONDS = 60.0
@@ -150,7 +150,7 @@ def _answers(path: str, launches: list[dict[str, Any]], targets: list[str]) -> l
 
 def _answer(module: Any, path: str, launch: dict[str, Any], targets: list[str]) -> Answer:
     from tileir.bridge.compiling import compile, is_cutile_kernel
-    from tileir.execute.argument_words import argument
+    from tileir.execute.arguments.argument_text import argument
 
     answer = Answer(launch["kernel"])
     kernel = getattr(module, launch["kernel"], None)
@@ -215,7 +215,7 @@ def _advice(entry: Any, path: str, targets: list[str]) -> list[Told]:
 def _variables(entry: Any, path: str) -> list[Variable]:
     """The tiles that names of the script stand for."""
     from tileir.dialect.types import TileType
-    from tileir.execute.script import Script
+    from tileir.execute.locations.script import Script
 
     script = Script()
     found: dict[Variable, None] = {}

@@ -11,8 +11,7 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from tileir.execute.engine import LaunchOptions
-from tileir.execute.engine_forms import LocatedText, located_lines
+from tileir.execute.engine.interface import LaunchOptions, LocatedText, located_lines
 from tileir.execute.errors import BlockId, ChoiceError, CompilationError
 from tileir.execute.gpu.driver.devices import Device, require_driver, target_here
 from tileir.execute.gpu.driver.library import OLDEST_DRIVER

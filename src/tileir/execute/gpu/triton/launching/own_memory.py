@@ -21,8 +21,8 @@ from tileir.execute.gpu.driver.devices import current
 from tileir.execute.gpu.driver.errors import DriverError
 from tileir.execute.gpu.driver.library import Driver, driver
 from tileir.execute.gpu.streams import is_capturing
+from tileir.execute.launching.release import release_with
 from tileir.execute.memory import Region
-from tileir.execute.releasing import release_with
 from tileir.forking import NO_FORK
 
 _RELAXED: Final = 2

@@ -14,7 +14,7 @@ from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specializat
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.ttir.operations import TtirOperations
 from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, squeezed, value_type
-from tileir.execute.places import place_of
+from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic
@@ -148,4 +148,4 @@ class Lowering:
     def refuse(self, operation: Operation, why: str, instead: str = "backend='tileiras' or 'cpu'") -> NoReturn:
         """Say that an operation cannot be had, why, and which engine has it."""
         words = f"'{operation.name}' cannot be compiled by Triton for {self.target}: {why}; {instead} has it"
-        raise TritonError([Diagnostic("error", words, place_of(operation.location))])
+        raise TritonError([Diagnostic("error", words, user_location(operation.location))])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from tileir.execute.places import frames_of
+from tileir.execute.locations.source_locations import frames_of
 from tileir.ir.core import Operation
 
 _UNKNOWN: Final = " loc(unknown)"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from _blake2 import blake2b
 from typing import Final
 
-from tileir.execute.code_cache import default_cache
+from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.gpu.triton.cached import structure_key
 from tileir.execute.gpu.triton.options import Schedule, Specialization
 from tileir.execute.gpu.triton.stored_code import packed_specialization, unpacked_schedule

@@ -10,11 +10,11 @@ import numpy
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import memory_dtype
-from tileir.execute.engine import LaunchOptions
-from tileir.execute.entries import select_entry
+from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.gpu.triton.launching.kernel import TritonKernel
 from tileir.execute.gpu.triton.stored_code import unpacked_schedule, unpacked_specialization
 from tileir.execute.gpu.triton.tuning.trial import LAUNCH, PROGRAM
+from tileir.execute.launching.entries import select_entry
 from tileir.interface import from_bytecode
 
 

@@ -1,0 +1,96 @@
+"""What a kernel does with its parameters: through which it may write and read, and which decide how often loops run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tileir.dialect.ops import ENTRY, FOR, LOOP
+from tileir.ir.core import Operation
+from tileir.ir.traversal import is_memory_effect_free
+from tileir.ir.values import BlockArgument, Value
+
+
+def may_write(entry: Operation, number: int) -> bool:
+    """Whether a kernel may write through a parameter."""
+    return next(writers_of(entry, number), None) is not None
+
+
+def writers_of(entry: Operation, number: int) -> Iterator[Operation]:
+    """The operations that may write through a parameter."""
+    for operation, value in _accesses_of(entry, number):
+        writes = operation.declaration.writes
+        if writes is not None and value in operation.operand_group(writes):
+            yield operation
+
+
+def readers_of(entry: Operation, number: int) -> Iterator[Operation]:
+    """The operations that may read through a parameter."""
+    for operation, value in _accesses_of(entry, number):
+        reads = operation.declaration.reads
+        if reads is not None and value in operation.operand_group(reads):
+            yield operation
+
+
+def _accesses_of(entry: Operation, number: int) -> Iterator[tuple[Operation, Any]]:
+    """Operations on memory, and what of a parameter they are given: every value that comes from it is followed."""
+    work: list[Any] = [entry.regions[0].blocks[0].arguments[number]]
+    seen = set(work)
+    while work:
+        value = work.pop()
+        for user in value.users:
+            declaration = user.declaration
+            if declaration.accesses_memory:
+                yield user, value
+                continue
+            reached: list[Any] = list(user.results)
+            if declaration.is_terminator:
+                parent = user.parent_operation
+                while parent is not None and parent.declaration is not ENTRY:
+                    reached.extend(parent.results)
+                    for region in parent.regions:
+                        # An `if` without `else` has a region without a block.
+                        reached.extend([argument for block in region.blocks for argument in block.arguments])
+                    parent = parent.parent_operation
+            for region in user.regions:
+                for block in region.blocks:
+                    reached.extend(block.arguments)
+            for result in reached:
+                if result not in seen:
+                    seen.add(result)
+                    work.append(result)
+
+
+def deciding_parameters(entry: Operation) -> list[int] | None:
+    """The numbers of the parameters that decide, beside the grid, how often loops run; None if memory may.
+
+    A launch that was short the last time is short again if its loops run as often.  Bounds that come from memory may be
+    others each time, and a `loop` ends when its body says so.
+    """
+    found: set[int] = set()
+    seen: set[Value] = set()
+    for operation in entry.walk():
+        declaration = operation.declaration
+        if declaration is LOOP:
+            return None
+        if declaration is not FOR:
+            continue
+        pending: list[Value] = list(operation.operands[:3])
+        while pending:
+            value = pending.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            if isinstance(value, BlockArgument):
+                owner = value.block.parent_operation
+                if owner is entry:
+                    found.add(value.index)
+                elif owner is None or owner.declaration is not FOR or value.index:
+                    # What a loop carries; but its own number is one that its bounds decide, which are checked too.
+                    return None
+                continue
+            maker = value.defining_operation
+            if maker is None or maker.regions or not is_memory_effect_free(maker):
+                return None
+            pending.extend(maker.operands)
+    return sorted(found)

@@ -1,0 +1,309 @@
+"""Grids and arguments of a launch as text: `4,1`, `rand:f32:64x64:7`, `data.npy`, `42`.
+
+This is the notation of `tileir run`, and of a comment in which a program itself states a launch
+(`launch_text.py`).  NumPy is needed where an array is made, not where one is described.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from tileir.ir.diagnostics import Code, OptionError
+from tileir.ir.types import F8E8M0FNU, F64, FLOAT_TYPES, FNV8E5M3FNU, FloatType, IntegerType, Type, integer_type
+
+if TYPE_CHECKING:
+    import numpy
+
+
+class WordError(OptionError):
+    """A word says no grid and no argument; the message says what would."""
+
+
+_TOO_LARGE: Final = Code("out-of-memory")
+# Longer numbers are mistakes, and Python refuses to read very long ones.
+_MOST_DIGITS = 100
+
+
+def natural(text: str) -> int | None:
+    """The number that ASCII digits stand for; `str.isdigit` takes others, which `int` takes or not."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+def grid_of(text: str) -> tuple[int, ...]:
+    """The extents of `--grid`."""
+    extents = [natural(part.strip().removeprefix("-")) for part in text.split(",")]
+    if None in extents or len(extents) > 3:
+        raise WordError(f"'{text}' is no grid: give one to three numbers, as in 16 or 4,4,1")
+    return tuple([int(part) for part in text.split(",")])
+
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def size_of(text: str) -> int:
+    """A number of bytes, as `4096`, `512M` or `4G`."""
+    plain = text.upper().removesuffix("B").removesuffix("I")
+    unit = plain[-1:] if plain[-1:].isalpha() else ""
+    number = natural(plain.removesuffix(unit))
+    if not number or unit not in _UNITS:
+        raise WordError(f"'{text}' is no size: give one as 512M or 4G")
+    return number * _UNITS[unit]
+
+
+def argument(text: str, type: object) -> Any:
+    """What an `--arg` stands for; `type` is the parameter's, where there is one."""
+    # It says what to install where NumPy is missing.
+    import tileir.execute.launching.kernel  # noqa: F401
+
+    described = specification(text)
+    if described is not None:
+        try:
+            return _made_array(described)
+        except (MemoryError, ValueError, OverflowError):
+            raise WordError(f"'{text}' does not fit in memory: give smaller extents", _TOO_LARGE) from None
+    if text.endswith(".npy"):
+        return _loaded_array(text, type)
+    return number(text)
+
+
+def number(text: str) -> int | float | bool:
+    """The number that an `--arg` stands for."""
+    for convert in (lambda: int(text, 0), lambda: float(text)):
+        try:
+            if text.isascii() and len(text) <= _MOST_DIGITS:
+                return convert()
+        except ValueError:
+            continue
+    if text in ("true", "false"):
+        return text == "true"
+    raise WordError(f"'{text}' is no argument: give a number, a .npy file, or as zeros:f32:1024 ('tileir run --help')")
+
+
+RANDOM: Final = ("rand", "signed", "mixed")
+"""The arrays that have a seed."""
+VALUES: Final = "values"
+"""The array whose elements are given one by one."""
+
+
+class Specification:
+    """An array that a command line describes, not made yet: `zeros:f32:64x64`."""
+
+    __slots__ = ("element", "kind", "name", "seed", "shape", "values")
+
+    def __init__(
+        self, kind: str, name: str, element: Type, shape: tuple[int, ...], seed: int, values: Sequence[float] = ()
+    ) -> None:
+        self.kind: str = kind
+        self.name: str = name
+        """Of the element type."""
+        self.element: Type = element
+        self.shape: tuple[int, ...] = shape
+        self.seed: int = seed
+        self.values: tuple[float, ...] = tuple(values)
+        """The elements, where they are given one by one."""
+
+    def with_type(self, name: str) -> str:
+        """The same for another element type, in words."""
+        if self.kind == VALUES:
+            return f"{self.kind}:{name}:{','.join([repr(value) for value in self.values])}"
+        seed = f":{self.seed}" if self.seed else ""
+        return f"{self.kind}:{name}:{'x'.join([str(extent) for extent in self.shape])}{seed}"
+
+    @property
+    def nbytes(self) -> int:
+        from tileir.execute.work.evaluation import element_size
+
+        return math.prod(self.shape) * element_size(self.element)
+
+
+def specification(text: str) -> Specification | None:
+    """The array that an `--arg` describes; None if it is something else."""
+    kind, _, rest = text.partition(":")
+    if kind == VALUES and rest:
+        return _values(text, rest)
+    if kind not in ("zeros", "empty", "ones", "iota", *RANDOM) or not rest:
+        return None
+    parts = rest.split(":")
+    seed = 0
+    if kind in RANDOM and len(parts) == 3:
+        given = natural(parts.pop())
+        if given is None:
+            raise WordError(f"'{text}' is not an array: the seed is a number, as in {kind}:f32:64x64:7")
+        seed = given
+    name = parts[0]
+    extents = parts[1].split("x") if len(parts) == 2 else []
+    shape = tuple([number for number in [natural(extent) for extent in extents] if number is not None])
+    if not extents or len(shape) < len(extents):
+        raise WordError(f"'{text}' is not an array: give a type and extents, as in {kind}:f32:64x64")
+    return Specification(kind, name, _element(name, text), shape, seed)
+
+
+def _element(name: str, text: str) -> Type:
+    if name in FLOAT_TYPES:
+        return FLOAT_TYPES[name]
+    if name[:1] == "i" and name[1:] in ("1", "4", "8", "16", "32", "64"):
+        return integer_type(int(name[1:]))
+    known = ", ".join(["i1", "i8", "i16", "i32", "i64", *FLOAT_TYPES])
+    raise WordError(f"'{name}' in '{text}' is no element type: use one of {known}")
+
+
+def _values(text: str, rest: str) -> Specification:
+    """An array in one row whose elements are given."""
+    name, colon, listed = rest.partition(":")
+    if not colon or not listed:
+        raise WordError(f"'{text}' is not an array: give a type and its elements, as in {VALUES}:i32:3,1,4")
+    element = _element(name, text)
+    given = [number(each) for each in listed.split(",")]
+    values = [int(value) if isinstance(value, bool) else value for value in given]
+    if name not in FLOAT_TYPES:
+        width = int(name[1:])
+        for value in values:
+            if not isinstance(value, int) or not -(1 << width >> 1) <= value < 1 << width:
+                raise WordError(f"'{value}' in '{text}' is no {name}")
+    return Specification(VALUES, name, element, (len(values),), 0, values)
+
+
+def _made_array(described: Specification) -> Any:
+    import numpy
+
+    from tileir.execute.dtypes import value_dtype
+
+    kind, name, shape, seed = described.kind, described.name, described.shape, described.seed
+    integer = name not in FLOAT_TYPES
+    dtype = value_dtype(described.element)
+    if kind in ("zeros", "empty"):
+        return numpy.zeros(shape, dtype)
+    if kind == "mixed":
+        return mixed_numbers(described.element, shape, seed)
+    numbers: Any
+    if kind == VALUES:
+        # Integers by their bits: 255 and -1 are the same i8.
+        width = 0 if not integer else int(name[1:])
+        values = [
+            int(n) - (1 << width) if integer and width > 1 and n >= 1 << width >> 1 else n for n in described.values
+        ]
+        numbers = numpy.array(values, numpy.int64 if integer else numpy.float64)
+    elif kind == "ones":
+        numbers = numpy.ones(shape)
+    elif kind == "iota":
+        numbers = numpy.arange(math.prod(shape)).reshape(shape)
+    elif integer:
+        high = 2 if name == "i1" else 8 if name == "i4" else 100
+        half = high // 2 if kind == "signed" and name != "i1" else 0
+        numbers = numpy.random.default_rng(seed).integers(-half, high - half, shape)
+    elif kind == "signed":
+        # Multiples of 2^-12: the same numbers wherever they are divided.
+        numbers = numpy.random.default_rng(seed).integers(-8192, 8192, shape) / 4096
+    else:
+        numbers = numpy.random.default_rng(seed).random(shape)
+    if integer:
+        return numbers.astype(dtype)
+    # Through the dialect's own conversion: NumPy has no name for some of these types.
+    from tileir.execute.arithmetic.conversion import float_to_float
+
+    return numpy.array(float_to_float(F64, FLOAT_TYPES[name])(numbers.astype(numpy.float64)))
+
+
+# As much of a file as says what it holds.
+_HEADER_BYTES = 128
+
+
+def _not_an_array(start: bytes) -> str:
+    """What a file that begins like this holds instead of an array, if that is plain.  NumPy takes whatever it does not
+    know for pickled objects, and advises to load them."""
+    if start and not start.startswith((b"\x93NUMPY", b"PK\x03\x04")):
+        return "it does not begin as numpy.save begins a file"
+    return "it holds Python objects, not numbers" if b"'descr': '|O'" in start else ""
+
+
+def _loaded_array(path: str, type: object) -> Any:
+    import numpy
+
+    from tileir.dialect.types import PointerType, TileType
+    from tileir.execute.dtypes import value_dtype
+
+    start = b""
+    try:
+        with open(path, "rb") as file:
+            contents: Any = file if file.seekable() else io.BytesIO(file.read())
+            start = contents.read(_HEADER_BYTES)
+            contents.seek(0)
+            array = numpy.load(contents, allow_pickle=False)
+    except OSError as error:
+        raise WordError(f"cannot read '{path}': {error.strerror or error}") from None
+    except MemoryError:
+        words = f"cannot read '{path}': the array it describes does not fit in memory"
+        raise WordError(words, _TOO_LARGE) from None
+    except Exception as error:
+        # NumPy reads the header of a file with Python's own parser, whose exceptions are many.
+        text = _not_an_array(start) or str(error).partition("\n")[0]
+        hint = ": save small floats as bytes, numpy.save(path, x.view('V1'))" if "'<f1'" in text else ""
+        raise WordError(f"cannot read '{path}', which should be an array of NumPy's: {text}{hint}") from None
+    if not isinstance(array, numpy.ndarray):
+        raise WordError(f"cannot read '{path}': it holds several arrays (.npz): save one with numpy.save")
+    # The file format has no name for the types of ml_dtypes: they come back as bytes without a meaning.
+    # Records have one, which is not that of the parameter.
+    without_meaning = array.dtype.kind == "V" and array.dtype.names is None
+    if without_meaning and isinstance(type, TileType) and isinstance(type.element, PointerType):
+        dtype = value_dtype(type.element.pointee)
+        if dtype.itemsize == array.dtype.itemsize:
+            array = array.view(dtype)
+    return array
+
+
+# --- numbers of all sizes ---
+
+# `mixed:f32:256:7` is derived from its seed bit by bit, the same on every machine, by SplitMix64 (Steele, Lea and Flood
+# 2014): a counter and a mixing function.  NumPy's generators do not promise that their streams stay what they are.
+GAMMA: Final = 0x9E3779B97F4A7C15
+MULTIPLIERS: Final = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+
+# Mostly small numbers of which sums and products are exact; some that round, overflow or vanish; no NaN.
+_FLOATS = (
+    *[quarters / 4 for quarters in range(-16, 17)],
+    *[float(whole) for whole in range(-12, 13, 3)],
+    -0.0, 0.1, -0.1, 1 / 3, 2.7182818284590451, 100.0, -1000.0, 65504.0, 1e-5, -3e-8, 2.0**-126, 2.0**-130, 3e38,
+)  # fmt: skip
+# Scales have no sign, one of them no zero either.
+_SCALES = (0.25, 0.5, 0.5, 1.0, 1.0, 1.0, 2.0, 2.0, 4.0)
+
+
+def words(seed: int, count: int) -> numpy.ndarray[Any, numpy.dtype[numpy.uint64]]:
+    """`count` words of 64 random bits."""
+    import numpy
+
+    with numpy.errstate(over="ignore"):
+        state = numpy.arange(1, count + 1, dtype=numpy.uint64) * numpy.uint64(GAMMA)
+        state += numpy.uint64(seed % (1 << 64))
+        state = (state ^ (state >> numpy.uint64(30))) * numpy.uint64(MULTIPLIERS[0])
+        state = (state ^ (state >> numpy.uint64(27))) * numpy.uint64(MULTIPLIERS[1])
+        return numpy.asarray(state ^ (state >> numpy.uint64(31)))
+
+
+def mixed_numbers(element: Type, shape: tuple[int, ...], seed: int) -> Any:
+    """An array of an element type, as a launch takes it; there is no NaN in it."""
+    import numpy
+
+    from tileir.execute.arithmetic.conversion import float_to_float
+    from tileir.execute.dtypes import value_dtype
+
+    count = 1
+    for extent in shape:
+        count *= extent
+    drawn = words(seed, count).reshape(shape)
+    if isinstance(element, FloatType):
+        table = numpy.array(_SCALES if element in (F8E8M0FNU, FNV8E5M3FNU) else _FLOATS)
+        chosen = table[(drawn % numpy.uint64(len(table))).astype(numpy.int64)]
+        with numpy.errstate(all="ignore"):
+            return chosen if element is F64 else numpy.array(float_to_float(F64, element)(chosen))
+    assert isinstance(element, IntegerType)
+    if element.width == 1:
+        return (drawn & numpy.uint64(1)).astype(numpy.bool_)
+    # Half of them small, the others of any size.
+    small = (drawn >> numpy.uint64(8)) % numpy.uint64(17)
+    signed = drawn.view(numpy.int64) >> numpy.int64(64 - element.width)
+    numbers = numpy.where(drawn & numpy.uint64(1) == 0, small.astype(numpy.int64) - 8, signed)
+    return numbers.astype(value_dtype(element))

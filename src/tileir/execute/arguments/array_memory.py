@@ -1,0 +1,374 @@
+"""Where the memory of an array is: of NumPy, or of another library by the array interface, DLPack or buffers.
+
+Arrays of other libraries say themselves where their memory is.  None of it is taken on trust that can be checked: a
+wrong shape here is memory that a kernel destroys.  What cannot be checked is refused with a message.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import mmap
+import re
+import sys
+from typing import Any, Final, cast
+
+import numpy
+
+from tileir.execute.dtypes import DType, value_dtype
+from tileir.ir.quoting import type_text
+from tileir.ir.types import BF16
+
+# Address, shape, strides in bytes, element type, whether it may be written to, what keeps it alive.
+ArrayDescription = tuple[int, tuple[int, ...], tuple[int, ...], DType, bool, object]
+
+_MOST_DIMENSIONS = 64
+_ADDRESSES = 1 << 64
+_BYTES = 1 << 63
+_TYPE = re.compile(r"[<>|=]?[biufcmMOSUVt][0-9]{0,9}(\[[a-z0-9]+\])?", re.ASCII)
+
+
+class BadArray(Exception):
+    """What is wrong with what an array says, after "it ..."."""
+
+
+class OnOtherDevice(Exception):
+    """The memory is not the host's."""
+
+
+def attribute_of(value: object, name: str) -> Any:
+    """An attribute of a foreign object; whatever goes wrong inside it is an `BadArray`."""
+    try:
+        return getattr(value, name)
+    except Exception as error:
+        raise BadArray(f"fails when it is asked for {name} ({_error_text(error)})") from None
+
+
+def has_attribute(value: object, name: str) -> bool:
+    """Whether an object has an attribute; one that fails when it is looked at is there."""
+    try:
+        getattr(value, name)
+    except AttributeError:
+        return False
+    except Exception:
+        return True
+    return True
+
+
+def _error_text(error: BaseException) -> str:
+    text = str(error).partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+# --- what all of them must keep to ---
+
+
+def byte_range(first: int, shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> tuple[int, int]:
+    """Where the elements of an array begin and end that has its first element somewhere; it must have elements."""
+    low, high = first, first + size
+    for extent, stride in zip(shape, strides, strict=True):
+        if stride > 0:
+            high += (extent - 1) * stride
+        else:
+            low += (extent - 1) * stride
+    return low, high
+
+
+def checked(
+    address: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...] | None,
+    dtype: DType,
+    writable: bool,
+    owner: object,
+    on_host: bool = True,
+) -> ArrayDescription:
+    """A description that holds together and lies in memory that there is; a GPU's is asked for elsewhere."""
+    if len(shape) > _MOST_DIMENSIONS:
+        raise BadArray(f"has {len(shape)} dimensions, more than {_MOST_DIMENSIONS}")
+    for extent in shape:
+        if extent < 0:
+            raise BadArray(f"has a negative extent, {extent}")
+    if math.prod(shape) * dtype.itemsize >= _BYTES:
+        raise BadArray(f"has the shape {shape}, which exceeds the available memory")
+    if strides is None:
+        found: list[int] = []
+        step = dtype.itemsize
+        for extent in reversed(shape):
+            found.append(step)
+            step *= extent
+        strides = tuple(reversed(found))
+    if len(strides) != len(shape):
+        raise BadArray(f"has {len(shape)} dimensions and {len(strides)} strides")
+    if 0 not in shape:
+        low, high = byte_range(address, shape, strides, dtype.itemsize)
+        if not address:
+            raise BadArray("has no address")
+        if low < 0 or high > _ADDRESSES:
+            raise BadArray(f"reaches from {low:#x} to {high:#x}, which are no addresses")
+        if on_host and not _is_mapped(low, high):
+            raise BadArray(f"says that it reaches from {low:#x} to {high:#x}, where this process has no memory")
+    return address, shape, strides, dtype, writable, owner
+
+
+def _is_mapped(low: int, high: int) -> bool:
+    """Whether this process has all of that memory; True where nobody can tell."""
+    if sys.platform == "win32":
+        return True
+    start = low - low % mmap.PAGESIZE
+    library = ctypes.CDLL(None, use_errno=True)
+    library.msync.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    # MS_ASYNC writes nothing back, and fails for pages that do not exist.
+    return bool(library.msync(start, high - start, 1) == 0)
+
+
+def _integer(value: object, what: str) -> int:
+    """A whole number of one of Python's or NumPy's kinds."""
+    if isinstance(value, bool) or not isinstance(value, (int, numpy.integer)):
+        raise BadArray(f"has {value!r} for {what}, which is no whole number")
+    return int(value)
+
+
+def _integers(value: object, what: str) -> tuple[int, ...]:
+    if not isinstance(value, (tuple, list)):
+        raise BadArray(f"has {value!r} for its {what}, which should be a tuple of whole numbers")
+    return tuple([_integer(item, f"a part of its {what}") for item in value])
+
+
+# --- the array interface ---
+
+
+def from_interface(value: object, on_host: bool = True) -> ArrayDescription:
+    """The memory of an object with `__array_interface__`, or `__cuda_array_interface__` where it is a GPU's."""
+    called = "__array_interface__" if on_host else "__cuda_array_interface__"
+    interface = attribute_of(value, called)
+    if not isinstance(interface, dict):
+        raise BadArray(f"has an {called} that is {type_text(interface)} and no dictionary")
+    for name in ("shape", "typestr"):
+        if name not in interface:
+            raise BadArray(f"has an {called} without '{name}'")
+    if interface.get("mask") is not None:
+        raise BadArray("has a mask, which kernels do not look at")
+    dtype = _dtype(interface["typestr"])
+    shape = _integers(interface["shape"], "shape")
+    given = interface.get("strides")
+    strides = None if given is None else _integers(given, "strides")
+    data = interface.get("data")
+    if isinstance(data, tuple):
+        if len(data) != 2:
+            raise BadArray(f"has {data!r} for its data, which should be an address and whether it is read-only")
+        address = _integer(data[0], "its address")
+        return checked(address, shape, strides, dtype, not data[1], (value, interface), on_host)
+    if not on_host:
+        raise BadArray(f"has {data!r} for its data, which should be an address and whether it is read-only")
+    offset = _integer(interface.get("offset", 0), "its offset")
+    return _in_buffer(value if data is None else data, offset, shape, strides, dtype, (value, interface))
+
+
+def _dtype(spelled: object) -> DType:
+    if not isinstance(spelled, str) or not _TYPE.fullmatch(spelled):
+        raise BadArray(f"has {spelled!r} for the type of its elements, as no array has")
+    try:
+        found = numpy.dtype(spelled)
+    except (TypeError, ValueError) as error:
+        raise BadArray(f"has {spelled!r} for the type of its elements ({_error_text(error)})") from None
+    if not found.itemsize or found.hasobject:
+        raise BadArray(f"has elements of type {spelled!r}, which are no numbers")
+    return found
+
+
+def _in_buffer(
+    holder: object, offset: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, owner: object
+) -> ArrayDescription:
+    """An array inside what Python's buffer protocol gives."""
+    try:
+        memory = numpy.frombuffer(memoryview(cast(Any, holder)), numpy.uint8)
+    except Exception as error:
+        raise BadArray(f"gives no address, and no buffer either ({_error_text(error)})") from None
+    start = int(memory.ctypes.data)
+    described = checked(start + offset, shape, strides, dtype, bool(memory.flags.writeable), (owner, memory))
+    low, high = byte_range(offset, shape, described[2], dtype.itemsize)
+    if 0 not in shape and (low < 0 or high > memory.size):
+        raise BadArray(f"reaches from byte {low} to byte {high} of a buffer of {memory.size} bytes")
+    return described
+
+
+def from_buffer(value: object) -> Any:
+    """A NumPy array of the memory of `bytes`, a `bytearray` or a `memoryview`."""
+    try:
+        return numpy.asarray(memoryview(cast(Any, value)))
+    except Exception as error:
+        raise BadArray(f"gives no buffer that NumPy understands ({_error_text(error)})") from None
+
+
+# --- DLPack ---
+
+
+class _Tensor(ctypes.Structure):
+    """DLTensor."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+class _Versioned(ctypes.Structure):
+    """DLManagedTensorVersioned."""
+
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+HOST_DEVICES = (1, 3)  # the CPU, and memory of the host that a GPU sees too
+GPU_DEVICES = (2, 13)  # CUDA's memory, and what CUDA moves between host and GPU
+_READ_ONLY = 1
+_KINDS = {0: "i", 1: "u", 2: "f", 5: "c"}
+_WIDTHS = {0: (8, 16, 32, 64), 1: (8, 16, 32, 64), 2: (16, 32, 64), 5: (64, 128)}
+_BFLOAT = 4
+_BOOL = 6
+
+
+def device_of(value: object) -> int:
+    """The kind of device an object says its memory is on."""
+    if not has_attribute(value, "__dlpack_device__"):
+        return 1
+    try:
+        device = attribute_of(value, "__dlpack_device__")()
+    except BadArray:
+        raise
+    except Exception as error:
+        raise BadArray(f"fails when it is asked for its device ({_error_text(error)})") from None
+    if not isinstance(device, tuple) or len(device) != 2:
+        raise BadArray(f"says that its device is {device!r}, which should be a kind and a number")
+    return int(device[0]) if isinstance(device[0], int) else _integer(device[0], "the kind of its device")
+
+
+def from_dlpack(value: object) -> ArrayDescription:
+    """The memory of an object with `__dlpack__`.  The capsule is kept, not used up: it lets the memory go."""
+    described, _ = _from_dlpack(value, HOST_DEVICES, {})
+    return described
+
+
+def from_gpu_dlpack(value: object, stream: int) -> tuple[ArrayDescription, int]:
+    """The same for memory of a GPU, and the number of the GPU.  What is under way in the memory is over before what
+    `stream` does next."""
+    # DLPack has a number of its own for the stream that is 0 elsewhere.
+    return _from_dlpack(value, GPU_DEVICES, {"stream": stream or 1})
+
+
+def _from_dlpack(value: object, devices: tuple[int, ...], options: dict[str, int]) -> tuple[ArrayDescription, int]:
+    capsule = _capsule(value, options)
+    version, address = _address(capsule)
+    if version:
+        managed = _Versioned.from_address(address)
+        if managed.major != 1:
+            raise BadArray(f"gives a DLPack capsule of version {managed.major}.{managed.minor}, and 1 is known here")
+        tensor, writable = managed.tensor, not managed.flags & _READ_ONLY
+    else:
+        # As NumPy sees it: what cannot say that it may be written to may not.
+        tensor, writable = _Tensor.from_address(address), False
+    if tensor.device_type not in devices:
+        raise OnOtherDevice
+    rank = int(tensor.ndim)
+    if not 0 <= rank <= _MOST_DIMENSIONS:
+        raise BadArray(f"has {rank} dimensions")
+    if rank and not tensor.shape:
+        raise BadArray("has no shape")
+    dtype = _tensor_dtype(int(tensor.code), int(tensor.bits), int(tensor.lanes))
+    shape = tuple((ctypes.c_int64 * rank).from_address(tensor.shape)) if rank else ()
+    strides: tuple[int, ...] | None = None
+    if rank and tensor.strides:
+        strides = tuple([s * dtype.itemsize for s in (ctypes.c_int64 * rank).from_address(tensor.strides)])
+    start = int(tensor.data or 0)
+    address = start + int(tensor.byte_offset) if start else 0
+    owner = (value, capsule)
+    on_host = devices is HOST_DEVICES
+    return checked(address, shape, strides, dtype, writable, owner, on_host), int(tensor.device_id)
+
+
+def _capsule(value: object, options: dict[str, int]) -> object:
+    method = attribute_of(value, "__dlpack__")
+    try:
+        try:
+            return method(max_version=(1, 1), **options)
+        except TypeError:
+            return method(**options)
+    except Exception as error:
+        raise BadArray(f"cannot be shared through DLPack ({_error_text(error)})") from None
+
+
+# Functions of our own: the types of those in `pythonapi` are everybody's to set.
+_capsule_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi)
+)
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
+def _address(capsule: object) -> tuple[int, int]:
+    """Whether a capsule is of the kind with a version, and where its structure is."""
+    if type(capsule).__name__ != "PyCapsule":
+        raise BadArray(f"gives {type_text(capsule)} for a DLPack capsule")
+    for version, name in enumerate((b"dltensor", b"dltensor_versioned")):
+        if _capsule_is_valid(capsule, name):
+            return version, int(_capsule_pointer(capsule, name))
+    raise BadArray("gives a DLPack capsule that was used already, or that is for something else")
+
+
+def _tensor_dtype(code: int, bits: int, lanes: int) -> DType:
+    if lanes == 1:
+        if code == _BFLOAT and bits == 16:
+            return value_dtype(BF16)
+        if code == _BOOL and bits == 8:
+            return numpy.dtype(bool)
+        if bits in _WIDTHS.get(code, ()):
+            return numpy.dtype(f"{_KINDS[code]}{bits // 8}")
+    raise BadArray(f"has elements of DLPack's type {code} with {bits} bits and {lanes} lanes, which no kernel takes")
+
+
+# --- addresses of NumPy arrays ---
+
+# `array.ctypes.data` takes longer than all else that a launch has to check.  A NumPy array is an object of NumPy's
+# public C interface, which never changes it: its first field, behind the header of all objects, is the address of the
+# data.  Where a few arrays show that this interpreter and this NumPy keep to that, it is read there.
+_OFFSET: Final = object.__basicsize__
+NAMES: Final[dict[str, Any]] = {"word_at": ctypes.c_size_t.from_address}
+"""What the code of `address_expression` uses."""
+
+
+def _reads_headers() -> bool:
+    if sys.implementation.name != "cpython":
+        # What `id` gives is no address.
+        return False
+    whole = numpy.zeros((4, 6), numpy.float32)
+    arrays = [whole, whole[1:, ::2], whole.T, whole[2:2], whole.astype("u1")[3]]
+    return all(ctypes.c_size_t.from_address(id(array) + _OFFSET).value == array.ctypes.data for array in arrays)
+
+
+READS_HEADERS: Final = _reads_headers()
+
+
+def address_expression(name: str) -> str:
+    """Python code for the address of the first element of a variable that is a `numpy.ndarray`, and no subclass."""
+    return f"word_at(id({name}) + {_OFFSET}).value" if READS_HEADERS else f"{name}.ctypes.data"
+
+
+def address_of(array: Any) -> int:
+    """The address of the first element of a `numpy.ndarray`."""
+    return ctypes.c_size_t.from_address(id(array) + _OFFSET).value if READS_HEADERS else int(array.ctypes.data)

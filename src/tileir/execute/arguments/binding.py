@@ -1,0 +1,439 @@
+"""The way from a caller's values to a kernel's arguments, shared by all engines.
+
+An array stands for a pointer to its first element and is never copied: the kernel works in the caller's memory.  A
+number stands for a scalar.  Everything that does not fit is a `LaunchError` that says what to do.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any, SupportsIndex, cast
+
+import numpy
+
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.analysis.parameters import may_write
+from tileir.execute.arguments.array_memory import (
+    GPU_DEVICES,
+    HOST_DEVICES,
+    ArrayDescription,
+    BadArray,
+    OnOtherDevice,
+    attribute_of,
+    byte_range,
+    device_of,
+    from_buffer,
+    from_dlpack,
+    from_interface,
+    has_attribute,
+)
+from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar_array, value_dtype
+from tileir.execute.errors import LaunchError, WrongDeviceError
+from tileir.execute.launching.entries import check_number
+from tileir.execute.memory import Memory, Region
+from tileir.ir.core import Operation
+from tileir.ir.quoting import type_text
+from tileir.ir.types import F32, I1, TF32, FloatType, IntegerType, Type
+
+
+class Buffer:
+    """Memory of the caller: the address of its first element, and the bytes from `low` to `high` that belong to it."""
+
+    __slots__ = ("address", "contiguous", "dtype", "high", "kind", "low", "owner", "shape", "strides", "writable")
+
+    def __init__(
+        self,
+        address: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        dtype: DType,
+        writable: bool,
+        owner: object,
+        kind: str,
+    ) -> None:
+        self.address: int = address
+        self.shape: tuple[int, ...] = shape
+        self.strides: tuple[int, ...] = strides
+        self.kind: str = kind
+        self.dtype: DType = dtype
+        self.writable: bool = writable
+        self.owner: object = owner
+        self.low: int = address
+        self.high: int = address
+        expected = dtype.itemsize
+        self.contiguous: bool = True
+        for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+            if extent > 1 and stride != expected:
+                self.contiguous = False
+            expected *= extent
+        if 0 in shape:
+            # NumPy's strides of an array without elements are all 0.
+            self.contiguous = True
+        else:
+            self.low, self.high = byte_range(address, shape, strides, dtype.itemsize)
+
+    @property
+    def description(self) -> str:
+        """What it is, as in `array float32[4, 4]`."""
+        return f"{self.kind} {self.dtype.name}[{', '.join([str(extent) for extent in self.shape])}]"
+
+
+class ArgumentLabel:
+    """The name of an argument's memory, spelled only when it is asked for; `number` is -1 if it is no parameter."""
+
+    __slots__ = ("buffer", "number", "what")
+
+    def __init__(self, what: str, buffer: Buffer, number: int = -1) -> None:
+        self.what: str = what
+        self.buffer: Buffer = buffer
+        self.number: int = number
+
+    def __str__(self) -> str:
+        return f"{self.what} ({self.buffer.description})"
+
+
+class Pointer:
+    """An array whose strides the kernel knows about; made by `pointer_to`."""
+
+    __slots__ = ("array", "name")
+
+    def __init__(self, array: object, name: str = "") -> None:
+        self.array: object = array
+        self.name: str = name
+        """What messages call it, where a position says little."""
+
+
+def pointer_to(array: object) -> Pointer:
+    """A pointer to the first element of an array that need not be contiguous.
+
+    A kernel that takes strides as arguments can work on any array; one that does not would read a strided array
+    wrongly.  That is why `launch` refuses strided arrays unless this says that they are meant.
+    """
+    return Pointer(array)
+
+
+# --- arrays of all kinds ---
+
+TORCH_DTYPES = {
+    "bool": "i1", "uint8": "i8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint16": "i16",
+    "uint32": "i32", "uint64": "i64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
+    "float8_e4m3fn": "f8E4M3FN", "float8_e5m2": "f8E5M2", "float8_e8m0fnu": "f8E8M0FNU",
+}  # fmt: skip
+
+
+def _element_named(name: str) -> Type:
+    from tileir.ir.types import FLOAT_TYPES, integer_type
+
+    return FLOAT_TYPES[name] if name in FLOAT_TYPES else integer_type(int(name[1:]))
+
+
+def tensor_dtype(name: str) -> DType:
+    """What NumPy has for one of `TORCH_DTYPES`."""
+    return numpy.dtype(name) if name.startswith("uint") else value_dtype(_element_named(TORCH_DTYPES[name]))
+
+
+def is_array(value: object) -> bool:
+    """Whether a value is an array of some library, on whatever device."""
+    if isinstance(value, (Pointer, numpy.ndarray)):
+        return True
+    if isinstance(value, numpy.generic):
+        return False
+    names = ("__dlpack__", "__array_interface__", "__cuda_array_interface__")
+    if any(has_attribute(value, name) for name in names):
+        return True
+    return isinstance(value, (bytes, bytearray, memoryview))
+
+
+_PLAIN = frozenset((int, float, bool, type(None), numpy.ndarray))
+
+
+def is_on_gpu(value: object) -> bool:
+    """Whether a value is an array in the memory of a GPU, as far as it says; nothing is loaded for that."""
+    if type(value) in _PLAIN:
+        return False
+    if isinstance(value, Pointer):
+        value = value.array
+    if isinstance(value, (numpy.ndarray, numpy.generic)):
+        return False
+    if getattr(type(value), "__tileir_host_array__", None) is not None or hasattr(value, "__tileir_host_memory__"):
+        # One of a GPU that is emulated.
+        return False
+    if is_tensor(value):
+        return bool(cast(Any, value).device.type == "cuda")
+    try:
+        if has_attribute(value, "__cuda_array_interface__"):
+            return attribute_of(value, "__cuda_array_interface__") is not None
+        return has_attribute(value, "__dlpack__") and device_of(value) in GPU_DEVICES
+    except BadArray:
+        return False
+
+
+def buffer_of(value: object, what: str) -> Buffer:
+    """The memory of an array; `what` begins the message if there is none."""
+    if isinstance(value, numpy.ndarray):
+        return _numpy_buffer(value)
+    host = getattr(type(value), "__tileir_host_array__", None)
+    if host is not None:
+        # An array of an emulated GPU.
+        return _numpy_buffer(host(value), value)
+    if is_tensor(value):
+        tensor = cast(Any, value)
+        if tensor.device.type != "cpu" and not hasattr(tensor, "__tileir_host_memory__"):
+            raise WrongDeviceError(f"{what} is a tensor on {tensor.device}: pass tensor.cpu(), or use a GPU backend")
+        return Buffer(*described_tensor(tensor, what), "tensor")
+    try:
+        if (
+            has_attribute(value, "__cuda_array_interface__")
+            and attribute_of(value, "__cuda_array_interface__") is not None
+        ):
+            raise OnOtherDevice
+        if has_attribute(value, "__array_interface__"):
+            return Buffer(*from_interface(value), "array")
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return _numpy_buffer(from_buffer(value), value)
+        if has_attribute(value, "__dlpack__"):
+            if device_of(value) not in HOST_DEVICES:
+                raise OnOtherDevice
+            return Buffer(*from_dlpack(value), "array")
+    except OnOtherDevice:
+        raise WrongDeviceError(f"{what} is in the memory of a GPU: {_COPY_TO_HOST}, or use a GPU backend") from None
+    except BadArray as mistake:
+        raise LaunchError(f"{what} is {type_text(value)} that {mistake}: pass a NumPy array") from None
+    raise LaunchError(f"{what} is {type_text(value)}, which is not an array: pass a NumPy array or a CPU tensor")
+
+
+def _numpy_buffer(array: Array, owner: object = None) -> Buffer:
+    return Buffer(
+        int(array.ctypes.data),
+        array.shape,
+        array.strides,
+        array.dtype,
+        bool(array.flags.writeable),
+        (array, owner),
+        "array",
+    )
+
+
+def is_tensor(value: object) -> bool:
+    """Whether a value is a tensor of torch, which describes itself in torch's own way."""
+    return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "data_ptr")
+
+
+def described_tensor(tensor: Any, what: str) -> ArrayDescription:
+    """The memory of a tensor, on whatever device; `what` begins the message if there is none."""
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name not in TORCH_DTYPES:
+        raise LaunchError(
+            f"{what} is a tensor of {name}, which no element type of the dialect matches: convert it, as tensor.float()"
+        )
+    dtype = tensor_dtype(name)
+    try:
+        if tensor.is_neg():
+            raise LaunchError(f"{what} is a lazily negated tensor: pass tensor.resolve_neg()")
+        shape = tuple(tensor.shape)
+        strides = tuple([stride * dtype.itemsize for stride in tensor.stride()])
+        found = Buffer(tensor.data_ptr(), shape, strides, dtype, True, tensor, "tensor")
+        # An old torch has another one, which cannot be told how large it is.
+        storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else None
+        begin, size = (storage.data_ptr(), storage.nbytes()) if storage is not None else (found.low, _ALL_BYTES)
+    except (RuntimeError, NotImplementedError, AttributeError, TypeError, ValueError) as error:
+        # Sparse, nested, or inside a transformation.
+        words = str(error).partition("\n")[0]
+        raise LaunchError(
+            f"{what} is a tensor without plain memory of its own ({words}): pass a plain one, as tensor.to_dense()"
+        ) from None
+    if found.low < found.high and (not begin or found.low < begin or found.high > begin + size):
+        # It was given back, or there never was any: tensors that stand for others, zeros that nobody wrote.
+        raise LaunchError(
+            f"{what} is a {found.description} with only {size if begin else 0} bytes of memory behind it: "
+            "pass one that has all of its memory, as tensor.clone() of a whole one"
+        )
+    return found.address, shape, strides, dtype, True, tensor
+
+
+_ALL_BYTES = 1 << 64
+_COPY_TO_HOST = "copy it to the host first (tensor.cpu(), cupy.asnumpy(x))"
+
+
+# --- checks against a signature ---
+
+
+class BoundArguments:
+    """What a launch runs with: the registers of the kernel's parameters and the memory they reach."""
+
+    __slots__ = ("buffers", "values")
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.buffers: list[tuple[Buffer, ArgumentLabel]] = []
+
+
+def bind(
+    entry: Operation, arguments: tuple[object, ...], read: Callable[[object, str], Buffer] = buffer_of
+) -> BoundArguments:
+    """Check a launch's arguments against a kernel's parameters; `read` tells the memory of an array."""
+    check_number(entry, arguments)
+    parameters = entry.regions[0].blocks[0].arguments
+    bound = BoundArguments()
+    for number, (parameter, value) in enumerate(zip(parameters, arguments, strict=True)):
+        what = f"argument {number} of @{entry.symbol_name}"
+        type = parameter.type
+        if not isinstance(type, TileType):
+            raise LaunchError(f"{what} has type {type.spelling}: only pointers and scalars can be given to a launch")
+        if isinstance(type.element, PointerType):
+            bound.values.append(_bind_pointer(bound, entry, number, type.element.pointee, value, what, read))
+        else:
+            bound.values.append(_bind_scalar(type.element, value, what))
+    return bound
+
+
+def known_memory(globals: Iterable[Region], bound: BoundArguments, more: Iterable[object]) -> Memory:
+    """The memory a launch can see: global variables, arguments, and what the caller names besides."""
+    known = Memory()
+    for region in globals:
+        known.add(region.start, region.size, region, region.labels[0], region.writable)
+    for buffer, label in bound.buffers:
+        known.add(buffer.low, buffer.high - buffer.low, buffer, label, buffer.writable)
+    for number, array in enumerate(more):
+        what = f"element {number} of `memory`"
+        if isinstance(array, Pointer):
+            what, array = array.name or what, array.array
+        buffer = buffer_of(array, what)
+        known.add(buffer.low, buffer.high - buffer.low, buffer, ArgumentLabel(what, buffer), buffer.writable)
+    return known
+
+
+def _bind_pointer(
+    bound: BoundArguments,
+    entry: Operation,
+    number: int,
+    pointee: Type,
+    value: object,
+    what: str,
+    read: Callable[[object, str], Buffer],
+) -> Any:
+    strided = isinstance(value, Pointer)
+    array = value.array if isinstance(value, Pointer) else value
+    label = value.name if isinstance(value, Pointer) and value.name else f"argument {number}"
+    if isinstance(value, Pointer) and value.name:
+        what = value.name
+    if isinstance(array, (int, numpy.integer)) and not isinstance(array, bool):
+        if not 0 <= int(array) < 1 << 64:
+            raise LaunchError(f"{what} is {int(array)}, which is not an address: pass an array")
+        return numpy.uint64(int(array))
+    if not is_array(array):
+        hint = "pass numpy.array(..)" if isinstance(array, (list, tuple)) else "pass an array"
+        raise LaunchError(f"{what} is a pointer to {pointee.spelling}, but {type_text(array)} was given: {hint}")
+    buffer = read(array, what)
+    if not buffer.dtype.isnative:
+        raise LaunchError(
+            f"{what} has the byte order of another machine ({buffer.dtype}): "
+            "pass array.astype(array.dtype.newbyteorder('='))"
+        )
+    if buffer.dtype not in accepted_dtypes(pointee):
+        given = f"{'an' if buffer.kind == 'array' else 'a'} {buffer.description}"
+        raise LaunchError(
+            f"{what} is a pointer to {pointee.spelling}, but {given} was given: "
+            f"pass one of dtype {memory_name(pointee)}"
+        )
+    if not buffer.contiguous and not strided:
+        raise LaunchError(
+            f"{what} is not contiguous ({buffer.description}): pass a contiguous copy, or tileir.pointer_to(array) "
+            "if the kernel takes the strides into account"
+        )
+    if not buffer.writable and may_write(entry, number):
+        raise LaunchError(
+            f"{what} is read-only ({buffer.description}), but the kernel may write to it: pass a writable copy"
+        )
+    bound.buffers.append((buffer, ArgumentLabel(label, buffer, number)))
+    return numpy.uint64(buffer.address)
+
+
+_ACCEPTED: dict[Type, set[DType]] = {}
+
+
+def accepted_dtypes(pointee: Type) -> set[DType]:
+    """The dtypes an array may have for a pointer to an element type.
+
+    The element type's own; integers of either sign; and for formats that NumPy itself lacks, their bit patterns.
+    """
+    known = _ACCEPTED.get(pointee)
+    if known is not None:
+        return known
+    found = {value_dtype(pointee), memory_dtype(pointee)}
+    own = value_dtype(pointee)
+    if isinstance(pointee, IntegerType) or own.kind not in "fb":
+        found.add(bits_dtype(pointee))
+        found.add(numpy.dtype(f"i{own.itemsize}"))
+    if pointee is I1:
+        found.add(numpy.dtype(numpy.int8))
+    _ACCEPTED[pointee] = found
+    return found
+
+
+def memory_name(pointee: Type) -> str:
+    return str(value_dtype(F32 if pointee is TF32 else pointee).name)
+
+
+def _bind_scalar(element: Type, value: object, what: str) -> Any:
+    if isinstance(value, numpy.ndarray) and value.ndim == 0:
+        value = value[()]
+    if is_array(value):
+        raise LaunchError(f"{what} is a scalar {element.spelling}, but an array was given: pass a number, as x.item()")
+    if isinstance(element, IntegerType):
+        return _bind_integer(element, value, what)
+    if not isinstance(element, FloatType):
+        raise LaunchError(f"{what} has element type {element.spelling}, which cannot be given to a launch")
+    own = value_dtype(element)
+    if isinstance(value, numpy.generic) and value.dtype == own:
+        return value
+    if isinstance(value, (int, float, numpy.integer, numpy.floating)) or _is_small_float(value):
+        return scalar_array(element, float(cast(float, value)))[()]
+    raise LaunchError(f"{what} is a scalar {element.spelling}, but {type_text(value)} was given: pass a number")
+
+
+def _is_small_float(value: object) -> bool:
+    """A scalar of one of the formats that ml_dtypes brings."""
+    return isinstance(value, numpy.generic) and hasattr(value, "__float__") and value.dtype.kind in "Vf"
+
+
+def _bind_integer(element: IntegerType, value: object, what: str) -> Any:
+    if isinstance(value, (bool, numpy.bool_)):
+        value = int(value)
+    if not isinstance(value, (int, numpy.integer)):
+        raise LaunchError(f"{what} is a scalar {element.spelling}, but {type_text(value)} was given: pass an integer")
+    number = int(value)
+    low, high = -(1 << (element.width - 1)), (1 << element.width) - 1
+    if not low <= number <= high:
+        raise LaunchError(f"{what} is a scalar {element.spelling}, which cannot hold {number}: pass {low} to {high}")
+    return scalar_array(element, number)[()]
+
+
+MOST_THREADS = 1024
+"""More than any machine has use for, and few enough to be had."""
+
+
+def checked_threads(number: object) -> int:
+    """The number of threads that a launch asks for."""
+    if type(number) is int and 1 <= number <= MOST_THREADS:
+        return number
+    if isinstance(number, bool) or not isinstance(number, SupportsIndex):
+        raise LaunchError(f"num_threads is {number!r}: pass a whole number of threads, or None for all processors")
+    count = operator.index(number)
+    if not 1 <= count <= MOST_THREADS:
+        raise LaunchError(f"num_threads is {count}: pass 1 to {MOST_THREADS} threads, or None for all processors")
+    return count
+
+
+def checked_arrays(given: object, name: str) -> list[object]:
+    """A list of arrays that is given under a name."""
+    if is_array(given) or isinstance(given, (str, dict)) or not isinstance(given, Iterable):
+        raise LaunchError(f"{name} is {type_text(given)}: pass a list of arrays, as {name}=[array]")
+    found = list(given)
+    for number, array in enumerate(found):
+        if not is_array(array):
+            raise LaunchError(
+                f"element {number} of `{name}` is {type_text(array)}, which is not an array: pass a NumPy array"
+            )
+    return found

@@ -1,0 +1,214 @@
+"""Compiled kernels on disk.
+
+One file per kernel, named by a hash of everything that the code depends on.  A file is written under another name and
+then renamed, so that a reader sees all of it or nothing, whatever other processes do.  Nothing here fails a
+compilation: where the directory cannot be used, there is no cache.
+
+What is in the cache is run.  So only a directory is used that nobody but the user can change anything about
+(`private_files`), and each file begins with a code of its name and contents that takes the user's key to make, which is
+in the directory too.  A file whose code is wrong is removed and counts as none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+# From where `hashlib` and `hmac` have them: those bring OpenSSL, which takes longer to load than a kernel.
+from _blake2 import blake2b
+from _operator import _compare_digest as compare_digest
+from typing import TYPE_CHECKING, Any, Final
+
+from tileir.execute.cache.private_files import PrivateDirectory, usable_home
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SWITCH: Final = "TILEIR_CACHE"
+DIRECTORY: Final = "TILEIR_CACHE_DIR"
+LIMIT: Final = 256 << 20
+
+_MAGIC: Final = b"tileir2\n"
+_CODE: Final = 32
+_HEADER: Final = len(_MAGIC) + _CODE + 4
+_KEY: Final = "key"
+_KEY_BYTES: Final = 32
+_SUFFIX: Final = ".kernel"
+_UNFINISHED: Final = ".unfinished"
+_REFRESH_SECONDS: Final = 3600.0
+"""How old the mark of the last use may be: writing it on every use would cost more than reading the file."""
+_PRUNE_EVERY: Final = 32
+
+
+class Cache:
+    """A directory of compiled kernels; with no directory, empty for ever."""
+
+    def __init__(self, directory: str | Path | None, limit: int = LIMIT) -> None:
+        self.directory: str | None = str(directory) if directory is not None else None
+        self.limit: int = limit
+        """How many bytes are kept; the kernels used longest ago go first."""
+        self._files: PrivateDirectory | None = PrivateDirectory(self.directory) if self.directory is not None else None
+        self._written: int = 0
+
+    def get(self, key: str) -> tuple[bytes, dict[str, Any]] | None:
+        """The object file and the description stored under a key."""
+        files = self._files
+        if files is None or not files.is_safe():
+            return None
+        secret = files.read(_KEY, _KEY_BYTES)
+        if secret is None or len(secret.data) != _KEY_BYTES:
+            return None
+        name = key + _SUFFIX
+        found = files.read(name, self.limit)
+        if found is None:
+            return None
+        content = _unpack(found.data, name, secret.data)
+        if content is None:
+            files.remove(name)
+            return None
+        if time.time() - found.modified > _REFRESH_SECONDS:
+            files.touch(name)
+        return content
+
+    def put(self, key: str, data: bytes, meta: dict[str, Any]) -> None:
+        """Store an object file and its description, which must be plain JSON."""
+        files = self._files
+        if files is None or not files.make():
+            return
+        secret = self._secret(files)
+        if secret is None:
+            return
+        name = key + _SUFFIX
+        if not _store(files, key, _pack(data, meta, name, secret), lambda temporary: files.rename(temporary, name)):
+            return
+        if self._written % _PRUNE_EVERY == 0:
+            self.prune()
+        self._written += 1
+
+    def keys(self, prefix: str) -> list[str]:
+        """The keys that begin in some way."""
+        files = self._files
+        if files is None or not files.is_safe():
+            return []
+        names = [name for name, _, _ in files.entries() if name.startswith(prefix) and name.endswith(_SUFFIX)]
+        return sorted([name.removesuffix(_SUFFIX) for name in names])
+
+    def _secret(self, files: PrivateDirectory) -> bytes | None:
+        """The user's key, made where there is none; another process may make one at the same time."""
+        for _ in range(2):
+            found = files.read(_KEY, _KEY_BYTES)
+            if found is not None and len(found.data) == _KEY_BYTES:
+                return found.data
+            # One that is not whole, or that others could read, is replaced: what it vouches for counts no more.
+            if files.is_own(_KEY):
+                files.remove(_KEY)
+            _store(files, _KEY, os.urandom(_KEY_BYTES), lambda temporary: files.rename_new(temporary, _KEY))
+        found = files.read(_KEY, _KEY_BYTES)
+        return found.data if found is not None and len(found.data) == _KEY_BYTES else None
+
+    def prune(self) -> None:
+        """Remove what was used longest ago until the rest is within the limit, and what was never finished."""
+        files = self._files
+        if files is None or not files.is_safe():
+            return
+        entries: list[tuple[float, int, str]] = []
+        now = time.time()
+        for name, size, modified in files.entries():
+            if name.endswith(_SUFFIX):
+                entries.append((modified, size, name))
+            elif name.endswith(_UNFINISHED) and now - modified > _REFRESH_SECONDS:
+                files.remove(name)
+        total = sum([size for _, size, _ in entries])
+        if total <= self.limit:
+            return
+        entries.sort()
+        for _, size, name in entries:
+            files.remove(name)
+            total -= size
+            # Some room, so that the next kernel does not begin this again.
+            if total <= self.limit * 3 // 4:
+                break
+
+
+def _store(files: PrivateDirectory, name: str, content: bytes, rename: Callable[[str], bool]) -> bool:
+    """Write a file under a name of its own, and give it the one it is to have: whoever reads sees all or nothing."""
+    temporary = f"{name}.{os.getpid()}.{os.urandom(6).hex()}{_UNFINISHED}"
+    is_stored = False
+    try:
+        is_stored = files.write(temporary, content) and rename(temporary)
+    finally:
+        if not is_stored:
+            files.remove(temporary)
+    return is_stored
+
+
+def _code(content: Any, name: str, secret: bytes) -> bytes:
+    digest = blake2b(key=secret, digest_size=_CODE, person=b"tileir cache")
+    # With its name: an entry of the user's own under another name would be other code.
+    label = name.encode()
+    digest.update(len(label).to_bytes(4, "little") + label)
+    digest.update(content)
+    return digest.digest()
+
+
+def _pack(data: bytes, meta: dict[str, Any], name: str, secret: bytes) -> bytes:
+    description = json.dumps(meta, separators=(",", ":")).encode()
+    content = len(description).to_bytes(4, "little") + description + data
+    return _MAGIC + _code(content, name, secret) + content
+
+
+def _unpack(data: bytes, name: str, secret: bytes) -> tuple[bytes, dict[str, Any]] | None:
+    if len(data) < _HEADER or not data.startswith(_MAGIC):
+        return None
+    content = memoryview(data)[_HEADER - 4 :]
+    if not compare_digest(_code(content, name, secret), data[len(_MAGIC) : _HEADER - 4]):
+        return None
+    length = int.from_bytes(content[:4], "little")
+    try:
+        meta = json.loads(bytes(content[4 : 4 + length]))
+    except (ValueError, RecursionError):
+        return None
+    return (bytes(content[4 + length :]), meta) if isinstance(meta, dict) else None
+
+
+# --- which directory ---
+
+_caches: dict[tuple[str | None, str | None], Cache] = {}
+
+
+def default_cache() -> Cache:
+    """The cache of this process: TILEIR_CACHE=0 turns it off, TILEIR_CACHE_DIR says where it is.
+
+    A path that is not absolute is one from where the process is when this is first asked, not from where it goes.
+    """
+    key = (os.environ.get(SWITCH), os.environ.get(DIRECTORY))
+    found = _caches.get(key)
+    if found is None:
+        off = (key[0] or "").strip().lower() in ("0", "off", "no", "false")
+        found = _caches.setdefault(key, Cache(None if off else _named(key[1]) if key[1] else _user_directory()))
+    return found
+
+
+def _named(text: str) -> str | None:
+    try:
+        return os.path.abspath(text)
+    except (OSError, ValueError):
+        # The directory that the process is in is gone.
+        return None
+
+
+def _user_directory() -> str | None:
+    home = usable_home()
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        base = local if local else os.path.join(home, "AppData", "Local") if home else None
+    elif sys.platform == "darwin":
+        base = os.path.join(home, "Library", "Caches") if home else None
+    else:
+        # A path that is not absolute is to be ignored, says the specification.
+        chosen = os.environ.get("XDG_CACHE_HOME")
+        base = chosen if chosen and os.path.isabs(chosen) else os.path.join(home, ".cache") if home else None
+    return os.path.normpath(os.path.join(base, "tileir", "code")) if base is not None else None

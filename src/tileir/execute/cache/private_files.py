@@ -1,0 +1,257 @@
+"""Files that nobody but the user can have made or changed.
+
+A directory is safe if nobody else may change what its path leads to: each directory on the way, and it itself, belongs
+to the user or the administrator and may be written to by nobody else, unless it keeps users from each other's files
+(/tmp).  A link on the way must belong to one of them too, and leads on to a path for which the same holds.  A process
+that runs with the rights of another user than its own trusts no directory: the environment is that of the caller.
+
+All is looked at each time: it takes a few microseconds, and permissions change.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+from _blake2 import blake2b
+from io import FileIO
+from typing import Final, NamedTuple
+
+_MOST_LINKS: Final = 40
+_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
+_ANYTHING_FOR_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+# A file must not be a link, and opening it must not wait for the other end of a pipe.
+_READ: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_MAKE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+_HAS_OWNERS: Final = hasattr(os, "geteuid")
+"""Whether files belong to users by number.  Elsewhere, on Windows, directories below the user's own are private."""
+
+
+class FileContents(NamedTuple):
+    """A file's contents, and when it was last changed."""
+
+    data: bytes
+    modified: float
+
+
+class PrivateDirectory:
+    """A directory of the user's own.  What fails says so: nothing is raised."""
+
+    def __init__(self, path: str) -> None:
+        self.path: str = path
+        self._prefix: str = f"{path}{os.sep}"
+
+    def is_safe(self) -> bool:
+        """Whether it is there, and nobody else can change anything about it."""
+        return _is_safe(self.path, True)
+
+    def make(self) -> bool:
+        """Make it where it is not there; False if it cannot be, or is not safe."""
+        missing = []
+        path = self.path
+        try:
+            while not os.path.lexists(path):
+                missing.append(path)
+                path, before = os.path.dirname(path), path
+                if path == before:
+                    return False
+            if missing and not _is_safe(path, False):
+                return False
+            for each in reversed(missing):
+                try:
+                    os.mkdir(each, 0o700)
+                except FileExistsError:
+                    continue
+                # Whatever the mask of the process: too little is as useless as too much is dangerous.
+                os.chmod(each, 0o700)
+        except (OSError, ValueError):
+            return False
+        return self.is_safe()
+
+    def read(self, name: str, limit: int) -> FileContents | None:
+        """The contents of a file of the user's, which others cannot write to; a larger one than the limit is none."""
+        try:
+            with self._opened(name, _READ, "rb") as file:
+                status = os.fstat(file.fileno())
+                if not _is_private(status) or status.st_size > limit:
+                    return None
+                return FileContents(file.readall(), status.st_mtime)
+        except (OSError, ValueError):
+            return None
+
+    def write(self, name: str, data: bytes) -> bool:
+        """Make a file that only the user can read and write; False if that fails, or if there is one."""
+        try:
+            with self._opened(name, _MAKE, "wb") as file:
+                if _HAS_OWNERS:
+                    os.fchmod(file.fileno(), 0o600)
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[file.write(rest) :]
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def _opened(self, name: str, flags: int, mode: str) -> FileIO:
+        # One step: an interrupt finds no file that is open and not yet an object's, which closes it in the end.
+        return next(map(FileIO, map(os.open, [self._prefix + name], [flags], [0o600]), [mode]))
+
+    def rename(self, old: str, new: str) -> bool:
+        """Give a file another name; one that had it is gone."""
+        try:
+            os.replace(self._prefix + old, self._prefix + new)
+        except OSError:
+            return False
+        return True
+
+    def rename_new(self, old: str, new: str) -> bool:
+        """Give a file a name that none has; False if one has it."""
+        try:
+            os.link(self._prefix + old, self._prefix + new)
+        except FileExistsError:
+            return False
+        except (OSError, AttributeError):
+            # A file system without links.
+            return not os.path.lexists(self._prefix + new) and self.rename(old, new)
+        self.remove(old)
+        return True
+
+    def is_own(self, name: str) -> bool:
+        """Whether there is such a file or link, and it is the user's."""
+        try:
+            status = os.lstat(self._prefix + name)
+        except OSError:
+            return False
+        return not _HAS_OWNERS or status.st_uid == os.geteuid()
+
+    def remove(self, name: str) -> None:
+        try:
+            os.remove(self._prefix + name)
+        except OSError:
+            pass
+
+    def touch(self, name: str) -> None:
+        """Mark a file as used now."""
+        try:
+            os.utime(self._prefix + name)
+        except OSError:
+            pass
+
+    def entries(self) -> list[tuple[str, int, float]]:
+        """Names, sizes and times of all files."""
+        found = []
+        try:
+            with os.scandir(self.path) as entries:
+                for entry in entries:
+                    try:
+                        status = entry.stat(follow_symlinks=False)
+                    except OSError:
+                        continue
+                    found.append((entry.name, status.st_size, status.st_mtime))
+        except OSError:
+            return []
+        return found
+
+
+def usable_home() -> str | None:
+    """The user's home; None where there is none that does not depend on where the process is."""
+    found = os.path.expanduser("~")
+    if os.path.isabs(found):
+        return found
+    if sys.platform != "win32":
+        import pwd
+
+        try:
+            found = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError:
+            return None
+        if os.path.isabs(found):
+            return found
+    return None
+
+
+def _is_private(status: os.stat_result) -> bool:
+    """A regular file of the user's that is for nobody else."""
+    if not stat.S_ISREG(status.st_mode):
+        return False
+    return not _HAS_OWNERS or (status.st_uid == os.geteuid() and not status.st_mode & _ANYTHING_FOR_OTHERS)
+
+
+def _is_safe(path: str, is_own: bool) -> bool:
+    """Whether nobody else can change what a path leads to; with `is_own` that must be the user's and private."""
+    if not os.path.isabs(path):
+        return False
+    if not _HAS_OWNERS:
+        return os.path.isdir(path)
+    user = os.geteuid()
+    if user != os.getuid() or os.getegid() != os.getgid():
+        return False
+    trusted = (0, user)
+    links = 0
+    pending = [part for part in reversed(path.split("/")) if part and part != "."]
+    place = "/"
+    try:
+        status = os.lstat(place)
+        while True:
+            if status.st_uid not in trusted:
+                return False
+            if status.st_mode & _OTHERS and not status.st_mode & stat.S_ISVTX:
+                return False
+            if not pending:
+                break
+            part = pending.pop()
+            if part == "..":
+                # There is no link in the place, so that this is what the system takes it for.
+                place = os.path.dirname(place)
+                status = os.lstat(place)
+                continue
+            following = f"{place}/{part}" if place != "/" else f"/{part}"
+            status = os.lstat(following)
+            if stat.S_ISLNK(status.st_mode):
+                links += 1
+                if status.st_uid not in trusted or links > _MOST_LINKS:
+                    return False
+                target = os.readlink(following)
+                pending.extend([each for each in reversed(target.split("/")) if each and each != "."])
+                if target.startswith("/"):
+                    place = "/"
+                status = os.lstat(place)
+                continue
+            if not stat.S_ISDIR(status.st_mode):
+                return False
+            place = following
+    except (OSError, ValueError):
+        return False
+    return not is_own or (status.st_uid == user and not status.st_mode & _OTHERS)
+
+
+# --- stamps: what tells, without reading files, that they are what they were ---
+
+FileStamp = tuple[str, int, int, int]
+"""The path of a file, its size, and two times of change.
+
+The second time is one that nobody can set, where the system has it: a file may be replaced by one of the same size
+that brings the time of its own last change along.
+"""
+
+_OLD_ENOUGH: Final = 2 * 10**9
+
+
+def stamp_of(path: str, status: os.stat_result) -> FileStamp:
+    return (path, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def are_old_enough(stamps: list[FileStamp]) -> bool:
+    """Whether files will have other stamps when they change: one that was changed just now may be changed again within
+    what its clock can tell."""
+    now = time.time_ns()
+    return all(abs(now - moment) > _OLD_ENOUGH for _path, _size, *times in stamps for moment in times)
+
+
+def name_of(stamps: list[FileStamp], further: str = "") -> str:
+    """A name for files with these stamps, and for whatever else what is known of them depends on."""
+    text = "\n".join([f"{path} {size} {modified} {changed}" for path, size, modified, changed in stamps])
+    return blake2b(f"{text}\n{further}".encode(), digest_size=20).hexdigest()

@@ -1,0 +1,323 @@
+"""What an engine is: the questions that are put to one, and the kernels it prepares.
+
+`Kernel.launch` checks what it is given, chooses an engine (`registry.py`) and hands the launch to the kernel that the
+engine has prepared.  An engine says who it is and whether it can work here (`missing`, `facts`), what it does
+(`options`, `stages`), whether it takes a certain launch and why not (`refusal`, `suits`), and prepares kernels
+(`prepare`).  A `PreparedKernel` is launched, sanitized and dumped.
+
+Nothing here needs NumPy, and neither do the modules that hold engines: what they need is imported by `prepare`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from tileir.execute.errors import BlockId, ChoiceError, LaunchError
+from tileir.ir.core import Operation
+
+if TYPE_CHECKING:
+    from tileir.execute.memory import Region
+    from tileir.execute.observing.observer import Observer
+    from tileir.execute.sanitizer.report import SanitizerReport
+
+
+from tileir.ir.location import Location
+
+Progress = Callable[[int, int], None]
+
+FORWARD: Final = "forward"
+"""The schedule of a launch that asks for none."""
+
+
+OPTIONS: Final = frozenset(
+    ("exact", "fast", "cpu", "schedule", "observer", "sanitize", "num_threads", "unchecked", "stream", "cubin")
+)
+"""What the `options` of an engine are among."""
+
+
+class KernelSettings(NamedTuple):
+    """What `tileir.compile` was told about the code of a kernel; an engine takes what it has a use for."""
+
+    exact: bool = False
+    fast: bool = False
+    cpu: str | None = None
+    cubin: bytes | None = None
+    tune: bool = False
+
+
+class LaunchOptions(NamedTuple):
+    """What a launch requests beside its grid and its arguments, as `Kernel.launch` documents it, checked."""
+
+    schedule: str = FORWARD
+    sanitize: bool | Literal["all"] = False
+    observer: Observer | None = None
+    memory: Sequence[object] = ()
+    output: Callable[[str], object] | None = None
+    progress: Progress | None = None
+    num_threads: int | None = None
+    unchecked: bool = False
+    stream: object = None
+    copies: bool = True
+    """Whether an engine on a GPU is given arrays of the host to copy: where it is named, and not chosen."""
+
+
+Given = tuple[int, bool] | None
+"""An argument of a kind that was looked at: of an array, how many parameters follow its pointer that belong to it, and
+whether its memory may be written to; None for a scalar."""
+
+
+Again = Callable[[], tuple[tuple[object, ...], Sequence[object]]]
+"""The arguments of a launch, as it takes them, and its `memory`, for those who look at them again."""
+
+
+class DirectLaunches(ABC):
+    """Launches with arguments of one kind, which whoever launches has looked at already."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def launch(
+        self,
+        grid: BlockId,
+        numbers: tuple[Any, ...],
+        again: Again,
+        memory: Sequence[int] = (),
+    ) -> None:
+        """Run the kernel as `PreparedKernel.launch` does.
+
+        `numbers` has three things for an array, its address, the parameters that follow it as bytes, 8 for each, and
+        how many bytes of memory it has, and for a scalar its value.  `memory` has three words for each further array:
+        where it begins and ends, and whether it may be written to.  `again` keeps all of them alive.
+        """
+
+    def bind(
+        self, grid: BlockId, numbers: tuple[Any, ...], again: Again, arrays: Sequence[object]
+    ) -> Callable[[], None] | None:
+        """A launch to make again and again, of arguments whose arrays are `arrays`; None if there is no short way."""
+        return None
+
+
+class Measured(NamedTuple):
+    """How long launches took: seconds, the GPU they ran on (empty for the host's processor), and by which clock."""
+
+    seconds: list[float]
+    device: str
+    clock: str
+
+
+class PreparedKernel(ABC):
+    """A kernel as an engine has it."""
+
+    chosen_engine: str = ""
+    """The engine whose code it ran last, where it has that of several; empty where it has one."""
+
+    @abstractmethod
+    def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
+        """Run the kernel once for each tile block; what it writes is in the arrays when this returns.
+
+        What the user got wrong is a `TileIRError`: a `LaunchError` before anything runs, an `ExecutionError` with the
+        operation when a tile block does what it must not.
+        """
+
+    def sanitize(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> SanitizerReport:
+        """Launch, and look for mistakes on the way to the end; returns what was found.
+
+        Asked of engines whose `options` have "sanitize".  If they do not have "observer", `options.observer` is None or
+        the `Sanitizer` that is to be told what is found.
+        """
+        raise LaunchError("the engine of this kernel says that it sanitizes, and its kernels cannot")
+
+    def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
+        """The short way for launches with such options and arguments of a kind; None if there is none."""
+        return None
+
+    def bind(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> Callable[[], None] | None:
+        """A launch to make again and again with the same arguments; None if there is no short way."""
+        return None
+
+    def timed(
+        self,
+        grid: BlockId,
+        arguments: tuple[object, ...],
+        options: LaunchOptions,
+        repeat: int | None,
+        flush_cache: bool,
+    ) -> Measured | None:
+        """Launches measured by a clock of the engine's own, after one that does not count; None if it has none.
+
+        `repeat` is how many, None for as many as make sense; `flush_cache` empties caches before each.
+        """
+        return None
+
+    def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False) -> str:
+        """The code of the kernel at one of the engine's `stages`, to read.
+
+        Kernels on a GPU are also given `target`, the GPU that the code is for, if the user names one.
+        """
+        raise LaunchError(f"the engine of this kernel says that it shows '{stage}', and its kernels cannot")
+
+    def located(self, stage: str) -> LocatedText:
+        """The code at the stage of one of the engine's `forms`, with the locations that each line is from.
+
+        An engine that knows nothing of locations shows what `dump` gives.
+        """
+        lines = self.dump(stage).split("\n")
+        if lines and not lines[-1]:
+            lines.pop()
+        return LocatedText(lines, [[] for _ in lines], [])
+
+
+class Engine(ABC):
+    """What runs kernels.  Register one with `tileir.register_engine`, or as an entry point of "tileir.engines"."""
+
+    name: str
+    """What `backend=` and `--backend` call it."""
+
+    title: str = ""
+    """What messages call it, as in "the CPU engine"; made of the name if empty."""
+
+    summary: str = ""
+    """What it is, in a line."""
+
+    options: frozenset[str] = frozenset()
+    """Which options of `tileir.compile` and `Kernel.launch` it has a use for, among "exact", "fast", "cpu", "schedule",
+    "observer", "sanitize", "num_threads", "unchecked", "stream" and "cubin".  The other options are everybody's."""
+
+    stages: tuple[str, ...] = ()
+    """The forms of a kernel that `PreparedKernel.dump` shows."""
+
+    dumps_anywhere: bool = False
+    """Whether its kernels are dumped where it cannot run them too: `PreparedKernel.dump` says itself what it lacks."""
+
+    on_gpu: bool = False
+    """Whether its kernels run on a GPU: they take arrays there, and look at them themselves.  Arrays of the host they
+    copy there and back, or refuse with a `WrongDeviceError` if `LaunchOptions.copies` says so."""
+
+    overlaps: bool = False
+    """Whether its launches take part in `tileir.overlap`; those of others come after all that are under way."""
+
+    is_native: bool = True
+    """Whether a wrong kernel can end the process: `tileir run` gives it one of its own."""
+
+    def missing(self) -> str:
+        """Why it cannot work on this machine, with what to do about it; empty if it can.  Asked often."""
+        return ""
+
+    def facts(self) -> dict[str, str]:
+        """What `tileir info` shows: versions, limits, devices; where it cannot work, what there is of it."""
+        return {}
+
+    def forms(self) -> list[EngineForm]:
+        """What of its kernels is shown beside the program and those of other engines: by default all `stages`."""
+        reason = self.missing()
+        return [
+            EngineForm(f"{self.name}-{stage}", f"{stage}, {self.called}", stage, stage, reason) for stage in self.stages
+        ]
+
+    def refusal(self, entry: Operation, options: LaunchOptions) -> str:
+        """Why it does not run this kernel in this way, with what to do instead; empty if it does."""
+        if options.sanitize and "sanitize" not in self.options:
+            return f"{self.called} does not look for mistakes: compile with backend='interpreter'"
+        if options.sanitize == "all" and "observer" not in self.options:
+            return "sanitize='all' is the interpreter's: compile with backend='auto' or 'interpreter'"
+        if (options.schedule != FORWARD and "schedule" not in self.options) or not self._watches(options.observer):
+            return "observers and schedules are the interpreter's: compile with backend='interpreter'"
+        if options.stream is not None and "stream" not in self.options:
+            return f"{self.called} has no streams, which are a GPU's: compile with a GPU backend"
+        return ""
+
+    def _watches(self, observer: Observer | None) -> bool:
+        """Whether an observer of this kind may watch."""
+        if observer is None or "observer" in self.options:
+            return True
+        from tileir.execute.sanitizer.sanitizer import Sanitizer
+
+        return type(observer) is Sanitizer and "sanitize" in self.options
+
+    def suits(self, entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> bool:
+        """Whether `backend="auto"` should take it for this launch, if it is here: only where `refusal` is empty.
+
+        `arguments` are as the caller gave them, none where a kernel is asked for its engine.  Engines on GPUs are
+        asked where arrays are on one, and the others where none is.  Once an engine that `overlaps` was chosen for a
+        launch that asks for nothing, it has all such launches of the kernel with arrays on the host.
+        """
+        return self.on_gpu and not self.refusal(entry, options)
+
+    @abstractmethod
+    def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> PreparedKernel:
+        """The kernel, made ready as far as it can be before arguments are known; compiling may wait for a launch.
+
+        `globals` has the memory of the module's global variables, shared with the other kernels of the module.
+        """
+
+    @property
+    def called(self) -> str:
+        """What messages call it."""
+        return self.title or f"the engine '{self.name}'"
+
+    def check_stage(self, stage: str) -> None:
+        """Refuse to dump what is not among the `stages`."""
+        if not self.stages:
+            raise LaunchError(f"{self.called} has no code to show: compile with backend='cpu', 'triton' or 'tileiras'")
+        if stage not in self.stages:
+            raise ChoiceError(f"there is no stage '{stage}' to dump: choose one of {', '.join(self.stages)}")
+
+
+_MOST_LINES: Final = 64
+"""Lines that an operation without one of its own is said to be in: a constant may be in thousands."""
+
+
+class EngineForm(NamedTuple):
+    """A form that an engine shows of its kernels."""
+
+    id: str
+    """What it is asked for by, among the forms of all engines."""
+    title: str
+    language: str
+    """What it is written in: "tile", "loops", "llvm", "assembly", or another word."""
+    stage: str
+    """What the kernel is asked for."""
+    reason: str = ""
+    """Why it cannot be shown on this machine, with what to do about it; empty if it can."""
+    most_operations: int = 0
+    """How many a kernel may have for it: beyond, compilers take minutes.  0 is any number."""
+
+
+class LocatedText(NamedTuple):
+    """Lines, and for each of them the locations of the operations it does the work of."""
+
+    lines: list[str]
+    locations: list[list[Location]]
+    notes: list[str]
+    """What is to be said about it, in sentences."""
+
+
+def located_lines(
+    entry: Operation, lines: list[str], operations: list[list[Operation]], notes: list[str] | None = None
+) -> LocatedText:
+    """Lines of a kernel with the operations that each does the work of.
+
+    Some operations are no work: constants, views, broadcasts, tokens.  They are in the lines of those that use them,
+    and those without results, as the end of a region, in the lines of what they stand in.
+    """
+    places: dict[Operation, list[int]] = {}
+    for line, here in enumerate(operations):
+        for operation in here:
+            places.setdefault(operation, []).append(line)
+    found = [[operation.location for operation in here] for here in operations]
+    for operation in reversed(list(entry.walk())):
+        if operation in places:
+            continue
+        near: list[Operation | None] = [user for result in operation.results for user in result.users]
+        used: dict[int, None] = {}
+        for other in dict.fromkeys(near if operation.results else [operation.parent_operation]):
+            if len(used) >= _MOST_LINES:
+                break
+            if other is not None:
+                used.update(dict.fromkeys(places.get(other, ())))
+        places[operation] = list(used)[:_MOST_LINES]
+        for line in places[operation]:
+            found[line].append(operation.location)
+    return LocatedText(lines, found, [] if notes is None else notes)

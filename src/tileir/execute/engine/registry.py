@@ -1,0 +1,259 @@
+"""Which engines there are, and the choice among them.
+
+Those of tileir itself stand here.  Others come by `register_engine`, or from an installed package that names one as an
+entry point of the group "tileir.engines"; these are looked at only when a name is not known otherwise, or all are
+listed, because looking takes longer than a small kernel runs.  They run what asks for them by name: only one that is
+registered takes part in the choice of "auto".
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from tileir.execute.cpu.engine import CpuEngine
+from tileir.execute.engine.interface import OPTIONS, Engine, LaunchOptions
+from tileir.execute.errors import INSTEAD, ChoiceError, LaunchError, MissingDependencyError
+from tileir.execute.gpu.choosing.engine import VARIABLE, GpuChoice, compilers_here
+from tileir.execute.gpu.tileiras.engine import TileirasEngine
+from tileir.execute.gpu.triton.engine import TritonEngine
+from tileir.execute.interpreter.engine import Interpreter
+from tileir.ir.core import Operation
+from tileir.ir.quoting import type_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from importlib.metadata import EntryPoint
+
+AUTO: Final = "auto"
+ENTRY_POINTS: Final = "tileir.engines"
+
+_BUILT_IN: Final[dict[str, Engine]] = {
+    engine.name: engine for engine in (CpuEngine(), Interpreter(), TileirasEngine(), TritonEngine())
+}
+_MEASURED: Final = [_BUILT_IN[TileirasEngine.name], _BUILT_IN[TritonEngine.name]]
+"""Those for GPUs of which the faster one is taken."""
+_CHOICE: Final = GpuChoice(_MEASURED)
+_registered: dict[str, Engine] = {}
+_installed: dict[str, Engine] = {}
+"""Those of entry points that were loaded."""
+
+# Who is asked whether a launch suits: the newest first, as it was registered for a reason.
+_preferred: list[Engine] = list(_BUILT_IN.values())
+
+
+def register_engine(engine: Engine) -> None:
+    """Make an engine known by its name, to `backend=` and `tileir run --backend`, in this process.
+
+    One of the same name that was registered before is replaced; kernels that were compiled for it keep it.
+    """
+    _check(engine)
+    _registered[engine.name] = engine
+    _prefer()
+
+
+def _check(engine: object) -> None:
+    """Refuse what is no engine, or says of itself what makes no sense."""
+    if not isinstance(engine, Engine):
+        raise LaunchError(f"{engine!r} is not an engine: pass an instance of a subclass of tileir.Engine")
+    name = getattr(engine, "name", None)
+    if not isinstance(name, str) or not name.isidentifier():
+        raise LaunchError(f"an engine's name must be an identifier such as 'cpu', not {name!r}")
+    if name == AUTO or name in _BUILT_IN:
+        raise LaunchError(f"'{name}' is one of tileir's own engines: give the engine another name")
+    _check_words(engine, "options", sorted(OPTIONS))
+    _check_words(engine, "stages")
+
+
+def _check_words(engine: Engine, member: str, known: list[str] | None = None) -> None:
+    """Refuse what an engine says of itself if it is no collection of words: a slip would show in a launch only."""
+    words: object = getattr(engine, member)
+    if not isinstance(words, (frozenset, set, tuple, list)) or not all(isinstance(word, str) for word in words):
+        raise LaunchError(f"the {member} of {engine.called} are {words!r}: give a set or tuple of strings")
+    for word in words:
+        if known is not None and word not in known:
+            raise LaunchError(f"{engine.called} has the option '{word}': there are {', '.join(known)}")
+
+
+def unregister_engine(name: str) -> None:
+    """Forget an engine that was registered."""
+    if not isinstance(name, str) or _registered.pop(name, None) is None:
+        raise LaunchError(f"no engine '{name}' is registered")
+    _prefer()
+
+
+def find_engine(name: str) -> Engine:
+    """The engine of a name, which need not be able to work here."""
+    if isinstance(name, str):
+        for engines in (_BUILT_IN, _registered, _installed):
+            if name in engines:
+                return engines[name]
+    for point in _entry_points():
+        if point.name == name:
+            return _loaded(point)
+    if not isinstance(name, str):
+        raise LaunchError(f"a backend is named by a string, not by {type_text(name)}: choose one of {_names()}")
+    raise ChoiceError(_unknown(name))
+
+
+def all_engines() -> tuple[list[Engine], dict[str, str]]:
+    """All that are known, tileir's own first; and why entry points that name one could not be loaded, by name."""
+    failures: dict[str, str] = {}
+    found = {**_BUILT_IN, **_registered}
+    for point in _entry_points():
+        if point.name not in found:
+            try:
+                found[point.name] = _loaded(point)
+            except LaunchError as error:
+                failures[point.name] = error.message
+    return list(found.values()), failures
+
+
+def choose(entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> Engine:
+    """The engine that `backend="auto"` takes for a launch: where arrays are on a GPU one of those that run there, and
+    otherwise the interpreter, unless another suits."""
+    on_gpu = bool(arguments) and _are_on_gpu(entry, arguments)
+    forced = _forced() if on_gpu else None
+    for engine in _preferred if forced is None else [forced]:
+        if engine.on_gpu is on_gpu and engine.suits(entry, arguments, options) and not why_missing(engine):
+            return _faster(engine) if forced is None and engine in _MEASURED else engine
+    if on_gpu:
+        raise LaunchError(_no_gpu_engine(entry, options))
+    return _BUILT_IN[Interpreter.name]
+
+
+def _forced() -> Engine | None:
+    """The engine for GPUs that the environment names."""
+    name = os.environ.get(VARIABLE, "")
+    if not name:
+        return None
+    found = find_engine(name)
+    if not found.on_gpu:
+        raise LaunchError(f"{VARIABLE} is '{name}', which is no engine for GPUs: name one of {_gpu_names()}")
+    return found
+
+
+def _gpu_names() -> str:
+    return ", ".join([engine.name for engine in _preferred if engine.on_gpu])
+
+
+def gpu_choice_words() -> str:
+    """What `backend="auto"` takes where arrays are on a GPU, in words."""
+    from tileir.execute.gpu.choosing.kept_choices import choices_words
+
+    forced = os.environ.get(VARIABLE, "")
+    if forced:
+        return f"'{forced}', which {VARIABLE} names"
+    names = " and ".join([engine.name for engine in _MEASURED])
+    return f"the faster one of {names}, measured at the first launch of its kind; of such choices {choices_words()}"
+
+
+def _faster(first: Engine) -> Engine:
+    """What runs a launch on a GPU that names no engine, if the first that can work is `first`."""
+    able = [engine for engine in _MEASURED if engine is first or not why_missing(engine)]
+    installed = compilers_here()
+    ready = [engine for engine in able if installed[engine.name]]
+    # Where nothing can be compiled, code of the cache may be of either.
+    return _CHOICE if len(ready or able) > 1 else (ready or able)[0]
+
+
+def _are_on_gpu(entry: Operation, arguments: tuple[object, ...]) -> bool:
+    """Whether the arrays of a launch are on a GPU; some there and some not are refused."""
+    # Imported here: who has arguments has NumPy.
+    from tileir.execute.arguments.binding import is_array, is_on_gpu
+
+    there = [number for number, value in enumerate(arguments) if is_on_gpu(value)]
+    if not there:
+        return False
+    for number, value in enumerate(arguments):
+        if number not in there and is_array(value):
+            raise LaunchError(
+                f"argument {number} of @{entry.symbol_name} is on the host and argument {there[0]} on a GPU: pass all "
+                "arrays of one kind, or choose a GPU backend by name to have those of the host copied"
+            )
+    return True
+
+
+def _no_gpu_engine(entry: Operation, options: LaunchOptions) -> str:
+    """Why there is no engine for a launch with arrays on a GPU, and what to do."""
+    words = [f"the arrays of this launch of @{entry.symbol_name} are on a GPU, and no engine can run it there"]
+    for engine in _preferred:
+        if engine.on_gpu:
+            reason = why_missing(engine) or engine.refusal(entry, options) or "it does not take this launch"
+            words.append(f"{engine.name}: {reason}")
+    return "; ".join([*words, "copy the arrays to the host first (tensor.cpu(), cupy.asnumpy(x)) to run it here"])
+
+
+def require(engine: Engine) -> None:
+    """Refuse an engine that cannot work here, in its own words."""
+    missing = why_missing(engine)
+    if missing:
+        raise MissingDependencyError(f"{engine.called} cannot work here: {missing}{_instead(engine)}")
+
+
+def _instead(engine: Engine) -> str:
+    """What to do where an engine cannot work: most can be installed, a GPU cannot."""
+    if not engine.on_gpu:
+        return f", or choose {INSTEAD}"
+    name = next(each.name for each in _BUILT_IN.values() if not each.on_gpu and not why_missing(each))
+    return f"; '{name}' can: backend='{name}', or --backend {name}"
+
+
+def _prefer() -> None:
+    global _preferred
+    _preferred = [*reversed(list(_registered.values())), *_BUILT_IN.values()]
+
+
+def _entry_points() -> Iterable[EntryPoint]:
+    # Imported here: it takes as long as a third of NumPy.
+    from importlib.metadata import entry_points
+
+    return entry_points(group=ENTRY_POINTS)
+
+
+def _loaded(point: EntryPoint) -> Engine:
+    """The engine of an entry point, which names an instance, or a class or function that makes one."""
+    if point.name in _installed:
+        return _installed[point.name]
+    try:
+        found = point.load()
+        engine = found if isinstance(found, Engine) else found()
+        if engine.name != point.name:
+            raise LaunchError(f"it is named '{engine.name}' there")
+        _check(engine)
+    except (Exception, SystemExit) as error:
+        # A module that ends the process when it is imported must not end this one.
+        words = error.message if isinstance(error, LaunchError) else f"{type(error).__name__}: {error}"
+        raise LaunchError(f"the engine '{point.name}' of {point.value} cannot be loaded: {words}") from error
+    # Two threads may load it at once: both use the one that was there first.
+    return _installed.setdefault(point.name, engine)
+
+
+def why_missing(engine: Engine) -> str:
+    """Why an engine cannot work here; empty if it can.  One of others that fails when it is asked cannot."""
+    if is_own(engine):
+        # What comes out of these is no failure of theirs: a handler of a signal raised it, an alarm for example.
+        return engine.missing()
+    try:
+        return engine.missing()
+    except Exception as error:
+        # Somebody else's code, or a package that is installed and broken.
+        return f"{type(error).__name__}: {error}"
+
+
+def is_own(engine: Engine) -> bool:
+    """Whether an engine is one of tileir's, whose failures are its own errors."""
+    return engine is _BUILT_IN.get(engine.name) or engine is _CHOICE
+
+
+def _names() -> str:
+    return ", ".join([AUTO, *[engine.name for engine in all_engines()[0]]])
+
+
+def _unknown(name: object) -> str:
+    engines, failures = all_engines()
+    words = [f"there is no backend '{name}': choose one of {_names()}"]
+    reasons = [(engine.name, why_missing(engine)) for engine in engines]
+    words += [f"{name} cannot work here: {reason}" for name, reason in reasons if reason]
+    words += failures.values()
+    return "; ".join(words)

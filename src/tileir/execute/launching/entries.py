@@ -1,0 +1,97 @@
+"""The kernels of a module, the choice of one, and the grids that it is launched with."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tileir.dialect.ops import BUILTIN_MODULE, ENTRY, MODULE
+from tileir.execute.errors import BlockId, ChoiceError, LaunchError
+from tileir.ir.core import Operation
+from tileir.ir.quoting import type_text
+
+
+def entries_of(module: Operation) -> dict[str, Operation]:
+    """The kernels of a module by name, in order."""
+    found: dict[str, Operation] = {}
+    for region in module.regions:
+        for block in region.blocks:
+            for operation in block:
+                if operation.declaration is ENTRY:
+                    found[operation.symbol_name or ""] = operation
+                elif operation.declaration in (MODULE, BUILTIN_MODULE):
+                    found.update(entries_of(operation))
+    return found
+
+
+def select_entry(module: Operation, name: str | None) -> Operation:
+    """The kernel to run: the one named, or the only one."""
+    entries = entries_of(module)
+    if not entries:
+        raise LaunchError("the module has no entry, so nothing to launch: put the kernel in an `entry @name(..)`")
+    names = ", ".join([f"@{found}" for found in entries])
+    if name is None:
+        if len(entries) > 1:
+            raise LaunchError(f"the module has several entries: choose one of {names}")
+        return next(iter(entries.values()))
+    if not isinstance(name, str):
+        raise LaunchError(f"the name of an entry is a string, not {type_text(name)}: choose one of {names}")
+    entry = entries.get(name.removeprefix("@"))
+    if entry is None:
+        raise ChoiceError(f"the module has no entry @{name.removeprefix('@')}: choose one of {names}")
+    return entry
+
+
+def check_number(entry: Operation, arguments: tuple[object, ...]) -> None:
+    """Refuse more or fewer arguments than a kernel has parameters."""
+    parameters = entry.regions[0].blocks[0].arguments
+    if len(arguments) != len(parameters):
+        kinds = ", ".join([parameter.type.spelling for parameter in parameters])
+        raise LaunchError(
+            f"@{entry.symbol_name} takes {len(parameters)} argument{'' if len(parameters) == 1 else 's'} ({kinds}), "
+            f"but {len(arguments)} {'was' if len(arguments) == 1 else 'were'} given: "
+            "pass an array for each pointer and a number for each scalar"
+        )
+
+
+GRID_LIMITS: Final[BlockId] = (2**31 - 1, 65535, 65535)
+
+
+def check_grid(grid: object) -> BlockId:
+    """The extents of a grid of one to three dimensions."""
+    if type(grid) is int and 0 < grid <= GRID_LIMITS[0]:
+        return grid, 1, 1
+    if type(grid) is tuple and len(grid) == 1 and type(x := grid[0]) is int and 0 < x <= GRID_LIMITS[0]:
+        return x, 1, 1
+    if type(grid) is tuple and 2 <= len(grid) <= 3:
+        x, y, z = grid if len(grid) == 3 else (*grid, 1)
+        if type(x) is int and type(y) is int and type(z) is int:
+            most_x, most_y, most_z = GRID_LIMITS
+            if 0 < x <= most_x and 0 < y <= most_y and 0 < z <= most_z:
+                return x, y, z
+    extents = (grid,) if _is_integer(grid) else grid
+    if hasattr(grid, "__dlpack__") or (hasattr(grid, "__array_interface__") and not _is_integer(grid)):
+        raise LaunchError("the grid comes first, as in (4,) or (16, 16, 1), but an array was given in its place")
+    if not isinstance(extents, (tuple, list)) or not 1 <= len(extents) <= 3:
+        raise LaunchError(f"a grid is one to three extents, as in (4,) or (16, 16, 1), but {grid!r} was given")
+    if not all(_is_integer(extent) and not isinstance(extent, bool) for extent in extents):
+        raise LaunchError(
+            f"the extents of a grid are integers, but {grid!r} was given: round up, as in (-(-n // 128),)"
+        )
+    numbers = [int(extent) for extent in extents]
+    for axis, number in enumerate(numbers):
+        if number < 1:
+            raise LaunchError(
+                f"the grid has extent {number} along {'xyz'[axis]}: launch at least one tile block, or skip the launch"
+            )
+        if number > GRID_LIMITS[axis]:
+            hint = "" if axis == 0 else ", and put what is larger along x"
+            raise LaunchError(
+                f"the grid has extent {number} along {'xyz'[axis]}: pass at most {GRID_LIMITS[axis]}{hint}"
+            )
+    numbers += [1] * (3 - len(numbers))
+    return numbers[0], numbers[1], numbers[2]
+
+
+def _is_integer(value: object) -> bool:
+    """Also one of NumPy's, which need not be installed; an array of one element is none."""
+    return isinstance(value, int) or (hasattr(value, "__index__") and not hasattr(value, "__dlpack__"))

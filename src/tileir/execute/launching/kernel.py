@@ -1,0 +1,531 @@
+"""`compile` and `Kernel`: a program ready to run, and its launches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from tileir.execute.errors import BlockId, LaunchError, MissingDependencyError, WrongDeviceError
+from tileir.ir.quoting import type_text
+
+try:
+    # First: without it ml_dtypes prints a traceback of its own.
+    import numpy  # noqa: F401, I001
+    import ml_dtypes  # noqa: F401
+except ImportError as _missing:
+    raise MissingDependencyError(
+        f"running programs needs NumPy and ml_dtypes ({_missing}): pip install 'tileir[run]'"
+    ) from None
+
+from tileir.descriptions import function_words
+from tileir.execute.arguments.binding import Pointer, checked_arrays, checked_threads
+from tileir.execute.arguments.binding import bind as bind_arguments
+from tileir.execute.bound import BoundLaunch
+from tileir.execute.engine.interface import (
+    DirectLaunches,
+    Engine,
+    Given,
+    KernelSettings,
+    LaunchOptions,
+    PreparedKernel,
+    Progress,
+)
+from tileir.execute.engine.registry import AUTO, choose, find_engine, require
+from tileir.execute.launching.entries import check_grid, check_number, select_entry
+from tileir.execute.launching.globals import Globals
+from tileir.execute.launching.torch_compiler import leave_launches_alone
+from tileir.execute.observing.observer import Observer
+from tileir.execute.overlap import overlapped
+from tileir.execute.schedule import check_schedule
+from tileir.ir.core import Operation
+from tileir.ir.traversal import clone
+
+if TYPE_CHECKING:
+    from tileir.execute.gpu.cubin import Cubin, Resources
+    from tileir.execute.gpu.triton.tuning.tuning import Trial, Tuning
+    from tileir.execute.launching.timing import Timing
+    from tileir.execute.work.result import Work
+
+
+def compile(
+    module: Operation,
+    entry: str | None = None,
+    backend: str = "auto",
+    *,
+    exact: bool = False,
+    fast: bool = False,
+    cpu: str | None = None,
+    schedule: str = "forward",
+    unchecked: bool = False,
+    cubin: bytes | None = None,
+    tune: bool = False,
+) -> Kernel:
+    """Make a kernel of a module ready to run; what the options are is said at `tileir.compile`, which comes by here.
+
+    The module is verified and copied: change it afterwards and the kernel does not follow.
+    """
+    from tileir.interface import verify
+
+    if cubin is not None and (backend == AUTO or "cubin" not in find_engine(backend).options):
+        raise LaunchError("a cubin is for a GPU: compile with backend='tileiras'")
+    if tune and (backend == AUTO or "tune" not in find_engine(backend).options):
+        raise LaunchError("tune searches the schedule of a kernel that Triton compiles: compile with backend='triton'")
+    if exact and fast:
+        raise LaunchError("exact and fast contradict each other: use one of them")
+    if backend != AUTO:
+        find_engine(backend)
+    if not isinstance(schedule, str):
+        raise LaunchError(f"schedule is {schedule!r}: pass a string such as 'reverse' or 'random:7'")
+    if cpu is not None and not isinstance(cpu, str):
+        raise LaunchError(f"cpu is {cpu!r}: pass the name of a processor, such as 'x86-64-v3'")
+    check_schedule(schedule)
+    verify(module)
+    # A copy, as much of a kernel is made of the program only when it is first launched.
+    chosen = select_entry(clone(module), entry)
+    if cubin is not None:
+        from tileir.execute.gpu.cubin import cubin_of
+
+        # Refused here, in words, if it is none of this kernel.
+        cubin_of(chosen, cubin)
+    return Kernel(
+        chosen, exact, schedule, backend=backend, fast=fast, cpu=cpu, unchecked=unchecked, cubin=cubin, tune=tune
+    )
+
+
+LAUNCH_OPTIONS: Final = frozenset(
+    ("schedule", "sanitize", "observer", "memory", "output", "progress", "num_threads", "unchecked", "stream")
+)
+
+
+def check_options(what: str, options: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse options by names that there are none of."""
+    unknown = set(options).difference(known)
+    if unknown:
+        import difflib
+
+        close = difflib.get_close_matches(min(unknown), list(known), 1)
+        hint = f": did you mean '{close[0]}'?" if close else f": it has {', '.join(sorted(known))}"
+        raise TypeError(f"{what} has no option '{min(unknown)}'{hint}")
+
+
+_PLAIN: Final = 64
+"""Numbers of threads that are remembered."""
+_TIMED_OPTIONS: Final = frozenset(("memory", "num_threads", "unchecked", "stream"))
+
+
+class Kernel:
+    """A kernel ready to run; made by `tileir.compile`."""
+
+    def __init__(
+        self,
+        entry: Operation,
+        exact: bool = False,
+        schedule: str = "forward",
+        globals: Globals | None = None,
+        backend: str = "auto",
+        fast: bool = False,
+        cpu: str | None = None,
+        unchecked: bool = False,
+        cubin: bytes | None = None,
+        tune: bool = False,
+    ) -> None:
+        self.entry: Final = entry
+        self._tune: Final = tune
+        self._cubin: Final = cubin
+        self.unchecked: Final = unchecked or _never_checks()
+        self.backend: Final = backend
+        self.fast: Final = fast
+        self.cpu: Final = cpu
+        self.exact: Final = exact
+        self.schedule: Final = schedule
+        parent = entry.parent_operation
+        if globals is None:
+            globals = Globals(parent if parent is not None and parent.regions else None)
+        self.globals: Globals = globals
+        self._engine: Engine | None = None if backend == AUTO else find_engine(backend)
+        self._prepared: dict[Engine, PreparedKernel] = {}
+        self._ordinary: LaunchOptions = LaunchOptions(schedule, unchecked=self.unchecked, copies=backend != AUTO)
+        # The kernel for launches that ask for nothing but a number of threads, by that number, where nothing is left to
+        # be done for them but to run it.
+        self._plain: dict[int | None, tuple[PreparedKernel, LaunchOptions]] = {}
+        # What ran the last launch, as the engine and its kernel.
+        self._latest: tuple[Engine, PreparedKernel] | None = None
+        self.find_variables: Callable[[], object] | None = None
+        """Finds the `ScriptVariables` of the script that the kernel was compiled from, where its front end knows them;
+        for those who record launches."""
+
+    def __repr__(self) -> str:
+        return f"<Kernel {function_words(self.entry)}, backend {self.backend}>"
+
+    @property
+    def name(self) -> str:
+        return self.entry.symbol_name or ""
+
+    def sibling(self, entry: str) -> Kernel:
+        """Another kernel of the module as it was loaded for this one: both work on the same global variables."""
+        module = self.entry.parent_operation
+        assert module is not None, "a kernel stands in a module"
+        return Kernel(select_entry(module, entry), *self._settings(self.globals))
+
+    def _settings(self, globals: Globals | None) -> tuple[Any, ...]:
+        """What a kernel like this one is made with, beside its entry."""
+        code = (self.backend, self.fast, self.cpu, self.unchecked, self._cubin, self._tune)
+        return (self.exact, self.schedule, globals, *code)
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        """Copied and pickled as its program, which is compiled again; globals begin with their first values."""
+        return Kernel, (self.entry, *self._settings(None))
+
+    def __copy__(self) -> Kernel:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Kernel:
+        module = self.entry
+        while module.parent_operation is not None:
+            module = module.parent_operation
+        return Kernel(select_entry(clone(module), self.name), *self._settings(None))
+
+    @property
+    def parameters(self) -> list[str]:
+        """The types of the parameters, as the program spells them."""
+        return [argument.type.spelling for argument in self.entry.regions[0].blocks[0].arguments]
+
+    @property
+    def engine(self) -> str:
+        """The name of the engine that runs launches which ask for nothing special; where none was named, of the one
+        that ran the last launch, and before the first of the one for arrays on the host."""
+        if self._engine is None and self._latest is not None:
+            engine, prepared = self._latest
+            return prepared.chosen_engine or engine.name
+        return (self._engine or choose(self.entry, (), self._ordinary)).name
+
+    def prepare(self) -> PreparedKernel:
+        """The kernel as the engine has it that runs launches which ask for nothing special; made before the first."""
+        return self._prepared_by(self._chosen(self._ordinary))
+
+    def launch(
+        self,
+        grid: int | tuple[int, ...],
+        *arguments: object,
+        schedule: str | None = None,
+        sanitize: bool | Literal["all"] = False,
+        observer: Observer | None = None,
+        memory: Iterable[object] = (),
+        output: Callable[[str], object] | None = None,
+        progress: Progress | None = None,
+        num_threads: int | None = None,
+        unchecked: bool | None = None,
+        stream: object = None,
+    ) -> None:
+        """Run the kernel once for each tile block of a grid; results are in the arrays when it returns, or on a GPU for
+        what comes next in the stream.
+
+        Pass arrays (NumPy, torch, CuPy, anything with DLPack or an array interface) for pointers and numbers for
+        scalars.  `memory` lists further arrays that the kernel reaches through addresses read from memory.  `schedule`
+        is the order of tile blocks: "forward", "reverse", "random:SEED", or "interleaved", which switches between
+        blocks at memory operations.  `sanitize` looks for mistakes (docs/sanitizer.md): the launch runs to its end and
+        raises `SanitizerError` if there were any; "all" also looks for elements that are never written, or written
+        twice by one store.  With backend="auto" it uses the interpreter, which finds most; with backend="cpu" compiled
+        code looks, and "all" is refused.  `observer` watches the launch.  `output` is called with what the
+        kernel prints, by default it goes to standard output.  `progress` is called with the number of finished tile
+        blocks and of all.  `num_threads` is for the CPU engine, by default all processors; so is `unchecked`, by
+        default as given to `tileir.compile`.  `stream` is for GPUs: a CUDA stream of torch, CuPy or another library, or
+        its handle; by default the current one of the library that the arrays are from (docs/gpu.md).
+        """
+        options = self._ordinary
+        is_plain = (
+            sanitize is False
+            and schedule is None
+            and observer is None
+            and output is None
+            and progress is None
+            and unchecked is None
+            and stream is None
+            and (type(memory) is tuple or type(memory) is list)
+            and not memory
+        )
+        if is_plain:
+            known = self._plain.get(num_threads) if num_threads is None or type(num_threads) is int else None
+            if known is not None:
+                try:
+                    known[0].launch(check_grid(grid), arguments, known[1])
+                    return
+                except WrongDeviceError:
+                    # Nothing ran yet: the choice is made again, if there is one.
+                    if self._engine is not None:
+                        raise
+        if num_threads is not None or not is_plain:
+            options = self._checked(
+                schedule, sanitize, observer, memory, output, progress, num_threads, unchecked, stream
+            )
+        engine = self._chosen(options, arguments)
+        prepared = self._used(engine) if options is self._ordinary or engine.on_gpu else self._prepared_by(engine)
+        if engine.overlaps or engine.on_gpu:
+            if options is self._ordinary or (is_plain and not engine.on_gpu and type(num_threads) is int):
+                if len(self._plain) > _PLAIN:
+                    self._plain.clear()
+                self._plain[num_threads] = prepared, options
+        else:
+            launches = overlapped()
+            if launches is not None:
+                launches.wait_for_all()
+        extents = check_grid(grid)
+        if not options.sanitize and (options.observer is None or "observer" in engine.options):
+            prepared.launch(extents, arguments, options)
+            return
+        report = prepared.sanitize(extents, arguments, options)
+        if options.sanitize and report:
+            from tileir.execute.sanitizer.report import SanitizerError
+
+            raise SanitizerError(report)
+
+    def bind(self, grid: int | tuple[int, ...], *arguments: object, **options: Any) -> BoundLaunch:
+        """A launch to keep: grid and arguments are checked once, and each call of it costs little more than the native
+        code takes.  The options are those of `launch`."""
+        extents = check_grid(grid)
+        return BoundLaunch(self.name, extents, arguments, lambda given: self._bound(extents, given, options))
+
+    def _bound(self, grid: BlockId, arguments: tuple[object, ...], options: dict[str, Any]) -> Callable[[], None]:
+        if not options.keys() - {"num_threads", "unchecked", "stream"}:
+            chosen = self._checked(**options)
+            engine = self._chosen(chosen, arguments)
+            # Refused here, in words, if they do not fit.
+            if not engine.on_gpu:
+                bind_arguments(self.entry, arguments)
+            short = engine.overlaps or engine.on_gpu
+            run = self._used(engine).bind(grid, arguments, chosen) if short else None
+            if run is not None:
+                return run
+        else:
+            check_options("a launch", options, LAUNCH_OPTIONS)
+            if not self._chosen(self._ordinary, arguments).on_gpu:
+                bind_arguments(self.entry, arguments)
+        return lambda: self.launch(grid, *arguments, **options)
+
+    def direct(
+        self,
+        kind: Sequence[Given],
+        arguments: tuple[object, ...],
+        num_threads: int | None = None,
+        unchecked: bool | None = None,
+    ) -> DirectLaunches | None:
+        """The short way for launches that ask for no more than this with arguments like these, which are of a kind;
+        None if the engine that runs them has none."""
+        options = self._ordinary
+        if num_threads is not None or unchecked is not None:
+            options = self._checked(num_threads=num_threads, unchecked=unchecked)
+        engine = self._chosen(options, arguments)
+        return self._used(engine).direct(kind, options) if engine.overlaps or engine.on_gpu else None
+
+    def work(self, grid: int | tuple[int, ...], *arguments: object) -> Work:
+        """What a launch moves and computes, counted from the program without running it (docs/gpu.md).
+
+        Of an array only the number of its bytes is looked at, `nbytes`, so anything that has one may stand for it.
+        """
+        # Imported here: few ask, and a first launch is to be short.
+        from tileir.execute.work.counting import count_work
+
+        check_number(self.entry, arguments)
+        arrays = [given.array if isinstance(given, Pointer) else given for given in arguments]
+        return count_work(self.entry, check_grid(grid), arrays)
+
+    def time(
+        self,
+        grid: int | tuple[int, ...],
+        *arguments: object,
+        repeat: int | None = None,
+        flush_cache: bool = False,
+        **options: Any,
+    ) -> Timing:
+        """Launch the kernel again and again, and tell how long it takes: `Timing` has the median, the best and the
+        spread, bytes and operations in a second, and the share of the GPU's peak (docs/gpu.md).
+
+        `repeat` is how often, by default as often as makes sense; one launch comes before and does not count.
+        `flush_cache` empties caches before each launch.  The options are as for `launch`.
+        What the kernel does to its arrays it does each time.
+        """
+        from tileir.execute.launching.timing import Timing, by_clock, checked_repeat
+
+        repeat = checked_repeat(repeat)
+        work = self.work(grid, *arguments)
+        check_options("a timed launch", options, _TIMED_OPTIONS)
+        chosen = self._checked(**options)
+        engine = self._chosen(chosen, arguments)
+        extents = check_grid(grid)
+        prepared = self._used(engine)
+        measured = prepared.timed(extents, arguments, chosen, repeat, flush_cache)
+        if measured is None:
+            measured = by_clock(self.bind(grid, *arguments, **options), repeat, flush_cache)
+        return Timing(measured, work, prepared.chosen_engine or engine.name)
+
+    def tune(
+        self,
+        grid: int | tuple[int, ...],
+        *arguments: object,
+        progress: Callable[[int, int, Trial], None] | None = None,
+        stream: object = None,
+    ) -> Tuning:
+        """Search for the schedule with which Triton's code is fastest for launches like this one (docs/triton.md).
+
+        Each candidate's result is checked against the default's, and the fastest is kept on disk and used by later
+        launches.  The arrays are as before when it is done.  `progress` is called after each candidate, with how many
+        are done, of how many, and what became of it; an interrupt ends the search and keeps the best so far.
+        """
+        engine = find_engine("triton")
+        if self.backend not in (AUTO, engine.name):
+            raise LaunchError(f"only kernels of {engine.called} have a schedule to tune: compile with backend='triton'")
+        reason = engine.missing()
+        if reason:
+            raise LaunchError(f"@{self.name} cannot be tuned here: {reason}")
+        chosen = self._checked(stream=stream)
+        # Imported here: few search.
+        from tileir.execute.gpu.triton.launching.kernel import TritonKernel
+
+        prepared = self._prepared_by(engine)
+        assert isinstance(prepared, TritonKernel)
+        return prepared.tune(check_grid(grid), arguments, chosen, progress)
+
+    def dump(
+        self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None, target: str | None = None
+    ) -> str:
+        """The code of the kernel, to read, at one of the stages of the engine that runs it: for the CPU engine "tiles",
+        "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md), of the version that `sanitize` and `unchecked` ask for; for
+        NVIDIA's assembler "bytecode" or "sass", and for Triton "tile", "ttir", "ttgir", "llvm", "ptx", "sass" or
+        "amdgcn", of code for a `target` such as "sm_90" (docs/gpu.md, docs/triton.md)."""
+        engine = self._chosen(self._ordinary)
+        engine.check_stage(stage)
+        options: dict[str, Any] = {"unchecked": self.unchecked if unchecked is None else unchecked}
+        if target is not None:
+            if not engine.on_gpu:
+                raise LaunchError(f"a target is a GPU, and {engine.called} makes no code for one: leave it out")
+            options["target"] = target
+        # One that cannot run here is not kept: a launch says why.
+        prepared = self._prepare(engine) if engine.dumps_anywhere else self._prepared_by(engine)
+        return prepared.dump(stage, sanitize=sanitize, **options)
+
+    def cubin(
+        self,
+        target: str | None = None,
+        *,
+        backend: str | None = None,
+        opt_level: int = 3,
+        lineinfo: bool = False,
+        host: str | None = None,
+        time_limit: float | None = None,
+    ) -> Cubin:
+        """The kernel compiled for a GPU, such as "sm_90" (docs/gpu.md); none need be here.
+
+        Without a `target` it is for the GPU of this machine.  The `backend` is "tileiras", NVIDIA's assembler, or
+        "triton"; by default the kernel's own, if it is one of these, and else the assembler.  `lineinfo` tells
+        profilers which line each instruction comes from.  `time_limit` is for the compiler, in seconds.  For the
+        assembler, `host` is the kind of machine that launches, "x86_64" or "aarch64", by default this one.  A kernel
+        that was given a cubin gives that one, unless another is asked for.  What the compiler warns of, and that a
+        kernel runs out of registers, is an `AssemblerWarning`.
+        """
+        return self._compiled(backend, target, opt_level, lineinfo, host or "", time_limit)[0]
+
+    def resources(
+        self,
+        target: str | None = None,
+        *,
+        backend: str | None = None,
+        opt_level: int = 3,
+        lineinfo: bool = False,
+        host: str | None = None,
+        time_limit: float | None = None,
+    ) -> Resources:
+        """What the kernel takes of a GPU: registers, shared memory, spills; the options are those of `cubin`."""
+        return self._compiled(backend, target, opt_level, lineinfo, host or "", time_limit)[1]
+
+    def _compiled(self, backend: str | None, *options: Any) -> tuple[Cubin, Resources]:
+        from tileir.execute.gpu.kernel_code import COMPILERS, CodeRequest, compiled
+
+        own = self.backend if self.backend in COMPILERS else COMPILERS[0]
+        request = CodeRequest(self.entry, *options)._replace(fast=self.fast, ready=self._cubin)
+        return compiled(own if backend is None else backend, request)
+
+    def _checked(
+        self,
+        schedule: str | None = None,
+        sanitize: bool | Literal["all"] = False,
+        observer: Observer | None = None,
+        memory: Iterable[object] = (),
+        output: Callable[[str], object] | None = None,
+        progress: Progress | None = None,
+        num_threads: int | None = None,
+        unchecked: bool | None = None,
+        stream: object = None,
+    ) -> LaunchOptions:
+        """What a launch asks for, before anything runs: what is called during it must be something that can be."""
+        if observer is not None and not isinstance(observer, Observer):
+            raise LaunchError(
+                f"{type_text(observer)} cannot observe a launch: pass an Observer, as tileir.Callback(function)"
+            )
+        if progress is not None and not callable(progress):
+            raise LaunchError(
+                f"progress is {progress!r}: pass a function of two numbers: finished and total tile blocks"
+            )
+        if output is not None and not callable(output):
+            raise LaunchError(f"output is {output!r}: pass a function that takes a string")
+        if num_threads is not None:
+            num_threads = checked_threads(num_threads)
+        if type(memory) is not tuple or memory:
+            memory = checked_arrays(memory, "memory")
+        if schedule is not None and not isinstance(schedule, str):
+            raise LaunchError(f"schedule is {schedule!r}: pass a string such as 'reverse' or 'random:7'")
+        if not isinstance(sanitize, bool) and sanitize != "all":
+            raise LaunchError(f"sanitize is {sanitize!r}: pass True, or 'all' to report unwritten elements too")
+        return LaunchOptions(
+            self.schedule if schedule is None else schedule,
+            sanitize,
+            observer,
+            memory,
+            output,
+            progress,
+            num_threads,
+            self.unchecked if unchecked is None else unchecked,
+            stream,
+            self._engine is not None,
+        )
+
+    def _chosen(self, options: LaunchOptions, arguments: tuple[object, ...] = ()) -> Engine:
+        """The engine for a launch."""
+        engine = self._engine
+        if engine is None:
+            engine = choose(self.entry, arguments, options)
+            if options.stream is None:
+                return engine
+        refusal = engine.refusal(self.entry, options)
+        if refusal:
+            raise LaunchError(refusal)
+        return engine
+
+    def _prepared_by(self, engine: Engine) -> PreparedKernel:
+        found = self._prepared.get(engine)
+        if found is None:
+            require(engine)
+            # Two threads may prepare it at once: both use the one that was ready first.
+            found = self._prepared.setdefault(engine, self._prepare(engine))
+        return found
+
+    def _used(self, engine: Engine) -> PreparedKernel:
+        """The kernel as an engine has it that is to run a launch."""
+        found = self._prepared_by(engine)
+        self._latest = (engine, found)
+        return found
+
+    def _prepare(self, engine: Engine) -> PreparedKernel:
+        settings = KernelSettings(self.exact, self.fast, self.cpu, self._cubin, self._tune)
+        made = engine.prepare(self.entry, self.globals.regions, settings)
+        if not isinstance(made, PreparedKernel):
+            raise LaunchError(f"{engine.called} prepares {made!r}, and not a tileir.PreparedKernel")
+        return made
+
+
+def _never_checks() -> bool:
+    """Whether the environment asks for native code without checks."""
+    return os.environ.get("TILEIR_UNCHECKED", "") not in ("", "0")
+
+
+leave_launches_alone()

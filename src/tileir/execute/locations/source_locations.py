@@ -1,0 +1,108 @@
+"""Where an operation comes from, in the words of the one who wrote it.
+
+Bytecode of cuTile says for each operation which line of which Python function it comes from, and where that function
+was called.  Its own functions are in there too (`astype`, say), which nobody wants to hear of first.
+"""
+
+from __future__ import annotations
+
+from tileir.dialect.debug_info import DILocation
+from tileir.ir.diagnostics import Diagnostic, note, position_of, source_of
+from tileir.ir.location import (
+    CallSiteLocation,
+    FileLocation,
+    FusedLocation,
+    Location,
+    NameLocation,
+    OpaqueLocation,
+    file_location,
+)
+
+_LIBRARIES = ("/cuda/tile/", "\\cuda\\tile\\")
+# A kernel that recurses may have thousands of frames, and call sites share their parts.
+_MOST_FRAMES = 1000
+_MOST_STEPS = 100_000
+
+
+def frames_of(location: Location) -> list[FileLocation]:
+    """The file positions of a location, the innermost call first; of a very deep one as many as anyone reads."""
+    frames: list[FileLocation] = []
+    # An explicit stack, because call sites may nest deeply: what is still to be looked at.  For the parts of a fused
+    # location, of which the first that has a position counts, the number of frames when they were begun.
+    pending: list[tuple[Location, int]] = [(location, -1)]
+    steps = 0
+    while pending and len(frames) < _MOST_FRAMES and steps < _MOST_STEPS:
+        steps += 1
+        part, begun = pending.pop()
+        if 0 <= begun < len(frames):
+            continue
+        if isinstance(part, DILocation):
+            pending.append((part.source, -1))
+        elif isinstance(part, CallSiteLocation):
+            pending.append((part.caller, -1))
+            pending.append((part.callee, -1))
+        elif isinstance(part, NameLocation):
+            pending.append((part.child, -1))
+        elif isinstance(part, OpaqueLocation):
+            pending.append((part.fallback, -1))
+        elif isinstance(part, FusedLocation):
+            pending.extend([(inner, len(frames)) for inner in reversed(part.locations)])
+        else:
+            position = position_of(part)
+            if position is not None:
+                frames.append(position)
+    return frames
+
+
+def user_location(location: Location) -> Location:
+    """The position to report: where the author of the kernel wrote it, if that is known."""
+    if source_of(location) is not None:
+        return location
+    frames = author_frames(location)
+    return _counted_from_one(frames[0]) if frames else location
+
+
+def location_notes(location: Location) -> list[Diagnostic]:
+    """What leads the reader to the place of a location: the line itself, and who called it."""
+    if source_of(location) is not None:
+        return []
+    notes: list[Diagnostic] = []
+    for depth, frame in enumerate(author_frames(location)):
+        line = source_line(frame).strip()
+        frame = _counted_from_one(frame)
+        if depth:
+            notes.append(note(f"called from here{f': {line}' if line else ''}", frame))
+        elif line:
+            notes.append(note(f"the line is: {line}", frame))
+    return notes
+
+
+def _counted_from_one(frame: FileLocation) -> FileLocation:
+    """A place in a script with the column that editors show, as all other messages have it.
+
+    cuTile counts bytes from zero.  Who else writes such locations may not: so it is looked whether something begins
+    there.
+    """
+    # Imported here: few programs go wrong, and what reads scripts takes a while to load.
+    from tileir.execute.locations.python_source import character_column, expressions_at
+
+    if not expressions_at(frame.file, frame.line, frame.column):
+        return frame
+    return file_location(frame.file, frame.line, character_column(source_line(frame), frame.column) + 1)
+
+
+def source_line(location: Location) -> str:
+    """The line of a source file; empty where the file is not at hand."""
+    if not isinstance(location, FileLocation):
+        return ""
+    import linecache
+
+    return linecache.getline(location.file, location.line).rstrip()
+
+
+def author_frames(location: Location) -> list[FileLocation]:
+    """The positions of a location without cuTile's own functions, the innermost call first."""
+    frames = frames_of(location)
+    while len(frames) > 1 and any(name in frames[0].file for name in _LIBRARIES):
+        del frames[0]
+    return frames

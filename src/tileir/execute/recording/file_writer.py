@@ -1,0 +1,221 @@
+"""A recording into a file: a zip archive of JSON, the program, and columns of numbers (docs/recording.md)."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy
+
+from tileir.execute.arguments.binding import ArgumentLabel
+from tileir.execute.dtypes import Array
+from tileir.execute.locations.wording import Phrase
+from tileir.execute.recording.accesses import AccessTable
+from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.recording.recorder import BlockTable, Records, Seen
+from tileir.execute.recording.replayer import RecordedLaunch
+from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport
+from tileir.ir.diagnostics import source_of
+
+FORMAT: Final = "tileir recording"
+VERSION: Final = 1
+HEAD: Final = "recording.json"
+PROGRAM: Final = "program.mlir"
+
+COLUMNS: Final[dict[str, str]] = {
+    **{f"accesses/{name}": dtype for name, dtype in AccessTable.columns().items()},
+    **dict.fromkeys(("forms/start", "forms/extents", "forms/strides"), "<i8"),
+    **{f"blocks/{name}": dtype for name, dtype in BlockTable.columns().items()},
+    "paths/start": "<i8",
+    "paths/decisions": "<i4",
+    "paths/last": "<i4",
+    "allowed/row": "<i8",
+    "allowed/start": "<i8",
+    "allowed/bits": "|u1",
+}
+WRITES: Final[dict[str, str]] = {
+    "writes/row": "<i8",
+    "writes/region": "<i4",
+    "writes/size": "|u1",
+    "writes/offset": "<i8",
+    "writes/form": "<i4",
+    "writes/place_start": "<i8",
+    "writes/places": "<i8",
+    "writes/data_start": "<i8",
+    "writes/data": "|u1",
+    "writes/form_start": "<i8",
+    "writes/extents": "<i8",
+    "writes/strides": "<i8",
+}
+"""What is there only if every write is kept."""
+DTYPES: Final = {**COLUMNS, **WRITES}
+
+_TIMESTAMP: Final = (1980, 1, 1, 0, 0, 0)
+"""The same recording is the same file, whenever it is saved."""
+_LARGE: Final = 1 << 20
+"""What is larger is mostly numbers, and not worth the time to compress it."""
+
+
+def save(
+    path: str | os.PathLike[str],
+    program: NumberedProgram,
+    launch: RecordedLaunch,
+    records: Records,
+    report: SanitizerReport,
+    more: dict[str, Any],
+) -> None:
+    """Write a recording to a file; memory is as before the launch.  `more` is added to the head."""
+    memory = launch.memory
+    # Addresses in tables are others when it is loaded, and so is what comes of them.
+    has_writes = records.states.is_whole and not memory.has_tables
+    regions = {region.start: number for number, region in enumerate(memory.copies)}
+    head = _launch(program, launch, regions) | more
+    head["written"] = [regions[region.start] for region in records.states.regions]
+    head["writes"] = has_writes
+    head["findings"] = [_finding(program, records, one) for one in [*report.findings, *report.notes]]
+    columns = _columns(records) | (_writes(records, regions) if has_writes else {})
+    with zipfile.ZipFile(path, "w", allowZip64=True) as file:
+        _add(file, HEAD, json.dumps(head, indent=1).encode())
+        _add(file, PROGRAM, program.module.text(debug_info=True).encode("utf-8", "surrogateescape"))
+        for name, column in columns.items():
+            _add(file, f"{name}.npy", column_bytes(column, DTYPES[name]))
+        for number, region in enumerate(memory.copies):
+            _add(file, f"memory/{number}.npy", column_bytes(region.data, "|u1"))
+
+
+def _add(file: zipfile.ZipFile, name: str, data: bytes) -> None:
+    info = zipfile.ZipInfo(name, _TIMESTAMP)
+    info.compress_type = zipfile.ZIP_STORED if len(data) > _LARGE else zipfile.ZIP_DEFLATED
+    file.writestr(info, data)
+
+
+def column_bytes(column: Array, dtype: str) -> bytes:
+    """A column as a file of NumPy's format."""
+    file = io.BytesIO()
+    numpy.lib.format.write_array(file, numpy.ascontiguousarray(column, dtype), allow_pickle=False)
+    return file.getvalue()
+
+
+def _launch(program: NumberedProgram, launch: RecordedLaunch, regions: dict[int, int]) -> dict[str, Any]:
+    """The program and what it runs with."""
+    from tileir import __version__
+
+    source = source_of(program.entry.location)
+    head: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "tileir": __version__,
+        "kernel": program.entry.symbol_name or "",
+        "grid": list(launch.grid),
+        "schedule": launch.schedule,
+        "exact": launch.exact,
+        "parameters": [numpy.asarray(value).tobytes().hex() for value in launch.values],
+        "regions": [
+            {
+                "start": region.start,
+                "size": region.size,
+                "writable": region.writable,
+                "labels": [_label(label) for label in region.labels],
+            }
+            for region in launch.memory.copies
+        ],
+        "globals": {name: regions[region.start] for name, region in launch.globals.items()},
+        "tables": launch.memory.has_tables,
+        "areas": launch.memory.areas,
+    }
+    if source is not None and source.first_line == 1:
+        head["source"] = {"name": source.name, "text": source.text}
+    return head
+
+
+def _label(label: object) -> dict[str, Any]:
+    if not isinstance(label, ArgumentLabel):
+        return {"text": str(label)}
+    buffer = label.buffer
+    return {
+        "text": label.what,
+        "parameter": label.number,
+        "address": buffer.address,
+        "dtype": buffer.dtype.name,
+        "shape": list(buffer.shape),
+        "strides": list(buffer.strides),
+        "kind": buffer.kind,
+    }
+
+
+def _finding(program: NumberedProgram, records: Records, finding: Finding) -> dict[str, Any]:
+    texts = (finding.title, finding.hint, *finding.details)
+    return {
+        "kind": finding.kind,
+        "title": finding.title,
+        "details": list(finding.details),
+        "hint": finding.hint,
+        # The same for the author of a script.
+        "scripts": [text for one in texts for text in _script_texts(one)],
+        "count": finding.count,
+        "relation": finding.relation,
+        "place": _place(program, finding.place),
+        "other": None if finding.other is None else _place(program, finding.other),
+        "seen": list(records.seen.get(finding, Seen(-1))),
+    }
+
+
+def _script_texts(text: str) -> tuple[str, str, str]:
+    return (text.script, text.infix, text.unchecked) if isinstance(text, Phrase) else (text, "", "")
+
+
+def _place(program: NumberedProgram, place: Place) -> dict[str, Any]:
+    return {
+        "operation": program.operation_numbers.get(place.operation, -1),
+        "block": None if place.block is None else list(place.block),
+        "element": None if place.element is None else list(place.element),
+    }
+
+
+def _columns(records: Records) -> dict[str, Array]:
+    accesses, blocks, allowed = records.accesses, records.blocks, records.allowed.bits
+    return {
+        **{f"accesses/{name}": getattr(accesses, name) for name in accesses.columns()},
+        **_flattened("forms/start", ("forms/extents", "forms/strides"), accesses.forms),
+        **{f"blocks/{name}": getattr(blocks, name) for name in blocks.columns()},
+        **_flattened("paths/start", ("paths/decisions",), [(path.decisions(),) for path in blocks.paths]),
+        "paths/last": numpy.array([path.last for path in blocks.paths], numpy.int32),
+        "allowed/row": numpy.array(list(allowed), numpy.int64),
+        **_flattened("allowed/start", ("allowed/bits",), [(bits,) for bits in allowed.values()]),
+    }
+
+
+def _flattened(start: str, names: Sequence[str], parts: Sequence[Sequence[Any]]) -> dict[str, Array]:
+    """Parts of different lengths, one after the other in each of some columns, and where each part starts."""
+    found = {start: numpy.cumsum([0, *[len(part[0]) for part in parts]], dtype=numpy.int64)}
+    for number, name in enumerate(names):
+        dtype = DTYPES[name]
+        found[name] = numpy.concatenate(
+            [numpy.zeros(0, dtype), *[numpy.asarray(part[number], dtype) for part in parts]]
+        )
+    return found
+
+
+def _writes(records: Records, regions: dict[int, int]) -> dict[str, Array]:
+    """What each write wrote; memory is as before the first."""
+    forms: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+    rows, places, data = [], [], []
+    for write in records.states.timeline.writes:
+        offset, form = 0, -1
+        if write.where is None:
+            offset = write.target.__array_interface__["data"][0] - write.region.start
+            form = forms.setdefault((write.target.shape, write.target.strides), len(forms))
+        rows.append((write.row, regions[write.region.start], write.target.itemsize, offset, form))
+        places.append(((),) if write.where is None else (write.where,))
+        data.append((numpy.ascontiguousarray(write.buffer).reshape(-1).view(numpy.uint8),))
+    numbers = numpy.array(rows, numpy.int64).reshape(-1, 5)
+    return {
+        **{f"writes/{name}": numbers[:, at] for at, name in enumerate(("row", "region", "size", "offset", "form"))},
+        **_flattened("writes/place_start", ("writes/places",), places),
+        **_flattened("writes/data_start", ("writes/data",), data),
+        **_flattened("writes/form_start", ("writes/extents", "writes/strides"), list(forms)),
+    }

@@ -1,0 +1,317 @@
+"""Any state of memory, within a limit.
+
+For each write to an array there is a buffer (`Timeline`).  While the memory is as before the write the buffer holds
+what was written, afterwards what was there before: to go over a write in either direction is to exchange the buffer
+with the memory.  Time is counted in accesses: at time t the accesses before row t have happened.
+
+Where the writes would take more than the limit allows, the oldest are forgotten, and copies of the arrays that are
+written are kept for a few times instead, the first of them from before the launch (`States`): a state between is
+reached by running tile blocks again from the nearest copy before it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from typing import Final
+
+import numpy
+
+from tileir.execute.dtypes import Array
+from tileir.execute.memory import Region
+
+_ENTRY_BYTES: Final = 400
+"""What a write takes beside its buffer and its places."""
+
+
+class Write:
+    """A write: the part of memory it changes and the contents it has on the other side of it."""
+
+    __slots__ = ("buffer", "region", "row", "target", "where")
+
+    def __init__(
+        self, row: int, region: Region, target: Array, where: Array | None, buffer: Array | None = None
+    ) -> None:
+        """`target` is the part of the region; or the whole, as elements, and `where` says which of them.
+
+        Without a `buffer` the write is about to happen.
+        """
+        self.row: int = row
+        self.region: Region = region
+        self.target: Array = target
+        self.where: Array | None = where
+        self.buffer: Array = self.read() if buffer is None else buffer
+
+    @property
+    def nbytes(self) -> int:
+        return self.buffer.nbytes + (self.where.nbytes if self.where is not None else 0) + _ENTRY_BYTES
+
+    def read(self) -> Array:
+        """A copy of what the memory holds now."""
+        return self.target.copy() if self.where is None else self.target[self.where]
+
+    def put(self, contents: Array) -> None:
+        """Make the memory hold something else."""
+        if self.where is None:
+            self.target[...] = contents
+        else:
+            self.target[self.where] = contents
+
+    def exchange(self) -> None:
+        held = self.read()
+        self.put(self.buffer)
+        self.buffer = held
+
+
+class Timeline:
+    """The writes of a launch in order; `time` is where the memory is."""
+
+    def __init__(self) -> None:
+        self._writes: list[Write] = []
+        self._rows: list[int] = []
+        # So many writes have happened in the memory as it is.
+        self._done: int = 0
+        self.time: int = 0
+        self.first: int = 0
+        self.nbytes: int = 0
+
+    def __len__(self) -> int:
+        return len(self._writes)
+
+    @property
+    def writes(self) -> list[Write]:
+        return self._writes
+
+    def add(self, write: Write) -> None:
+        """A write that is about to happen, behind all others."""
+        self._writes.append(write)
+        self._rows.append(write.row)
+        self._done = len(self._writes)
+        self.time = write.row + 1
+        self.nbytes += write.nbytes
+
+    def restore(self, writes: list[Write]) -> None:
+        """Take the writes of a launch that has not happened yet in the memory as it is."""
+        self._writes = writes
+        self._rows = [write.row for write in writes]
+        self._done = self.time = 0
+        self.nbytes = sum([write.nbytes for write in writes])
+
+    def move(self, time: int) -> None:
+        """Make the memory what it was before the access of a row, `first` at the earliest."""
+        assert time >= self.first
+        goal = bisect_left(self._rows, time)
+        while self._done < goal:
+            self._writes[self._done].exchange()
+            self._done += 1
+        while self._done > goal:
+            self._done -= 1
+            self._writes[self._done].exchange()
+        self.time = time
+
+    def write_at(self, row: int) -> Write | None:
+        """The write of a row; None of a row that reads, or whose write is forgotten."""
+        place = bisect_left(self._rows, row)
+        return self._writes[place] if place < len(self._rows) and self._rows[place] == row else None
+
+    def forget(self, goal: int) -> None:
+        """Forget the oldest writes, so many bytes at least; the memory must be behind them."""
+        count = freed = 0
+        while count < self._done and freed < goal:
+            freed += self._writes[count].nbytes
+            count += 1
+        if count:
+            self.first = self._rows[count - 1] + 1
+            del self._writes[:count], self._rows[:count]
+            self._done -= count
+            self.nbytes -= freed
+
+    def truncate(self, time: int) -> None:
+        """Forget the writes from a time on, at which the memory is."""
+        place = bisect_left(self._rows, time)
+        self.nbytes -= sum([write.nbytes for write in self._writes[place:]])
+        del self._writes[place:], self._rows[place:]
+        self._done = place
+        self.time = time
+        self.first = min(self.first, time)
+
+    def middle(self) -> int:
+        """The time of the write up to which the writes take half of the bytes."""
+        taken = 0
+        for write in self._writes:
+            taken += write.nbytes
+            if 2 * taken >= self.nbytes:
+                return write.row
+        return self.time
+
+
+def box_of(region: Region, address: int, size: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+    """A part of a region by the address of its first element, extents, and distances in bytes."""
+    return numpy.ndarray(extents, f"u{size}", region.data, address - region.start, strides)
+
+
+_NOWHERE: Final = 1 << 62
+RunAgain = Callable[[int, int], None]
+"""Runs the launch again from the start of a tile block, by its place in the order, up to a time."""
+
+
+class Copy:
+    """The arrays that are written as they were at a time, when the tile block of a place was about to begin."""
+
+    __slots__ = ("contents", "place", "time")
+
+    def __init__(self, time: int, place: int, regions: list[Region]) -> None:
+        self.time: int = time
+        self.place: int = place
+        self.contents: list[tuple[Region, Array]] = [(region, region.data.copy()) for region in regions]
+
+    def put(self) -> None:
+        for region, data in self.contents:
+            region.data[:] = data
+
+    @property
+    def nbytes(self) -> int:
+        return sum([data.nbytes for _, data in self.contents])
+
+
+class States:
+    """The states of memory; `began` has the time at which each tile block began, in order, which grows as they run."""
+
+    def __init__(self, regions: list[Region], room: int, began: Callable[[], Array], is_interleaved: bool) -> None:
+        """`regions` are those that the kernel may write to; `room` is for writes and copies, in bytes."""
+        self.timeline: Timeline = Timeline()
+        self.room: int = room
+        self.run_again: RunAgain | None = None
+        self.regions: list[Region] = list(regions)
+        self._known: set[int] = {region.start for region in regions}
+        self._copies: list[Copy] = []
+        self._began: Callable[[], Array] = began
+        self._is_interleaved: bool = is_interleaved
+        # Where memory is, if that is before all writes that are kept; -1 if it is among them.
+        self._early: int = -1
+        # The last state that was reached by running tile blocks again.
+        self._recent: Copy | None = None
+
+    @property
+    def nbytes(self) -> int:
+        recent = self._recent.nbytes if self._recent is not None else 0
+        return self.timeline.nbytes + sum([copy.nbytes for copy in self._copies]) + recent
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every write is kept."""
+        return self.timeline.first == 0
+
+    # --- while the launch runs ---
+
+    def add(self, write: Write) -> None:
+        """A write is about to happen."""
+        if write.region.start not in self._known:
+            # Nothing has been written there before: it is in all copies what it is now.
+            self._known.add(write.region.start)
+            self.regions.append(write.region)
+            for copy in self._copies:
+                copy.contents.append((write.region, write.region.data.copy()))
+        self.timeline.add(write)
+        self.fit()
+
+    def fit(self) -> None:
+        """Forget as much as has no room."""
+        while len(self.timeline) and self.nbytes > self.room:
+            self._shrink()
+        while len(self._copies) > 1 and self.nbytes > self.room:
+            self._copies.pop()
+
+    def _shrink(self) -> None:
+        """Forget about half of the writes; where it helps and fits, with a copy to begin from."""
+        timeline = self.timeline
+        now = timeline.time
+        if not self._copies:
+            timeline.move(0)
+            self._copies.append(Copy(0, 0, self.regions))
+        goal = timeline.nbytes // 2 + 1
+        if not self._is_interleaved:
+            began = self._began()
+            place = bisect_right(began, timeline.middle()) - 1
+            time = int(began[place])
+            if time > max(timeline.first, self._copies[-1].time):
+                size = self._copies[0].nbytes
+                if (len(self._copies) + 1) * size > self.room // 2:
+                    # Every second one goes, but not the first.
+                    self._copies = self._copies[:1] + self._copies[2::2]
+                if (len(self._copies) + 1) * size <= self.room // 2:
+                    timeline.move(time)
+                    self._copies.append(Copy(time, place, self.regions))
+        timeline.move(now)
+        timeline.forget(goal)
+
+    def restore(self, writes: list[Write] | None, end: int) -> None:
+        """Memory is as before a launch of so many accesses, of which all writes are known, or none."""
+        if writes is not None:
+            self.timeline.restore(writes)
+            return
+        self._copies.append(Copy(0, 0, self.regions))
+        self.timeline.first = self.timeline.time = end
+        self._early = 0
+
+    def truncate(self, time: int) -> None:
+        """Go to a time, and forget what happened from there on."""
+        self.move(time)
+        self.timeline.truncate(time)
+        self._copies = [copy for copy in self._copies if copy.time <= time]
+        self._recent = None
+        self._early = -1
+
+    # --- afterwards ---
+
+    @property
+    def time(self) -> int:
+        return self._early if self._early >= 0 else self.timeline.time
+
+    def move(self, time: int) -> None:
+        """Make the memory what it was before the access of a row."""
+        timeline = self.timeline
+        if time >= timeline.first:
+            if self._early >= 0:
+                self._reach(timeline.first)
+                self._early = -1
+            timeline.move(time)
+            return
+        if self._early < 0:
+            # So that all writes that are kept hold what they wrote.
+            timeline.move(timeline.first)
+            self._early = timeline.first
+        self._reach(time)
+
+    def advance(self, time: int) -> None:
+        """The program itself has gone on to a time, up to `first`, that no write lies behind it which is kept."""
+        if self._early >= 0:
+            self._early = time if time < self.timeline.first else -1
+
+    def lose(self) -> None:
+        """The program has left memory in a state that has no time: the next move begins from a copy."""
+        self._early = _NOWHERE
+
+    def _reach(self, time: int) -> None:
+        """Come to a time before all writes that are kept by running tile blocks again."""
+        if self._early == time:
+            return
+        assert self.run_again is not None
+        began = self._began()
+        choice = [copy for copy in [*self._copies, self._recent] if copy is not None and copy.time <= time]
+        best = max(choice, key=lambda copy: copy.time)
+        # Until it is there: whoever is interrupted on the way must not take it for a state.
+        self.lose()
+        best.put()
+        place = best.place
+        if not self._is_interleaved:
+            last = bisect_right(began, time) - 1
+            if last > place:
+                self.run_again(place, int(began[last]))
+                place = last
+                if self.nbytes + best.nbytes <= self.room:
+                    self._recent = None
+                    self._recent = Copy(int(began[last]), last, self.regions)
+        if time > (int(began[place]) if place < len(began) else 0):
+            self.run_again(place, time)
+        self._early = time

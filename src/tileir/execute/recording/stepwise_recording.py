@@ -1,0 +1,237 @@
+"""A launch that is recorded as far as somebody wants to look, and rehearsed to see where it goes.
+
+Tile blocks that run one after the other can be recorded one after the other: memory goes to where the recording ends,
+the next one runs, and the recording is longer.  One that is interrupted is recorded up to there, and from its start
+when the recording goes on.  Interleaved tile blocks, and a launch that is sanitized, are recorded from the start to the
+end in one go.
+
+To *rehearse* is to run the launch from the start of a tile block without recording it, nearly as fast as without a
+debugger; afterwards memory is what it was before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Final
+
+import numpy
+
+from tileir.execute.errors import ExecutionError
+from tileir.execute.interpreter.compiler import Options
+from tileir.execute.interpreter.kernel import Program, block_runner
+from tileir.execute.observing.observer import Observer, TileBlock
+from tileir.execute.recording.memory_states import Copy
+from tileir.execute.recording.prepared_launch import PreparedLaunch
+from tileir.execute.recording.recorder import Interrupted, Interruption, Recorder
+from tileir.execute.recording.recording import Recording, notes_of, recording_of
+from tileir.execute.schedule import RunBlock, block_order, run_interleaved
+
+Write = Callable[[str], object]
+
+
+class StepwiseRecording:
+    """A recording that grows."""
+
+    def __init__(self, prepared: PreparedLaunch, interruption: Interruption, sanitize: bool = False) -> None:
+        self.prepared: Final = prepared
+        self.interruption: Final = interruption
+        self.is_sequential: Final = not prepared.launch.is_interleaved and not sanitize
+        """Whether tile blocks are recorded one after the other."""
+        self._sanitize: Final = sanitize
+        grid = prepared.launch.grid
+        self.count: Final = grid[0] * grid[1] * grid[2]
+        """How many tile blocks the launch has."""
+        self.texts: list[str] = []
+        """What the kernel has printed, as far as it is recorded."""
+        self.whole: int = 0
+        """So many tile blocks are recorded up to their end."""
+        self.is_over: bool = False
+        """Whether there is no more to record: the launch has come to its end, or has failed, or has no room."""
+        self.error: ExecutionError | None = None
+        self.final: Copy | None = None
+        """The arrays as they are when the launch is over, if a rehearsal came to there."""
+        self._printed: int = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin a recording from the start; memory must be as it was then."""
+        self._recorder: Recorder
+        self._recorder, report = self.prepared.recorder(self._sanitize, [])
+        self.recording: Recording = recording_of(self.prepared, self._recorder, "", report, self._sanitize)
+        self._recorder.interruption = self.interruption
+        self._run: RunBlock | None = None
+        self.texts.clear()
+        self.whole = 0
+        self.is_over = False
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the recording ends before the launch does, as it may not take more."""
+        return self.is_over and self._recorder.end is not None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that happens is recorded."""
+        return self.is_over and self._recorder.end is None
+
+    def has(self, place: int, steps: int = -1) -> bool:
+        """Whether the tile block of a place is recorded: so many steps of it, -1 for all."""
+        if self.is_over or place < self.whole:
+            return True
+        blocks = self.recording.blocks
+        return 0 <= steps <= (int(blocks.steps[place]) if place < len(blocks) else -1)
+
+    def place(self, block: int) -> int:
+        """The place of a tile block in the order in which they begin, be it recorded or not."""
+        found = self.recording.blocks.place(block)
+        if found is not None:
+            return found
+        return next(place for place, number in enumerate(self.order()) if number == block)
+
+    # --- recording ---
+
+    def record_to(self, place: int, steps: int = -1) -> None:
+        """Record the tile blocks up to the one of a place in the order in which they begin, and of that so many steps
+        at least, -1 for all; if they come so far.
+
+        Raises `Interrupted` if somebody wants that; what is recorded by then stays.
+        """
+        if self.has(place, steps):
+            return
+        recording, recorder = self.recording, self._recorder
+        with recording.lock, numpy.errstate(all="ignore"):
+            recorder.bound = (next(islice(self.order(), place, None)), steps) if steps >= 0 else (-1, 0)
+            if not self.is_sequential:
+                self._record_all()
+                return
+            if len(recording.blocks) > self.whole:
+                recording.truncate(self.whole)
+                del self.texts[self._printed :]
+            recording.go_to(len(recording.accesses))
+            if self._run is None:
+                self._run = self._runner(recorder, self.texts.append)
+                recorder.launch_started(self.prepared.launch.grid, self.prepared.memory)
+            for number in islice(self.order(), self.whole, place + 1):
+                self._printed = len(self.texts)
+                if not self._record(self._run, number):
+                    return
+                self.whole += 1
+                if recorder.end is not None:
+                    break
+            if self.whole == self.count or recorder.end is not None:
+                self._finish()
+
+    def _record(self, run: RunBlock, number: int) -> bool:
+        """Record a tile block; tells whether it came to its end."""
+        try:
+            run(number, None)
+        except ExecutionError as error:
+            self._fail(error)
+            return False
+        except BaseException as interrupt:
+            self._recorder.launch_finished()
+            if self.interruption.is_wanted or not isinstance(interrupt, Interrupted):
+                raise
+            return False
+        return True
+
+    def _record_all(self) -> None:
+        """Record from the start, as nothing can be recorded between."""
+        if len(self.recording.blocks):
+            bound = self._recorder.bound
+            self.recording.go_to(0)
+            self._begin()
+            self._recorder.bound = bound
+        recorder = self._recorder
+        run = self._runner(recorder, self.texts.append)
+        recorder.launch_started(self.prepared.launch.grid, self.prepared.memory)
+        order = block_order(self.prepared.launch.schedule, self.prepared.launch.grid)
+        if order.interleaved:
+            if not self._record(lambda *_: run_interleaved(order, run, None), -1):
+                return
+            self.whole = self.count
+        else:
+            for number in order.numbers:
+                if not self._record(run, number):
+                    return
+                self.whole += 1
+        self._finish()
+
+    def _fail(self, error: ExecutionError) -> None:
+        self.error = error
+        self.recording.failure = str(error)
+        self._finish()
+
+    def _finish(self) -> None:
+        self._recorder.launch_finished()
+        if self._recorder.end is not None:
+            self._recorder.end.put()
+        self.is_over = True
+        self.recording.notes[:] = notes_of(self._recorder, self.prepared.limit)
+
+    @property
+    def last(self) -> int:
+        """The tile block that begins last."""
+        return next(islice(self.order(), self.count - 1, None))
+
+    def order(self) -> Iterator[int]:
+        """The tile blocks in the order in which they begin."""
+        return block_order(self.prepared.launch.schedule, self.prepared.launch.grid).numbers
+
+    def _runner(self, observer: Observer, write: Write) -> RunBlock:
+        launch = self.prepared.launch
+        options = Options(launch.exact, observer, launch.is_interleaved)
+        program = Program(self.prepared.entry, options, launch.globals)
+        first = TileBlock((0, 0, 0), 0, launch.grid, launch.memory, write, observer)
+        return block_runner(program, launch.values, first)
+
+    # --- rehearsing ---
+
+    def rehearse(self, observer: Observer, place: int, write: Write) -> None:
+        """Run the launch from the tile block of a place, for an observer, who ends it by an exception.
+
+        If it comes to its end, or fails, the arrays are kept as they are then (`final`).
+        """
+        recording = self.recording
+        with recording.lock, numpy.errstate(all="ignore"):
+            states = recording.records.states
+            began = recording.blocks.began
+            time = int(began[place]) if place < len(began) else len(recording.accesses)
+            del began
+            states.move(time)
+            before = Copy(time, place, self.prepared.regions)
+            launch = self.prepared.launch
+            order = block_order(launch.schedule, launch.grid)
+            is_over = True
+            try:
+                run = self._runner(observer, write)
+                observer.launch_started(launch.grid, launch.memory)
+                if order.interleaved:
+                    run_interleaved(order, run, None)
+                else:
+                    for number in islice(order.numbers, place, None):
+                        run(number, None)
+            except ExecutionError:
+                raise
+            except BaseException:
+                is_over = False
+                raise
+            finally:
+                if is_over and self.final is None:
+                    self.final = Copy(-1, -1, self.prepared.regions)
+                before.put()
+
+    def hand_back(self) -> None:
+        """Give the caller the arrays as the launch leaves them; it must have come to its end."""
+        recording = self.recording
+        with recording.lock:
+            if self.is_complete:
+                recording.go_to(len(recording.accesses))
+                self.prepared.hand_back()
+                return
+            assert self.final is not None
+            before = Copy(-1, -1, self.prepared.regions)
+            self.final.put()
+            self.prepared.hand_back()
+            before.put()

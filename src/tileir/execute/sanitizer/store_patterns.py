@@ -1,0 +1,337 @@
+"""Which tile block a place in memory belongs to, learned from the tile blocks that ran.
+
+Most kernels give each tile block its own tiles by a rule: the place where a tile begins is a sum of multiples of the
+block's coordinates.  A `Pattern` has where one store began in every tile block that ran it (its first time in each
+block, its second, and so on, are patterns of their own), finds the multiples by comparing neighbors, and checks them
+against all that ran.  Then the rule tells which tile block a place belongs to, whether that ran or not.
+
+Places are counted along the dimensions of the tile, in elements: an address is divided by the largest stride, the
+rest by the next.  Besides the three coordinates a rule may use quotient and remainder of x by some number, as kernels
+do that number their tiles in a grid of one dimension.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, cast
+
+import numpy
+
+from tileir.dialect import ops
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.dtypes import Array, constant_array, memory_bytes
+from tileir.execute.errors import BlockId
+from tileir.execute.observing.observer import Access
+from tileir.ir.core import Operation
+from tileir.ir.values import BlockArgument, Value
+
+# Coordinates of a rule: x or its remainder, y, z, the quotient of x.
+_COUNT: Final = 4
+_NO_ROWS: Final = 1 << 62
+
+Rule = tuple[Array, Array, int]
+
+
+class Tile(NamedTuple):
+    """The tile that a store writes, masked or not."""
+
+    address: int
+    shape: tuple[int, ...]
+    """Its elements along each dimension."""
+    strides: tuple[int, ...]
+    """The bytes between them."""
+    steps: tuple[tuple[int, int], ...] = ()
+    """Of a view, for each of its indices, the dimension it moves along (-1: none) and by how many elements."""
+    ends: tuple[int, ...] = ()
+    """Of a view the extents of its tensor along the dimensions of `strides`."""
+    tensor: tuple[int, ...] = ()
+    """Of a view the shape of its tensor."""
+
+
+class Pattern:
+    """Where one store began in each tile block; `origin` is where places are counted from."""
+
+    __slots__ = ("_order", "_rule", "_solved", "_unsure", "blocks", "operation", "origin", "places", "tile")
+
+    def __init__(self, operation: Operation, origin: int, tile: Tile) -> None:
+        self.operation: Operation = operation
+        self.origin: int = origin
+        self.tile: Tile = tile
+        """One of the tiles: the others differ in their address alone."""
+        self._order: list[int] | None = _nesting(tile.shape, tile.strides, tile.ends)
+        self.blocks: array[int] = array("q")
+        self.places: array[int] = array("Q")
+        self._rule: Rule | None = None
+        self._solved: bool = False
+        # Whether the tile may move along an axis with one tile block, nobody knows how far.
+        self._unsure: bool = False
+
+    def add(self, block: int, address: int) -> None:
+        self.blocks.append(block)
+        self.places.append(address)
+
+    @property
+    def distinct(self) -> int:
+        """How many different tiles were stored."""
+        return len(set(self.places))
+
+    @property
+    def tile_count(self) -> int:
+        """Of a view how many tiles it has; else 0."""
+        if not self.tile.ends:
+            return 0
+        return math.prod([-(-end // extent) for end, extent in zip(self.tile.ends, self.tile.shape, strict=True)])
+
+    @property
+    def has_rule(self) -> bool:
+        """Whether a rule was found, where one was asked for."""
+        return self._rule is not None
+
+    def is_outside(self, address: int) -> bool:
+        """Whether an address lies outside of the tensor that the store sees."""
+        order = self._order
+        if order is None or not self.tile.ends:
+            return False
+        place = _position(address - self.origin, self.tile.strides, order)
+        return not all(0 <= int(number) < end for number, end in zip(place, self.tile.ends, strict=True))
+
+    def block_of(self, address: int, grid: BlockId) -> BlockId | None:
+        """The tile block whose tile an address lies in by the rule, in the grid or beyond it; None without a rule."""
+        order = self._order
+        if order is None:
+            return None
+        if not self._solved:
+            self._solved = True
+            self._rule = self._find_rule(order, grid)
+        if self._rule is None:
+            return None
+        start, factors, rows = self._rule
+        rest = _position(address - self.origin, self.tile.strides, order) - start
+        coordinates = [0] * _COUNT
+        # What moves furthest comes first, along the dimension in which it does.
+        ways = numpy.abs(factors) * numpy.array(self.tile.strides)[:, None]
+        for axis in numpy.argsort(-ways.max(axis=0), kind="stable").tolist():
+            dimension = int(ways[:, axis].argmax())
+            factor = int(factors[dimension, axis])
+            if factor:
+                coordinates[axis] = int(rest[dimension]) // factor
+                rest = rest - factors[:, axis] * coordinates[axis]
+        if min(coordinates) < 0 or coordinates[0] >= rows:
+            return None
+        if not all(0 <= int(number) < extent for number, extent in zip(rest, self.tile.shape, strict=True)):
+            return None
+        x = coordinates[0] + (coordinates[3] * rows if coordinates[3] else 0)
+        found = (x, coordinates[1], coordinates[2])
+        return None if self._unsure and is_within(found, grid) else found
+
+    def _find_rule(self, order: list[int], grid: BlockId) -> Rule | None:
+        """Where block (0, 0, 0) begins, by how much each coordinate moves that, and the divisor of x."""
+        numbers = numpy.frombuffer(self.blocks, numpy.int64)
+        places = numpy.frombuffer(self.places, numpy.uint64).astype(numpy.int64) - self.origin
+        positions = _positions(places, self.tile.strides, order)
+        coordinates = numpy.stack(
+            [numbers % grid[0], numbers // grid[0] % grid[1], numbers // (grid[0] * grid[1]), numbers * 0], axis=1
+        )
+        rule = self._fitted(coordinates, positions, order, _NO_ROWS)
+        if rule is None and len(numbers) == grid[0] * grid[1] * grid[2] == grid[0] > 2:
+            rule = self._divided(numbers, coordinates, positions, order)
+        return rule
+
+    def _divided(self, numbers: Array, coordinates: Array, positions: Array, order: list[int]) -> Rule | None:
+        """A rule with quotient and remainder of x, for a grid of one dimension that ran as a whole."""
+        sorted_positions = positions[numpy.argsort(numbers, kind="stable")]
+        steps = numpy.diff(sorted_positions, axis=0)
+        other = (steps != steps[0]).any(axis=1)
+        rows = int(other.argmax()) + 1
+        if not other.any() or rows < 2:
+            return None
+        coordinates = coordinates.copy()
+        coordinates[:, 3] = coordinates[:, 0] // rows
+        coordinates[:, 0] %= rows
+        return self._fitted(coordinates, positions, order, rows)
+
+    def _fitted(self, coordinates: Array, positions: Array, order: list[int], rows: int) -> Rule | None:
+        base, place = coordinates[0], positions[0]
+        factors: Array = numpy.zeros((len(self.tile.strides), _COUNT), numpy.int64)
+        for axis in range(_COUNT):
+            moved = coordinates != base
+            lonely = moved[:, axis] & (moved.sum(axis=1) == 1)
+            if lonely.any():
+                number = int(lonely.argmax())
+                way = int(coordinates[number, axis] - base[axis])
+                change = positions[number] - place
+                if (change % way).any():
+                    return None
+                factors[:, axis] = change // way
+            elif axis < 3:
+                # There is one tile block along this axis: what the program says has to do.
+                moved_by = self._static(axis, order)
+                if moved_by is None:
+                    self._unsure = True
+                else:
+                    factors[:, axis] = moved_by
+        start = place - factors @ base
+        if (positions != start + coordinates @ factors.T).any():
+            return None
+        return start, factors, rows
+
+    def _static(self, axis: int, order: list[int]) -> Array | None:
+        """How far a tile moves from one block to the next, as far as the program tells."""
+        if not self.tile.steps:
+            factor = factors_of(self.operation.operands[0])[axis]
+            return _position(factor, self.tile.strides, order) if factor is not None else None
+        moved: Array = numpy.zeros(len(self.tile.strides), numpy.int64)
+        for value, (dimension, step) in zip(self.operation.index, self.tile.steps, strict=True):
+            factor = factors_of(value)[axis]
+            if factor is None:
+                return None
+            if dimension >= 0:
+                moved[dimension] += factor * step
+        return moved
+
+
+def is_within(block: BlockId, grid: BlockId) -> bool:
+    return all(number < extent for number, extent in zip(block, grid, strict=True))
+
+
+def _nesting(shape: tuple[int, ...], strides: tuple[int, ...], ends: tuple[int, ...]) -> list[int] | None:
+    """The dimensions from the largest stride to the smallest; None if they cannot tell places apart."""
+    order = sorted(range(len(strides)), key=lambda dimension: -strides[dimension])
+    extents = ends or shape
+    for outer, inner in pairwise(order):
+        if (extents[inner] - 1) * strides[inner] >= strides[outer]:
+            return None
+    return order if all(stride > 0 for stride in strides) else None
+
+
+def _position(distance: int, strides: tuple[int, ...], order: list[int]) -> Array:
+    found: Array = numpy.zeros(len(strides), numpy.int64)
+    for dimension in order:
+        found[dimension], distance = divmod(distance, strides[dimension])
+    return found
+
+
+def _positions(distances: Array, strides: tuple[int, ...], order: list[int]) -> Array:
+    found: Array = numpy.zeros((distances.size, len(strides)), numpy.int64)
+    for dimension in order:
+        found[:, dimension], distances = numpy.divmod(distances, strides[dimension])
+    return found
+
+
+# --- tiles ---
+
+
+def tile_of_view(access: Access) -> Tile:
+    """The tile of an access through a view, masked or not."""
+    assert access.box is not None
+    view: Any = access.view
+    address, _, strides = access.box
+    # Along a dimension with one position there is nothing to tell apart.
+    kept = [axis for axis, extent in enumerate(view.extents) if extent > 1]
+    steps = tuple([(kept.index(axis) if axis in kept else -1, step) for axis, step in enumerate(view.steps)])
+    if not kept:
+        return Tile(address, (1,), (access.size,), steps, (1,), view.tensor.shape)
+    shape, ways, ends = (tuple([each[axis] for axis in kept]) for each in (view.shape, strides, view.extents))
+    return Tile(address, shape, ways, steps, ends, view.tensor.shape)
+
+
+def tile_of_pointers(access: Access) -> Tile | None:
+    """The tile of an access through pointers; None if these are not at even distances."""
+    places = access.addresses.view(numpy.int64)
+    corner = places[(0,) * places.ndim]
+    shape, strides, address = [], [], int(corner)
+    expected = corner
+    for axis, extent in enumerate(places.shape):
+        if extent == 1:
+            continue
+        index = [0] * places.ndim
+        index[axis] = 1
+        stride = int(places[tuple(index)] - corner)
+        along = [1] * places.ndim
+        along[axis] = extent
+        expected = expected + (numpy.arange(extent, dtype=numpy.int64) * stride).reshape(along)
+        if stride < 0:
+            address += (extent - 1) * stride
+        shape.append(extent)
+        strides.append(abs(stride))
+    if access.view is not None or (numpy.broadcast_to(expected, places.shape) != places).any():
+        return None
+    return Tile(address, tuple(shape), tuple(strides)) if shape else Tile(address, (1,), (access.size,))
+
+
+# --- what the program says ---
+
+# By axis; None where it is not a number.
+Factors = tuple["int | None", "int | None", "int | None"]
+_ZERO: Final[Factors] = (0, 0, 0)
+_UNKNOWN: Final[Factors] = (None, None, None)
+_UNCHANGED: Final = (ops.ASSUME, ops.BROADCAST, ops.RESHAPE, ops.EXTI, ops.PTR_TO_PTR)
+_DEEPEST: Final = 100
+
+
+def factors_of(value: Value, known: dict[Value, Factors] | None = None, depth: int = 0) -> Factors:
+    """By how much a value grows with the block's x, y and z, a pointer in bytes."""
+    if depth > _DEEPEST:
+        return _UNKNOWN
+    known = known if known is not None else {}
+    if value not in known:
+        known[value] = _factors(value, known, depth + 1)
+    return known[value]
+
+
+def _factors(value: Value, known: dict[Value, Factors], depth: int) -> Factors:
+    if isinstance(value, BlockArgument):
+        owner = value.block.parent_operation
+        if owner is None or owner.declaration is ops.ENTRY:
+            return _ZERO
+        # A counter grows with where it begins.
+        if owner.declaration is ops.FOR and value.index == 0:
+            return factors_of(owner.operands[0], known, depth)
+        return _UNKNOWN
+    operation = value.defining_operation
+    if operation is None or operation.regions:
+        return _UNKNOWN
+    declaration = operation.declaration
+    if declaration is ops.GET_TILE_BLOCK_ID:
+        number = [result is value for result in operation.results].index(True)
+        return _made([int(axis == number) for axis in range(3)])
+    parts = [factors_of(operand, known, depth) for operand in operation.operands if isinstance(operand.type, TileType)]
+    if declaration in _UNCHANGED:
+        return parts[0]
+    weights: list[int | None] = [None] * len(parts)
+    if declaration in (ops.ADDI, ops.SUBI):
+        weights = [1, 1 if declaration is ops.ADDI else -1]
+    elif declaration is ops.MULI:
+        weights = [_constant(operation.operands[1]), _constant(operation.operands[0])]
+    elif declaration is ops.OFFSET:
+        element = cast(PointerType, cast(TileType, operation.operands[0].type).element).pointee
+        weights = [1, memory_bytes(element)]
+    found: list[int | None] = []
+    for axis in range(3):
+        terms = [_times(part[axis], weight) for part, weight in zip(parts, weights, strict=True)]
+        found.append(None if None in terms else sum(cast("list[int]", terms)))
+    return _made(found)
+
+
+def _times(factor: int | None, weight: int | None) -> int | None:
+    if factor == 0:
+        return 0
+    return factor * weight if factor is not None and weight is not None else None
+
+
+def _made(numbers: Sequence[int | None]) -> Factors:
+    return cast(Factors, tuple(numbers))
+
+
+def _constant(value: Value) -> int | None:
+    """The number that all elements of a constant are."""
+    operation = value.defining_operation
+    while operation is not None and operation.declaration in _UNCHANGED:
+        operation = operation.operands[0].defining_operation
+    if operation is None or operation.declaration is not ops.CONSTANT:
+        return None
+    numbers: Any = constant_array(operation.value_attribute).reshape(-1)
+    return int(numbers[0]) if (numbers == numbers[0]).all() else None

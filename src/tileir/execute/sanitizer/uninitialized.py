@@ -1,0 +1,161 @@
+"""Memory that somebody allocated and nobody has written yet.
+
+What an `empty` of NumPy, torch or CuPy returns is filled with a pattern that no result is (`fill`).  Where launches are
+sanitized it is also remembered, with the line that allocated it (`ALLOCATIONS`).  Memory that still holds the pattern
+when a kernel starts is unwritten: whoever writes, by whatever means, replaces it.  Nothing has to be intercepted.
+
+A write of exactly the pattern cannot be seen.  So bytes count as unwritten only with others around them: float32 by
+element, which is a number that nobody computes; other floats and wide integers by 8 bytes; and what is narrower, whose
+elements might be anything, only as long as nothing of the array is written.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+import numpy
+
+from tileir.execute.arguments.binding import buffer_of
+from tileir.execute.dtypes import Array
+from tileir.execute.memory import Memory, Region, bytes_at
+from tileir.forking import NO_FORK
+
+_WORD: Final = 8
+_LEAST: Final = 4
+"""Fewer bytes than these might hold the pattern by chance."""
+_FLOATS: Final = 0xFBF5_FBE3_FBD9_FBC7
+"""As float16 about -6e4, as bfloat16 and float32 -2e36, as float64 -1e289."""
+_OTHERS: Final = 0xA9E5_938D_D9C5_B3A7
+"""Negative as signed integers of any width, large as unsigned ones."""
+
+_MIXING: Final = 0x9E3779B1
+
+
+class Elements(NamedTuple):
+    """What an array is made of."""
+
+    size: int
+    is_float: bool
+
+
+class Allocation(NamedTuple):
+    """Memory that was filled; `where` is the line that allocated it, `number` tells its pattern from others'."""
+
+    start: int
+    size: int
+    elements: Elements
+    where: str
+    number: int
+
+    @property
+    def end(self) -> int:
+        return self.start + self.size
+
+    def unwritten(self, low: int, high: int) -> Array:
+        """Which of the bytes between two addresses in it nobody wrote.  No others are read: they may be freed."""
+        phase = (low - self.start) % _WORD
+        pattern = numpy.roll(_pattern(self.elements, self.number), -phase)
+        found: Array = bytes_at(low, high - low, False) == numpy.resize(pattern, high - low)
+        size, is_float = self.elements
+        if size < _LEAST and not (is_float and size > 1):
+            found[:] = found.all()
+            return found
+        grain = _LEAST if is_float and size == _LEAST else _WORD
+        # What is left before and behind whole grains is too short to tell alone.
+        first = min(-phase % grain, found.size)
+        last = found.size - (found.size - first) % grain
+        grains = found[first:last].reshape(-1, grain)
+        grains[:] = grains.all(axis=1, keepdims=True)
+        if first < last:
+            found[:first] = found[:first].all() and found[first]
+            found[last:] = found[last:].all() and found[last - 1]
+        else:
+            found[:] = found.all()
+        return found
+
+
+def _pattern(elements: Elements, number: int) -> Array:
+    """The 8 bytes that are repeated; what is copied from elsewhere holds another pattern."""
+    value = _FLOATS if elements.is_float else _OTHERS
+    mixed = number * _MIXING
+    for place in range(4):
+        # Seven bits in each sixteen: neither sign nor exponent change.
+        value ^= (mixed >> 7 * place & 0x7F) << 16 * place
+    return numpy.frombuffer(value.to_bytes(_WORD, "little"), numpy.uint8)
+
+
+def fill(start: int, size: int, elements: Elements, number: int = 0) -> None:
+    """Fill new memory with what no result is."""
+    bytes_at(start, size, True)[:] = numpy.resize(_pattern(elements, number), size)
+
+
+class Allocations:
+    """The filled memory that may still be unwritten.
+
+    What is freed stays known until its addresses are allocated again, or written: it is known by what it holds.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, Allocation] = {}
+        self._starts: list[int] = []
+        self._count: int = 0
+
+    def add(self, start: int, size: int, elements: Elements, where: str) -> None:
+        """Fill new memory, and remember it."""
+        with NO_FORK:
+            self._count += 1
+            fill(start, size, elements, self._count)
+            for known in self._overlapping(start, start + size):
+                self._forget(known)
+            if size >= _LEAST:
+                self._known[start] = Allocation(start, size, elements, where, self._count)
+                insort(self._starts, start)
+
+    def unwritten(self, low: int, high: int) -> Iterator[tuple[int, Array]]:
+        """The unwritten bytes between two addresses: from an address on, which of them are."""
+        with NO_FORK:
+            found = self._overlapping(low, high)
+        for known in found:
+            first, last = max(low, known.start), min(high, known.end)
+            chosen = known.unwritten(first, last)
+            if chosen.any():
+                yield first, chosen
+            elif last - first == known.size:
+                with NO_FORK:
+                    if self._known.get(known.start) is known:
+                        self._forget(known)
+
+    def at(self, address: int) -> Allocation | None:
+        """The allocation that an address is in."""
+        with NO_FORK:
+            return next(iter(self._overlapping(address, address + 1)), None)
+
+    def _overlapping(self, low: int, high: int) -> list[Allocation]:
+        # They do not overlap each other: one at most begins before.
+        first = max(bisect_right(self._starts, low) - 1, 0)
+        found = [self._known[start] for start in self._starts[first : bisect_left(self._starts, high)]]
+        return [known for known in found if known.end > low]
+
+    def _forget(self, known: Allocation) -> None:
+        del self._known[known.start]
+        del self._starts[bisect_left(self._starts, known.start)]
+
+
+ALLOCATIONS: Final = Allocations()
+
+
+def unwritten_bytes(memory: Memory, arrays: Iterable[object]) -> Iterator[tuple[Region, int, Array]]:
+    """What nobody wrote before a launch: all of `arrays`, and what the caller's allocations still lack.
+
+    In a region, from an offset on, which bytes are unwritten.
+    """
+    for array in arrays:
+        buffer = buffer_of(array, "an element of `uninitialized`")
+        region = memory.find(buffer.low)
+        if region is not None and buffer.high > buffer.low:
+            yield region, buffer.low - region.start, numpy.ones(buffer.high - buffer.low, numpy.bool_)
+    for region in memory.regions:
+        for start, found in ALLOCATIONS.unwritten(region.start, region.end):
+            yield region, start - region.start, found

@@ -1,0 +1,415 @@
+"""One tile block, walked: how often each block of the program runs, and the bytes of each access.
+
+What is not known is counted as little as it can be: a loop whose bounds come from memory runs no iteration, a branch
+whose condition does is not taken, and the reason is kept.  Long loops whose accesses depend on their counter alone are
+walked in part: their first and last iteration, and some between that stand for others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Final, cast
+
+from tileir.dialect import ops
+from tileir.dialect.types import PointerType, TileType, TileViewType
+from tileir.execute.errors import BlockId
+from tileir.execute.locations.source_locations import user_location
+from tileir.execute.work.evaluation import EVALUATED, element_size, memory_bytes, number
+from tileir.execute.work.symbols import Address, Known, Mask, Root, TileView
+from tileir.ir.core import Block, Operation
+from tileir.ir.diagnostics import position_of
+from tileir.ir.types import IntegerType
+from tileir.ir.values import BlockArgument, Value
+
+_CONTROL_FLOW: Final = (ops.FOR, ops.IF, ops.LOOP)
+_TERMINATORS: Final = (ops.YIELD, ops.BREAK, ops.CONTINUE, ops.RETURN)
+_MANY_ITERATIONS: Final = 64
+_MOST_STEPS: Final = 2_000_000
+"""A tile block that takes more is not walked to its end."""
+
+
+class TooLong(Exception):
+    """A tile block takes more steps than anybody waits for."""
+
+
+class Traffic:
+    """What the accesses of one operation came to."""
+
+    __slots__ = ("bytes", "count", "roots", "sizes")
+
+    def __init__(self) -> None:
+        self.count: int = 0
+        self.bytes: int = 0
+        self.roots: dict[Root | None, int] = {}
+        """Bytes by the memory they are in."""
+        self.sizes: dict[Root, int] = {}
+        """Bytes of the largest tensor they were a part of; -1 if that is not known."""
+
+
+def strata(count: int, most: int) -> Iterator[tuple[int, int]]:
+    """Numbers below `count` that stand for all of them, and for how many each: the first and the last for themselves,
+    others between in even distances."""
+    if count <= max(most, 2):
+        yield from ((index, 1) for index in range(count))
+        return
+    yield 0, 1
+    inner, parts = count - 2, max(most - 2, 1)
+    for part in range(parts):
+        begin, end = inner * part // parts, inner * (part + 1) // parts
+        yield 1 + (begin + end - 1) // 2, end - begin
+    yield count - 1, 1
+
+
+class Walker:
+    """A kernel that is walked for tile blocks one after the other; the counts add up."""
+
+    def __init__(self, entry: Operation, grid: BlockId, arguments: dict[Value, Known]) -> None:
+        self.entry: Operation = entry
+        self.executions: dict[Block, int] = {}
+        self.traffic: dict[Operation, Traffic] = {}
+        self.unknown: dict[str, None] = {}
+        """Why the counts are a lower bound."""
+        self.assumed: dict[str, None] = {}
+        """What is counted as a whole although a part of it may not be accessed."""
+        self.sampled: bool = False
+        """Whether iterations stand for others."""
+        self.steps: int = 0
+        self._grid: BlockId = grid
+        self._block: BlockId = (0, 0, 0)
+        self._weight: int = 1
+        self.arguments: dict[Value, Known] = arguments
+        self._known: dict[Value, Known | None] = {}
+        self._deciding: set[Value] = deciding_values(entry)
+        self._plans: dict[Block, list[Operation]] = {}
+        self._elements: dict[Block, int] = {}
+        self._load: int = 0
+        """Elements that were computed or accessed, the measure of how much a tile block does."""
+        self._heaviest: float = 0.0
+
+    def walk(self, block: BlockId, weight: int) -> None:
+        """Walk one tile block, which stands for `weight` of them."""
+        self._block, self._weight = block, weight
+        self._known = dict(self.arguments)
+        self._limit = self.steps + _MOST_STEPS
+        before = self._load
+        self._run(self.entry.regions[0].blocks[0])
+        self._heaviest = max(self._heaviest, (self._load - before) / weight)
+
+    def imbalance(self, blocks: int) -> float:
+        """How much more the heaviest tile block does than all of them on average."""
+        return max(self._heaviest * blocks / self._load, 1.0) if self._load else 1.0
+
+    # --- control flow ---
+
+    def _plan(self, block: Block) -> list[Operation]:
+        """The operations of a block that have to be looked at each time."""
+        found = self._plans.get(block)
+        if found is None:
+            found = self._plans[block] = [each for each in block if self._matters(each)]
+        return found
+
+    def _elements_of(self, block: Block) -> int:
+        found = self._elements.get(block)
+        if found is None:
+            types = [result.type for operation in block for result in operation.results]
+            found = sum([prod(type.shape) for type in types if isinstance(type, TileType)])
+            self._elements[block] = found
+        return found
+
+    def _matters(self, operation: Operation) -> bool:
+        declaration = operation.declaration
+        if declaration in _CONTROL_FLOW or declaration in _TERMINATORS or declaration.accesses_memory:
+            return True
+        return any(result in self._deciding for result in operation.results)
+
+    def _run(self, block: Block) -> Operation | None:
+        """Walk a block; returns the terminator that leaves it, None where it is not known how it is left."""
+        self.executions[block] = self.executions.get(block, 0) + self._weight
+        self._load += self._elements_of(block) * self._weight
+        known = self._known
+        for operation in self._plan(block):
+            self.steps += 1
+            declaration = operation.declaration
+            evaluation = EVALUATED.get(declaration)
+            if evaluation is not None:
+                for result, value in zip(operation.results, evaluation(operation, known.get), strict=True):
+                    known[result] = value
+            elif declaration.accesses_memory:
+                self._access(operation)
+            elif declaration in _TERMINATORS:
+                return operation
+            elif declaration in _CONTROL_FLOW:
+                run = {ops.FOR: self._run_for, ops.IF: self._run_if, ops.LOOP: self._run_loop}[declaration]
+                goes_on, end = run(operation)
+                if not goes_on:
+                    return end
+            else:
+                self._define(operation)
+        return None if block.last is None else block.last
+
+    def _define(self, operation: Operation) -> None:
+        declaration, known = operation.declaration, self._known
+        if declaration is ops.GET_TILE_BLOCK_ID or declaration is ops.GET_NUM_TILE_BLOCKS:
+            numbers = self._block if declaration is ops.GET_TILE_BLOCK_ID else self._grid
+            for result, value in zip(operation.results, numbers, strict=True):
+                known[result] = value
+        elif declaration is ops.GET_GLOBAL:
+            known[operation.results[0]] = Address(f"global {operation.attributes['name'].text}", 0, ())
+        elif declaration is ops.ALLOCA:
+            known[operation.results[0]] = Address("alloca", 0, ())
+        else:
+            for result in operation.results:
+                known[result] = None
+
+    def _give(self, end: Operation | None, targets: list[Value]) -> None:
+        """What a terminator gives to results or to the next iteration."""
+        known = self._known
+        if end is None or len(end.operands) != len(targets):
+            for target in targets:
+                known[target] = None
+            return
+        for target, value in zip(targets, [known.get(operand) for operand in end.operands], strict=True):
+            known[target] = value
+
+    def _run_if(self, operation: Operation) -> tuple[bool, Operation | None]:
+        """Whether what follows runs, and if not the terminator that leaves more than the branch, as far as known."""
+        condition = self._known.get(operation.operands[0])
+        results: list[Value] = list(operation.results)
+        if not isinstance(condition, int):
+            self._lost(operation, "the condition", "neither branch counts")
+            self._give(None, results)
+            return not self._may_leave(operation), None
+        taken = 0 if condition & 1 else 1
+        if taken >= len(operation.regions) or not operation.regions[taken].blocks:
+            return True, None
+        end = self._run(operation.regions[taken].blocks[0])
+        if end is None or end.declaration is not ops.YIELD:
+            return False, end
+        self._give(end, results)
+        return True, None
+
+    @staticmethod
+    def _may_leave(operation: Operation) -> bool:
+        """Whether a branch, which may not be taken, leaves more than itself."""
+        ends = [each for each in operation.walk() if each.declaration in _TERMINATORS]
+        return any(each.declaration is not ops.YIELD and _leaves(each, operation) for each in ends)
+
+    def _run_for(self, operation: Operation) -> tuple[bool, Operation | None]:
+        body = operation.regions[0].blocks[0]
+        results: list[Value] = list(operation.results)
+        carried: list[BlockArgument] = list(body.arguments[1:])
+        element = cast(IntegerType, cast(TileType, body.arguments[0].type).element)
+        signed = not operation.unsigned_cmp
+        bounds = [number(value, self._known.get(value), signed=signed) for value in operation.operands[:3]]
+        known = self._known
+        for argument, value in zip(carried, operation.operands[3:], strict=True):
+            known[argument] = known.get(value)
+        lower, upper, step = bounds
+        if lower is None or upper is None or step is None or step <= 0:
+            self._lost(operation, "a bound", "no iteration counts")
+            self._give(None, results)
+            return True, None
+        span = range(lower, upper, step)
+        whole = self._weight
+        mask = (1 << element.width) - 1
+        depends = any(argument in self._deciding for argument in carried)
+        most = len(span) if depends else _MANY_ITERATIONS
+        if len(span) > most:
+            self.sampled = True
+        for place, times in strata(len(span), most):
+            self._weight = whole * times
+            known[body.arguments[0]] = span[place] & mask
+            end = self._run(body)
+            self._give(end, cast("list[Value]", carried))
+            self._check_length()
+        self._weight = whole
+        for result, argument in zip(results, carried, strict=True):
+            known[result] = known.get(argument)
+        return True, None
+
+    def _run_loop(self, operation: Operation) -> tuple[bool, Operation | None]:
+        """Until a `break` or a `return`."""
+        body = operation.regions[0].blocks[0]
+        arguments: list[Value] = list(body.arguments)
+        known = self._known
+        for argument, value in zip(arguments, operation.operands, strict=True):
+            known[argument] = known.get(value)
+        while True:
+            end = self._run(body)
+            if end is None:
+                self._lost(operation, "its end", "later iterations do not count")
+                self._give(None, list(operation.results))
+                return not any(each.declaration is ops.RETURN for each in operation.walk()), None
+            if end.declaration is ops.BREAK:
+                self._give(end, list(operation.results))
+                return True, None
+            if end.declaration is ops.RETURN:
+                return False, end
+            self._give(end, arguments)
+            self._check_length()
+
+    def _check_length(self) -> None:
+        if self.steps > self._limit:
+            raise TooLong
+
+    def _lost(self, operation: Operation, what: str, consequence: str) -> None:
+        self.unknown[f"{_words(operation)}: {what} is not known without running it, so {consequence}"] = None
+
+    # --- accesses ---
+
+    def _access(self, operation: Operation) -> None:
+        traffic = self.traffic.get(operation)
+        if traffic is None:
+            traffic = self.traffic[operation] = Traffic()
+        for result in operation.results:
+            self._known[result] = None
+        if (operation.declaration.reads or operation.declaration.writes) == "view":
+            self._access_view(operation, traffic)
+        else:
+            self._access_pointers(operation, traffic)
+
+    def _access_view(self, operation: Operation, traffic: Traffic) -> None:
+        operand = operation.view
+        type = cast(TileViewType, operand.type)
+        view = self._known.get(operand)
+        size = element_size(type.tensor.element)
+        root: Root | None = None
+        if isinstance(view, TileView):
+            root = view.tensor.root
+            elements, is_known = view.inside([self._index(value) for value in operation.index])
+            if root is not None:
+                bytes = view.tensor.bytes
+                traffic.sizes[root] = -1 if bytes is None else max(bytes, traffic.sizes.get(root, 0))
+        else:
+            elements, is_known = prod(type.tile_shape), False
+        if not is_known:
+            self.assumed[f"{_words(operation)}: counts whole tiles"] = None
+        self._count(traffic, root, elements * size)
+
+    def _index(self, value: Value) -> int | None:
+        type = cast(TileType, value.type)
+        if type.shape:
+            return None
+        return number(value, self._known.get(value), signed=False)
+
+    def _access_pointers(self, operation: Operation, traffic: Traffic) -> None:
+        declaration = operation.declaration
+        pointers = operation.operand_group(cast(str, declaration.reads or declaration.writes))[0]
+        address = self._known.get(pointers)
+        root = address.root if isinstance(address, Address) else None
+        elements = prod(cast(TileType, pointers.type).shape)
+        mask = operation.mask
+        if mask is not None:
+            known = self._known.get(mask)
+            if isinstance(known, Mask):
+                elements = known.truths
+            elif isinstance(known, int):
+                elements = known & 1
+            else:
+                self.assumed[f"{_words(operation)}: its mask counts as true everywhere"] = None
+        if root is not None:
+            traffic.sizes[root] = -1
+        self._count(traffic, root, elements * memory_bytes(pointers))
+
+    def _count(self, traffic: Traffic, root: Root | None, bytes: int) -> None:
+        traffic.count += self._weight
+        traffic.bytes += bytes * self._weight
+        traffic.roots[root] = traffic.roots.get(root, 0) + bytes * self._weight
+
+
+def _leaves(end: Operation, operation: Operation) -> bool:
+    """Whether a terminator inside an operation goes beyond it."""
+    around = end.parent_operation
+    while around is not None and around is not operation:
+        if around.declaration.is_loop and end.declaration is not ops.RETURN:
+            return False
+        around = around.parent_operation
+    return True
+
+
+def _words(operation: Operation) -> str:
+    """An operation and where it stands."""
+    place = position_of(user_location(operation.location))
+    return operation.declaration.mnemonic + (f" at {place.file}:{place.line}:{place.column}" if place else "")
+
+
+def argument_known(value: Value, index: int, given: object) -> Known | None:
+    """What a launch's argument says of a parameter."""
+    element = cast(TileType, value.type).element
+    if isinstance(element, IntegerType):
+        if isinstance(given, bool):
+            given = int(given)
+        if hasattr(given, "__index__") and not hasattr(given, "shape"):
+            return int(given.__index__()) & ((1 << element.width) - 1)
+        return None
+    return Address(index, 0, ()) if isinstance(element, PointerType) else None
+
+
+PLACES = ("source", "destination", "pointers", "ptr", "mask", "view", "index")
+"""The operands of accesses that say where they are."""
+
+
+def deciding_values(entry: Operation) -> set[Value]:
+    """The values of a kernel that are to be evaluated."""
+    pending: list[Value] = []
+    ends: dict[Operation, list[Operation]] = {}
+    for operation in entry.walk():
+        declaration = operation.declaration
+        if declaration is ops.FOR:
+            pending.extend(operation.operands[:3])
+        elif declaration is ops.IF:
+            pending.append(operation.operands[0])
+        elif declaration.accesses_memory:
+            for part in declaration.operands:
+                if part.name in PLACES:
+                    pending.extend(operation.operand_group(part.name))
+        elif declaration in (ops.YIELD, ops.BREAK, ops.CONTINUE):
+            target = _target(operation)
+            if target is not None:
+                ends.setdefault(target, []).append(operation)
+    found: set[Value] = set()
+    while pending:
+        value = pending.pop()
+        if value in found:
+            continue
+        found.add(value)
+        if isinstance(value, BlockArgument):
+            _add_carried(value, ends, pending)
+            continue
+        maker = value.defining_operation
+        if maker is None:
+            continue
+        if maker.declaration in EVALUATED:
+            pending.extend(maker.operands)
+        elif maker.declaration in (ops.FOR, ops.IF, ops.LOOP):
+            place = list(maker.results).index(value)  # type: ignore[arg-type]
+            if maker.declaration is ops.FOR:
+                pending.append(maker.operands[3 + place])
+                pending.append(maker.regions[0].blocks[0].arguments[1 + place])
+            for end in ends.get(maker, ()):
+                if end.declaration is not ops.CONTINUE or maker.declaration is ops.FOR:
+                    pending.append(end.operands[place])
+    return found
+
+
+def _target(end: Operation) -> Operation | None:
+    """The operation that a terminator gives its operands to: a `yield` to the one around it, others to the loop."""
+    around = end.parent_operation
+    if end.declaration is ops.YIELD:
+        return around
+    while around is not None and around.declaration is ops.IF:
+        around = around.parent_operation
+    return around
+
+
+def _add_carried(argument: BlockArgument, ends: dict[Operation, list[Operation]], pending: list[Value]) -> None:
+    owner = argument.block.parent_operation
+    if owner is None or not owner.declaration.is_loop:
+        return
+    place = argument.index - (1 if owner.declaration is ops.FOR else 0)
+    if place < 0:
+        # The number of the iteration, which the bounds decide.
+        return
+    pending.append(owner.operands[place + (3 if owner.declaration is ops.FOR else 0)])
+    pending.extend([end.operands[place] for end in ends.get(owner, ()) if end.declaration is ops.CONTINUE])
