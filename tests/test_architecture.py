@@ -207,14 +207,14 @@ def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Im
     assert sorted(name for name in reached if paths[name] not in followed) == []
 
 
-# What these decide is what messages say, and how a target is spelled, which is part of the key.
-NAMING = {"tileir.annotations", "tileir.collector", "tileir.execute.gpu.targets", "tileir.execute.places"}
+# What these decide is what messages say.
+NAMING = {"tileir.annotations", "tileir.collector", "tileir.execute.places"}
 NAMING |= {"tileir.execute.python_source"}
 NAMING |= {f"tileir.execute.{name}" for name in ("script", "script_names", "script_words")}
 
 
 def test_the_cache_of_cubins_follows_all_that_writes_their_bytecode(imports: list[Import]) -> None:
-    cached = pytest.importorskip("tileir.execute.gpu.tileiras.cached")
+    cached = pytest.importorskip("tileir.execute.gpu.tileiras.kernel")
     own_sources = pytest.importorskip("tileir.execute.own_sources")
     package = Path(own_sources.__file__).parents[1]
     looked_at = own_sources.sources_but((), cached.PARTS)
@@ -227,7 +227,7 @@ def test_the_cache_of_cubins_follows_all_that_writes_their_bytecode(imports: lis
 
 
 def test_the_cache_of_tritons_code_follows_all_that_makes_it(imports: list[Import]) -> None:
-    cached = pytest.importorskip("tileir.execute.gpu.triton.cached")
+    cached = pytest.importorskip("tileir.execute.gpu.triton.stored_code")
     own_sources = pytest.importorskip("tileir.execute.own_sources")
     package = Path(own_sources.__file__).parents[1]
     looked_at = own_sources.sources_but(cached.NO_PART, cached.PARTS)
@@ -237,7 +237,7 @@ def test_the_cache_of_tritons_code_follows_all_that_makes_it(imports: list[Impor
     assert {"tileir.execute.gpu.triton.program", "tileir.passes.canonicalize", "tileir.dialect.ops"} <= reached
     assert sorted(name for name in reached - {"tileir.annotations"} if paths[name] not in followed) == []
     of_ttir = {Path(path).relative_to(package) for path, *_ in own_sources.sources_but((), cached.TTIR_PARTS)}
-    assert paths["tileir.execute.gpu.triton.worker.specialized"] in of_ttir
+    assert paths["tileir.execute.gpu.triton.ttgir.specialize"] in of_ttir
     assert of_ttir <= followed, "a kernel that is found without lowering it names code that these made"
 
 

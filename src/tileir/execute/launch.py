@@ -36,7 +36,7 @@ from tileir.ir.traversal import clone
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources
-    from tileir.execute.gpu.triton.tuning.tuning import Trial, Tuning
+    from tileir.execute.gpu.triton.schedule.trial import Trial, Tuning
     from tileir.execute.timing import Timing
     from tileir.execute.work.result import Work
 
@@ -477,7 +477,7 @@ class Kernel:
         host: str | None,
         time_limit: float | None,
     ) -> tuple[Cubin, Resources]:
-        from tileir.execute.gpu.kernel_code import COMPILERS, CodeRequest, compiled
+        from tileir.execute.gpu.engines import COMPILERS, CodeRequest, compiled
 
         own = self.backend if self.backend in COMPILERS else COMPILERS[0]
         request = CodeRequest(self.entry, target, opt_level, lineinfo, host or "", time_limit, self.fast, self._cubin)

@@ -17,10 +17,9 @@ from tests.execute.gpu.fake_assembler import SUCCEED, FakeAssembler
 import tileir
 from tileir.bytecode.layouts import tile_module
 from tileir.execute.code_cache import default_cache
+from tileir.execute.gpu.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
 from tileir.execute.gpu.tileiras.compiling import assemble, assemble_module
-from tileir.execute.gpu.tileiras.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
-from tileir.execute.gpu.tileiras.options import AssemblyOptions
-from tileir.execute.gpu.tileiras.tool import VARIABLE
+from tileir.execute.gpu.tileiras.tool import VARIABLE, AssemblyOptions
 
 
 def refused(

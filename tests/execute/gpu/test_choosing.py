@@ -16,14 +16,12 @@ from tileir.execute.engine import Engine, KernelSettings, LaunchOptions
 from tileir.execute.engines import _CHOICE, choose
 from tileir.execute.errors import CompilationError, MissingDependencyError
 from tileir.execute.globals import Globals
-from tileir.execute.gpu.choosing.kept_choices import choices_words
-from tileir.execute.gpu.choosing.kernel import ChosenKernel
-from tileir.execute.gpu.choosing.repeatable import repeatable
+from tileir.execute.gpu.choosing import ChosenKernel, choices_words
+from tileir.execute.gpu.errors import TritonCrash
 from tileir.execute.gpu.launching import GpuKernel, GpuLauncher
-from tileir.execute.gpu.triton.code import Code
-from tileir.execute.gpu.triton.errors import TritonCrash
-from tileir.execute.gpu.triton.options import Schedule, Specialization
-from tileir.execute.gpu.triton.targets import TritonTarget
+from tileir.execute.gpu.timing import repeatable
+from tileir.execute.gpu.triton.code import Code, Schedule, Specialization
+from tileir.execute.gpu.triton.toolchain import TritonTarget
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN
 

@@ -22,7 +22,7 @@ from tileir.execute.engine import LaunchOptions
 from tileir.execute.globals import Globals
 from tileir.execute.gpu.driver import devices
 from tileir.execute.gpu.driver.devices import device, target_here, why_no_gpu
-from tileir.execute.gpu.driver.errors import DriverError, NoGpuError
+from tileir.execute.gpu.driver.library import DriverError, NoGpuError
 from tileir.execute.gpu.launching import GpuKernel
 from tileir.execute.gpu.tileiras.compiling import assemble
 from tileir.tools.main import run

@@ -23,7 +23,7 @@ import tileir
 from tileir.execute.engine import LaunchOptions
 from tileir.execute.errors import AssertionFailedError, LaunchError
 from tileir.execute.globals import Globals
-from tileir.execute.gpu.driver.errors import DriverError
+from tileir.execute.gpu.driver.library import DriverError
 from tileir.execute.gpu.launching import GpuKernel
 
 ORDINARY = LaunchOptions()

@@ -13,7 +13,7 @@ from tests.hardware.agreement.program import Program
 
 import tileir
 from tileir.execute.entries import select_entry
-from tileir.execute.gpu.triton.launching.ahead import compile_ahead
+from tileir.execute.gpu.triton.launching.kernel import compile_ahead
 
 TOGETHER = 50
 """Programs that a process is given at once."""

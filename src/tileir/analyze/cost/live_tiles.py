@@ -39,8 +39,8 @@ from tileir.dialect.ops import (
     SCAN,
 )
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.gpu.architectures import Architecture
 from tileir.execute.gpu.gpus import REGISTERS, WARP_SIZE
+from tileir.execute.gpu.targets import Architecture
 from tileir.execute.work.evaluation import element_size
 from tileir.execute.work.waiting import goes_into_products
 from tileir.ir.core import Operation

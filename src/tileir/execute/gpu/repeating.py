@@ -13,12 +13,10 @@ from typing import Any, Final
 from tileir.execute.arguments import Pointer
 from tileir.execute.errors import LaunchError
 from tileir.execute.generated_functions import generated
-from tileir.execute.gpu.arrays import DeviceBuffer
-from tileir.execute.gpu.driver.errors import OTHER_CONTEXT
-from tileir.execute.gpu.driver.library import Driver
-from tileir.execute.gpu.launched_code import LaunchedCode, Launching
+from tileir.execute.gpu.arrays import DeviceBuffer, cupy_stream, library_of, stream_handle, torch_stream
+from tileir.execute.gpu.driver.library import OTHER_CONTEXT, Driver
+from tileir.execute.gpu.loading import LaunchedCode, Launching
 from tileir.execute.gpu.packing import Record
-from tileir.execute.gpu.streams import cupy_stream, library_of, stream_handle, torch_stream
 
 _MOST_STREAMS: Final = 64
 """That records are kept for."""

@@ -15,10 +15,10 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments import TORCH_DTYPES, accepted_dtypes, tensor_dtype
 from tileir.execute.errors import BlockId
 from tileir.execute.generated_functions import generated
-from tileir.execute.gpu.driver.errors import OTHER_CONTEXT
-from tileir.execute.gpu.launched_code import VariantKey
+from tileir.execute.gpu.arrays import cupy_stream, library_of, torch_stream
+from tileir.execute.gpu.driver.library import OTHER_CONTEXT
+from tileir.execute.gpu.loading import VariantKey
 from tileir.execute.gpu.packing import CONFIGURATION, scalar_slot
-from tileir.execute.gpu.streams import cupy_stream, library_of, torch_stream
 from tileir.ir.types import Type
 
 UsualLaunch = Callable[[BlockId, tuple[object, ...], int | None], bool]
@@ -98,7 +98,6 @@ _LIBRARIES: Final = {
         accepted_dtypes,
     ),
 }
-
 
 _UNUSUAL: Final = "(TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError, LookupError)"
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import tileir
 from tileir.execute.entries import select_entry
-from tileir.execute.gpu.triton.making import Prepared, usual_specialization
-from tileir.execute.gpu.triton.options import CodeOptions
+from tileir.execute.gpu.triton.code import CodeOptions
+from tileir.execute.gpu.triton.compiler import Prepared, usual_specialization
 from tileir.execute.gpu.triton.program import Program
-from tileir.execute.gpu.triton.targets import triton_target
+from tileir.execute.gpu.triton.toolchain import triton_target
 from tileir.ir.core import Operation
 
 ROOT = Path(__file__).parents[4]

@@ -21,11 +21,10 @@ from typing import NamedTuple
 
 import tileir
 from tileir.execute.entries import entries_of
-from tileir.execute.gpu.triton.errors import TritonCrash, TritonError, TritonTimeout
-from tileir.execute.gpu.triton.making import Prepared, make
-from tileir.execute.gpu.triton.options import CodeOptions, Limits
-from tileir.execute.gpu.triton.targets import triton_target
-from tileir.execute.gpu.triton.versions import find_triton
+from tileir.execute.gpu.errors import TritonCrash, TritonError, TritonTimeout
+from tileir.execute.gpu.triton.code import CodeOptions, Limits
+from tileir.execute.gpu.triton.compiler import Prepared, make
+from tileir.execute.gpu.triton.toolchain import find_triton, triton_target
 
 TARGETS = ("sm_80", "sm_90", "sm_100")
 TIME_LIMIT = 120.0

@@ -16,9 +16,8 @@ import pytest
 
 import tileir
 from tileir.execute.entries import entries_of
-from tileir.execute.gpu.triton.making import make
-from tileir.execute.gpu.triton.targets import TRITON_TARGETS, triton_target
-from tileir.execute.gpu.triton.versions import find_triton
+from tileir.execute.gpu.triton.compiler import make
+from tileir.execute.gpu.triton.toolchain import TRITON_TARGETS, find_triton, triton_target
 from tileir.execute.gpu.triton.worker.pool import close_workers
 
 FOLDERS = [folder for folder in os.environ.get("TILEIR_TRITON_VERSIONS", "").split(os.pathsep) if folder]

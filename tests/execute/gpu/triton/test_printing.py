@@ -10,8 +10,8 @@ from tests.execute.gpu.triton.lowered_programs import entry, lowered, ptx
 import tileir
 from tileir.execute.errors import AssertionFailedError
 from tileir.execute.gpu.output import speech_of
-from tileir.execute.gpu.triton.launching.host_buffers import failure, printed
-from tileir.execute.gpu.triton.sites import AssertSite, PrintSite
+from tileir.execute.gpu.triton.code import AssertSite, PrintSite
+from tileir.execute.gpu.triton.launching.reports import failure, printed
 
 PRINTING = entry("""
  %i = iota : tile<8xi32>

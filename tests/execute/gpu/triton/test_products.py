@@ -8,15 +8,15 @@ from itertools import product as combinations
 import pytest
 from tests.execute.gpu.triton.lowered_programs import entry, lowered, ptx, tensor
 from tests.execute.gpu.triton.product_programs import product
-from tests.hardware.agreement.products import FLOATS, SHAPES
+from tests.hardware.agreement.matmuls import FLOATS, SHAPES
 
 import tileir
 from tileir.execute.entries import select_entry
+from tileir.execute.gpu.triton.code import CodeOptions, Schedule, Specialization
 from tileir.execute.gpu.triton.lowering.lower import lower
-from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specialization
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.requests import Request
+from tileir.execute.gpu.triton.worker.process import Request
 
 SIGNS = ("signed signed", "signed unsigned", "unsigned signed", "unsigned unsigned")
 SCALED = (

@@ -16,9 +16,9 @@ import pytest
 from tests.execute.gpu.triton.fake_triton import write_fake_triton
 
 import tileir
-from tileir.execute.gpu.triton.errors import TritonCrash, TritonError, TritonTimeout
+from tileir.execute.gpu.errors import TritonCrash, TritonError, TritonTimeout
 from tileir.execute.gpu.triton.worker.pool import close_workers, compile_ttir, start_worker
-from tileir.execute.gpu.triton.worker.requests import Answer, Request
+from tileir.execute.gpu.triton.worker.process import Answer, Request
 from tileir.processors import processors
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Triton is for Linux")
@@ -201,7 +201,7 @@ def test_a_program_that_names_no_python_is_told_so(fake_triton: Path, monkeypatc
 PARENT = """
 import os, sys, threading
 from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.requests import Request
+from tileir.execute.gpu.triton.worker.process import Request
 process = compile_ttir(Request("process", "sm_90", {"num_warps": 4})).data.decode()
 print(process, flush=True)
 if sys.argv[1] == "busy":

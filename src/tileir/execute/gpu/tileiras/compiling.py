@@ -12,16 +12,13 @@ from typing import Any, Final, NamedTuple
 from tileir.execute.code_cache import default_cache
 from tileir.execute.entries import entries_of
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
-from tileir.execute.gpu.cubin import Cubin, CubinError, Resources
-from tileir.execute.gpu.key_locks import KeyLocks
-from tileir.execute.gpu.spilling import spill_warning
+from tileir.execute.gpu.cubin import Cubin, CubinError, KeyLocks, Resources, is_made_by, spill_warning
+from tileir.execute.gpu.errors import AssemblerError
 from tileir.execute.gpu.targets import target_named
-from tileir.execute.gpu.tileiras.errors import AssemblerError
 from tileir.execute.gpu.tileiras.failures import OUTPUT, Attempt
 from tileir.execute.gpu.tileiras.messages import read_messages, read_remarks
-from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.program import Program
-from tileir.execute.gpu.tileiras.tool import INSTALL, MISSING, Assembler, installed_assembler, is_made_by
+from tileir.execute.gpu.tileiras.tool import INSTALL, MISSING, Assembler, AssemblyOptions, installed_assembler
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.versions import NEWEST
@@ -122,7 +119,7 @@ def _made(key: str, program: Program, tool: Assembler, target: str, options: Ass
         raise AssemblerError(attempt.told(f"the assembler made code for {cubin.target}"))
     meta: dict[str, Any] = {
         "version": tool.version,
-        "look": tool.look,
+        "stamp": tool.stamp,
         "said": outcome.output,
         "remarks": options.remarks,
     }

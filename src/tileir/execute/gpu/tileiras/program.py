@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import re
 from _blake2 import blake2b
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tileir.bytecode.layouts import to_bytes
 from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.execute.gpu.tileiras.messages import NUMBERED, Positions
-from tileir.execute.gpu.tileiras.mistakes import avoid_mistakes
-from tileir.execute.gpu.tileiras.options import AssemblyOptions
-from tileir.execute.gpu.tileiras.refused import rewrite_refused
+from tileir.execute.gpu.tileiras.workarounds import avoid_mistakes, rewrite_refused
 from tileir.execute.places import place_of
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
@@ -28,6 +26,9 @@ from tileir.ir.traversal import clone, pre_order
 from tileir.ir.versions import NEWEST, Version
 from tileir.passes import downlevel, legalize
 from tileir.passes.debug_info import rename_symbol, synthesize_scopes
+
+if TYPE_CHECKING:
+    from tileir.execute.gpu.tileiras.tool import AssemblyOptions
 
 _TAKEN_NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9_$]*|[_$][a-zA-Z0-9_$]+")
 """An identifier of PTX, which the assembler makes; it fails without a reason at other names."""

@@ -9,9 +9,9 @@ from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType
 from tileir.execute.analysis.values import scalar_constant
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.entries import select_entry
-from tileir.execute.gpu.triton.errors import TritonError
-from tileir.execute.gpu.triton.launch_values import LaunchValue, argument, constant
-from tileir.execute.gpu.triton.preparing import counted_loops, decided, late_loads
+from tileir.execute.gpu.errors import TritonError
+from tileir.execute.gpu.triton.code import LaunchValue, argument, constant
+from tileir.execute.gpu.triton.preparing.simplify import count_loops, fold_known, sink_loads
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, PassError
 from tileir.ir.traversal import clone, pre_order
@@ -55,10 +55,16 @@ class Program:
         self._legalize(copy)
         canonicalize.run(copy, PassSession())
         cse.run(copy)
-        if decided.run(copy) + counted_loops.run(copy):
+        folded, counted = fold_known(copy), count_loops(copy)
+        if folded + counted:
             canonicalize.run(copy, PassSession())
             cse.run(copy)
-        late_loads.run(copy)
+        self.changes: Final = {
+            "known values that became constants": folded,
+            "loops that became `for`": counted,
+            "loads moved behind reductions": sink_loads(copy),
+        }
+        """How many of each there are, for the dump of decisions."""
         self.module: Final = copy
         self.entry: Final = select_entry(copy, entry.symbol_name)
         self.parameters: Final = self.entry.regions[0].blocks[0].arguments

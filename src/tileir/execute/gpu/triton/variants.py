@@ -10,13 +10,19 @@ whether they are multiples of 16, and of extents along which elements are not be
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.gpu.launched_code import VariantKey
-from tileir.execute.gpu.triton.launch_values import LaunchValue, arguments_of, evaluate
-from tileir.execute.gpu.triton.options import Specialization
+from tileir.execute.code_cache import default_cache
+from tileir.execute.gpu.loading import VariantKey
+from tileir.execute.gpu.triton.code import LaunchValue, Specialization, arguments_of, evaluate
+from tileir.execute.gpu.triton.stored_code import structure_key
+from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType, Type
+
+if TYPE_CHECKING:
+    from tileir.execute.gpu.triton.program import Program
+
 
 _ALIGNMENT: Final = 16
 """Bytes, of addresses and strides that the tensor memory accelerator takes."""
@@ -195,3 +201,27 @@ def _is_short(view: LaunchView, numbers: list[int]) -> bool:
 def _evaluated(view: LaunchView, numbers: list[int]) -> tuple[int, list[int], list[int]]:
     found = [evaluate(value, numbers) for value in _values(view)]
     return found[0], found[1 : 1 + len(view.shape)], found[1 + len(view.shape) :]
+
+
+def launch_views(entry: Operation) -> list[LaunchView]:
+    """The views of a kernel, in the order of `Program.views`."""
+    key = structure_key(entry)
+    cache = default_cache()
+    known = cache.get(key)
+    if known is not None:
+        return [LaunchView(*[_tuples(part) for part in view]) for view in known[1]["views"]]
+    # Imported here: a kernel from the cache runs without what compiles it.
+    from tileir.execute.gpu.triton.program import Program
+
+    views = views_of(Program(entry))
+    cache.put(key, b"", {"views": views})
+    return views
+
+
+def views_of(program: Program) -> list[LaunchView]:
+    """The views of a kernel that is made ready."""
+    return [LaunchView(each.base, each.shape, each.strides, each.element_bytes) for each in program.views]
+
+
+def _tuples(value: Any) -> Any:
+    return tuple([_tuples(each) for each in value]) if isinstance(value, list) else value

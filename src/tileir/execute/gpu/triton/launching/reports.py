@@ -1,28 +1,92 @@
-"""Memory of a GPU that launches write to what they print, and asserts that fail; read when the launch is done."""
+"""Memory of a GPU to which launches write prints and failed asserts; read when the launch is done.
+
+`code.py` says how it is written.
+"""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from math import prod
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy
 
+from tileir.execute.dtypes import bits_dtype, value_dtype
 from tileir.execute.errors import AssertionFailedError
+from tileir.execute.gpu.arrays import is_capturing
 from tileir.execute.gpu.driver.library import Driver, driver
-from tileir.execute.gpu.output import Speech
-from tileir.execute.gpu.streams import is_capturing
-from tileir.execute.gpu.triton.code import Slot
-from tileir.execute.gpu.triton.launching.host_buffers import failure, printed
-from tileir.execute.gpu.triton.launching.own_memory import reserve
-from tileir.execute.gpu.triton.sites import FAILURE_WORDS, OUTPUT_WORDS
+from tileir.execute.gpu.output import Speech, asserted
+from tileir.execute.gpu.triton.code import FAILURE_WORDS, OUTPUT_WORDS, POINTER, AssertSite, PrintSite, Slot
+from tileir.execute.gpu.triton.launching.device_memory import reserve
+from tileir.ir.types import FLOAT_TYPES, I1, I4, I8, I16, I32, I64, Type
+
+_TYPES: Final[dict[str, Type]] = {
+    POINTER: I64,
+    **{each.text: each for each in (*FLOAT_TYPES.values(), I1, I4, I8, I16, I32, I64)},
+}
+_HEAD: Final = 4
+_LOST: Final = "(what else this launch printed does not fit into the memory for it)\n"
 
 _WORD: Final = 8
 _WORDS: Final = {"failures": FAILURE_WORDS, "output": OUTPUT_WORDS}
-
 _spare: Final[WeakKeyDictionary[Driver, dict[tuple[int, str], list[int]]]] = WeakKeyDictionary()
 """By context and kind, addresses of what no launch has."""
+
+
+def failure(words: Any, sites: Sequence[AssertSite], speech: Speech) -> AssertionFailedError | None:
+    """The assert that failed, if one did."""
+    is_there, number, x, y, z, element = [int(word) for word in words[:FAILURE_WORDS]]
+    if not is_there:
+        return None
+    site = sites[number]
+    position = ", ".join([str(int(each)) for each in numpy.unravel_index(element, site.shape)]) if site.shape else ""
+    where = f" (at element [{position}])" if site.shape else ""
+    return AssertionFailedError(f"failed: {site.words}{where}", asserted(site.words, speech), (x, y, z))
+
+
+def printed(words: Any, sites: Sequence[PrintSite]) -> str:
+    """What was printed, tile block by tile block: `words` is all that was written, the first word included."""
+    # Imported here: few kernels print.
+    from tileir.execute.interpreter.printing import nested, parts_of
+
+    used = int(words[0])
+    found: list[tuple[tuple[int, int, int], str]] = []
+    place = 1
+    is_whole = True
+    while place <= used:
+        if place + _HEAD > len(words) or not words[place]:
+            is_whole = False
+            break
+        number, x, y, z = [int(word) for word in words[place : place + _HEAD]]
+        site = sites[number - 1]
+        place += _HEAD
+        texts: list[str] = []
+        tiles = iter(site.tiles)
+        for part in parts_of(site.text, [_TYPES[element] for element, _ in site.tiles]):
+            if isinstance(part, str):
+                texts.append(part)
+                continue
+            element, shape = next(tiles)
+            count = prod(shape)
+            texts.append(nested(_elements(words[place : place + count], element), shape, part))
+            place += count
+        found.append(((z, y, x), "".join(texts)))
+    # Those of a tile block are in order; tile blocks run in any order.
+    found.sort(key=lambda each: each[0])
+    return "".join([text for _, text in found]) + ("" if is_whole else _LOST)
+
+
+def _elements(words: Any, element: str) -> Any:
+    """Elements of which the bits are given."""
+    if element == POINTER:
+        return words
+    type = _TYPES[element]
+    if type is I4:
+        # A value is a number of 8 bits, with its sign.
+        return (words.astype(numpy.int8) & 15 ^ 8) - 8
+    return words.astype(bits_dtype(type)).view(value_dtype(type))
 
 
 class Report:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from tileir.execute.gpu.triton.options import Schedule
-from tileir.execute.gpu.triton.schedule.early_loads import may_load_early
-from tileir.execute.gpu.triton.schedule.features import Features, ProductLoop
-from tileir.execute.gpu.triton.targets import TritonTarget
+from tileir.execute.gpu.triton.code import Schedule
+from tileir.execute.gpu.triton.schedule.features import Features, MatmulLoop, may_load_early
+from tileir.execute.gpu.triton.toolchain import TritonTarget
 
 _KIBIBYTE: Final = 1024
-_LARGE_SUMS: Final = 32768
-"""Sums of f32 that take 128 registers of each thread of 8 warps, and all there are of 4 warps."""
+_LARGE_ACCUMULATOR: Final = 32768
+"""Accumulators of f32 that take 128 registers of each thread of 8 warps, and all there are of 4 warps."""
 _VECTOR: Final = 16
 """Bytes that a thread loads at once."""
 _WARP: Final = 32
@@ -44,19 +43,19 @@ def _always(features: Features, target: TritonTarget) -> bool:
     return True
 
 
-def _sums(features: Features) -> int:
-    """The registers that products and what loops carry take, in all threads."""
-    single = max([each.sums for each in features.products], default=0)
-    return max([single, *[each.sum_registers for each in features.loops]])
+def _accumulators(features: Features) -> int:
+    """The registers that matmuls and what loops carry take, in all threads."""
+    single = max([each.accumulators for each in features.matmuls], default=0)
+    return max([single, *[each.accumulator_registers for each in features.loops]])
 
 
-def _largest(features: Features) -> ProductLoop:
+def _largest(features: Features) -> MatmulLoop:
     """The loop whose stages take the most."""
     return max(features.loops, key=lambda each: each.stage_bytes)
 
 
-def _k_bytes(loop: ProductLoop) -> int:
-    return max([each.k_bytes for each in loop.products])
+def _k_bytes(loop: MatmulLoop) -> int:
+    return max([each.k_bytes for each in loop.matmuls])
 
 
 def _shares_multiprocessor(features: Features, target: TritonTarget) -> bool:
@@ -83,41 +82,41 @@ def stages_that_fit(features: Features, target: TritonTarget, blocks: int = 1) -
 def _blocks(features: Features, target: TritonTarget, stages: int) -> int:
     """How many tile blocks, of up to four, a multiprocessor has shared memory for."""
     loop = _largest(features)
-    # The left factor of the first product stays; each block has a kibibyte of the system's.
-    resident = loop.products[0].m * loop.products[0].k_bytes
+    # The left operand of the first matmul stays; each block has a kibibyte of the system's.
+    resident = loop.matmuls[0].m * loop.matmuls[0].k_bytes
     each = stages * loop.stage_bytes + resident + _BARRIERS + _KIBIBYTE
     return min(4, (target.shared + _KIBIBYTE) // each)
 
 
-def _is_attention(loop: ProductLoop) -> bool:
-    """Whether a loop has two products on tensor cores, one of what the other gives, of 64 rows for each of two."""
-    return loop.is_chained and all(each.on_tensor_cores and each.m % 128 == 0 for each in loop.products)
+def _is_attention(loop: MatmulLoop) -> bool:
+    """Whether a loop has two matmuls on tensor cores, one of what the other gives, of 64 rows for each of two."""
+    return loop.is_chained and all(each.on_tensor_cores and each.m % 128 == 0 for each in loop.matmuls)
 
 
 def _specializes(features: Features, target: TritonTarget) -> bool:
     """Whether warps that do nothing but load pay."""
     if not target.has_wgmma or not features.may_specialize:
         return False
-    if _is_byte_product(features, target) or _is_large_product(features, target):
+    if _is_f8_matmul(features, target) or _is_large_matmul(features, target):
         return True
     return any(_is_attention(each) and each.is_early for each in features.loops)
 
 
-def _is_large_product(features: Features, target: TritonTarget) -> bool:
-    """Whether it is a persistent product of f16 or bf16 with 32768 sums, of 64 rows for each of two groups."""
-    if not is_persistent(features, target) or len(features.products) != 1:
+def _is_large_matmul(features: Features, target: TritonTarget) -> bool:
+    """Whether it is a persistent matmul of f16 or bf16 with 32768 accumulators, of 64 rows for each of two groups."""
+    if not is_persistent(features, target) or len(features.matmuls) != 1:
         return False
-    product = features.products[0]
-    is_half = product.on_tensor_cores and product.k_bytes == 2 * product.k
-    return is_half and product.sums == _LARGE_SUMS and product.m % 128 == 0 and product.n >= 128
+    matmul = features.matmuls[0]
+    is_half = matmul.on_tensor_cores and matmul.k_bytes == 2 * matmul.k
+    return is_half and matmul.accumulators == _LARGE_ACCUMULATOR and matmul.m % 128 == 0 and matmul.n >= 128
 
 
-def _is_byte_product(features: Features, target: TritonTarget) -> bool:
-    """Whether the loop has one product of f8, whose sum is added to another, of 64 rows for each of two groups."""
+def _is_f8_matmul(features: Features, target: TritonTarget) -> bool:
+    """Whether the loop has one matmul of f8, whose sum is added to another, of 64 rows for each of two groups."""
     if not target.has_wgmma or len(features.loops) != 1:
         return False
     (loop,) = features.loops
-    return loop.is_early and len(loop.products) == 1 and loop.products[0].is_promoted and loop.products[0].m == 128
+    return loop.is_early and len(loop.matmuls) == 1 and loop.matmuls[0].is_promoted and loop.matmuls[0].m == 128
 
 
 def is_persistent(features: Features, target: TritonTarget) -> bool:
@@ -130,7 +129,7 @@ def _parts(features: Features, target: TritonTarget) -> int:
         2
         if is_persistent(features, target)
         and not _specializes(features, target)
-        and _sums(features) >= _LARGE_SUMS // 2
+        and _accumulators(features) >= _LARGE_ACCUMULATOR // 2
         else 1
     )
 
@@ -151,47 +150,47 @@ def _row_stages(features: Features, target: TritonTarget) -> int:
 RULES: Final = (
     Rule(
         "num_warps",
-        "products of f32 or without tensor cores, of 8192 sums or more",
+        "matmuls of f32 or without tensor cores, of 8192 accumulators or more",
         "8",
         "multiplied element by element: half of the registers for each thread",
-        lambda f, t: any(not each.on_tensor_cores and each.sums >= 8192 for each in f.products),
+        lambda f, t: any(not each.on_tensor_cores and each.accumulators >= 8192 for each in f.matmuls),
         lambda f, t: 8,
     ),
     Rule(
         "num_warps",
-        "products whose sums take 32768 registers or more",
+        "matmuls whose accumulators take 32768 registers or more",
         "8",
-        "4 warps would spill: 128 registers of each thread are sums",
-        lambda f, t: _sums(f) >= _LARGE_SUMS,
+        "4 warps would spill: 128 registers of each thread are accumulators",
+        lambda f, t: _accumulators(f) >= _LARGE_ACCUMULATOR,
         lambda f, t: 8,
     ),
     Rule(
         "num_warps",
-        "one product of f8 in the loop, of 128 rows, whose sums are added to those in f32, on a GPU with `wgmma`",
+        "one matmul of f8 in the loop, of 128 rows, whose result is added to f32, on a GPU with `wgmma`",
         "8",
         "beside those that load",
-        lambda f, t: _specializes(f, t) and _is_byte_product(f, t),
+        lambda f, t: _specializes(f, t) and _is_f8_matmul(f, t),
         lambda f, t: 8,
     ),
     Rule(
         "num_warps",
-        "two products in a loop, the second of what the first gives, of 128 rows",
+        "two matmuls in a loop, the second of what the first gives, of 128 rows",
         "8",
-        "the first one's result and the second one's sums are in registers at once",
+        "the first one's result and the second one's accumulators are in registers at once",
         lambda f, t: any(_is_attention(each) for each in f.loops),
         lambda f, t: 8,
     ),
     Rule(
         "num_warps",
-        "other products",
+        "other matmuls",
         "4",
         "a group of four warps multiplies; more share less work",
-        lambda f, t: bool(f.products),
+        lambda f, t: bool(f.matmuls),
         lambda f, t: 4,
     ),
     Rule(
         "num_warps",
-        "tiles that are turned, of 4096 elements or more",
+        "tiles that are transposed, of 4096 elements or more",
         "8",
         "they go through shared memory: more threads hide that",
         lambda f, t: f.transposes and f.widest >= 4096,
@@ -215,7 +214,7 @@ RULES: Final = (
     ),
     Rule(
         "num_stages",
-        "no loop with products",
+        "no loop with matmuls",
         "3",
         "there is nothing to overlap",
         lambda f, t: not f.loops,
@@ -231,7 +230,7 @@ RULES: Final = (
     ),
     Rule(
         "num_stages",
-        "loops with products, stages of at most 8 KiB",
+        "loops with matmuls, stages of at most 8 KiB",
         "8, as far as they fit",
         "332 TFLOP/s, 315 with 4 stages (64x64x32)",
         lambda f, t: _largest(f).stage_bytes <= 8 * _KIBIBYTE,
@@ -239,28 +238,28 @@ RULES: Final = (
     ),
     Rule(
         "num_stages",
-        "several products in the loop, of 64 rows, where two stages leave room for one more tile block, of up to four",
+        "several matmuls in the loop, of 64 rows, where two stages leave room for one more tile block, of up to four",
         "2",
         "tile blocks hide more of each other than a third stage does: 474 TFLOP/s, 445 with 3 (attention, 64x128)",
         lambda f, t: (
-            len(_largest(f).products) > 1 and not _is_attention(_largest(f)) and _blocks(f, t, 2) > _blocks(f, t, 3)
+            len(_largest(f).matmuls) > 1 and not _is_attention(_largest(f)) and _blocks(f, t, 2) > _blocks(f, t, 3)
         ),
         lambda f, t: 2,
     ),
     Rule(
         "num_stages",
-        "several products in the loop",
+        "several matmuls in the loop",
         "3, as far as they fit",
-        "the products wait for each other: more stages change nothing, and take room from other tile blocks",
-        lambda f, t: len(_largest(f).products) > 1,
+        "the matmuls wait for each other: more stages change nothing, and take room from other tile blocks",
+        lambda f, t: len(_largest(f).matmuls) > 1,
         lambda f, t: _stages_within(f, t, 3),
     ),
     Rule(
         "num_stages",
-        "one product of f8 in the loop, of 128 rows, whose sums are added to those in f32, on a GPU with `wgmma`",
+        "one matmul of f8 in the loop, of 128 rows, whose result is added to f32, on a GPU with `wgmma`",
         "5, as far as they fit",
         "the warps that load are ahead",
-        lambda f, t: _specializes(f, t) and _is_byte_product(f, t),
+        lambda f, t: _specializes(f, t) and _is_f8_matmul(f, t),
         lambda f, t: _stages_within(f, t, 5),
     ),
     Rule(
@@ -297,7 +296,7 @@ RULES: Final = (
     ),
     Rule(
         "num_stages",
-        "other products",
+        "other matmuls",
         "4, as far as they fit",
         "535 TFLOP/s, 454 with 3 stages (64x128x128)",
         _always,
@@ -306,8 +305,8 @@ RULES: Final = (
     Rule(
         "descriptors",
         "a GPU with TMA",
-        "yes, for operands and results of products",
-        "2 to 4 % faster than addresses for products, and slower for everything else",
+        "yes, for operands and results of matmuls",
+        "2 to 4 % faster than addresses for matmuls, and slower for everything else",
         lambda f, t: t.has_tma,
         lambda f, t: True,
     ),
@@ -322,7 +321,7 @@ RULES: Final = (
     ),
     Rule(
         "flatten",
-        "a persistent loop around the only one with products, on a GPU with TMA",
+        "a persistent loop around the only one with matmuls, on a GPU with TMA",
         "yes",
         "loads for the next tile are under way while one is stored: 2 %",
         is_persistent,
@@ -331,11 +330,11 @@ RULES: Final = (
     Rule("flatten", "all others", "no", "there is one loop, or it stores what it loads", _always, lambda f, t: False),
     Rule(
         "warp_specialize",
-        "two products in a loop, the second of what the first gives, of 128 rows, on a GPU with `wgmma`; "
-        "one product of f8 of 128 rows whose sums are added to those in f32; "
-        "persistent products of 16 bits with 32768 sums",
+        "two matmuls in a loop, the second of what the first gives, of 128 rows, on a GPU with `wgmma`; "
+        "one matmul of f8 of 128 rows whose result is added to f32; "
+        "persistent matmuls of 16 bits with 32768 accumulators",
         "yes",
-        "650 TFLOP/s, 400 without (attention of depth 128); 415 and 350 (depth 64); f8 with sums in f32: 1.4 times; "
+        "650 TFLOP/s, 400 without (attention of depth 128); 415 and 350 (depth 64); f8 added to f32: 1.4 times; "
         "128x256x64: 1.026 of cuBLAS, 1.013 without",
         lambda f, t: _specializes(f, t),
         lambda f, t: True,
@@ -350,7 +349,7 @@ RULES: Final = (
     ),
     Rule(
         "epilogue_parts",
-        "persistent loops whose sums take 16384 registers or more, without warps that load",
+        "persistent loops whose accumulators take 16384 registers or more, without warps that load",
         "2",
         "leaves shared memory for a stage, or a tile block, more: 1 to 3 %",
         lambda f, t: _parts(f, t) == 2,
@@ -360,7 +359,7 @@ RULES: Final = (
     Rule("most_registers", "all", "as many as there are", "fewer spill", _always, lambda f, t: 0),
     Rule(
         "row_stages",
-        "loops without products that load 2 KiB or more in an iteration",
+        "loops without matmuls that load 2 KiB or more in an iteration",
         "4, within half of the shared memory",
         "rows are loaded while others are computed: 3.8 TB/s, 1.1 to 2.9 without (one row after the other)",
         lambda f, t: bool(f.row_loops) and f.row_bytes >= 2 * _KIBIBYTE,
@@ -370,17 +369,22 @@ RULES: Final = (
 )
 
 
-def schedule_for(features: Features, target: TritonTarget) -> Schedule:
-    """What the rules say."""
-    chosen: dict[str, Any] = {}
+def rules_for(features: Features, target: TritonTarget) -> dict[str, Rule]:
+    """By setting, the rule that decides it: the first that holds."""
+    found: dict[str, Rule] = {}
     for rule in RULES:
-        if rule.setting not in chosen and rule.holds(features, target):
-            chosen[rule.setting] = rule.choose(features, target)
-    return Schedule(**chosen)
+        if rule.setting not in found and rule.holds(features, target):
+            found[rule.setting] = rule
+    return found
+
+
+def schedule_for(features: Features, target: TritonTarget) -> Schedule:
+    """What the rules choose."""
+    return Schedule(**{name: rule.choose(features, target) for name, rule in rules_for(features, target).items()})
 
 
 def shared_bytes(features: Features, schedule: Schedule, target: TritonTarget) -> int:
-    """How much shared memory the loops with products take, about."""
+    """How much shared memory the loops with matmuls take, about."""
     if not features.loops:
         return 0
     stored = features.stored_bytes // schedule.epilogue_parts if schedule.flatten else 0

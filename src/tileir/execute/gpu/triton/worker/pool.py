@@ -17,12 +17,11 @@ from threading import Condition
 from typing import Final
 
 from tileir.execute.errors import MissingDependencyError
-from tileir.execute.gpu.reproducers import VARIABLE, save_reproducer
-from tileir.execute.gpu.triton.errors import TritonCrash, TritonError, TritonTimeout
-from tileir.execute.gpu.triton.versions import INSTALL, Triton, find_triton
+from tileir.execute.gpu.command import memory_note, save_reproducer
+from tileir.execute.gpu.errors import TritonCrash, TritonError, TritonTimeout
+from tileir.execute.gpu.triton.toolchain import INSTALL, Triton, find_triton
 from tileir.execute.gpu.triton.worker import serving, stages
-from tileir.execute.gpu.triton.worker.process import Ended, OutOfTime, Process, Reply
-from tileir.execute.gpu.triton.worker.requests import Answer, Request
+from tileir.execute.gpu.triton.worker.process import Answer, Ended, OutOfTime, Process, Reply, Request
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN
 from tileir.processors import processors
@@ -183,7 +182,7 @@ def _crash(ended: Ended, triton: Triton, request: Request, limit: int) -> Triton
     found = _errors(ended.said)
     memory = ""
     if ended.peak >= limit // 4 or "bad_alloc" in ended.said or "out of memory" in ended.said.lower():
-        memory = f"it may have {limit / (1 << 30):.3g} GiB of memory, which may be too little"
+        memory = memory_note(limit)
     digest = blake2b(repr(request).encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
     asked = {"target": request.target, "options": request.options, "last": request.last, "first": request.first}
     with open(stages.__file__, "rb") as file:
@@ -201,13 +200,7 @@ def _crash(ended: Ended, triton: Triton, request: Request, limit: int) -> Triton
         # Without the limit it may well succeed.
         (f"ulimit -v {limit // 1024}; " if memory else "") + f"PYTHONPATH={triton.folder} ",
     )
-    if saved is None:
-        kept = f"the program could not be kept: set {VARIABLE} to a directory"
-        return TritonCrash(_told(words, triton, request, found, memory, kept), ended.said, name)
-    place = f"the program that it crashes on is kept in {saved.directory}"
-    again = f"this shows it: {saved.command}"
-    told = _told(words, triton, request, found, memory, place, again)
-    return TritonCrash(told, ended.said, name, saved.directory, saved.command)
+    return TritonCrash(_told(words, triton, request, found, memory, *saved.notes), ended.said, name, *saved)
 
 
 def _after_fork() -> None:

@@ -76,8 +76,7 @@ def _serve(requests: int, answers: int) -> None:
 def _imported() -> tuple[Any, str]:
     """Triton's stages; or why they cannot be imported."""
     try:
-        from tileir.execute.gpu.triton.worker.libdevice import Libdevice
-        from tileir.execute.gpu.triton.worker.stages import Stages
+        from tileir.execute.gpu.triton.worker.stages import Libdevice, Stages
 
         stages = Stages(in_parts=True)
         Libdevice(stages.library).install()
