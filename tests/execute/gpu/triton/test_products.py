@@ -8,7 +8,7 @@ from itertools import product as combinations
 import pytest
 from tests.execute.gpu.triton.lowered_programs import entry, lowered, ptx, tensor
 from tests.execute.gpu.triton.product_programs import product
-from tests.hardware.agreement.matmuls import FLOATS, SHAPES
+from tests.hardware.agreement.products import FLOATS, SHAPES
 
 import tileir
 from tileir.execute.entries import select_entry

@@ -21,7 +21,7 @@ The slots of a `loop` hold the carried values, and after its `break` the results
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
@@ -48,55 +48,42 @@ def any_value(build: TtirBuilder, type: tuple[str, Shape]) -> TtirValue:
     return build.zero(element, shape)
 
 
-class Frame(Protocol):
-    types: Types
-    """Of what its region gives."""
+class Frame:
+    """The kernel itself, or what is around a part of it: a class for each kind."""
+
+    def __init__(self, types: Types) -> None:
+        self.types: Final = types
+        """Of what its region yields."""
 
     def given(self, terminator: Operation) -> list[TtirValue]:
-        """What it gives where this ends it."""
-
-    def ended_kernel(self, build: TtirBuilder) -> list[TtirValue]:
-        """What it gives where the kernel ends."""
-
-    def unimportant(self, build: TtirBuilder) -> list[TtirValue]:
-        """Values of these types, at hand where it has not ended."""
-
-
-class KernelFrame:
-    """The kernel itself."""
-
-    def __init__(self) -> None:
-        self.types: Types = []
-
-    def given(self, terminator: Operation) -> list[TtirValue]:
+        """What it yields where this ends it."""
         return []
 
     def ended_kernel(self, build: TtirBuilder) -> list[TtirValue]:
+        """What it yields where the kernel ends."""
         return []
 
     def unimportant(self, build: TtirBuilder) -> list[TtirValue]:
+        """Values of these types, available where it has not ended."""
         return []
 
 
-class ForFrame:
-    """The body of a `for`."""
+class ForFrame(Frame):
+    """The body of a `for`, in which a kernel does not end."""
 
     def __init__(self, lowering: Lowering, carried: list[TtirValue]) -> None:
-        self.types: Types = [(value.element, value.shape) for value in carried]
+        super().__init__([(value.element, value.shape) for value in carried])
         self._lowering: Final = lowering
         self._carried: Final = carried
 
     def given(self, terminator: Operation) -> list[TtirValue]:
         return [self._lowering.value(each) for each in tiles(terminator.operands)]
 
-    def ended_kernel(self, build: TtirBuilder) -> list[TtirValue]:
-        raise AssertionError("a kernel does not end inside a for")
-
     def unimportant(self, build: TtirBuilder) -> list[TtirValue]:
         return self._carried
 
 
-class LoopFrame:
+class LoopFrame(Frame):
     """The body of a `loop`."""
 
     def __init__(self, lowering: Lowering, operation: Operation, may_return: bool) -> None:
@@ -114,7 +101,7 @@ class LoopFrame:
         bits = [build.integer(0, "i1")] if may_return else []
         self.initial: Final = [*initial, *extra, *bits]
         """What the loop begins with, beside the bit that it goes on."""
-        self.types: Types = [*slots, *[("i1", ()) for _ in bits], ("i1", ())]
+        super().__init__([*slots, *[("i1", ()) for _ in bits], ("i1", ())])
         self._slots: list[TtirValue] = []
         self.returned: TtirValue | None = None
         """Whether the kernel has ended, where it may."""
@@ -201,7 +188,7 @@ class Path(NamedTuple):
 
 def lower_kernel(lowering: Lowering, block: Block) -> None:
     """The body of a kernel."""
-    lower_from(lowering, block.first, KernelFrame(), _straight(KernelFrame()))
+    lower_from(lowering, block.first, Frame([]), _straight(Frame([])))
     lowering.build.write("tt.return")
 
 
@@ -286,7 +273,7 @@ def lower_if(lowering: Lowering, operation: Operation) -> None:
         if block is None:
             return []
         path = Path(types, lambda values: values, lambda last: [lowering.value(each) for each in tiles(last.operands)])
-        return lower_from(lowering, block.first, KernelFrame(), path)
+        return lower_from(lowering, block.first, Frame([]), path)
 
     then, otherwise = branches(operation)
     if build.is_combining:
