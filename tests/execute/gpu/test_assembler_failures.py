@@ -82,7 +82,9 @@ def test_failure_without_words_has_the_status(assembler: FakeAssembler) -> None:
 
 def test_success_without_a_cubin_is_a_failure(assembler: FakeAssembler) -> None:
     error = refused(assembler, 'print("all is well")')
-    assert error.message == ("kernel @k: the assembler ended without an error and wrote no cubin; it said: all is well")
+    assert error.message == (
+        "kernel @k: the assembler ended without an error and wrote no cubin; it printed: all is well"
+    )
 
 
 @pytest.mark.parametrize(

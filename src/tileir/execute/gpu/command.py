@@ -48,7 +48,7 @@ class Outcome:
         self.status: int = status
         """Its exit status, or a negative number for the signal that ended it."""
         self.output: str = output
-        """All that it said."""
+        """All that it printed."""
         self.files: dict[str, bytes] = files
         """What it wrote, of the files that were asked for."""
         self.seconds: float = seconds
@@ -76,10 +76,10 @@ def run_command(
             for name, data in (inputs or {}).items():
                 with open(os.path.join(directory, name), "wb") as file:
                     file.write(data)
-            said = os.path.join(directory, "said")
-            with open(said, "wb") as sink:
+            output = os.path.join(directory, "said")
+            with open(output, "wb") as sink:
                 status, seconds, peak, timed_out = _run(command, directory, sink, time_limit, memory_limit, without)
-            text = _read(said).decode("utf-8", "surrogateescape")
+            text = _read(output).decode("utf-8", "surrogateescape")
             found = {name: os.path.join(directory, name) for name in outputs}
             files = {name: _read(path) for name, path in found.items() if os.path.isfile(path)}
             return Outcome(status, text, files, seconds, peak, timed_out)
@@ -226,20 +226,20 @@ def memory_note(limit: int) -> str:
 
 
 def save_reproducer(
-    name: str, files: dict[str, bytes], arguments: list[str], what: str, said: str, before: str = ""
+    name: str, files: dict[str, bytes], arguments: list[str], what: str, output: str, before: str = ""
 ) -> Reproducer:
     """Keep the files that reproduce a crash under a name, in the first place that can be written to.
 
     `arguments` is the command, in which `{}` stands for the directory; `before` comes before it in the shell.  `what`
-    happened stands beside them, with what was `said`.
+    happened stands beside them, with its `output`.
     """
     for parent in _places():
         directory = os.path.join(parent, name)
         command = before + shlex.join([argument.replace("{}", directory) for argument in arguments])
-        told = f"{what} in\n{command}\nand said:\n{said}".encode("utf-8", "surrogateescape")
+        report = f"{what} in\n{command}\nand printed:\n{output}".encode("utf-8", "surrogateescape")
         try:
             os.makedirs(directory, mode=0o700, exist_ok=True)
-            for file_name, data in {**files, "crash.txt": told}.items():
+            for file_name, data in {**files, "crash.txt": report}.items():
                 with open(os.path.join(directory, file_name), "wb") as file:
                     file.write(data)
         except OSError:

@@ -37,10 +37,10 @@ class TritonError(CompilationError):
     is_of_program: bool = True
     """Whether another program of the same meaning may compile."""
 
-    def __init__(self, diagnostics: list[Diagnostic], said: str = "") -> None:
+    def __init__(self, diagnostics: list[Diagnostic], output: str = "") -> None:
         super().__init__(diagnostics[0].message)
         self.diagnostics = diagnostics
-        self.said: str = said
+        self.said: str = output
         """All that it printed."""
 
 
@@ -51,9 +51,9 @@ class TritonCrash(TritonError):
     """
 
     def __init__(
-        self, diagnostics: list[Diagnostic], said: str, signal: str, directory: str = "", command: str = ""
+        self, diagnostics: list[Diagnostic], output: str, signal: str, directory: str = "", command: str = ""
     ) -> None:
-        super().__init__(diagnostics, said)
+        super().__init__(diagnostics, output)
         self.signal: str = signal
         self.directory: str = directory
         self.command: str = command

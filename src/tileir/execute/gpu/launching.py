@@ -32,7 +32,7 @@ from tileir.execute.gpu.direct import GpuDirect, Ready, VariedDirect, fill_funct
 from tileir.execute.gpu.driver.devices import Device, current, current_ordinal, device, require_driver
 from tileir.execute.gpu.driver.library import DriverError, driver, forked_error
 from tileir.execute.gpu.loading import Code, Found, KernelLoader, LaunchedCode, Launching, NotDescribed, VariantKey
-from tileir.execute.gpu.output import OperationAt, captured, failed_assert, speech_of, write_output
+from tileir.execute.gpu.output import OperationAt, captured, device_output_of, failed_assert, write_output
 from tileir.execute.gpu.packing import Packer, Record, Report
 from tileir.execute.gpu.repeating import repeated
 from tileir.execute.gpu.targets import ASSEMBLER_DRIVER
@@ -57,7 +57,7 @@ class GpuLauncher(PreparedKernel):
         self.name: Final = entry.symbol_name or ""
         self._oldest_driver: Final = oldest_driver
         self._operation_at: Final = operation_at
-        self.speech: Final = speech_of(entry)
+        self.device_output: Final = device_output_of(entry)
         self.packer: Final = Packer(entry)
         self.variants: Final[dict[Any, Found]] = {}
         """What launches need, by the number of the GPU and the key of the kernel."""
@@ -166,7 +166,7 @@ class GpuLauncher(PreparedKernel):
         return None if found is None else Ready(*found, self._driver, self._launch, self._launch_in)
 
     def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
-        if self.speech:
+        if self.device_output:
             return None
         if self.key is not None:
             pack = pack_function(self.packer.types, kind, self.key)
@@ -188,7 +188,7 @@ class GpuLauncher(PreparedKernel):
             code, record, _ = self.filled(launching)
             self.give_back(code, record)
             kernel = code.loader.kernel(place, context)
-            if self.speech or context != place.context or options.progress is not None or options.memory:
+            if self.device_output or context != place.context or options.progress is not None or options.memory:
                 return None
             function = kernel.function_here(self.name)
 
@@ -227,11 +227,11 @@ class GpuLauncher(PreparedKernel):
             if failed:
                 raise self.error(failed, place)
             place.latest = self.name
-            is_plain = not self.speech and context == place.context
+            is_plain = not self.device_output and context == place.context
             if is_plain and place.ordinal not in self._ready:
                 kernel = code.loader.kernel(place, context)
                 self._ready[place.ordinal] = (place, context, kernel.function_here(self.name))
-            if self.speech and not is_capturing(stream):
+            if self.device_output and not is_capturing(stream):
                 self.listen(stream, options, place, report)
             if copies is not None:
                 copies.copy_back()
@@ -366,7 +366,7 @@ class GpuLauncher(PreparedKernel):
                 self.wait(stream, place)
             except DriverError as error:
                 failure = error
-        failed, text = failed_assert(heard.text, self.speech, self._operation_at)
+        failed, text = failed_assert(heard.text, self.device_output, self._operation_at)
         write_output(text, options.output)
         if failed is not None:
             raise failed from failure

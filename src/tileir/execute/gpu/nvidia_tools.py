@@ -75,7 +75,7 @@ def why_missing() -> str:
 
 def disassembled(cubin: Cubin) -> str:
     """What `nvdisasm` prints of a kernel."""
-    return _said(cubin, "-c")
+    return _output(cubin, "-c")
 
 
 def disassembled_lines(cubin: Cubin) -> tuple[list[str], list[int]]:
@@ -83,7 +83,7 @@ def disassembled_lines(cubin: Cubin) -> tuple[list[str], list[int]]:
     lines: list[str] = []
     numbers: list[int] = []
     number = 0
-    for line in _said(cubin, "-c", "-g").splitlines():
+    for line in _output(cubin, "-c", "-g").splitlines():
         place = _PLACE.match(line)
         if place is not None:
             number = int(place[1])
@@ -94,7 +94,7 @@ def disassembled_lines(cubin: Cubin) -> tuple[list[str], list[int]]:
     return lines, numbers
 
 
-def _said(cubin: Cubin, *options: str) -> str:
+def _output(cubin: Cubin, *options: str) -> str:
     tool = find_tool(_TOOL)
     if not tool:
         raise MissingDependencyError(why_missing())
@@ -110,9 +110,9 @@ def _said(cubin: Cubin, *options: str) -> str:
         how = "did not finish" if outcome.timed_out else f"ended with status {outcome.status}"
         raise CompilationError(f"NVIDIA's disassembler {how}: {outcome.output.strip()}")
     # One that is older than what made the cubin warns of its format.
-    said = "".join([line for line in outcome.output.splitlines(keepends=True) if not line.startswith(_WARNING)])
-    default_cache().put(key, said.encode("utf-8", "surrogateescape"), {})
-    return said
+    output = "".join([line for line in outcome.output.splitlines(keepends=True) if not line.startswith(_WARNING)])
+    default_cache().put(key, output.encode("utf-8", "surrogateescape"), {})
+    return output
 
 
 def _key(tool: str, options: tuple[str, ...], cubin: Cubin) -> str:

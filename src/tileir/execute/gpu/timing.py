@@ -19,7 +19,7 @@ from tileir.execute.arguments import BoundArguments
 from tileir.execute.gpu.arrays import synchronize
 from tileir.execute.gpu.driver.devices import Device, DeviceMemory
 from tileir.execute.gpu.driver.library import Driver, driver
-from tileir.execute.gpu.output import speech_of
+from tileir.execute.gpu.output import device_output_of
 from tileir.execute.written_parameters import readers_of, writers_of
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
@@ -59,7 +59,7 @@ class Repeatable:
 def repeatable(entry: Operation) -> Repeatable | None:
     """None if launches have effects that cannot be taken back: what is printed, asserts, global variables, and memory
     that is reached through numbers."""
-    if speech_of(entry):
+    if device_output_of(entry):
         return None
     found = Repeatable(entry)
     for operation in entry.walk():

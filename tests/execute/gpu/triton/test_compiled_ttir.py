@@ -34,7 +34,7 @@ def test_a_cubin_comes_with_what_its_launch_needs(target: str) -> None:
     assert found.metadata["num_warps"] == 4 and found.metadata["shared"] == 0 and found.metadata["name"] == "add"
     assert found.parameters == len(cubin.parameter_sizes)
     assert found.parameters > 2
-    assert "Used" in found.said and "registers" in found.said
+    assert "Used" in found.output and "registers" in found.output
 
 
 def test_texts_of_stages_do_not_name_the_folder_they_were_made_in() -> None:

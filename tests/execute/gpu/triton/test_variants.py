@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.execute.gpu.fake_cuda import entry_of
 
-from tileir.execute.gpu.triton.code import Specialization, argument, constant
-from tileir.execute.gpu.triton.variants import Classifier, LaunchView, coarser, general, most_special, serves
+from tileir.execute.gpu.triton.code import LaunchView, Specialization, argument, constant
+from tileir.execute.gpu.triton.variants import Classifier, coarser, general, most_special, serves
 
 ADDRESS = 1 << 30
 

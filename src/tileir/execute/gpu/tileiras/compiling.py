@@ -86,10 +86,10 @@ def _stored(key: str, program: Program, tool: Assembler | None, options: Assembl
     return _assembled(key, cubin, str(meta.get("said", "")), program, options)
 
 
-def _assembled(key: str, cubin: Cubin, said: str, program: Program, options: AssemblyOptions) -> Assembled:
-    found = [*program.warnings, *read_messages(said, program.positions)]
+def _assembled(key: str, cubin: Cubin, output: str, program: Program, options: AssemblyOptions) -> Assembled:
+    found = [*program.warnings, *read_messages(output, program.positions)]
     if options.remarks:
-        found += read_remarks(said, program.positions)
+        found += read_remarks(output, program.positions)
     resources = {name: Cubin(cubin.data, kernel).resources for name, kernel in program.kernels.items()}
     entries = entries_of(program.source)
     found += [spill_warning(entries[name], taken) for name, taken in resources.items() if taken.spills]
@@ -114,9 +114,9 @@ def _made(key: str, program: Program, tool: Assembler, target: str, options: Ass
     try:
         cubin = Cubin(data, program.name, tool.version)
     except CubinError as error:
-        raise AssemblerError(attempt.told(f"what the assembler wrote cannot be used: {error.message}")) from None
+        raise AssemblerError(attempt.diagnostics(f"what the assembler wrote cannot be used: {error.message}")) from None
     if cubin.target != target:
-        raise AssemblerError(attempt.told(f"the assembler made code for {cubin.target}"))
+        raise AssemblerError(attempt.diagnostics(f"the assembler made code for {cubin.target}"))
     meta: dict[str, Any] = {
         "version": tool.version,
         "stamp": tool.stamp,

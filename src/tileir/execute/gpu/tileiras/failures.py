@@ -172,7 +172,7 @@ class Attempt:
             words = f"the assembler '{self.tool.path}' cannot be run: {error.strerror or error}"
             raise CompilationError(words) from None
 
-    def told(self, words: str, *notes: str) -> list[Diagnostic]:
+    def diagnostics(self, words: str, *notes: str) -> list[Diagnostic]:
         """A finding about the kernel as a whole."""
         found = self.program.positions.diagnostic("error", words, "")
         found.notes += [note(each, UNKNOWN) for each in (*notes, self._who()) if each]
@@ -186,7 +186,7 @@ class Attempt:
         if outcome.timed_out:
             words = f"the assembler did not finish within {self.options.time_limit:g} s and was stopped"
             hint = "products of f32 and f64 on large tiles take it long: use smaller tiles, or give it a longer limit"
-            return AssemblerTimeout(self.told(words, hint))
+            return AssemblerTimeout(self.diagnostics(words, hint))
         if outcome.status < 0:
             return self._crash(outcome)
         memory = self._memory_words(outcome)
@@ -197,9 +197,9 @@ class Attempt:
             found[0].notes += [note(each, UNKNOWN) for each in (memory, self._who()) if each]
             return AssemblerError(found)
         how = f"ended with status {outcome.status}" if outcome.status else "ended without an error"
-        said = outcome.output.strip()
-        words = f"the assembler {how} and wrote no cubin" + (f"; it said: {said}" if said else "")
-        return AssemblerError(self.told(words, memory))
+        output = outcome.output.strip()
+        words = f"the assembler {how} and wrote no cubin" + (f"; it printed: {output}" if output else "")
+        return AssemblerError(self.diagnostics(words, memory))
 
     def _narrowed(self, found: list[Diagnostic]) -> list[Diagnostic]:
         """The operation at which the assembler fails, where it does not say so."""
@@ -223,9 +223,11 @@ class Attempt:
             words = f"; {' and '.join(named)} of the environment may name another version" if named else ""
             found[0].notes.append(note(_PARTS + words, UNKNOWN))
             return found
-        told = program.positions.diagnostic_at("error", "failed to compile Tile IR program", operation)
-        told.notes.append(note("the assembler gives no reason; it fails from this operation of the kernel on", UNKNOWN))
-        return [told]
+        located = program.positions.diagnostic_at("error", "failed to compile Tile IR program", operation)
+        located.notes.append(
+            note("the assembler gives no reason; it fails from this operation of the kernel on", UNKNOWN)
+        )
+        return [located]
 
     def _crash(self, outcome: Outcome) -> AssemblerCrash:
         name = signal_name(-outcome.status)
@@ -240,7 +242,7 @@ class Attempt:
             # Without the limit it may well succeed.
             (f"ulimit -v {self.options.memory_limit // 1024}; " if memory else "") + self._unset(),
         )
-        return AssemblerCrash(self.told(f"the assembler crashed: {name}", memory, *saved.notes), name, *saved)
+        return AssemblerCrash(self.diagnostics(f"the assembler crashed: {name}", memory, *saved.notes), name, *saved)
 
     def _unset(self) -> str:
         """The beginning of a command line that keeps from the assembler what is kept from it here."""

@@ -92,8 +92,8 @@ class Assembler:
     @cached_property
     def version(self) -> str:
         """As `13.4.92`."""
-        said = self._said("--version")
-        found = re.search(r"\bV(\d+(?:\.\d+)+)", said) or re.search(r"\brelease (\d+(?:\.\d+)+)", said)
+        output = self._output("--version")
+        found = re.search(r"\bV(\d+(?:\.\d+)+)", output) or re.search(r"\brelease (\d+(?:\.\d+)+)", output)
         if found is None:
             raise CompilationError(f"{self._called} is no assembler for Tile IR: it does not say its version")
         return found[1]
@@ -102,7 +102,7 @@ class Assembler:
     def bytecode_version(self) -> Version:
         """The newest version of the bytecode that it takes."""
         if "--list-versions" in self._help:
-            listed = self._said("--list-versions").split()
+            listed = self._output("--list-versions").split()
         else:
             # The first ones did not say; each took the versions up to its own.
             own = tuple([int(number) for number in self.version.split(".")[:2]])
@@ -140,14 +140,14 @@ class Assembler:
 
     @cached_property
     def _help(self) -> str:
-        return self._said("--help")
+        return self._output("--help")
 
     @property
     def _called(self) -> str:
         """Its path, with who chose it: a variable that was set long ago is easily forgotten."""
         return f"'{self.path}', which {VARIABLE} names," if os.environ.get(VARIABLE) == self.path else f"'{self.path}'"
 
-    def _said(self, option: str) -> str:
+    def _output(self, option: str) -> str:
         # Imported here: a kernel from the cache needs no process.
         from tileir.execute.gpu.command import run_command
 

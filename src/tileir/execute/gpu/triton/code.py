@@ -135,6 +135,21 @@ class PrintSite(NamedTuple):
     """The text of the element type of each, `POINTER` for pointers, and its shape."""
 
 
+class LaunchView(NamedTuple):
+    """A tensor view of a kernel, as launches know it: plain data, so that it is kept on disk."""
+
+    base: LaunchValue | None
+    """None where only the kernel knows it: read from memory, or computed of what was."""
+    shape: tuple[LaunchValue | None, ...]
+    strides: tuple[LaunchValue | None, ...]
+    element_bytes: int
+
+    @property
+    def is_known(self) -> bool:
+        """Whether all of it is known at a launch."""
+        return self.base is not None and None not in self.shape and None not in self.strides
+
+
 class TensorMap(NamedTuple):
     """A descriptor for TMA that the launcher encodes (`cuTensorMapEncodeTiled`), dimensions as in the program."""
 

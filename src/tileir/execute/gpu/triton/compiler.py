@@ -30,7 +30,7 @@ from tileir.execute.gpu.triton.toolchain import (
     installed_triton,
 )
 from tileir.execute.gpu.triton.ttgir.specialize import OPTION, NotSpecialized, compile_specialized
-from tileir.execute.gpu.triton.variants import Classifier, views_of
+from tileir.execute.gpu.triton.variants import Classifier
 from tileir.execute.gpu.triton.worker.pool import compile_ttir, start_worker
 from tileir.execute.gpu.triton.worker.process import Answer, Request
 from tileir.execute.gpu.triton.worker.stages import FILE
@@ -263,7 +263,7 @@ class Prepared:
         try:
             if OPTION in options:
                 return compile_specialized(text, self.target, options, last, limits)
-            return compile_ttir(Request(text, self.target.code, options, last), limits.seconds, limits.memory)
+            return compile_ttir(Request(text, self.target.code, options, last), limits)
         except TritonError as error:
             self._place(error)
             raise
@@ -309,7 +309,7 @@ class Prepared:
 
 def usual_specialization(program: Program, target: TritonTarget) -> Specialization:
     """What holds for most launches: everything is aligned, and no tensor is too large."""
-    classifier = Classifier([each.type for each in program.parameters], views_of(program))
+    classifier = Classifier([each.type for each in program.parameters], program.views)
     return classifier.usual(target.has_tma)
 
 

@@ -115,7 +115,7 @@ class TritonTarget(NamedTuple):
     shared: int
     """Bytes of shared memory that a tile block may have at most."""
     made_as: str = ""
-    """The target that Triton is told, if another: older code of the same generation, which runs there too."""
+    """The target that Triton gets, if another: older code of the same generation, which runs there too."""
     since: tuple[int, int] = OLDEST
     """The first version of Triton that makes code for it."""
     has_tma: bool = False
@@ -135,7 +135,7 @@ class TritonTarget(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The target that Triton is told."""
+        """The target that Triton gets."""
         return self.made_as or self.name
 
 

@@ -10,18 +10,18 @@ whether they are multiples of 16, and of extents along which elements are not be
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.code_cache import default_cache
 from tileir.execute.gpu.loading import VariantKey
-from tileir.execute.gpu.triton.code import LaunchValue, Specialization, arguments_of, evaluate
+from tileir.execute.gpu.triton.code import LaunchValue, LaunchView, Specialization, arguments_of, evaluate
 from tileir.execute.gpu.triton.stored_code import structure_key
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType, Type
 
 if TYPE_CHECKING:
-    from tileir.execute.gpu.triton.program import Program
+    pass
 
 
 _ALIGNMENT: Final = 16
@@ -38,21 +38,11 @@ _SHORT: Final = 1 << 31
 _UNIT: Final = ("constant", 1)
 
 
-class LaunchView(NamedTuple):
-    """A tensor view of a kernel, as launches know it: plain data, so that it is kept on disk."""
-
-    base: LaunchValue | None
-    """None where only the kernel knows it."""
-    shape: tuple[LaunchValue | None, ...]
-    strides: tuple[LaunchValue | None, ...]
-    element_bytes: int
-
-
 class Classifier:
     """What tells the kinds of launches of a kernel apart."""
 
     def __init__(self, types: Sequence[Type], views: Sequence[LaunchView]) -> None:
-        self._views: Final = [(number, view) for number, view in enumerate(views) if _is_known(view)]
+        self._views: Final = [(number, view) for number, view in enumerate(views) if view.is_known]
         of_views = {number for _, view in self._views for value in _values(view) for number in arguments_of(value)}
         along = {number for _, view in self._views for value in _along(view) for number in arguments_of(value)}
         self._divisors: Final[list[tuple[int, ...]]] = []
@@ -139,10 +129,6 @@ def _along(view: LaunchView) -> list[LaunchValue]:
     return [value for value in (view.base, *shape, *view.strides) if value is not None]
 
 
-def _is_known(view: LaunchView) -> bool:
-    return view.base is not None and None not in view.shape and None not in view.strides
-
-
 def _signed(number: int, width: int) -> int:
     """A number as the kernel reads it: those above the half are negative."""
     return number - (1 << width) if number >= 1 << (width - 1) else number
@@ -213,14 +199,9 @@ def launch_views(entry: Operation) -> list[LaunchView]:
     # Imported here: a kernel from the cache runs without what compiles it.
     from tileir.execute.gpu.triton.program import Program
 
-    views = views_of(Program(entry))
+    views = Program(entry).views
     cache.put(key, b"", {"views": views})
     return views
-
-
-def views_of(program: Program) -> list[LaunchView]:
-    """The views of a kernel that is made ready."""
-    return [LaunchView(each.base, each.shape, each.strides, each.element_bytes) for each in program.views]
 
 
 def _tuples(value: Any) -> Any:

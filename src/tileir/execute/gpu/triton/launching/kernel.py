@@ -218,7 +218,7 @@ class TritonKernel(GpuLauncher):
 
         self.wait(stream, place)
         if isinstance(report, Report):
-            text, failed = report.read(self.speech)
+            text, failed = report.read(self.device_output)
             write_output(text, options.output)
             if failed is not None:
                 raise failed

@@ -17,7 +17,7 @@ from tileir.execute.dtypes import bits_dtype, value_dtype
 from tileir.execute.errors import AssertionFailedError
 from tileir.execute.gpu.arrays import is_capturing
 from tileir.execute.gpu.driver.library import Driver, driver
-from tileir.execute.gpu.output import Speech, asserted
+from tileir.execute.gpu.output import DeviceOutput, asserted
 from tileir.execute.gpu.triton.code import FAILURE_WORDS, OUTPUT_WORDS, POINTER, AssertSite, PrintSite, Slot
 from tileir.execute.gpu.triton.launching.device_memory import reserve
 from tileir.ir.types import FLOAT_TYPES, I1, I4, I8, I16, I32, I64, Type
@@ -35,7 +35,7 @@ _spare: Final[WeakKeyDictionary[Driver, dict[tuple[int, str], list[int]]]] = Wea
 """By context and kind, addresses of what no launch has."""
 
 
-def failure(words: Any, sites: Sequence[AssertSite], speech: Speech) -> AssertionFailedError | None:
+def failure(words: Any, sites: Sequence[AssertSite], device_output: DeviceOutput) -> AssertionFailedError | None:
     """The assert that failed, if one did."""
     is_there, number, x, y, z, element = [int(word) for word in words[:FAILURE_WORDS]]
     if not is_there:
@@ -43,7 +43,7 @@ def failure(words: Any, sites: Sequence[AssertSite], speech: Speech) -> Assertio
     site = sites[number]
     position = ", ".join([str(int(each)) for each in numpy.unravel_index(element, site.shape)]) if site.shape else ""
     where = f" (at element [{position}])" if site.shape else ""
-    return AssertionFailedError(f"failed: {site.words}{where}", asserted(site.words, speech), (x, y, z))
+    return AssertionFailedError(f"failed: {site.words}{where}", asserted(site.words, device_output), (x, y, z))
 
 
 def printed(words: Any, sites: Sequence[PrintSite]) -> str:
@@ -113,12 +113,12 @@ class Report:
             for slot, address in zip(self._slots, self.addresses, strict=True):
                 spare.setdefault((self._context, slot.kind), []).append(address)
 
-    def read(self, speech: Speech) -> tuple[str, AssertionFailedError | None]:
+    def read(self, device_output: DeviceOutput) -> tuple[str, AssertionFailedError | None]:
         """What was printed, and the assert that failed, when the launch is done."""
         text, failed = "", None
         for slot, address in zip(self._slots, self.addresses, strict=True):
             if slot.kind == "failures":
-                failed = failure(_words(address, FAILURE_WORDS), slot.content, speech)
+                failed = failure(_words(address, FAILURE_WORDS), slot.content, device_output)
                 continue
             used = int(_words(address, 1)[0])
             if used:

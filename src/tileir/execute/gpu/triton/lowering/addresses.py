@@ -112,7 +112,7 @@ def _offsets(lowering: Lowering, access: Access) -> TtirValue | None:
             # A single listed position: the same for all elements.
             spread = build.splat(lanes, shape)
         else:
-            spread = _spread(lowering, lanes, axis, shape)
+            spread = build.along(lanes, axis, shape)
             axis += 1
         total = spread if total is None else build.binary("arith.addi", total, spread)
     return total
@@ -133,14 +133,6 @@ def _as_wide(lowering: Lowering, positions: TtirValue, element: str) -> TtirValu
     """Listed positions, which are signed, in another width; those in the tensor fit it."""
     wider = positions.bits < (32 if element == "i32" else 64)
     return lowering.build.convert("arith.extsi" if wider else "arith.trunci", positions, element)
-
-
-def _spread(lowering: Lowering, lanes: TtirValue, axis: int, shape: Shape) -> TtirValue:
-    """What holds along a dimension, for all elements."""
-    for other in range(len(shape)):
-        if other != axis:
-            lanes = lowering.build.expand(lanes, other)
-    return lowering.build.broadcast(lanes, shape)
 
 
 # --- what is in the tensor ---
@@ -165,14 +157,14 @@ def inside(lowering: Lowering, access: Access) -> TtirValue | None:
             if each.lanes == 1:
                 found = build.splat(found, shape)
             else:
-                found = _spread(lowering, found, place, shape)
+                found = build.along(found, place, shape)
             mask = found if mask is None else build.binary("arith.andi", mask, found)
             continue
         if each.is_all_or_none or (each.is_far and not each.is_signed):
             found = each.is_of_view(build)
             whole = found if whole is None else build.binary("arith.andi", whole, found)
         if not each.is_all_or_none:
-            found = _spread(lowering, _lanes_inside(lowering, each), place, shape)
+            found = build.along(_lanes_inside(lowering, each), place, shape)
             mask = found if mask is None else build.binary("arith.andi", mask, found)
     if whole is None:
         return mask

@@ -27,18 +27,8 @@ SCOPES: Final = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
 """What PTX and Triton call the scopes."""
 _THREADS: Final = 32
 """Of a warp."""
-_MODES: Final = {
-    "and": "and",
-    "or": "or",
-    "xor": "xor",
-    "add": "add",
-    "addf": "fadd",
-    "max": "max",
-    "min": "min",
-    "umax": "umax",
-    "umin": "umin",
-    "xchg": "exch",
-}
+_OTHER_MODES: Final = {"addf": "fadd", "xchg": "exch"}
+"""What Triton calls modes that have another name there."""
 _FIRST_TO_ADD_BF16: Final = 90
 _FIRST_TO_SWAP_64_BITS: Final = (3, 6)
 """The first Triton that swaps a single word of 64 bits; before it, the code is refused by ptxas."""
@@ -213,7 +203,7 @@ def _atomic(
     ordering, scope = ordering_of(operation)
     if value.element == "bf16" and lowering.has_ptx and lowering.capability < _FIRST_TO_ADD_BF16:
         return _added_bf16(lowering, operation, pointers, value, mask)
-    return build.atomic(_MODES[operation.mode], ordering, scope, pointers, value, mask)
+    return build.atomic(_OTHER_MODES.get(operation.mode, operation.mode), ordering, scope, pointers, value, mask)
 
 
 def _added_bf16(

@@ -123,10 +123,7 @@ def places(lowering: Lowering, shape: Shape) -> TtirValue:
         along = build.range(shape[axis])
         if stride > 1:
             along = build.binary("arith.muli", along, build.integer(stride, "i32", along.shape))
-        for other in range(len(shape)):
-            if other != axis:
-                along = build.expand(along, other)
-        along = build.broadcast(along, shape)
+        along = build.along(along, axis, shape)
         total = along if total is None else build.binary("arith.addi", total, along)
         stride *= shape[axis]
     assert total is not None, "a tile of several elements"

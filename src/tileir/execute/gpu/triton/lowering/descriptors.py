@@ -27,11 +27,10 @@ from typing import Final, NamedTuple
 from tileir.dialect.attributes import hint_of
 from tileir.dialect.ops import LOAD_VIEW_TKO
 from tileir.dialect.types import GatherScatterViewType, TileType
-from tileir.execute.gpu.triton.code import LaunchValue, Slot, TensorMap, constant
+from tileir.execute.gpu.triton.code import LaunchValue, LaunchView, Slot, TensorMap, constant
 from tileir.execute.gpu.triton.lowering import addresses
 from tileir.execute.gpu.triton.lowering.accesses import Access, dimension_map
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.program import TensorView
 from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, memory_element
 from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
@@ -176,7 +175,7 @@ def _fill(lowering: Lowering, access: Access) -> bool | None:
     return None
 
 
-def _order(access: Access, view: TensorView) -> list[int] | None:
+def _order(access: Access, view: LaunchView) -> list[int] | None:
     """The dimensions of the tile in the order of the descriptor."""
     beside = [along for along, stride in enumerate(view.strides) if stride == _UNIT]
     if not beside:

@@ -192,7 +192,4 @@ def _deep_enough(lowering: Lowering, value: TtirValue, axis: int) -> TtirValue:
     filled: Shape = (*value.shape[:axis], least, *value.shape[axis + 1 :])
     copies = build.reshape(build.broadcast(build.expand(value, axis), repeated), filled)
     inside = build.compare("slt", build.range(least), build.integer(count, "i32", (least,)))
-    for other in range(len(filled)):
-        if other != axis:
-            inside = build.expand(inside, other)
-    return build.select(build.broadcast(inside, filled), copies, build.zero(value.element, filled))
+    return build.select(build.along(inside, axis, filled), copies, build.zero(value.element, filled))

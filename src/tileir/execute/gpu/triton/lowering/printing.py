@@ -107,7 +107,7 @@ def _first_false(lowering: Lowering, truth: TtirValue) -> TtirValue:
     return first
 
 
-# --- what the launcher is told of them ---
+# --- what the launcher gets of them ---
 
 
 def _print_site(operation: Operation) -> PrintSite:

@@ -159,10 +159,7 @@ def _is_at(lowering: Lowering, shape: Shape, axis: int, index: TtirValue) -> Tti
     build = lowering.build
     along = build.range(shape[axis])
     found = build.compare("eq", along, build.splat(index, along.shape))
-    for other in range(len(shape)):
-        if other != axis:
-            found = build.expand(found, other)
-    return build.broadcast(found, shape)
+    return build.along(found, axis, shape)
 
 
 def lower_insert(lowering: Lowering, operation: Operation) -> None:

@@ -210,7 +210,7 @@ def compile_specialized(text: str, target: TritonTarget, options: dict[str, Any]
     waiting = {**options, "num_warps": _WARPS, "num_stages": 1}
     for name in (OPTION, "maxnreg"):
         waiting.pop(name, None)
-    made = compile_ttir(Request(text, target.code, waiting, "ttgir"), limits.seconds, limits.memory)
+    made = compile_ttir(Request(text, target.code, waiting, "ttgir"), limits)
     try:
         changed = specialize(made.data.decode(), options["num_stages"], target.shared)
     except Unfit as error:
@@ -220,7 +220,7 @@ def compile_specialized(text: str, target: TritonTarget, options: dict[str, Any]
     waiting["num_warps"] = _GROUP_WARPS
     request = Request(changed, target.code, waiting, last, first="ttgir")
     try:
-        return compile_ttir(request, limits.seconds, limits.memory)
+        return compile_ttir(request, limits)
     except TritonError as error:
         if not error.is_of_program:
             raise

@@ -66,7 +66,7 @@ class Answer(NamedTuple):
     stages: dict[str, str]
     metadata: dict[str, Any]
     """Triton's: num_warps (of all groups), shared, global_scratch_size, tensordesc_meta, name .."""
-    said: str
+    output: str
     """What it and ptxas printed: spills, warnings."""
     parameters: int
     """How many the kernel has, those that Triton adds included."""
@@ -75,9 +75,9 @@ class Answer(NamedTuple):
 class Ended(Exception):
     """The process has ended, or was: with which status, what was printed, and the most memory that it had."""
 
-    def __init__(self, status: int, said: str, peak: int) -> None:
+    def __init__(self, status: int, output: str, peak: int) -> None:
         self.status: Final = status
-        self.said: Final = said
+        self.output: Final = output
         self.peak: Final = peak
 
     @property
@@ -89,8 +89,8 @@ class Ended(Exception):
 class OutOfTime(Exception):
     """It took too long, and was ended."""
 
-    def __init__(self, said: str) -> None:
-        self.said: Final = said
+    def __init__(self, output: str) -> None:
+        self.output: Final = output
 
 
 class Reply(NamedTuple):
@@ -109,9 +109,9 @@ class Process:
             raise CompilationError("Triton runs in a process of its own, and sys.executable names no Python for it")
         self.triton: Final = triton
         self._directory: Final = tempfile.mkdtemp(prefix="tileir-triton-")
-        said = os.path.join(self._directory, "said")
+        output = os.path.join(self._directory, "said")
         try:
-            with open(said, "ab+") as sink:
+            with open(output, "ab+") as sink:
                 self._process: Final = subprocess.Popen(
                     [sys.executable, serving.__file__],
                     env=_environment(self._directory),
@@ -125,7 +125,7 @@ class Process:
             raise CompilationError(
                 f"the process that runs Triton, '{sys.executable}', cannot be started: {error.strerror or error}"
             ) from None
-        self._said: Final = said
+        self._output: Final = output
         assert self._process.stdin is not None and self._process.stdout is not None, "both are pipes"
         self._requests: Final = self._process.stdin.fileno()
         self._answers: Final = self._process.stdout.fileno()
@@ -145,8 +145,8 @@ class Process:
             is_whole = True
             return Reply(kind, tuple(rest))
         except TimeoutError:
-            said = self._printed()
-            raise OutOfTime(said) from None
+            output = self._printed()
+            raise OutOfTime(output) from None
         except (BrokenPipeError, EOFError):
             status, peak = self._status()
             raise Ended(status, self._printed(), peak) from None
@@ -206,7 +206,7 @@ class Process:
 
     def _printed(self) -> str:
         try:
-            with open(self._said, "rb") as file:
+            with open(self._output, "rb") as file:
                 return file.read().decode("utf-8", "replace")
         except OSError:
             return ""
