@@ -138,7 +138,7 @@ def test_ttir_needs_no_triton(
         (("--target", "sm_1"), "or of AMD's gfx90a"),
         (
             ("--target", "gfx942", "--dump", "ptx"),
-            "code for gfx942 has no stage 'ptx' to dump: it has tile, ttir, ttgir",
+            "code for gfx942 has no stage 'ptx' to dump: it has schedule, tile, ttir, ttgir",
         ),
         (("--target", "sm_90", "--dump", "amdgcn"), "code for sm_90 has no stage 'amdgcn' to dump"),
     ],

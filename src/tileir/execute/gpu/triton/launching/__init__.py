@@ -1,6 +1,5 @@
 """Launches of code of Triton: `kernel.py` has kernels, with a code for each kind of launches.
 
 hidden_parameters.py  what code takes beside the arguments of a kernel: descriptors for TMA, addresses
-device_memory.py      memory that kernels have beside their arrays: globals, tables of constants, scratch
-reports.py            memory for what they print, and asserts that fail
+device_memory.py      memory that kernels have beside their arrays: globals, tables, scratch, prints and failed asserts
 """

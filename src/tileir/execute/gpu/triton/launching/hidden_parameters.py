@@ -172,7 +172,7 @@ class HiddenParameters:
             if self._scratch:
                 addresses = self._with_scratch(addresses, context, grid, stream, is_kept)
             if self._reported:
-                from tileir.execute.gpu.triton.launching.reports import Report
+                from tileir.execute.gpu.triton.launching.device_memory import Report
 
                 addresses = list(addresses)
                 report = Report([self._words[number] for number in self._reported], context, stream)

@@ -214,7 +214,7 @@ class TritonKernel(GpuLauncher):
         return LaunchedCode(packer, loader, hidden.complete())
 
     def listen(self, stream: int, options: LaunchOptions, place: Device, report: object) -> None:
-        from tileir.execute.gpu.triton.launching.reports import Report
+        from tileir.execute.gpu.triton.launching.device_memory import Report
 
         self.wait(stream, place)
         if isinstance(report, Report):

@@ -75,7 +75,7 @@ class Lowering:
         self.values: Final[dict[Value, TtirValue]] = {}
         """Tiles, without their dimensions of one element (`value_type`); tokens have none."""
         self.views: Final[dict[Value, Any]] = {}
-        """What is known of views while lowering (`views.py`): they are no values in TTIR."""
+        """What is known of views while lowering (`accesses.py`): they are no values in TTIR."""
         self.barriers: Final = barriers_of(program.entry)
         """The accesses before which the threads of a tile block wait for each other."""
         self.hidden: Final[list[Hidden]] = []
