@@ -91,6 +91,9 @@ def interface_stream(value: object) -> int | None:
     return stream
 
 
+# --- arrays of the host ---
+
+
 class _HostRange:
     """Memory of the host from `low` to `high`, and its copy."""
 
@@ -154,6 +157,9 @@ def warn_of_copies(name: str, buffers: list[tuple[Buffer, ArgumentLabel]], where
         "there and back in each launch",
         HostCopyWarning,
     )
+
+
+# --- streams ---
 
 
 def torch_stream() -> Callable[[int], int] | None:

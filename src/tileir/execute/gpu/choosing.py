@@ -22,9 +22,9 @@ from tileir.execute.engine import Engine, KernelSettings, LaunchOptions
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
 from tileir.execute.gpu.arrays import is_capturing
 from tileir.execute.gpu.driver.devices import Device
-from tileir.execute.gpu.driver.library import OLDEST_DRIVER, DriverError, driver
+from tileir.execute.gpu.driver.library import OLDEST_DRIVER, DriverError
 from tileir.execute.gpu.launching import GpuLauncher
-from tileir.execute.gpu.loading import LaunchedCode, Launching, VariantKey
+from tileir.execute.gpu.loading import LaunchedCode, Launching, VariantKey, launch_again
 from tileir.execute.gpu.timing import repeatable, writes_globals
 from tileir.execute.gpu.triton.launching.kernel import TritonKernel
 from tileir.execute.gpu.triton.stored_code import structure_key
@@ -235,14 +235,7 @@ class ChosenKernel(GpuLauncher):
 
     def _launch_of(self, name: str, launching: Launching) -> Callable[[], None]:
         _, record, function = self._kernels[name].filled(launching)
-        launch = driver().function("cuLaunchKernelEx")
-
-        def once() -> None:
-            failed = launch(record.configuration, function, record.parameters, None)
-            if failed:
-                raise self.error(failed, launching.place)
-
-        return once
+        return launch_again(record, function, lambda code: self.error(code, launching.place))
 
 
 def _loaded(kernel: GpuLauncher, launching: Launching) -> LaunchedCode:

@@ -150,6 +150,9 @@ def gpu_named(name: str) -> Gpu:
     return found
 
 
+# --- peak rates ---
+
+
 class Peaks(NamedTuple):
     """The peaks of one GPU."""
 

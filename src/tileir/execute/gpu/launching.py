@@ -31,7 +31,16 @@ from tileir.execute.gpu.arrays import (
 from tileir.execute.gpu.direct import GpuDirect, Ready, VariedDirect, fill_function, pack_function
 from tileir.execute.gpu.driver.devices import Device, current, current_ordinal, device, require_driver
 from tileir.execute.gpu.driver.library import DriverError, driver, forked_error
-from tileir.execute.gpu.loading import Code, Found, KernelLoader, LaunchedCode, Launching, NotDescribed, VariantKey
+from tileir.execute.gpu.loading import (
+    Code,
+    Found,
+    KernelLoader,
+    LaunchedCode,
+    Launching,
+    NotDescribed,
+    VariantKey,
+    launch_again,
+)
 from tileir.execute.gpu.output import OperationAt, captured, device_output_of, failed_assert, write_output
 from tileir.execute.gpu.packing import Packer, Record, Report
 from tileir.execute.gpu.repeating import repeated
@@ -284,13 +293,7 @@ class GpuLauncher(PreparedKernel):
         with self.arguments_on_gpu(grid, arguments, options, copies_back=True) as launching:
             place = launching.place
             filled, record, function = self.filled(launching)
-            launch = driver().function("cuLaunchKernelEx")
-
-            def once() -> None:
-                code = launch(record.configuration, function, record.parameters, None)
-                if code:
-                    raise self.error(code, place)
-
+            once = launch_again(record, function, lambda code: self.error(code, place))
             try:
                 seconds = event_times(once, launching.stream, place, repeat, flush_cache, enough)
             except DriverError as error:

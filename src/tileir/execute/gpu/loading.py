@@ -274,6 +274,9 @@ def _listed(sizes: list[int]) -> str:
     return ", ".join([str(size) for size in sizes]) or "no"
 
 
+# --- code as launches have it ---
+
+
 class Complete(Protocol):
     """Fills in what code takes beside the arguments; a record that `is_kept` is launched again and again."""
 
@@ -339,6 +342,18 @@ class LaunchedCode:
         self.packer.fill(record, grid, stream, values)
         if self.complete is not None:
             self.complete(record, context, grid, stream, values, is_kept)
+
+
+def launch_again(record: Record, function: Any, failed: Callable[[int], LaunchError]) -> Callable[[], None]:
+    """A launch with a record that is filled, made each time it is called; `failed` makes the error of a code."""
+    launch = driver().function("cuLaunchKernelEx")
+
+    def once() -> None:
+        code = launch(record.configuration, function, record.parameters, None)
+        if code:
+            raise failed(code)
+
+    return once
 
 
 class VariantKey:

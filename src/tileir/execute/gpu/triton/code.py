@@ -67,6 +67,9 @@ def arguments_of(value: LaunchValue) -> set[int]:
     return {value[1]} if value[0] == "argument" else arguments_of(value[1]) | arguments_of(value[2])
 
 
+# --- what code is made for ---
+
+
 class Schedule(NamedTuple):
     """How the work of a tile block is laid out on a GPU: what programs leave open.  Results do not depend on it.
 
@@ -120,6 +123,9 @@ class Limits(NamedTuple):
     """Bytes."""
 
 
+# --- what kernels report ---
+
+
 class AssertSite(NamedTuple):
     """An assert of a kernel."""
 
@@ -133,6 +139,9 @@ class PrintSite(NamedTuple):
     text: str
     tiles: tuple[tuple[str, tuple[int, ...]], ...]
     """The text of the element type of each, `POINTER` for pointers, and its shape."""
+
+
+# --- compiled code ---
 
 
 class LaunchView(NamedTuple):

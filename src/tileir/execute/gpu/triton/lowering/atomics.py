@@ -64,6 +64,9 @@ def lower_alias_fence(lowering: Lowering, operation: Operation) -> None:
     fenced_barrier(lowering)
 
 
+# --- accesses with a memory order ---
+
+
 class Owners:
     """Tiles of a shape, each of whose elements one thread has."""
 
@@ -180,6 +183,9 @@ def from_word(lowering: Lowering, word: TtirValue, element: str) -> TtirValue:
     build = lowering.build
     narrow = f"i{bits_of(element)}"
     return build.bitcast(build.convert("arith.trunci", word, narrow), element)
+
+
+# --- atomics ---
 
 
 def lower_atomic_rmw(lowering: Lowering, operation: Operation) -> None:

@@ -191,6 +191,9 @@ def integral(lowering: Lowering, operation: Operation, name: str, value: TtirVal
     return build.convert("arith.truncf", build.unary(name, wide), value.element)
 
 
+# --- comparisons ---
+
+
 def comparison(lowering: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
     ordering = "o" if operation.comparison_ordering == "ordered" else "u"
     return lowering.build.compare(ordering + PREDICATES[operation.comparison_predicate], left, right)

@@ -192,6 +192,9 @@ def _shape(value: Value) -> Shape:
     return cast(TileType, value.type).shape
 
 
+# --- transposes ---
+
+
 def lower_permute(lowering: Lowering, operation: Operation) -> None:
     order = operation.permutation
     shape = cast(TileType, operation.operands[0].type).shape
@@ -261,6 +264,9 @@ def _goes_to_loop(value: Value, seen: set[Value]) -> bool:
             elif user.declaration not in _MATMULS:
                 pending += list(user.results)
     return False
+
+
+# --- bytes ---
 
 
 def _width(element: Type) -> int:

@@ -227,6 +227,9 @@ def _rewrite(loop: Operation, counted: Counted) -> None:
     loop.replace_with([after.get(value, value) for value in counted.end.operands])
 
 
+# --- known values ---
+
+
 def fold_known(root: Operation) -> int:
     """Replace what is known; gives how many."""
     facts = Facts()
@@ -306,6 +309,9 @@ def _is_equal(left: tuple[int, int], right: tuple[int, int]) -> bool | None:
 
 def _not(outcome: bool | None) -> bool | None:
     return None if outcome is None else not outcome
+
+
+# --- loads ---
 
 
 def sink_loads(root: Operation) -> int:

@@ -24,7 +24,7 @@ from tileir.execute.errors import CompilationError, LaunchError
 from tileir.execute.gpu.arrays import synchronize
 from tileir.execute.gpu.driver.devices import copy_from_gpu
 from tileir.execute.gpu.driver.library import driver
-from tileir.execute.gpu.loading import LaunchedCode, Launching, NotDescribed
+from tileir.execute.gpu.loading import LaunchedCode, Launching, NotDescribed, launch_again
 from tileir.execute.gpu.timing import MemoryRange, Repeatable, SavedMemory, has_space, measured, repeatable
 from tileir.execute.gpu.triton.code import Code, Schedule, Specialization
 from tileir.execute.gpu.triton.preparing.splitting import split
@@ -100,14 +100,8 @@ class Launches:
         record = loaded.packer.make()
         loaded.fill(record, launching, True)
         function = kernel.function_in(launching.context, self._entry.symbol_name or "")
-        launch = driver().function("cuLaunchKernelEx")
-
-        def made() -> None:
-            failed = launch(record.configuration, function, record.parameters, None)
-            if failed:
-                raise driver().error("cuLaunchKernelEx", failed, f"launching @{self._entry.symbol_name}")
-
-        return made
+        attempt = f"launching @{self._entry.symbol_name}"
+        return launch_again(record, function, lambda code: driver().error("cuLaunchKernelEx", code, attempt))
 
     def results(self, launch: Callable[[], None]) -> list[Any]:
         """What a launch writes, as bytes."""
