@@ -76,8 +76,7 @@ if TYPE_CHECKING:
         TritonTimeout,
     )
     from tileir.execute.gpu.gpus import Peaks
-    from tileir.execute.gpu.triton.code import Schedule
-    from tileir.execute.gpu.triton.schedule.trial import Trial, Tuning
+    from tileir.execute.gpu.triton.code import Schedule, Trial, Tuning
     from tileir.execute.launch import Kernel
     from tileir.execute.memory import Memory
     from tileir.execute.number_watch import NumberWatch
@@ -372,8 +371,7 @@ _HOMES = {
     "tileir.execute.gpu.errors": "AssemblerCrash AssemblerError AssemblerTimeout TritonCrash TritonError TritonTimeout",
     "tileir.execute.argument_words": "WordError",
     "tileir.execute.stated_launches": "LaunchArguments LaunchWords",
-    "tileir.execute.gpu.triton.code": "Schedule",
-    "tileir.execute.gpu.triton.schedule.trial": "Trial Tuning",
+    "tileir.execute.gpu.triton.code": "Schedule Trial Tuning",
     "tileir.execute.timing": "Timing",
     "tileir.execute.work.result": "AccessTraffic ArrayTraffic Work",
     "tileir.execute.work.waiting": "Stops",

@@ -23,7 +23,7 @@ from tileir.execute.launch import Kernel
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources
-    from tileir.execute.gpu.triton.schedule.trial import Tuning
+    from tileir.execute.gpu.triton.code import Tuning
     from tileir.execute.timing import Timing
     from tileir.execute.work.result import Work
 

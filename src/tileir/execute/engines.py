@@ -137,7 +137,7 @@ def _gpu_names() -> str:
 
 def gpu_choice_words() -> str:
     """What `backend="auto"` takes where arrays are on a GPU, in words."""
-    from tileir.execute.gpu.choosing import choices_words
+    from tileir.execute.gpu.cache import choices_words
 
     forced = os.environ.get(VARIABLE, "")
     if forced:

@@ -36,7 +36,7 @@ from tileir.ir.traversal import clone
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources
-    from tileir.execute.gpu.triton.schedule.trial import Trial, Tuning
+    from tileir.execute.gpu.triton.code import Trial, Tuning
     from tileir.execute.timing import Timing
     from tileir.execute.work.result import Work
 

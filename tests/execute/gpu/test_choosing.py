@@ -16,7 +16,8 @@ from tileir.execute.engine import Engine, KernelSettings, LaunchOptions
 from tileir.execute.engines import _CHOICE, choose
 from tileir.execute.errors import CompilationError, MissingDependencyError
 from tileir.execute.globals import Globals
-from tileir.execute.gpu.choosing import ChosenKernel, choices_words
+from tileir.execute.gpu.cache import choices_words
+from tileir.execute.gpu.choosing import ChosenKernel
 from tileir.execute.gpu.errors import TritonCrash
 from tileir.execute.gpu.launching import GpuKernel, GpuLauncher
 from tileir.execute.gpu.timing import repeatable

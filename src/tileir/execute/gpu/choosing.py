@@ -10,17 +10,15 @@ to a factor of two, a GPU, and the compilers of both engines.
 
 from __future__ import annotations
 
-from _blake2 import blake2b
-from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 from threading import Lock, Thread
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from tileir.execute.code_cache import default_cache
 from tileir.execute.engine import Engine, KernelSettings, LaunchOptions
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
 from tileir.execute.gpu.arrays import is_capturing
+from tileir.execute.gpu.cache import Choice, choice_key, keep_choice, kept_choice
 from tileir.execute.gpu.driver.devices import Device
 from tileir.execute.gpu.driver.library import OLDEST_DRIVER, DriverError
 from tileir.execute.gpu.launching import GpuLauncher
@@ -30,50 +28,6 @@ from tileir.execute.gpu.triton.launching.kernel import TritonKernel
 from tileir.execute.gpu.triton.stored_code import structure_key
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
-
-PREFIX: Final = "choice-"
-
-
-class Choice(NamedTuple):
-    """An engine, and why it is the one."""
-
-    engine: str
-    seconds: dict[str, float]
-    """By engine, what a launch took; empty if there was nothing to measure."""
-    failures: dict[str, str]
-    """By engine, why it makes no code of the kernel."""
-
-
-def choice_key(parts: tuple[object, ...]) -> str:
-    """The name of a choice that is made for such circumstances."""
-    digest = blake2b(repr(parts).encode("utf-8", "surrogateescape"), digest_size=20, person=b"tileir choices")
-    return f"{PREFIX}{digest.hexdigest()}"
-
-
-def kept_choice(key: str) -> Choice | None:
-    """What was chosen before."""
-    found = default_cache().get(key)
-    if found is None:
-        return None
-    known = found[1]
-    return Choice(str(known.get("engine")), dict(known.get("seconds", {})), dict(known.get("failures", {})))
-
-
-def keep_choice(key: str, choice: Choice) -> None:
-    default_cache().put(key, b"", choice._asdict())
-
-
-def choices_words() -> str:
-    """How many choices are kept, and what can be done about them."""
-    cache = default_cache()
-    if cache.directory is None:
-        return "none is kept, as the cache is off"
-    found = [kept_choice(key) for key in cache.keys(PREFIX)]
-    counted = Counter([choice.engine for choice in found if choice is not None])
-    listed = ", ".join([f"{name} {count}" for name, count in sorted(counted.items())])
-    kept = f"{sum(counted.values())} are kept ({listed})" if counted else "none is kept yet"
-    return f"{kept}; to forget them, remove {cache.directory}/{PREFIX}*"
-
 
 _BLOCKS: Final = "(x * y * z).bit_length()"
 """Launches of more or fewer tile blocks, by a factor of two, are measured again."""

@@ -16,14 +16,10 @@ from __future__ import annotations
 
 import os
 import struct
-from _blake2 import blake2b
 from collections.abc import Iterator
 from functools import cached_property
-from threading import Lock
-from typing import Any, Final, NamedTuple, Protocol
-from weakref import WeakValueDictionary
+from typing import Final, NamedTuple
 
-from tileir.execute.digest import structural_digest
 from tileir.execute.errors import LaunchError
 from tileir.execute.places import place_of
 from tileir.ir.core import Operation
@@ -304,48 +300,3 @@ def spill_warning(entry: Operation, resources: Resources) -> Diagnostic:
         "use smaller tiles"
     )
     return Diagnostic("warning", words, place_of(entry.location))
-
-
-class KeyLocks:
-    """A lock for each key, for as long as somebody holds it or waits for it."""
-
-    def __init__(self) -> None:
-        self._locks: Final[WeakValueDictionary[str, Lock]] = WeakValueDictionary()
-        self._finding: Final = Lock()
-
-    def __len__(self) -> int:
-        """How many are held or waited for."""
-        return len(self._locks)
-
-    def of(self, key: str) -> Lock:
-        with self._finding:
-            return self._locks.setdefault(key, Lock())
-
-
-# --- what the cache keeps ---
-
-
-class Compiler(Protocol):
-    """What makes code, on this machine."""
-
-    @property
-    def stamp(self) -> str:
-        """What tells, without starting it, that it is the same."""
-
-    @property
-    def version(self) -> str: ...
-
-
-def is_made_by(description: dict[str, Any], compiler: Compiler | None) -> bool:
-    """Whether what the cache has is what a compiler would make; it is, where there is none."""
-    if compiler is None or description.get("stamp") == compiler.stamp:
-        return True
-    return bool(description.get("version") == compiler.version)
-
-
-def program_digest(entry: Operation, settings: tuple[object, ...], sources: bytes, person: bytes) -> str:
-    """A key of the structure of a kernel's module, of settings, and of the sources that make code of it."""
-    module = entry.parent_operation
-    digest = blake2b(sources, digest_size=20, person=person)
-    digest.update(repr(settings).encode() + b"\0" + structural_digest(entry if module is None else module))
-    return digest.hexdigest()

@@ -17,7 +17,7 @@ import tileir
 from tileir.execute.engine import LaunchOptions
 from tileir.execute.entries import select_entry
 from tileir.execute.errors import CompilationError, LaunchError
-from tileir.execute.gpu.triton.code import Code, Schedule, Specialization
+from tileir.execute.gpu.triton.code import Code, Schedule, Specialization, Trial, schedule_words
 from tileir.execute.gpu.triton.launching.kernel import TritonKernel
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule import trial, trial_process
@@ -25,7 +25,6 @@ from tileir.execute.gpu.triton.schedule.candidates import MOST, candidates
 from tileir.execute.gpu.triton.schedule.features import features_of
 from tileir.execute.gpu.triton.schedule.model import schedule_for, shared_bytes
 from tileir.execute.gpu.triton.schedule.search import agree, leaves_open
-from tileir.execute.gpu.triton.schedule.trial import Trial, schedule_words
 from tileir.execute.gpu.triton.toolchain import TritonTarget, triton_target
 from tileir.ir.types import F16, F32, I32
 from tileir.judge.judging.agreement import open_operations

@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple
 from tileir.execute.code_cache import default_cache
 from tileir.execute.entries import entries_of
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
-from tileir.execute.gpu.cubin import Cubin, CubinError, KeyLocks, Resources, is_made_by, spill_warning
+from tileir.execute.gpu.cache import KeyLocks, is_made_by
+from tileir.execute.gpu.cubin import Cubin, CubinError, Resources, spill_warning
 from tileir.execute.gpu.errors import AssemblerError
 from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.failures import OUTPUT, Attempt

@@ -14,7 +14,8 @@ from tileir.execute.code_cache import default_cache
 from tileir.execute.engine_forms import LocatedText, located_lines
 from tileir.execute.entries import select_entry
 from tileir.execute.errors import AssemblerWarning
-from tileir.execute.gpu.cubin import Cubin, CubinError, cubin_of, is_made_by, program_digest
+from tileir.execute.gpu.cache import is_made_by, program_digest
+from tileir.execute.gpu.cubin import Cubin, CubinError, cubin_of
 from tileir.execute.gpu.driver.devices import target_here
 from tileir.execute.gpu.launching import GpuKernel
 from tileir.execute.gpu.targets import target_named

@@ -7,9 +7,13 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar
 
+# Before ml_dtypes, whose extension prints a traceback where NumPy is missing.
+import numpy  # noqa: F401
+
 from tileir.execute.code_cache import default_cache
 from tileir.execute.errors import LaunchError, MissingDependencyError
-from tileir.execute.gpu.cubin import CubinError, Resources, is_made_by, spill_warning
+from tileir.execute.gpu.cache import is_made_by
+from tileir.execute.gpu.cubin import CubinError, Resources, spill_warning
 from tileir.execute.gpu.errors import TritonCrash, TritonError
 from tileir.execute.gpu.nvidia_tools import disassembled
 from tileir.execute.gpu.triton.code import Code, CodeOptions, Limits, Schedule, Specialization

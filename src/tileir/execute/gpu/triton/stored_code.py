@@ -19,7 +19,8 @@ from base64 import b64decode, b64encode
 from typing import Any, Final
 
 from tileir.execute.code_cache import default_cache
-from tileir.execute.gpu.cubin import Cubin, CubinError, is_made_by, program_digest
+from tileir.execute.gpu.cache import is_made_by, program_digest
+from tileir.execute.gpu.cubin import Cubin, CubinError
 from tileir.execute.gpu.triton.code import (
     AssertSite,
     Code,

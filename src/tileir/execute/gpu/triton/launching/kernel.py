@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from tileir.execute.engine import LaunchOptions
 from tileir.execute.engine_forms import LocatedText, located_lines
 from tileir.execute.errors import BlockId, ChoiceError, CompilationError
-from tileir.execute.gpu.cubin import KeyLocks
+from tileir.execute.gpu.cache import KeyLocks
 from tileir.execute.gpu.driver.devices import Device, current_ordinal, device, require_driver, target_here
 from tileir.execute.gpu.driver.library import OLDEST_DRIVER
 from tileir.execute.gpu.launching import GpuLauncher
@@ -30,8 +30,8 @@ from tileir.execute.memory import Region
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
+    from tileir.execute.gpu.triton.code import Tuning
     from tileir.execute.gpu.triton.schedule.search import Progress
-    from tileir.execute.gpu.triton.schedule.trial import Tuning
 
 _USUAL: Final = CodeOptions()
 _USUAL_LIMITS: Final = Limits()

@@ -26,12 +26,12 @@ from tileir.execute.gpu.driver.devices import copy_from_gpu
 from tileir.execute.gpu.driver.library import driver
 from tileir.execute.gpu.loading import LaunchedCode, Launching, NotDescribed, launch_again
 from tileir.execute.gpu.timing import MemoryRange, Repeatable, SavedMemory, has_space, measured, repeatable
-from tileir.execute.gpu.triton.code import Code, Schedule, Specialization
+from tileir.execute.gpu.triton.code import Code, Schedule, Specialization, Trial, Tuning
 from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.candidates import candidates
 from tileir.execute.gpu.triton.schedule.features import features_of
-from tileir.execute.gpu.triton.schedule.trial import Trial, Tuning, trial_words
+from tileir.execute.gpu.triton.schedule.trial import trial_words
 from tileir.execute.gpu.triton.toolchain import TritonTarget
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
