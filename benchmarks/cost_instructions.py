@@ -18,7 +18,7 @@ import re
 
 import tileir
 from measure import table
-from tileir.execute.gpu.disassembly import disassembled
+from tileir.execute.gpu.nvidia_tools import disassembled
 from tileir.types import f16, f32, i32, ptr, tile
 
 LANES, THREADS = 4096, 128

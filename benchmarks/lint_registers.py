@@ -17,9 +17,9 @@ from collections import Counter
 import tileir
 from measure import table
 from tileir.analyze.cost.live_tiles import live_tiles, register_capacity
-from tileir.execute.gpu.architectures import ARCHITECTURES
-from tileir.execute.gpu.tileiras.cached import make_cubin
-from tileir.execute.gpu.tileiras.options import AssemblyOptions
+from tileir.execute.gpu.targets import ARCHITECTURES
+from tileir.execute.gpu.tileiras.kernel import make_cubin
+from tileir.execute.gpu.tileiras.tool import AssemblyOptions
 from tileir.ir.traversal import functions
 
 TARGETS = ("sm_80", "sm_90", "sm_100", "sm_120")

@@ -41,8 +41,8 @@ def measured(path: Path, given: argparse.Namespace, directory: str) -> Row | Non
     """The times of the kernel of a file; None if it is wrong on purpose."""
     import tileir
     from tileir.execute.gpu.tileiras.compiling import assemble
-    from tileir.execute.gpu.triton.making import make
-    from tileir.execute.gpu.triton.targets import triton_target
+    from tileir.execute.gpu.triton.compiler import make
+    from tileir.execute.gpu.triton.toolchain import triton_target
     from tileir.execute.launching.entries import select_entry
 
     try:
@@ -82,7 +82,7 @@ def main() -> int:
     os.environ["TILEIR_CACHE"] = "0"
 
     from tileir.execute.gpu.tileiras.tool import find_assembler
-    from tileir.execute.gpu.triton.versions import find_triton
+    from tileir.execute.gpu.triton.toolchain import find_triton
 
     print(machine())
     print(tileir_build())

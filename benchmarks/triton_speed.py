@@ -29,8 +29,8 @@ from typing import Any
 import tileir
 from gpu_timing import Flusher, difference, event_times, private_copy, verdict, versions
 from measure import table
-from tileir.execute.gpu.triton.launching.ahead import compile_ahead
-from tileir.execute.gpu.triton.versions import VARIABLE, find_triton
+from tileir.execute.gpu.triton.launching.kernel import compile_ahead
+from tileir.execute.gpu.triton.toolchain import VARIABLE, find_triton
 from triton_cases import ASSEMBLER, TRITON, Candidate, Work, works
 
 NOISE = 0.03
@@ -215,7 +215,7 @@ def run(folder: Path, only: list[str], output: str | None, each: bool) -> bool:
     """Measure; whether all bars are met."""
     import torch
 
-    from tileir.execute.gpu.peaks import peaks_of
+    from tileir.execute.gpu.gpus import peaks_of
 
     cache = private_copy(folder)
     os.environ["TILEIR_CACHE_DIR"] = cache

@@ -216,7 +216,7 @@ NAMING |= {
 
 
 def test_the_cache_of_cubins_follows_all_that_writes_their_bytecode(imports: list[Import]) -> None:
-    cached = pytest.importorskip("tileir.execute.gpu.tileiras.cached")
+    cached = pytest.importorskip("tileir.execute.gpu.tileiras.kernel")
     source_hash = pytest.importorskip("tileir.execute.cache.source_hash")
     package = Path(source_hash.__file__).parents[2]
     looked_at = source_hash.sources_but((), cached.PARTS)
@@ -229,7 +229,7 @@ def test_the_cache_of_cubins_follows_all_that_writes_their_bytecode(imports: lis
 
 
 def test_the_cache_of_tritons_code_follows_all_that_makes_it(imports: list[Import]) -> None:
-    cached = pytest.importorskip("tileir.execute.gpu.triton.cached")
+    cached = pytest.importorskip("tileir.execute.gpu.triton.stored_code")
     source_hash = pytest.importorskip("tileir.execute.cache.source_hash")
     package = Path(source_hash.__file__).parents[2]
     looked_at = source_hash.sources_but(cached.NO_PART, cached.PARTS)
@@ -239,7 +239,7 @@ def test_the_cache_of_tritons_code_follows_all_that_makes_it(imports: list[Impor
     assert {"tileir.execute.gpu.triton.program", "tileir.passes.canonicalize", "tileir.dialect.ops"} <= reached
     assert sorted(name for name in reached - {"tileir.annotations"} if paths[name] not in followed) == []
     of_ttir = {Path(path).relative_to(package) for path, *_ in source_hash.sources_but((), cached.TTIR_PARTS)}
-    assert paths["tileir.execute.gpu.triton.worker.specialized"] in of_ttir
+    assert paths["tileir.execute.gpu.triton.ttgir.specialize"] in of_ttir
     assert of_ttir <= followed, "a kernel that is found without lowering it names code that these made"
 
 

@@ -73,12 +73,17 @@ if TYPE_CHECKING:
         WrongDeviceError,
     )
     from tileir.execute.gpu.cubin import Cubin, CubinError, Resources
-    from tileir.execute.gpu.driver.errors import DriverError, NoGpuError
-    from tileir.execute.gpu.peaks import Peaks
-    from tileir.execute.gpu.tileiras.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
-    from tileir.execute.gpu.triton.errors import TritonCrash, TritonError, TritonTimeout
-    from tileir.execute.gpu.triton.options import Schedule
-    from tileir.execute.gpu.triton.tuning.tuning import Trial, Tuning
+    from tileir.execute.gpu.driver.library import DriverError, NoGpuError
+    from tileir.execute.gpu.errors import (
+        AssemblerCrash,
+        AssemblerError,
+        AssemblerTimeout,
+        TritonCrash,
+        TritonError,
+        TritonTimeout,
+    )
+    from tileir.execute.gpu.gpus import Peaks
+    from tileir.execute.gpu.triton.code import Schedule, Trial, Tuning
     from tileir.execute.launching.globals import Globals
     from tileir.execute.launching.kernel import Kernel
     from tileir.execute.launching.release import release_memory
@@ -369,14 +374,12 @@ _HOMES = {
     " WrongDeviceError",
     "tileir.execute.launching.release": "release_memory",
     "tileir.execute.gpu.cubin": "Cubin CubinError Resources",
-    "tileir.execute.gpu.driver.errors": "DriverError NoGpuError",
-    "tileir.execute.gpu.peaks": "Peaks",
-    "tileir.execute.gpu.tileiras.errors": "AssemblerCrash AssemblerError AssemblerTimeout",
-    "tileir.execute.gpu.triton.errors": "TritonCrash TritonError TritonTimeout",
+    "tileir.execute.gpu.driver.library": "DriverError NoGpuError",
+    "tileir.execute.gpu.gpus": "Peaks",
+    "tileir.execute.gpu.errors": "AssemblerCrash AssemblerError AssemblerTimeout TritonCrash TritonError TritonTimeout",
     "tileir.execute.arguments.argument_text": "WordError",
     "tileir.execute.arguments.launch_text": "LaunchArguments LaunchWords",
-    "tileir.execute.gpu.triton.options": "Schedule",
-    "tileir.execute.gpu.triton.tuning.tuning": "Trial Tuning",
+    "tileir.execute.gpu.triton.code": "Schedule Trial Tuning",
     "tileir.execute.launching.timing": "Timing",
     "tileir.execute.work.result": "AccessTraffic ArrayTraffic Work",
     "tileir.execute.work.operations": "Stops",

@@ -7,7 +7,7 @@ sources would be, and takes it through every part of the toolkit.  A process of 
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from typing import Any
 
 import numpy
 import pytest
@@ -49,18 +49,20 @@ FUNCTIONS[TANH10] = (tanh10, tanh10)
 
 # --- the rule for Triton, in execute/gpu/triton/lowering/elementwise.py ---
 
-from tileir.execute.gpu.triton.lowering import library  # noqa: E402
+from tileir.execute.gpu.triton.lowering import functions  # noqa: E402
 from tileir.execute.gpu.triton.lowering.context import Lowering  # noqa: E402
 from tileir.execute.gpu.triton.lowering.elementwise import ELEMENTWISE as TRITON_RULES  # noqa: E402
+from tileir.execute.gpu.triton.lowering.elementwise import by  # noqa: E402
+from tileir.execute.gpu.triton.ttir.values import TtirValue  # noqa: E402
 
 
-def lower_tanh10(lowering: Lowering, operation: Operation) -> None:
+def lower_tanh10(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
     build = lowering.build
-    tangent = library.call(lowering, operation, "tanh", lowering.operands(operation))
-    lowering.result(operation, build.binary("arith.mulf", tangent, build.float_bits(0x41200000, "f32", tangent.shape)))
+    tangent = functions.call(lowering, operation, "tanh", [value])
+    return build.binary("arith.mulf", tangent, build.float_bits(0x41200000, "f32", tangent.shape))
 
 
-cast("dict[Any, Any]", TRITON_RULES)[TANH10] = lower_tanh10
+TRITON_RULES[TANH10] = by(lower_tanh10)
 
 PROGRAM = """\
 cuda_tile.module @kernels {

@@ -10,8 +10,7 @@ import pytest
 
 import tileir
 from tileir.execute.engine.interface import Measured
-from tileir.execute.gpu.gpus import GPUS, Gpu
-from tileir.execute.gpu.peaks import PEAKS, peaks_of
+from tileir.execute.gpu.gpus import GPUS, PEAKS, Gpu, peaks_of
 from tileir.execute.launching.timing import FEWEST, MOST, Timing, duration, enough
 from tileir.execute.work.counting import count_work
 from tileir.tools import run as run_tool

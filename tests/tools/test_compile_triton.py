@@ -10,7 +10,7 @@ import pytest
 from tests.execute.gpu.triton.fake_triton import write_fake_triton
 
 from tileir.execute.gpu.cubin import Cubin
-from tileir.execute.gpu.triton.versions import why_missing
+from tileir.execute.gpu.triton.toolchain import why_missing
 from tileir.execute.gpu.triton.worker.pool import close_workers
 from tileir.tools.main import run
 
@@ -117,7 +117,7 @@ def test_the_program_that_is_lowered_can_be_looked_at(capsys: pytest.CaptureFixt
 def test_ttir_needs_no_triton(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tileir.execute.gpu.triton.versions.PathFinder.find_spec", lambda name: None)
+    monkeypatch.setattr("tileir.execute.gpu.triton.toolchain.PathFinder.find_spec", lambda name: None)
     monkeypatch.delenv("TILEIR_TRITON", raising=False)
     assert compiled("two.mlir", "--target", "sm_90", "--dump", "ttir") == 0
     out = capsys.readouterr().out
@@ -138,7 +138,7 @@ def test_ttir_needs_no_triton(
         (("--target", "sm_1"), "or of AMD's gfx90a"),
         (
             ("--target", "gfx942", "--dump", "ptx"),
-            "code for gfx942 has no stage 'ptx' to dump: it has tile, ttir, ttgir",
+            "code for gfx942 has no stage 'ptx' to dump: it has schedule, tile, ttir, ttgir",
         ),
         (("--target", "sm_90", "--dump", "amdgcn"), "code for sm_90 has no stage 'amdgcn' to dump"),
     ],

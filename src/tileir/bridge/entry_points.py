@@ -91,7 +91,7 @@ def _launch_on_gpu(
     """
     if _has_list(kernel_args):
         # Imported here: without a GPU nothing of its engines is.
-        from tileir.execute.gpu.streams import is_capturing, stream_handle
+        from tileir.execute.gpu.arrays import is_capturing, stream_handle
 
         if is_capturing(stream_handle(stream)):
             raise RuntimeError(_LIST_IN_GRAPH)

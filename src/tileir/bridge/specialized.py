@@ -24,7 +24,7 @@ from tileir.execute.locations.wording import argument_name
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources
-    from tileir.execute.gpu.triton.tuning.tuning import Tuning
+    from tileir.execute.gpu.triton.code import Tuning
     from tileir.execute.launching.timing import Timing
     from tileir.execute.work.result import Work
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tileir.ir.core import Operation
 
 _GIBIBYTE = 1 << 30
-DUMPED = ("tile", "ttir", "ttgir", "llvm", "ptx", "amdgcn", "cubin")
+DUMPED = ("schedule", "tile", "ttir", "ttgir", "llvm", "ptx", "amdgcn", "cubin")
 """The stages that can be looked at."""
 
 
@@ -69,7 +69,7 @@ class AssemblerBackend(CompileBackend):
     is_whole = True
 
     def __init__(self, given: Arguments) -> None:
-        from tileir.execute.gpu.tileiras.options import MEMORY_LIMIT, TIME_LIMIT, AssemblyOptions
+        from tileir.execute.gpu.tileiras.tool import MEMORY_LIMIT, TIME_LIMIT, AssemblyOptions
 
         super().__init__(given)
         if self.stage not in ("", "cubin"):
@@ -96,13 +96,13 @@ class AssemblerBackend(CompileBackend):
         made = assemble_module(module, target, options) if entry is None else assemble(entry, target, options)
         data = made.cubin.data
         if self.stage:
-            from tileir.execute.gpu.disassembly import disassembled
+            from tileir.execute.gpu.nvidia_tools import disassembled
 
             data = disassembled(made.cubin).encode("utf-8", "surrogateescape")
         return Piece("", data, list(made.resources.values()), made.diagnostics)
 
     def is_timeout(self, error: BaseException) -> bool:
-        from tileir.execute.gpu.tileiras.errors import AssemblerTimeout
+        from tileir.execute.gpu.errors import AssemblerTimeout
 
         return isinstance(error, AssemblerTimeout)
 
@@ -114,8 +114,8 @@ class TritonBackend(CompileBackend):
     is_whole = False
 
     def __init__(self, given: Arguments) -> None:
-        from tileir.execute.gpu.triton.options import CodeOptions, Limits
-        from tileir.execute.gpu.triton.versions import why_missing
+        from tileir.execute.gpu.triton.code import CodeOptions, Limits
+        from tileir.execute.gpu.triton.toolchain import why_missing
         from tileir.execute.gpu.triton.worker.pool import start_worker
 
         super().__init__(given)
@@ -127,7 +127,7 @@ class TritonBackend(CompileBackend):
             start_worker()
 
     def target(self, text: str) -> str:
-        from tileir.execute.gpu.triton.targets import triton_target
+        from tileir.execute.gpu.triton.toolchain import triton_target
 
         found = triton_target(text)
         stage = self.stage
@@ -137,13 +137,13 @@ class TritonBackend(CompileBackend):
         return found.name
 
     def extension(self, target: str) -> str:
-        from tileir.execute.gpu.triton.targets import triton_target
+        from tileir.execute.gpu.triton.toolchain import triton_target
 
         return ".hsaco" if not self.stage and triton_target(target).is_amd else super().extension(target)
 
     def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
-        from tileir.execute.gpu.triton.making import make, stage_text
-        from tileir.execute.gpu.triton.targets import NOT_RUN, triton_target
+        from tileir.execute.gpu.triton.compiler import make, stage_text
+        from tileir.execute.gpu.triton.toolchain import NOT_RUN, triton_target
         from tileir.execute.locations.source_locations import user_location
 
         assert entry is not None, "kernels come one by one"
@@ -164,7 +164,7 @@ class TritonBackend(CompileBackend):
         return Piece(kernel, made.data, [] if made.resources is None else [made.resources], [*made.diagnostics, *said])
 
     def is_timeout(self, error: BaseException) -> bool:
-        from tileir.execute.gpu.triton.errors import TritonTimeout
+        from tileir.execute.gpu.errors import TritonTimeout
 
         return isinstance(error, TritonTimeout)
 

@@ -12,7 +12,7 @@ from tileir.tools.arrays import STATED, argument, check_given, given_launch, gri
 from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_program, refuse_script, tell, tell_error
 
 if TYPE_CHECKING:
-    from tileir.execute.gpu.triton.tuning.tuning import Trial
+    from tileir.execute.gpu.triton.code import Trial
 
 USAGE = Usage(
     "tileir tune",
@@ -79,7 +79,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _tell(done: int, count: int, trial: Trial) -> None:
-    from tileir.execute.gpu.triton.tuning.tuning import schedule_words
+    from tileir.execute.gpu.triton.code import schedule_words
 
     what = f"{trial.seconds * 1e6:.2f} us" if trial.seconds else trial.words
     print(f"{done} of {count}: {schedule_words(trial.schedule)}: {what}", file=sys.stderr)

@@ -141,7 +141,7 @@ def test_compiled_kernel_tells_registers_and_waves(assembler: FakeAssembler) -> 
 def test_cluster_takes_several_places(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the assembler had spread a tile block over two thread blocks."""
     found = Resources("k", "sm_100", 128, 0, 0, 0, 0, 1, 256, 1024, (), 2)
-    monkeypatch.setattr("tileir.execute.gpu.tileiras.cached.make_cubin", lambda *_: SimpleNamespace(resources=found))
+    monkeypatch.setattr("tileir.execute.gpu.tileiras.kernel.make_cubin", lambda *_: SimpleNamespace(resources=found))
     cost = vector_add(assemble=True, target="b200")
     # Two thread blocks of 256 threads and 128 registers on each multiprocessor.
     assert (cost.occupancy.blocks, cost.waves.at_once) == (2, 148)

@@ -6,7 +6,7 @@ import pytest
 
 import tileir
 from tileir.analyze.cost.live_tiles import LiveTiles, live_tiles, register_capacity
-from tileir.execute.gpu.architectures import ARCHITECTURES
+from tileir.execute.gpu.targets import ARCHITECTURES
 from tileir.ir.core import Operation
 from tileir.ir.traversal import functions
 

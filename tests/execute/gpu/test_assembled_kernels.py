@@ -10,8 +10,7 @@ import pytest
 
 import tileir
 from tileir.execute.gpu.tileiras.compiling import assemble
-from tileir.execute.gpu.tileiras.options import AssemblyOptions
-from tileir.execute.gpu.tileiras.tool import why_missing
+from tileir.execute.gpu.tileiras.tool import AssemblyOptions, why_missing
 
 pytestmark = pytest.mark.skipif(bool(why_missing()), reason="needs NVIDIA's assembler: pip install 'tileir[tileiras]'")
 

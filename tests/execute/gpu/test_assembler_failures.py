@@ -17,10 +17,9 @@ from tests.execute.gpu.fake_assembler import SUCCEED, FakeAssembler
 import tileir
 from tileir.bytecode.layouts import tile_module
 from tileir.execute.cache.code_cache import default_cache
+from tileir.execute.gpu.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
 from tileir.execute.gpu.tileiras.compiling import assemble, assemble_module
-from tileir.execute.gpu.tileiras.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
-from tileir.execute.gpu.tileiras.options import AssemblyOptions
-from tileir.execute.gpu.tileiras.tool import VARIABLE
+from tileir.execute.gpu.tileiras.tool import VARIABLE, AssemblyOptions
 
 
 def refused(
@@ -83,7 +82,9 @@ def test_failure_without_words_has_the_status(assembler: FakeAssembler) -> None:
 
 def test_success_without_a_cubin_is_a_failure(assembler: FakeAssembler) -> None:
     error = refused(assembler, 'print("all is well")')
-    assert error.message == ("kernel @k: the assembler ended without an error and wrote no cubin; it said: all is well")
+    assert error.message == (
+        "kernel @k: the assembler ended without an error and wrote no cubin; it printed: all is well"
+    )
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tests.hardware.test_nvidia_page import CASES, ENDLESS
 import tileir
 from tileir.dialect.ops import ADDF, EXTI, FOR, FTOF, LOAD_PTR_TKO, MAXF, SELECT, STORE_PTR_TKO, TRUNCI
 from tileir.execute.gpu.driver.devices import why_no_gpu
-from tileir.execute.gpu.tileiras.mistakes import avoid_mistakes
+from tileir.execute.gpu.tileiras.program import avoid_mistakes
 from tileir.ir.core import Operation
 
 AVOIDED = ["folded maxf", "folded addf", "nearest_away of a NaN", "token of a load whose mask is false"]

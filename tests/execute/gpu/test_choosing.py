@@ -15,14 +15,13 @@ import tileir
 from tileir.execute.engine.interface import Engine, KernelSettings, LaunchOptions
 from tileir.execute.engine.registry import _CHOICE, choose
 from tileir.execute.errors import CompilationError, MissingDependencyError
-from tileir.execute.gpu.choosing.kept_choices import choices_words
-from tileir.execute.gpu.choosing.kernel import ChosenKernel
-from tileir.execute.gpu.choosing.repeatable import repeatable
+from tileir.execute.gpu.cache import choices_words
+from tileir.execute.gpu.choosing import ChosenKernel
+from tileir.execute.gpu.errors import TritonCrash
 from tileir.execute.gpu.launching import GpuKernel, GpuLauncher
-from tileir.execute.gpu.triton.code import Code
-from tileir.execute.gpu.triton.errors import TritonCrash
-from tileir.execute.gpu.triton.options import Schedule, Specialization
-from tileir.execute.gpu.triton.targets import TritonTarget
+from tileir.execute.gpu.timing import repeatable
+from tileir.execute.gpu.triton.code import Code, Schedule, Specialization
+from tileir.execute.gpu.triton.toolchain import TritonTarget
 from tileir.execute.launching.globals import Globals
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN
@@ -299,7 +298,7 @@ def test_failure_of_the_driver_is_told(fake: FakeDriver, engines: Choosing) -> N
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, bool]:
     found = {"tileiras": True, "triton": True}
-    monkeypatch.setattr("tileir.execute.engine.registry.compilers_here", lambda: found)
+    monkeypatch.setattr("tileir.execute.engines.compilers_here", lambda: found)
     return found
 
 

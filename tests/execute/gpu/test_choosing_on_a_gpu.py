@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 import tileir
-from tileir.execute.gpu.choosing.kernel import ChosenKernel
+from tileir.execute.gpu.choosing import ChosenKernel
 from tileir.execute.gpu.driver.devices import why_no_gpu
 from tileir.execute.gpu.driver.library import driver
 from tileir.execute.gpu.targets import ASSEMBLER_DRIVER
 from tileir.execute.gpu.tileiras import tool
-from tileir.execute.gpu.triton import versions
+from tileir.execute.gpu.triton import toolchain
 
 pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(bool(why_no_gpu()), reason="needs an NVIDIA GPU"),
-    pytest.mark.skipif(bool(versions.why_missing()), reason=versions.why_missing()),
+    pytest.mark.skipif(bool(toolchain.why_missing()), reason=toolchain.why_missing()),
     pytest.mark.skipif(bool(tool.why_missing()), reason=tool.why_missing()),
     pytest.mark.skipif(
         not why_no_gpu() and driver().version < ASSEMBLER_DRIVER, reason="NVIDIA's assembler needs a driver for CUDA 13"

@@ -11,8 +11,7 @@ from tests.kernels.export import TOOLS_MISSING, all_cases, export, tools_availab
 
 import tileir
 from tileir.execute.gpu.tileiras.compiling import assemble
-from tileir.execute.gpu.tileiras.options import AssemblyOptions
-from tileir.execute.gpu.tileiras.tool import why_missing
+from tileir.execute.gpu.tileiras.tool import AssemblyOptions, why_missing
 from tileir.execute.launching.entries import entries_of
 from tileir.ir.core import Operation
 

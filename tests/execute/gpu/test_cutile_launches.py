@@ -10,7 +10,7 @@ from tests.execute.gpu.fake_cuda import CudaArray, FakeDriver, FakeTorch, Tensor
 from tests.execute.gpu.fake_gpu import FakeGpu
 
 import tileir
-from tileir.execute.gpu.tileiras.engine import TileirasEngine
+from tileir.execute.gpu.engines import TileirasEngine
 from tileir.tools import emulate as emulate_tool
 
 ct = pytest.importorskip("cuda.tile", reason="cuTile's kernels need cuda-tile: pip install cuda-tile")

@@ -22,7 +22,7 @@ from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.driver import library
 from tileir.execute.gpu.driver.devices import current, device, devices, why_no_gpu
-from tileir.execute.gpu.driver.errors import DriverError, NoGpuError
+from tileir.execute.gpu.driver.library import DriverError, NoGpuError
 from tileir.execute.gpu.loading import unload_unused
 from tileir.execute.gpu.targets import ASSEMBLER_DRIVER
 

@@ -12,9 +12,8 @@ from tests.execute.gpu.fake_cuda import PRIMARY, FakeDriver, FakeTorch, Tensor, 
 
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import BlockId, LaunchError
-from tileir.execute.gpu.launched_code import Complete, LaunchedCode, Launching, NotDescribed, VariantKey
 from tileir.execute.gpu.launching import GpuLauncher
-from tileir.execute.gpu.loading import KernelLoader
+from tileir.execute.gpu.loading import Complete, KernelLoader, LaunchedCode, Launching, NotDescribed, VariantKey
 from tileir.execute.gpu.packing import Hidden, LaunchForm, Packer, Record
 
 ORDINARY = LaunchOptions()

@@ -22,7 +22,7 @@ from tests.execute.gpu.fake_cuda import (
 import tileir
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import AssertionFailedError, LaunchError
-from tileir.execute.gpu.driver.errors import DriverError
+from tileir.execute.gpu.driver.library import DriverError
 from tileir.execute.gpu.launching import GpuKernel
 from tileir.execute.launching.globals import Globals
 

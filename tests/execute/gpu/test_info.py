@@ -9,7 +9,7 @@ import pytest
 from tests.execute.gpu.fake_cuda import FakeDriver
 from tests.execute.gpu.triton.fake_triton import write_fake_triton
 
-from tileir.execute.gpu.choosing.kept_choices import Choice, choice_key, keep_choice
+from tileir.execute.gpu.cache import Choice, choice_key, keep_choice
 from tileir.tools import info
 
 

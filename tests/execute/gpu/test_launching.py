@@ -8,7 +8,7 @@ from tests.execute.gpu.fake_cuda import PRIMARY, CudaArray, FakeDriver, FakeTorc
 
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import LaunchError
-from tileir.execute.gpu.driver.errors import DriverError
+from tileir.execute.gpu.driver.library import DriverError
 
 ADD = "%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %n: tile<i32>"
 ORDINARY = LaunchOptions()

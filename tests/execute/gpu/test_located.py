@@ -12,7 +12,7 @@ from tests.execute.gpu.fake_assembler import FakeAssembler
 
 import tileir
 from tileir.analyze.forms.forms import Forms
-from tileir.execute.gpu import disassembly
+from tileir.execute.gpu import nvidia_tools
 from tileir.execute.gpu.tileiras import tool
 
 # Numbers count from the module, which is 1; the kernel is 2.
@@ -98,7 +98,7 @@ def test_assembler_that_refuses_says_why(assembler: FakeAssembler, disassembler:
 
 
 @pytest.mark.skipif(
-    bool(tool.why_missing() or disassembly.why_missing()), reason=tool.why_missing() or disassembly.why_missing()
+    bool(tool.why_missing() or nvidia_tools.why_missing()), reason=tool.why_missing() or nvidia_tools.why_missing()
 )
 def test_line_information_does_not_change_the_code() -> None:
     module = tileir.load(Path(__file__).parents[3] / "examples" / "vector_add.mlir")

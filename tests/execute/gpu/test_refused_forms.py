@@ -12,7 +12,7 @@ from tests.hardware.measured import element_of, patterns
 
 import tileir
 from tileir.dialect.ops import FTOF, FTOI, LOAD_VIEW_TKO
-from tileir.execute.gpu.tileiras.refused import rewrite_refused
+from tileir.execute.gpu.tileiras.program import rewrite_refused
 from tileir.execute.gpu.tileiras.tool import why_missing
 
 DIRECTED = ("zero", "negative_inf", "positive_inf", "nearest_away")

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 from tests.hardware.agreement.program import Program
 
 import tileir
-from tileir.execute.gpu.tileiras.mistakes import avoid_mistakes
-from tileir.execute.gpu.tileiras.refused import rewrite_refused
+from tileir.execute.gpu.tileiras.program import avoid_mistakes, rewrite_refused
 from tileir.ir.traversal import clone
 
 TOGETHER = 24

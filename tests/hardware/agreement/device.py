@@ -7,12 +7,11 @@ import struct
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from tileir.execute.gpu.driver.devices import current, device
-from tileir.execute.gpu.driver.kernels import LoadedLibrary
+from tileir.execute.gpu.arrays import synchronize
+from tileir.execute.gpu.driver.devices import DeviceMemory, copy_from_gpu, copy_to_gpu, current, device
 from tileir.execute.gpu.driver.library import driver, version_words
-from tileir.execute.gpu.driver.memory import DeviceMemory, copy_from_gpu, copy_to_gpu
+from tileir.execute.gpu.loading import LoadedLibrary
 from tileir.execute.gpu.packing import CONFIGURATION
-from tileir.execute.gpu.streams import synchronize
 
 
 class Device:

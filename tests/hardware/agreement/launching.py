@@ -10,7 +10,7 @@ from tests.hardware.agreement.program import Pointer, Program
 from tests.hardware.agreement.running import REFUSED, SIZE, found_in, laid_out
 
 import tileir
-from tileir.execute.gpu.streams import synchronize
+from tileir.execute.gpu.arrays import synchronize
 
 
 class Launcher:

@@ -12,7 +12,7 @@ from tileir.analyze.cost.occupancy import Occupancy, guessed_blocks, occupancy_o
 from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
 from tileir.analyze.cost.targets import PROCESSOR, GpuTarget, ProcessorTarget, Target
 from tileir.execute.errors import BlockId
-from tileir.execute.gpu.peaks import Peaks
+from tileir.execute.gpu.gpus import Peaks
 from tileir.execute.locations.program_text import ArgumentNames
 from tileir.execute.work.counting import count_work
 from tileir.execute.work.result import Work, quantity
@@ -129,8 +129,8 @@ def _occupancy(entry: Operation, target: GpuTarget, assemble: bool) -> Occupancy
     if count > _MOST_OPERATIONS:
         return unknown_occupancy(f"a kernel of {count} operations takes long to compile")
     # Imported here: what compiles takes longer to import than all else takes.
-    from tileir.execute.gpu.tileiras.cached import make_cubin
-    from tileir.execute.gpu.tileiras.options import AssemblyOptions
+    from tileir.execute.gpu.tileiras.kernel import make_cubin
+    from tileir.execute.gpu.tileiras.tool import AssemblyOptions
 
     try:
         cubin = make_cubin(entry, target.gpu.architecture, AssemblyOptions(time_limit=_SECONDS))

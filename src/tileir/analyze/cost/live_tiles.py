@@ -39,8 +39,8 @@ from tileir.dialect.ops import (
     SCAN,
 )
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.gpu.architectures import Architecture
 from tileir.execute.gpu.gpus import REGISTERS, WARP_SIZE
+from tileir.execute.gpu.targets import Architecture
 from tileir.execute.work.evaluation import element_size
 from tileir.execute.work.operations import goes_into_products
 from tileir.ir.core import Operation
@@ -281,7 +281,7 @@ def _taken_by_product(operation: Operation, architecture: Architecture) -> int:
     left, total = _tile(operation.operands[0]), _tile(operation.acc)
     if multiplies_on_tensor_cores(operation, architecture):
         is_short = left.element in (F8E4M3FN, F8E5M2) and total.element is F32 and operation.declaration is MMAF
-        if is_short and architecture.has_short_sums and "fast_acc" not in operation.attributes:
+        if is_short and architecture.has_short_accumulators and "fast_acc" not in operation.attributes:
             return registers_of(total)
         return 0
     threads = USUAL_WARPS * WARP_SIZE

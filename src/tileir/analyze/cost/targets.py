@@ -5,8 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Final
 
-from tileir.execute.gpu.gpus import GPUS, Gpu
-from tileir.execute.gpu.peaks import Peaks, peaks_of
+from tileir.execute.gpu.gpus import GPUS, Gpu, Peaks, peaks_of
 from tileir.ir.diagnostics import OptionError
 
 DEFAULT: Final = "h200"

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Final
 
 from tileir.analyze.lint.subject import Subject
-from tileir.execute.gpu.architectures import ARCHITECTURES, Architecture
 from tileir.execute.gpu.gpus import GPUS
-from tileir.execute.gpu.targets import TARGETS, target_named
+from tileir.execute.gpu.targets import ARCHITECTURES, TARGETS, Architecture, target_named
 from tileir.ir.diagnostics import OptionError
 
 COMMON: Final = tuple([ARCHITECTURES[name] for name in ("sm_80", "sm_90", "sm_100", "sm_120")])

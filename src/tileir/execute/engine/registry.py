@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Final
 from tileir.execute.cpu.engine import CpuEngine
 from tileir.execute.engine.interface import OPTIONS, Engine, LaunchOptions
 from tileir.execute.errors import INSTEAD, ChoiceError, LaunchError, MissingDependencyError
-from tileir.execute.gpu.choosing.engine import VARIABLE, GpuChoice, compilers_here
-from tileir.execute.gpu.tileiras.engine import TileirasEngine
-from tileir.execute.gpu.triton.engine import TritonEngine
+from tileir.execute.gpu.engines import VARIABLE, GpuChoice, TileirasEngine, TritonEngine, compilers_here
 from tileir.execute.interpreter.engine import Interpreter
 from tileir.ir.core import Operation
 from tileir.ir.quoting import type_text
@@ -139,7 +137,7 @@ def _gpu_names() -> str:
 
 def gpu_choice_words() -> str:
     """What `backend="auto"` takes where arrays are on a GPU, in words."""
-    from tileir.execute.gpu.choosing.kept_choices import choices_words
+    from tileir.execute.gpu.cache import choices_words
 
     forced = os.environ.get(VARIABLE, "")
     if forced:

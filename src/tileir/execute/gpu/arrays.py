@@ -1,13 +1,26 @@
-"""Arrays in the memory of a GPU: tensors of torch, arrays of CuPy, `__cuda_array_interface__`, DLPack.
+"""Arrays of a launch, in the memory of a GPU or copied there, and the stream that it goes to.
 
-None is copied.  What an array says is checked as for the host (`execute/arguments/array_memory.py`); the driver says
-whose memory it is.
+Tensors of torch, arrays of CuPy, `__cuda_array_interface__` and DLPack are used where they are.  What an array reports
+is checked as on the host (`execute/foreign_arrays.py`), and the driver is attribute_of whose memory it is.
+
+Arrays of the host are copied to the GPU before the launch, and back after it if the kernel may write to them.  Arrays
+that share memory share its copy.
+
+A launch goes to the stream that its caller names; otherwise to torch's current one if there is a tensor of torch among
+its arrays, to CuPy's if there is an array of CuPy, to the one that an array names in `__cuda_array_interface__`, or to
+the default stream.  So it comes after what made the arrays, and before what is done with them next.  Work that an array
+names in another stream is waited for, by the GPU.
 """
 
 from __future__ import annotations
 
-from typing import Any, cast
+import ctypes
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from typing import Any, Final, cast
 
+from tileir.execute.analysis.parameters import may_write
 from tileir.execute.arguments.array_memory import (
     ArrayDescription,
     BadArray,
@@ -16,10 +29,24 @@ from tileir.execute.arguments.array_memory import (
     from_interface,
     has_attribute,
 )
-from tileir.execute.arguments.binding import Buffer, buffer_of, described_tensor, is_on_gpu, is_tensor
-from tileir.execute.errors import LaunchError
-from tileir.execute.gpu.driver.devices import pointer_place
+from tileir.execute.arguments.binding import (
+    ArgumentLabel,
+    Buffer,
+    Pointer,
+    buffer_of,
+    described_tensor,
+    is_on_gpu,
+    is_tensor,
+)
+from tileir.execute.errors import HostCopyWarning, LaunchError, warn_caller
+from tileir.execute.gpu.driver.devices import DeviceMemory, copy_from_gpu, copy_to_gpu, pointer_place
+from tileir.execute.gpu.driver.library import driver
+from tileir.ir.core import Operation
 from tileir.ir.quoting import type_text
+
+LEGACY: Final = 1
+"""The driver's other name for the default stream, 0."""
+_NO_TIMING: Final = 2
 
 
 class DeviceBuffer(Buffer):
@@ -76,3 +103,181 @@ def interface_stream(value: object) -> int | None:
     if isinstance(stream, bool) or not isinstance(stream, int) or stream <= 0:
         raise BadArray(f"has {stream!r} for its stream, which should be a number above 0")
     return stream
+
+
+# --- arrays of the host ---
+
+
+class _HostRange:
+    """Memory of the host from `low` to `high`, and its copy."""
+
+    __slots__ = ("copy", "high", "is_written", "low")
+
+    def __init__(self, low: int, high: int, is_written: bool) -> None:
+        self.low: int = low
+        self.high: int = high
+        self.is_written: bool = is_written
+        self.copy: int = 0
+
+
+class HostCopies:
+    """The copies of one launch, in the context that is current."""
+
+    def __init__(self, entry: Operation, buffers: list[tuple[Buffer, ArgumentLabel]], stream: int) -> None:
+        self._stream: Final = stream
+        self._ranges: list[_HostRange] = []
+        found = []
+        for buffer, label in buffers:
+            if buffer.low < buffer.high and is_on_host(buffer):
+                found.append(_HostRange(buffer.low, buffer.high, buffer.writable and may_write(entry, label.number)))
+        for each in sorted(found, key=lambda each: each.low):
+            last = self._ranges[-1] if self._ranges else None
+            if last is not None and each.low < last.high:
+                last.high = max(last.high, each.high)
+                last.is_written = last.is_written or each.is_written
+            else:
+                self._ranges.append(each)
+
+    def copy_there(self, stack: ExitStack) -> None:
+        """Copy them to the GPU; the copies are given back at the end of `stack`."""
+        for each in self._ranges:
+            size = each.high - each.low
+            each.copy = stack.enter_context(DeviceMemory(size)).address
+            copy_to_gpu(each.copy, each.low, size, self._stream)
+
+    def copy_back(self) -> None:
+        """Have what was written copied back; it is there when the stream is done."""
+        for each in self._ranges:
+            if each.is_written:
+                copy_from_gpu(each.low, each.copy, each.high - each.low, self._stream)
+
+    def address(self, buffer: Buffer) -> int:
+        """Where the first element of an array is on the GPU."""
+        for each in self._ranges:
+            if each.low <= buffer.low < each.high:
+                return each.copy + (buffer.address - each.low)
+        return 0
+
+
+def is_on_host(buffer: Buffer) -> bool:
+    return not isinstance(buffer, DeviceBuffer)
+
+
+def warn_of_copies(name: str, buffers: list[tuple[Buffer, ArgumentLabel]], where: str) -> None:
+    """Say that arrays are copied, at the line that launches."""
+    labels = [str(label) for buffer, label in buffers if is_on_host(buffer)]
+    warn_caller(
+        f"@{name} runs on {where}, and {', '.join(labels)} {'is' if len(labels) == 1 else 'are'} on the host: copied "
+        "there and back in each launch",
+        HostCopyWarning,
+    )
+
+
+# --- streams ---
+
+
+def torch_stream() -> Callable[[int], int] | None:
+    """What tells the current stream of a GPU in torch; None if torch is not imported, or without CUDA."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None:
+        return None
+    raw: Callable[[int], int] | None = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
+    return raw
+
+
+def cupy_stream() -> Callable[[int], int] | None:
+    """The same for CuPy."""
+    cupy: Any = sys.modules.get("cupy")
+    if cupy is None:
+        return None
+    # Without the object of Python that the public function makes.
+    raw: Any = getattr(sys.modules.get("cupy_backends.cuda.stream"), "get_current_stream_ptr", None)
+    current: Any = cupy.cuda.get_current_stream
+    device: Any = cupy.cuda.runtime.getDevice
+
+    def find(ordinal: int) -> int:
+        if device() != ordinal:
+            with cupy.cuda.Device(ordinal):
+                return int(current().ptr)
+        return int(current().ptr if raw is None else raw())
+
+    return find
+
+
+def library_of(value: object) -> str:
+    """The package that an array's class is from."""
+    return type(value).__module__.partition(".")[0]
+
+
+def stream_for(arguments: Iterable[object], given: object) -> int:
+    """The stream that a launch goes to."""
+    if given is not None:
+        return stream_handle(given)
+    found: int | None = None
+    for value in arguments:
+        if isinstance(value, Pointer):
+            value = value.array
+        library = library_of(value)
+        if library == "torch" and getattr(value, "is_cuda", False):
+            stream = torch_stream()
+            return 0 if stream is None else stream(int(cast(Any, value).get_device()))
+        if found is None and library == "cupy":
+            stream = cupy_stream()
+            found = 0 if stream is None else stream(int(cast(Any, value).data.device_id))
+        elif found is None and is_on_gpu(value) and has_attribute(value, "__cuda_array_interface__"):
+            try:
+                found = interface_stream(value)
+            except BadArray:
+                # Said by who reads the array, with its name.
+                pass
+    return found or 0
+
+
+def stream_handle(given: object) -> int:
+    """The handle of a stream that a launch names: a number, or a stream of torch, CuPy or another library."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        if not 0 <= given < 1 << 64:
+            raise LaunchError(f"stream is {given}, which is no handle of a stream: pass torch.cuda.current_stream()")
+        return given
+    for name in ("cuda_stream", "ptr", "handle"):
+        found = getattr(given, name, None)
+        if isinstance(found, int) and not isinstance(found, bool):
+            return found
+    protocol = getattr(given, "__cuda_stream__", None)
+    if protocol is not None:
+        found = protocol()
+        if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], int):
+            return found[1]
+    raise LaunchError(
+        f"stream is {given!r}: pass the handle of a CUDA stream, or a stream of torch or CuPy, as "
+        "torch.cuda.current_stream()"
+    )
+
+
+def wait_for(stream: int, others: Iterable[int]) -> None:
+    """Have a stream of the current context wait for what is under way in others."""
+    waiting = {other or LEGACY for other in others} - {stream or LEGACY}
+    if not waiting:
+        return
+    of = driver()
+    attempt = "having a stream wait for another"
+    for other in sorted(waiting):
+        event = of.handle("cuEventCreate", attempt, _NO_TIMING)
+        try:
+            of.call("cuEventRecord", attempt, event, other)
+            of.call("cuStreamWaitEvent", attempt, stream, event, 0)
+        finally:
+            # The driver keeps it as long as somebody waits for it.
+            of.call("cuEventDestroy_v2", attempt, event)
+
+
+def synchronize(stream: int, attempt: str) -> None:
+    """Wait until all is done that is under way in a stream of the current context."""
+    driver().call("cuStreamSynchronize", attempt, ctypes.c_void_p(stream))
+
+
+def is_capturing(stream: int) -> bool:
+    """Whether launches to a stream make a graph, and do not run."""
+    status = ctypes.c_int()
+    driver().call("cuStreamIsCapturing", "asking about a stream", stream, ctypes.byref(status))
+    return status.value != 0

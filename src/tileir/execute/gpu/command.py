@@ -1,13 +1,14 @@
-"""A process of one of NVIDIA's tools: what it says, and an end to it in time.
+"""A process of one of NVIDIA's tools, with limits, and the files that reproduce a crash of a compiler.
 
-It has a time, an amount of memory, and a directory for what it writes, its own temporary files among them, which goes
-when it ends.  It is a group of processes, since it starts others; all of them end when its time is up, or when whoever
-waits for it is interrupted or ended by a signal.
+A process has a time limit, a memory limit, and a directory for what it writes, which is removed when it ends.  It is a
+group of processes, since it starts others; all of them end when the time is up, or when the caller is interrupted or
+ended by a signal.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,9 @@ import threading
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+from tileir.execute.cache.code_cache import default_cache
 
 _FIRST_PAUSE: Final = 0.001
 _LONGEST_PAUSE: Final = 0.02
@@ -29,6 +32,9 @@ _MOST_MEMORY: Final = 1 << 62
 
 _ENDING_SIGNALS: Final = tuple([getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)])
 """What ends a process that does not care, as `timeout` and a terminal that closes do."""
+
+VARIABLE: Final = "TILEIR_CRASH_DIR"
+"""Where crashes are kept, if not beside the cache of compiled kernels."""
 
 
 class Outcome:
@@ -42,7 +48,7 @@ class Outcome:
         self.status: int = status
         """Its exit status, or a negative number for the signal that ended it."""
         self.output: str = output
-        """All that it said."""
+        """All that it printed."""
         self.files: dict[str, bytes] = files
         """What it wrote, of the files that were asked for."""
         self.seconds: float = seconds
@@ -70,10 +76,10 @@ def run_command(
             for name, data in (inputs or {}).items():
                 with open(os.path.join(directory, name), "wb") as file:
                     file.write(data)
-            said = os.path.join(directory, "said")
-            with open(said, "wb") as sink:
+            output = os.path.join(directory, "said")
+            with open(output, "wb") as sink:
                 status, seconds, peak, timed_out = _run(command, directory, sink, time_limit, memory_limit, without)
-            text = _read(said).decode("utf-8", "surrogateescape")
+            text = _read(output).decode("utf-8", "surrogateescape")
             found = {name: os.path.join(directory, name) for name in outputs}
             files = {name: _read(path) for name, path in found.items() if os.path.isfile(path)}
             return Outcome(status, text, files, seconds, peak, timed_out)
@@ -198,3 +204,54 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     except OSError:
         pass
     process.wait()
+
+
+class Reproducer(NamedTuple):
+    """A directory with the program that a compiler crashes on, and the command; both empty if nothing could be kept."""
+
+    directory: str = ""
+    command: str = ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a message says about it."""
+        if not self.directory:
+            return (f"the program could not be kept: set {VARIABLE} to a directory",)
+        return (f"the program that it crashes on is kept in {self.directory}", f"this shows it: {self.command}")
+
+
+def memory_note(limit: int) -> str:
+    """What a message adds where the limit for memory may be the reason."""
+    return f"it may have {limit / (1 << 30):.3g} GiB of memory, which may be too little"
+
+
+def save_reproducer(
+    name: str, files: dict[str, bytes], arguments: list[str], what: str, output: str, before: str = ""
+) -> Reproducer:
+    """Keep the files that reproduce a crash under a name, in the first place that can be written to.
+
+    `arguments` is the command, in which `{}` stands for the directory; `before` comes before it in the shell.  `what`
+    happened stands beside them, with its `output`.
+    """
+    for parent in _places():
+        directory = os.path.join(parent, name)
+        command = before + shlex.join([argument.replace("{}", directory) for argument in arguments])
+        report = f"{what} in\n{command}\nand printed:\n{output}".encode("utf-8", "surrogateescape")
+        try:
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+            for file_name, data in {**files, "crash.txt": report}.items():
+                with open(os.path.join(directory, file_name), "wb") as file:
+                    file.write(data)
+        except OSError:
+            continue
+        return Reproducer(directory, command)
+    return Reproducer()
+
+
+def _places() -> list[str]:
+    named = os.environ.get(VARIABLE)
+    if named:
+        return [os.path.abspath(named)]
+    cache = default_cache().directory
+    found = [os.path.join(os.path.dirname(cache), "crashes")] if cache is not None else []
+    return [*found, os.path.join(tempfile.gettempdir(), "tileir-crashes")]

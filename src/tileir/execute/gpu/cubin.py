@@ -21,7 +21,9 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from tileir.execute.errors import LaunchError
+from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
+from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.symbols import lookup_symbol
 
 _MAGIC: Final = b"\x7fELF\x02\x01"
@@ -288,3 +290,13 @@ class _Elf:
                 value = data[place : place + size]
                 place += size
             yield attribute, value
+
+
+def spill_warning(entry: Operation, resources: Resources) -> Diagnostic:
+    """That a kernel keeps values in memory for want of registers, at the kernel."""
+    words = (
+        f"kernel @{entry.symbol_name} runs out of registers on {resources.target}: it keeps {resources.stack} bytes "
+        f"for each thread in memory, with {resources.local_stores} stores and {resources.local_loads} loads; "
+        "use smaller tiles"
+    )
+    return Diagnostic("warning", words, user_location(entry.location))

@@ -14,12 +14,11 @@ from tileir.dialect.types import TileType
 from tileir.execute.arguments.binding import Pointer
 from tileir.execute.engine.interface import Again, DirectLaunches, Given, LaunchOptions
 from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.gpu.arrays import library_of, torch_stream
 from tileir.execute.gpu.driver.devices import Device
-from tileir.execute.gpu.driver.errors import OTHER_CONTEXT
-from tileir.execute.gpu.driver.library import Driver
-from tileir.execute.gpu.launched_code import Found, NotDescribed, VariantKey
+from tileir.execute.gpu.driver.library import OTHER_CONTEXT, Driver
+from tileir.execute.gpu.loading import Found, NotDescribed, VariantKey
 from tileir.execute.gpu.packing import CONFIGURATION, Packer, Record, scalar_slot
-from tileir.execute.gpu.streams import library_of, torch_stream
 from tileir.execute.launching.generated_functions import generated
 from tileir.ir.types import Type
 

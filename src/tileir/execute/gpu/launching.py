@@ -10,24 +10,40 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Final
 
 from tileir.execute.arguments.binding import BoundArguments, Pointer, bind
 from tileir.execute.engine.interface import DirectLaunches, Given, LaunchOptions, Measured, PreparedKernel
 from tileir.execute.errors import BlockId, LaunchError, WrongDeviceError
-from tileir.execute.gpu.arrays import DeviceBuffer, device_buffer
+from tileir.execute.gpu.arrays import (
+    DeviceBuffer,
+    HostCopies,
+    device_buffer,
+    is_capturing,
+    is_on_host,
+    stream_for,
+    stream_handle,
+    synchronize,
+    wait_for,
+    warn_of_copies,
+)
 from tileir.execute.gpu.direct import GpuDirect, Ready, VariedDirect, fill_function, pack_function
 from tileir.execute.gpu.driver.devices import Device, current, current_ordinal, device, require_driver
-from tileir.execute.gpu.driver.errors import DriverError
-from tileir.execute.gpu.driver.library import driver, forked_error
-from tileir.execute.gpu.host_copies import HostCopies, is_on_host, warn_of_copies
-from tileir.execute.gpu.launched_code import Found, LaunchedCode, Launching, NotDescribed, VariantKey
-from tileir.execute.gpu.loading import Code, KernelLoader
-from tileir.execute.gpu.output import OperationAt, captured, failed_assert, speech_of, write_output
+from tileir.execute.gpu.driver.library import DriverError, driver, forked_error
+from tileir.execute.gpu.loading import (
+    Code,
+    Found,
+    KernelLoader,
+    LaunchedCode,
+    Launching,
+    NotDescribed,
+    VariantKey,
+    launch_again,
+)
+from tileir.execute.gpu.output import OperationAt, captured, device_output_of, failed_assert, write_output
 from tileir.execute.gpu.packing import Packer, Record, Report
 from tileir.execute.gpu.repeating import repeated
-from tileir.execute.gpu.streams import is_capturing, stream_for, stream_handle, synchronize, wait_for
 from tileir.execute.gpu.targets import ASSEMBLER_DRIVER
 from tileir.execute.gpu.usual_launches import ArrayLibrary, UsualLaunch, library_among, no_usual_launch, usual_launch
 from tileir.execute.memory import Region
@@ -50,7 +66,7 @@ class GpuLauncher(PreparedKernel):
         self.name: Final = entry.symbol_name or ""
         self._oldest_driver: Final = oldest_driver
         self._operation_at: Final = operation_at
-        self.speech: Final = speech_of(entry)
+        self.device_output: Final = device_output_of(entry)
         self.packer: Final = Packer(entry)
         self.variants: Final[dict[Any, Found]] = {}
         """What launches need, by the number of the GPU and the key of the kernel."""
@@ -159,7 +175,7 @@ class GpuLauncher(PreparedKernel):
         return None if found is None else Ready(*found, self._driver, self._launch, self._launch_in)
 
     def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
-        if self.speech:
+        if self.device_output:
             return None
         if self.key is not None:
             pack = pack_function(self.packer.types, kind, self.key)
@@ -181,7 +197,7 @@ class GpuLauncher(PreparedKernel):
             code, record, _ = self.filled(launching)
             self.give_back(code, record)
             kernel = code.loader.kernel(place, context)
-            if self.speech or context != place.context or options.progress is not None or options.memory:
+            if self.device_output or context != place.context or options.progress is not None or options.memory:
                 return None
             function = kernel.function_here(self.name)
 
@@ -220,11 +236,11 @@ class GpuLauncher(PreparedKernel):
             if failed:
                 raise self.error(failed, place)
             place.latest = self.name
-            is_plain = not self.speech and context == place.context
+            is_plain = not self.device_output and context == place.context
             if is_plain and place.ordinal not in self._ready:
                 kernel = code.loader.kernel(place, context)
                 self._ready[place.ordinal] = (place, context, kernel.function_here(self.name))
-            if self.speech and not is_capturing(stream):
+            if self.device_output and not is_capturing(stream):
                 self.listen(stream, options, place, report)
             if copies is not None:
                 copies.copy_back()
@@ -238,24 +254,29 @@ class GpuLauncher(PreparedKernel):
             if library is not None and library is not self._library:
                 self._library, self._usual_launch = library, self._write_usual_launch
 
-    @contextmanager
     def arguments_on_gpu(
-        self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions
-    ) -> Iterator[Launching]:
+        self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions, copies_back: bool = False
+    ) -> AbstractContextManager[Launching]:
         """A launch that is not made: its arguments on the GPU, whose context is current; arrays of the host are copied
-        there, and not back."""
+        there once, and back at the end if it `copies_back`."""
         stream = stream_for(arguments, options.stream)
         bound = self._bound(arguments, stream, options)
         self._check_memory(options)
         place, context = self._place(bound)
+        # Warned of here: a context manager would stand between the warning and the caller.
         copies = self._copies(bound, place, stream)
-        with current(context), ExitStack() as stack:
-            values = bound.values
-            if copies is not None:
+        return self._on_gpu(Launching(place, context, grid, stream, bound.values, bound), copies, copies_back)
+
+    @contextmanager
+    def _on_gpu(self, launching: Launching, copies: HostCopies | None, copies_back: bool) -> Iterator[Launching]:
+        with current(launching.context), ExitStack() as stack:
+            if copies is not None and launching.bound is not None:
                 copies.copy_there(stack)
-                values = _copied_values(bound, copies)
-            yield Launching(place, context, grid, stream, values, bound)
-            self.wait(stream, place)
+                launching = launching._replace(values=_copied_values(launching.bound, copies))
+            yield launching
+            if copies is not None and copies_back:
+                copies.copy_back()
+            self.wait(launching.stream, launching.place)
 
     def timed(
         self,
@@ -269,34 +290,15 @@ class GpuLauncher(PreparedKernel):
         from tileir.execute.gpu.timing import event_times
         from tileir.execute.launching.timing import enough
 
-        # Arrays of the host are copied once, which is no part of the time.
-        of = driver()
-        stream = stream_for(arguments, options.stream)
-        bound = self._bound(arguments, stream, options)
-        self._check_memory(options)
-        place, context = self._place(bound)
-        copies = self._copies(bound, place, stream)
-        with current(context), ExitStack() as stack:
-            values = bound.values
-            if copies is not None:
-                copies.copy_there(stack)
-                values = _copied_values(bound, copies)
-            filled, record, function = self.filled(Launching(place, context, grid, stream, values, bound))
-            launch = of.function("cuLaunchKernelEx")
-
-            def once() -> None:
-                code = launch(record.configuration, function, record.parameters, None)
-                if code:
-                    raise self.error(code, place)
-
+        with self.arguments_on_gpu(grid, arguments, options, copies_back=True) as launching:
+            place = launching.place
+            filled, record, function = self.filled(launching)
+            once = launch_again(record, function, lambda code: self.error(code, place))
             try:
-                seconds = event_times(once, stream, place, repeat, flush_cache, enough)
+                seconds = event_times(once, launching.stream, place, repeat, flush_cache, enough)
             except DriverError as error:
                 raise error.after(f"@{self.name} or a kernel before it went wrong on {place.words}") from None
             self.give_back(filled, record)
-            if copies is not None:
-                copies.copy_back()
-            self.wait(stream, place)
         return Measured(seconds, place.name, "CUDA events")
 
     # --- arguments ---
@@ -367,7 +369,7 @@ class GpuLauncher(PreparedKernel):
                 self.wait(stream, place)
             except DriverError as error:
                 failure = error
-        failed, text = failed_assert(heard.text, self.speech, self._operation_at)
+        failed, text = failed_assert(heard.text, self.device_output, self._operation_at)
         write_output(text, options.output)
         if failed is not None:
             raise failed from failure

@@ -1,36 +1,105 @@
 """The code of a kernel in the driver: compiled when a launch first needs it for a GPU, and loaded once.
 
-What is loaded stays, as torch and Triton have it too: a kernel that nobody holds any more may be under way, or in a
+A library of the driver belongs to no context: the driver puts it into each one in which a kernel of it is launched.
+What is loaded stays, as torch and Triton have it too: a kernel that nobody holds any more may still run, or be in a
 graph that is replayed.  The same code is loaded once, whoever compiles it again; `release_memory` waits for the GPUs
 and unloads what no kernel needs.
 
 Global variables are in the cubin, with their first values, and each context has its own.  Kernels that come from one
 module by `Kernel.sibling` have one cubin if they can write to them, which is loaded once, so that they share them.
+
+Most kernels have one code.  One that has several, for launches of different kinds, says with a `VariantKey` which of
+the arguments make the difference.
 """
 
 from __future__ import annotations
 
 import ctypes
 from _blake2 import blake2b
-from collections.abc import Callable
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, Protocol
 from weakref import WeakSet
 
 from tileir.dialect.types import PointerType, TileType
+from tileir.execute.arguments.binding import BoundArguments
 from tileir.execute.dtypes import memory_dtype
-from tileir.execute.errors import LaunchError
-from tileir.execute.gpu.driver.devices import Device, current
-from tileir.execute.gpu.driver.errors import DriverError, NoGpuError
-from tileir.execute.gpu.driver.kernels import LoadedLibrary
-from tileir.execute.gpu.driver.library import driver
-from tileir.execute.gpu.driver.memory import copy_to_gpu
-from tileir.execute.gpu.packing import PLAIN, Hidden, LaunchForm
-from tileir.execute.gpu.streams import synchronize
+from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.gpu.arrays import synchronize
+from tileir.execute.gpu.driver.devices import Device, copy_to_gpu, current
+from tileir.execute.gpu.driver.library import INVALID_VALUE, NOT_FOUND, DriverError, NoGpuError, driver
+from tileir.execute.gpu.packing import PLAIN, Hidden, LaunchForm, Packer, Record
 from tileir.execute.gpu.targets import TARGETS, host_here, runs_on, target_of_device
 from tileir.execute.launching.release import release_with
 from tileir.execute.memory import Region
 from tileir.forking import NO_FORK
 from tileir.ir.core import Operation
+
+_PLAIN_SHARED: Final = 48 << 10
+"""Bytes of shared memory that a launch may reserve without having said so before."""
+_MOST_SHARED: Final = 8
+"""The driver's number for that."""
+_libraries: Final[dict[tuple[int, bytes], LoadedLibrary]] = {}
+"""What is loaded, by its content, and by the globals of the module it is from if it has any."""
+_kernels: Final[WeakSet[LoadedKernel]] = WeakSet()
+"""Those that may be launched."""
+
+
+class LoadedLibrary:
+    """A cubin in the driver, until `unload`."""
+
+    def __init__(self, data: bytes, what: Callable[[], str]) -> None:
+        """`what` says what it is, if something goes wrong."""
+        self._driver: Final = driver()
+        self._what: Final = what
+        self.keep: object = None
+        """What lives as long as this."""
+        self.contexts: set[int] = set()
+        """Those in which its kernels may be under way."""
+        self.filled: set[int] = set()
+        """Those in which its global variables have their values."""
+        self.handle: Final = self._driver.handle(
+            "cuLibraryLoadData", lambda: f"loading {what()}", data, None, None, 0, None, None, 0
+        )
+
+    def kernel(self, name: str) -> int:
+        """A kernel, to launch."""
+        try:
+            return self._driver.handle(
+                "cuLibraryGetKernel", lambda: f"looking for @{name} in {self._what()}", self.handle, name.encode()
+            )
+        except DriverError as error:
+            if error.code == NOT_FOUND:
+                raise LaunchError(f"{self._what()} has no kernel @{name}: it was made from another program") from error
+            raise
+
+    def unload(self) -> None:
+        """Take it out of the driver; no kernel of it may be under way, nor be in a graph that is replayed."""
+        self._driver.call("cuLibraryUnload", lambda: f"unloading {self._what()}", self.handle)
+
+    def parameter_sizes(self, kernel: int) -> list[int] | None:
+        """How many bytes each parameter of a kernel takes; None if the driver is too old to tell."""
+        try:
+            function = self._driver.function("cuKernelGetParamInfo")
+        except NoGpuError:
+            return None
+        found: list[int] = []
+        offset, size = ctypes.c_size_t(), ctypes.c_size_t()
+        while not (code := function(kernel, len(found), ctypes.byref(offset), ctypes.byref(size))):
+            found.append(size.value)
+        if code != INVALID_VALUE:
+            raise self._driver.error("cuKernelGetParamInfo", code, f"asking for the parameters in {self._what()}")
+        return found
+
+    def variable(self, name: str) -> tuple[int, int] | None:
+        """The address and size of a global variable, in the context that is current; None if there is none."""
+        address, size = ctypes.c_size_t(), ctypes.c_size_t()
+        function = self._driver.function("cuLibraryGetGlobal")
+        code = function(ctypes.byref(address), ctypes.byref(size), self.handle, name.encode())
+        if code == NOT_FOUND:
+            return None
+        if code:
+            raise self._driver.error("cuLibraryGetGlobal", code, f"looking for the global @{name} in {self._what()}")
+        return address.value, size.value
 
 
 class Code(Protocol):
@@ -84,18 +153,6 @@ class LoadedKernel:
         if found is None:
             found = self._functions[context] = self.function_here(name)
         return found
-
-
-_PLAIN_SHARED: Final = 48 << 10
-"""Bytes of shared memory that a launch may reserve without having said so before."""
-_MOST_SHARED: Final = 8
-"""The driver's number for that."""
-
-_libraries: Final[dict[tuple[int, bytes], LoadedLibrary]] = {}
-"""What is loaded, by its content, and by the globals of the module it is from if it has any."""
-
-_kernels: Final[WeakSet[LoadedKernel]] = WeakSet()
-"""Those that may be launched."""
 
 
 def unload_unused() -> None:
@@ -215,3 +272,105 @@ def _parameter_bytes(type: object) -> int:
 
 def _listed(sizes: list[int]) -> str:
     return ", ".join([str(size) for size in sizes]) or "no"
+
+
+# --- code as launches have it ---
+
+
+class Complete(Protocol):
+    """Fills in what code takes beside the arguments; a record that `is_kept` is launched again and again."""
+
+    def __call__(
+        self, record: Record, context: int, grid: BlockId, stream: int, values: Sequence[Any], is_kept: bool = False
+    ) -> None: ...
+
+
+class NotDescribed(Exception):
+    """The driver makes no descriptor of an array, and the code that was chosen needs one."""
+
+
+class Launching(NamedTuple):
+    """A launch, as the choice of its code sees it."""
+
+    place: Device
+    context: int
+    grid: BlockId
+    stream: int
+    values: Sequence[Any]
+    """The arguments: addresses, numbers of Python or NumPy."""
+    bound: BoundArguments | None = None
+    """The arguments as they were looked at; None where they were not looked at closely."""
+    is_described: bool = True
+    """Whether code may take descriptors of arrays."""
+
+
+class Found(NamedTuple):
+    """What a launch on a GPU needs beside its arguments."""
+
+    place: Device
+    context: int
+    function: Any
+    spare: list[Record]
+    make_record: Callable[[], Record]
+    threads: int
+    shared: int
+    complete: Complete | None
+
+
+class LaunchedCode:
+    """Code for the launches of a kernel, or of a part of them."""
+
+    def __init__(self, packer: Packer, loader: KernelLoader, complete: Complete | None = None) -> None:
+        self.packer: Final = packer
+        self.loader: Final = loader
+        self.complete: Final = complete
+
+    @property
+    def is_short(self) -> bool:
+        """Whether there is a short way to launch it."""
+        return self.packer.form.cluster == 1
+
+    def found(self, place: Device, context: int, function: Any) -> Found:
+        packer = self.packer
+        return Found(
+            place, context, function, packer.spare, packer.make, packer.form.threads, packer.form.shared, self.complete
+        )
+
+    def fill(self, record: Record, launching: Launching, is_kept: bool = False) -> None:
+        """Fill a record with all that a launch is given, or launches that are made again and again, if it `is_kept`."""
+        _, context, grid, stream, values, *_ = launching
+        self.packer.fill(record, grid, stream, values)
+        if self.complete is not None:
+            self.complete(record, context, grid, stream, values, is_kept)
+
+
+def launch_again(record: Record, function: Any, failed: Callable[[int], LaunchError]) -> Callable[[], None]:
+    """A launch with a record that is filled, made each time it is called; `failed` makes the error of a code."""
+    launch = driver().function("cuLaunchKernelEx")
+
+    def once() -> None:
+        code = launch(record.configuration, function, record.parameters, None)
+        if code:
+            raise failed(code)
+
+    return once
+
+
+class VariantKey:
+    """What of a launch decides which code it gets, as text of Python: `parts` has one for each parameter.
+
+    {a} in it stands for the argument; a part is empty if the argument does not matter.  `of_grid` is one of x, y and z.
+    """
+
+    def __init__(self, parts: Sequence[str], of_grid: str = "") -> None:
+        self.parts: Final = tuple(parts)
+        self.of_grid: Final = of_grid
+
+    def part(self, number: int, name: str) -> str:
+        """What matters of an argument; empty if nothing does."""
+        return self.parts[number].format(a=name)
+
+    def text(self, device: str, parts: Sequence[str]) -> str:
+        """The key of a launch on a GPU."""
+        found = [device, *[part for part in parts if part], *([self.of_grid] if self.of_grid else [])]
+        return f"({', '.join(found)},)"

@@ -39,7 +39,7 @@ OperationAt = Callable[[str, int], "Operation | None"]
 """The operation of a kernel at a line of a file, as its debug information names them."""
 
 
-class Speech(NamedTuple):
+class DeviceOutput(NamedTuple):
     """What a kernel may have to say."""
 
     prints: bool
@@ -49,14 +49,14 @@ class Speech(NamedTuple):
         return self.prints or bool(self.asserts)
 
 
-def speech_of(entry: Operation) -> Speech:
+def device_output_of(entry: Operation) -> DeviceOutput:
     prints = False
     asserts: list[Operation] = []
     for operation in entry.walk():
         prints = prints or operation.declaration is PRINT_TKO
         if operation.declaration is ASSERT:
             asserts.append(operation)
-    return Speech(prints, tuple(asserts))
+    return DeviceOutput(prints, tuple(asserts))
 
 
 class Captured:
@@ -117,16 +117,16 @@ def _content(file: IO[bytes]) -> str:
 
 
 def failed_assert(
-    text: str, speech: Speech, operation_at: OperationAt | None
+    text: str, device_output: DeviceOutput, operation_at: OperationAt | None
 ) -> tuple[AssertionFailedError | None, str]:
     """The first assert that failed, as an error, and what else was printed."""
-    found = re.search(_FAILED, text) if speech.asserts else None
+    found = re.search(_FAILED, text) if device_output.asserts else None
     if found is None:
         return None, text
     rest = re.sub(_FAILED, "\0", text).replace("\0\n", "").replace("\0", "")
     operation = operation_at(found["file"], int(found["line"])) if operation_at is not None else None
     if operation is None or operation.declaration is not ASSERT:
-        operation = asserted(found["words"], speech)
+        operation = asserted(found["words"], device_output)
     position = found["position"]
     x, y, z = [int(number) for number in found["block"].split(", ")]
     # Not the first, as on the host, but the first that was printed.
@@ -134,7 +134,7 @@ def failed_assert(
     return AssertionFailedError(f"failed: {found['words']}{where}", operation, (x, y, z)), rest
 
 
-def asserted(words: str, speech: Speech) -> Operation:
+def asserted(words: str, device_output: DeviceOutput) -> Operation:
     """The assert that has these words; of several, the first."""
-    said = [each for each in speech.asserts if each.message == words]
-    return said[0] if said else speech.asserts[0]
+    matching = [each for each in device_output.asserts if each.message == words]
+    return matching[0] if matching else device_output.asserts[0]

@@ -133,22 +133,8 @@ class Packer:
         x, y, z = grid
         threads, shared, cluster, _ = self.form
         attributes = record.attributes
-        bits = [_bits(value) for value in values]
-        self._pack(
-            record.memory,
-            0,
-            x * cluster,
-            y,
-            z,
-            threads,
-            1,
-            1,
-            shared,
-            stream,
-            attributes,
-            1 if attributes else 0,
-            *bits,
-        )
+        configuration = (x * cluster, y, z, threads, 1, 1, shared, stream, attributes, 1 if attributes else 0)
+        self._pack(record.memory, 0, *configuration, *[_bits(value) for value in values])
 
 
 def _bits(value: Any) -> int:

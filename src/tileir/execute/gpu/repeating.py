@@ -12,12 +12,10 @@ from typing import Any, Final
 
 from tileir.execute.arguments.binding import Pointer
 from tileir.execute.errors import LaunchError
-from tileir.execute.gpu.arrays import DeviceBuffer
-from tileir.execute.gpu.driver.errors import OTHER_CONTEXT
-from tileir.execute.gpu.driver.library import Driver
-from tileir.execute.gpu.launched_code import LaunchedCode, Launching
+from tileir.execute.gpu.arrays import DeviceBuffer, cupy_stream, library_of, stream_handle, torch_stream
+from tileir.execute.gpu.driver.library import OTHER_CONTEXT, Driver
+from tileir.execute.gpu.loading import LaunchedCode, Launching
 from tileir.execute.gpu.packing import Record
-from tileir.execute.gpu.streams import cupy_stream, library_of, stream_handle, torch_stream
 from tileir.execute.launching.generated_functions import generated
 
 _MOST_STREAMS: Final = 64

@@ -1,23 +1,87 @@
-"""How long launches take on a GPU, by its own clock: CUDA events before and after each.
+"""How long launches take on a GPU, by CUDA events, and which launches can be made several times.
 
-All launches are under way before the first is looked at, so that the host is not waited for.  Between two launches the
-level-2 cache is emptied, if that is asked for, by writing to as much memory as it holds twice over.
+`event_times` times one code: all launches are queued before the first is awaited, so that the host is not measured.
+Between two launches the level-2 cache can be flushed, by writing to twice as much memory as it holds.
+
+`measured` times several codes in turn, so that a clock that falls or a cache that fills favors none.  Arrays that the
+kernel reads and writes are restored before each run, outside of what is timed.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import Final
+from typing import Final, cast
 
-from tileir.execute.gpu.driver.devices import Device
+from tileir.dialect.ops import GET_GLOBAL, INT_TO_PTR
+from tileir.execute.analysis.parameters import readers_of, writers_of
+from tileir.execute.arguments.binding import BoundArguments
+from tileir.execute.gpu.arrays import synchronize
+from tileir.execute.gpu.driver.devices import Device, DeviceMemory
 from tileir.execute.gpu.driver.library import Driver, driver
-from tileir.execute.gpu.driver.memory import DeviceMemory
+from tileir.execute.gpu.output import device_output_of
+from tileir.ir.attributes import SymbolAttribute
+from tileir.ir.core import Operation
+from tileir.ir.symbols import lookup_symbol, nearest_symbol_table
 
 _L2_CACHE: Final = 38
 _WITH_TIMING: Final = 0
 _ATTEMPT: Final = "timing a launch"
+_BUDGET: Final = 0.02
+"""Seconds that each code is run for, about."""
+_LONG: Final = 0.25
+"""Seconds of a run that need not be made again."""
+_LEAST: Final = 3
+_MOST: Final = 20
+_SHARE: Final = 8
+"""The part of the free memory that copies may take: one in so many."""
+
+MemoryRange = tuple[int, int]
+"""An address, and how many bytes."""
+
+
+class Repeatable:
+    """The parameters of a kernel whose launches can be made several times."""
+
+    def __init__(self, entry: Operation) -> None:
+        parameters = range(len(entry.regions[0].blocks[0].arguments))
+        writers = {number: set(writers_of(entry, number)) for number in parameters}
+        self.written: frozenset[int] = frozenset([number for number in parameters if writers[number]])
+        """Those through which it may write."""
+        self.read: frozenset[int] = frozenset(
+            [number for number in parameters if next(readers_of(entry, number), None) is not None]
+        )
+        """Those through which it may read."""
+        self.writers: set[Operation] = {operation for each in writers.values() for operation in each}
+
+
+def repeatable(entry: Operation) -> Repeatable | None:
+    """None if launches have effects that cannot be taken back: what is printed, asserts, global variables, and memory
+    that is reached through numbers."""
+    if device_output_of(entry):
+        return None
+    found = Repeatable(entry)
+    for operation in entry.walk():
+        declaration = operation.declaration
+        if declaration is INT_TO_PTR or (declaration is GET_GLOBAL and _is_variable(operation)):
+            return None
+        if declaration.writes is not None and operation not in found.writers:
+            return None
+    return found
+
+
+def writes_globals(entry: Operation) -> bool:
+    """Whether a kernel uses global variables, which each engine has for itself."""
+    return any(each.declaration is GET_GLOBAL and _is_variable(each) for each in entry.walk())
+
+
+def _is_variable(operation: Operation) -> bool:
+    """Whether the global that an operation asks for is no constant."""
+    table = nearest_symbol_table(operation)
+    name = cast(SymbolAttribute, operation.attribute("name"))
+    found = None if table is None else lookup_symbol(table, name.path[-1])
+    return found is None or not found.constant
 
 
 def event_times(
@@ -73,3 +137,66 @@ def _seconds(of: Driver, begin: int, end: int) -> float:
     milliseconds = ctypes.c_float()
     of.call("cuEventElapsedTime", _ATTEMPT, ctypes.byref(milliseconds), begin, end)
     return milliseconds.value / 1e3
+
+
+def restored(kernel: Repeatable, bound: BoundArguments) -> list[MemoryRange]:
+    """The memory that has to be restored between launches with such arguments."""
+    ranges = {label.number: (buffer.low, buffer.high) for buffer, label in bound.buffers}
+    found: list[MemoryRange] = []
+    for number in sorted(kernel.written & ranges.keys()):
+        low, high = ranges[number]
+        read = [ranges[other] for other in kernel.read & ranges.keys()]
+        if low < high and any(start < high and low < end for start, end in read):
+            found.append((low, high - low))
+    return found
+
+
+def has_space(ranges: Sequence[MemoryRange]) -> bool:
+    """Whether the GPU has the memory for copies."""
+    if not ranges:
+        return True
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    driver().call("cuMemGetInfo_v2", "asking for free memory", ctypes.byref(free), ctypes.byref(total))
+    return sum([size for _, size in ranges]) <= free.value // _SHARE
+
+
+class SavedMemory:
+    """Copies of memory that launches write to, which is restored from them, in the order of a stream."""
+
+    def __init__(self, ranges: Sequence[MemoryRange], stream: int, stack: ExitStack) -> None:
+        self._stream: Final = stream
+        self._copies: Final = [(start, stack.enter_context(DeviceMemory(size)).address, size) for start, size in ranges]
+        for start, copy, size in self._copies:
+            driver().call("cuMemcpyDtoDAsync_v2", "saving an array", copy, start, size, stream)
+
+    def restore(self) -> None:
+        for start, copy, size in self._copies:
+            driver().call("cuMemcpyDtoDAsync_v2", "restoring an array", start, copy, size, self._stream)
+
+    def end(self) -> None:
+        """Restore the memory a last time, and wait for it: the copies are freed then."""
+        self.restore()
+        synchronize(self._stream, "restoring an array")
+
+
+def measured(launches: Sequence[Callable[[], None]], stream: int, ranges: Sequence[MemoryRange]) -> list[float]:
+    """Seconds that each launch takes, in the context that is current; what they write is restored at the end."""
+    of = driver()
+    with ExitStack() as stack:
+        saved = SavedMemory(ranges, stream, stack)
+
+        def timed(launch: Callable[[], None]) -> float:
+            return _measured(of, launch, stream, 1, saved.restore)[0]
+
+        try:
+            firsts = [timed(launch) for launch in launches]
+            if max(firsts) >= _LONG:
+                return firsts
+            times: list[list[float]] = [[] for _ in launches]
+            longest = max(max(firsts), 1e-6)
+            for _ in range(max(_LEAST, min(_MOST, int(_BUDGET / longest)))):
+                for launch, found in zip(launches, times, strict=True):
+                    found.append(timed(launch))
+            return [sorted(found)[len(found) // 2] for found in times]
+        finally:
+            saved.end()

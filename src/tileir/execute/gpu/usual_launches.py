@@ -14,10 +14,10 @@ from typing import Any, Final
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments.binding import TORCH_DTYPES, accepted_dtypes, tensor_dtype
 from tileir.execute.errors import BlockId
-from tileir.execute.gpu.driver.errors import OTHER_CONTEXT
-from tileir.execute.gpu.launched_code import VariantKey
+from tileir.execute.gpu.arrays import cupy_stream, library_of, torch_stream
+from tileir.execute.gpu.driver.library import OTHER_CONTEXT
+from tileir.execute.gpu.loading import VariantKey
 from tileir.execute.gpu.packing import CONFIGURATION, scalar_slot
-from tileir.execute.gpu.streams import cupy_stream, library_of, torch_stream
 from tileir.execute.launching.generated_functions import generated
 from tileir.ir.types import Type
 
@@ -98,7 +98,6 @@ _LIBRARIES: Final = {
         accepted_dtypes,
     ),
 }
-
 
 _UNUSUAL: Final = "(TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError, LookupError)"
 

@@ -43,7 +43,7 @@ from tileir.ir.traversal import clone
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources
-    from tileir.execute.gpu.triton.tuning.tuning import Trial, Tuning
+    from tileir.execute.gpu.triton.code import Trial, Tuning
     from tileir.execute.launching.timing import Timing
     from tileir.execute.work.result import Work
 
@@ -439,7 +439,7 @@ class Kernel:
         return self._compiled(backend, target, opt_level, lineinfo, host or "", time_limit)[1]
 
     def _compiled(self, backend: str | None, *options: Any) -> tuple[Cubin, Resources]:
-        from tileir.execute.gpu.kernel_code import COMPILERS, CodeRequest, compiled
+        from tileir.execute.gpu.engines import COMPILERS, CodeRequest, compiled
 
         own = self.backend if self.backend in COMPILERS else COMPILERS[0]
         request = CodeRequest(self.entry, *options)._replace(fast=self.fast, ready=self._cubin)

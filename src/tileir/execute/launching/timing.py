@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from tileir.execute.engine.interface import Measured
 from tileir.execute.errors import LaunchError
-from tileir.execute.gpu.peaks import Peaks, peaks_of
+from tileir.execute.gpu.gpus import Peaks, peaks_of
 from tileir.execute.work.result import Work, quantity
 
 SECONDS: Final = 0.5

@@ -7,7 +7,7 @@ from typing import Final
 
 from tileir.analyze.random_arguments import SearchTimeout
 from tileir.execute.errors import InternalError, LaunchError
-from tileir.execute.gpu.tileiras.errors import AssemblerCrash, AssemblerTimeout
+from tileir.execute.gpu.errors import AssemblerCrash, AssemblerTimeout
 from tileir.ir.diagnostics import TileIRError
 from tileir.judge.causes import cause_of, cause_of_exception
 from tileir.judge.confinement.attempts import last_attempt

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from tileir.analyze.cost.costs import cost
 from tileir.execute.gpu.tileiras.compiling import assemble_module
-from tileir.execute.gpu.tileiras.options import AssemblyOptions
+from tileir.execute.gpu.tileiras.tool import AssemblyOptions
 from tileir.execute.launching.kernel import Kernel, compile
 from tileir.execute.sanitizer.report import SanitizerError
 from tileir.interface import from_bytecode

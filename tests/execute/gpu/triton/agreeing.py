@@ -20,7 +20,7 @@ from tests.hardware.agreement.program import Pointer, Program
 from tests.hardware.agreement.rules import DIFFERENT
 from tests.hardware.agreement.running import Result
 
-from tileir.execute.gpu.triton.errors import TritonError
+from tileir.execute.gpu.errors import TritonError
 
 
 def evaluated(program: Program, target: str = "sm_90") -> list[bytes]:

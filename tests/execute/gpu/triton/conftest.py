@@ -9,7 +9,7 @@ import pytest
 from tests.execute.gpu.triton.fake_triton import write_fake_triton
 
 from tileir.execute.errors import MissingDependencyError
-from tileir.execute.gpu.triton.versions import MISSING, why_missing
+from tileir.execute.gpu.triton.toolchain import MISSING, why_missing
 from tileir.execute.gpu.triton.worker.pool import close_workers
 
 _NONE_HERE = why_missing()

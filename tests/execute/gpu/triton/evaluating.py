@@ -23,12 +23,10 @@ from tests.execute.gpu.triton.ttir_text import Function, Node, Region, read, typ
 import tileir
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import scalar_array
-from tileir.execute.gpu.triton.code import TensorMap
-from tileir.execute.gpu.triton.launch_values import evaluate
+from tileir.execute.gpu.triton.code import FAILURE_WORDS, OUTPUT_WORDS, TensorMap, evaluate
 from tileir.execute.gpu.triton.lowering.lower import Lowered
-from tileir.execute.gpu.triton.sites import FAILURE_WORDS, OUTPUT_WORDS
 from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.requests import Request
+from tileir.execute.gpu.triton.worker.process import Request
 from tileir.execute.launching.globals import Globals
 from tileir.ir.core import Operation
 
@@ -368,7 +366,7 @@ def agrees(body: str, *, grid: tuple[int, ...] | int = 1, compiles: bool = False
 def run(
     made: Lowered, grid: Sequence[int] | int, arguments: Sequence[Any], memory: Memory | None = None
 ) -> dict[str, Any]:
-    """Run a lowered kernel; gives the words that it wrote of what it has to say, by the kind of slot (`sites.py`).
+    """Run a lowered kernel; gives the words that it wrote of what it has to say, by the kind of slot (`code.py`).
 
     Arguments are arrays, scalars of NumPy, and integers; given a memory, integers are addresses in it.
     """

@@ -8,12 +8,11 @@ from typing import Any
 from tests.execute.gpu.fake_cuda import TextCubin, entry_of
 
 from tileir.execute.gpu.packing import Hidden
-from tileir.execute.gpu.triton.code import Code, Slot, TensorMap
-from tileir.execute.gpu.triton.launch_views import launch_views
+from tileir.execute.gpu.triton.code import Code, Schedule, Slot, Specialization, TensorMap
 from tileir.execute.gpu.triton.launching.hidden_parameters import launch_form
 from tileir.execute.gpu.triton.launching.kernel import TritonKernel
-from tileir.execute.gpu.triton.options import Schedule, Specialization
-from tileir.execute.gpu.triton.targets import TritonTarget
+from tileir.execute.gpu.triton.toolchain import TritonTarget
+from tileir.execute.gpu.triton.variants import launch_views
 
 MATRIX = """%a: tile<ptr<f16>>, %m: tile<i32>, %n: tile<i32>, %s: tile<i32>"""
 MATRIX_BODY = """

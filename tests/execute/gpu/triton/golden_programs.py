@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 import tileir
-from tileir.execute.gpu.triton.making import Prepared, usual_specialization
-from tileir.execute.gpu.triton.options import CodeOptions
+from tileir.execute.gpu.triton.code import CodeOptions
+from tileir.execute.gpu.triton.compiler import Prepared, usual_specialization
 from tileir.execute.gpu.triton.program import Program
-from tileir.execute.gpu.triton.targets import triton_target
+from tileir.execute.gpu.triton.toolchain import triton_target
 from tileir.execute.launching.entries import select_entry
 from tileir.ir.core import Operation
 

@@ -6,12 +6,12 @@ import re
 from typing import Any
 
 import tileir
+from tileir.execute.gpu.triton.code import CodeOptions, Schedule, Specialization
 from tileir.execute.gpu.triton.lowering.lower import Lowered, lower
-from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specialization
 from tileir.execute.gpu.triton.program import Program
-from tileir.execute.gpu.triton.versions import installed_triton
+from tileir.execute.gpu.triton.toolchain import installed_triton
 from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.requests import Answer, Request
+from tileir.execute.gpu.triton.worker.process import Answer, Request
 from tileir.execute.launching.entries import select_entry
 
 

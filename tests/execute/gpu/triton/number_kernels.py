@@ -10,11 +10,10 @@ from tests.execute.cpu.operations import FLOATS, INTEGERS, POINTEES, all_operati
 
 import tileir
 from tileir.dialect.types import TileType
+from tileir.execute.gpu.triton.code import CodeOptions, Schedule, Specialization
+from tileir.execute.gpu.triton.lowering.addresses import from_memory, to_memory
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.lowering.elements import from_memory, to_memory
-from tileir.execute.gpu.triton.lowering.elementwise import ELEMENTWISE
-from tileir.execute.gpu.triton.lowering.roster import HANDLERS
-from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specialization
+from tileir.execute.gpu.triton.lowering.lower import ELEMENTWISE, HANDLERS
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.ttir.values import TtirValue, memory_element
 from tileir.execute.launching.entries import select_entry

@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tileir
-from tileir.execute.gpu.triton.errors import TritonCrash, TritonError, TritonTimeout
-from tileir.execute.gpu.triton.making import Prepared, make
-from tileir.execute.gpu.triton.options import CodeOptions, Limits
-from tileir.execute.gpu.triton.targets import triton_target
-from tileir.execute.gpu.triton.versions import find_triton
+from tileir.execute.gpu.errors import TritonCrash, TritonError, TritonTimeout
+from tileir.execute.gpu.triton.code import CodeOptions, Limits
+from tileir.execute.gpu.triton.compiler import Prepared, make
+from tileir.execute.gpu.triton.toolchain import find_triton, triton_target
 from tileir.execute.launching.entries import entries_of
 
 TARGETS = ("sm_80", "sm_90", "sm_100")

@@ -8,9 +8,8 @@ import pytest
 from tests.execute.gpu.triton.lowered_programs import loading
 
 import tileir
-from tileir.execute.gpu.triton.launching.ahead import compile_ahead
-from tileir.execute.gpu.triton.launching.kernel import TritonKernel
-from tileir.execute.gpu.triton.targets import triton_target
+from tileir.execute.gpu.triton.launching.kernel import TritonKernel, compile_ahead
+from tileir.execute.gpu.triton.toolchain import triton_target
 from tileir.execute.launching.entries import select_entry
 
 ADD = loading("partition_view<tile=(256), padding_value = zero, tensor_view<?xf32, strides=[1]>>", "%x")
@@ -26,6 +25,6 @@ def test_the_launch_finds_it(triton: None, start: int, count: int, monkeypatch: 
         raise AssertionError("it is in the cache")
 
     kernel = TritonKernel(select_entry(tileir.parse(ADD), None), {})
-    monkeypatch.setattr("tileir.execute.gpu.triton.making.make", not_again)
+    monkeypatch.setattr("tileir.execute.gpu.triton.compiler.make", not_again)
     found = kernel.compiled(triton_target("sm_90"), made.specialization)
     assert found.cubin.data == made.cubin.data

@@ -7,9 +7,9 @@ import re
 import pytest
 from tests.execute.gpu.triton.lowered_programs import entry, lowered, ptx
 
-from tileir.execute.gpu.triton.errors import TritonError
+from tileir.execute.gpu.errors import TritonError
 from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.requests import Request
+from tileir.execute.gpu.triton.worker.process import Request
 
 MODES = [
     *[(mode, "i32") for mode in ("and", "or", "xor", "add", "max", "min", "umax", "umin", "xchg")],

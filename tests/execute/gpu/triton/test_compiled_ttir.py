@@ -10,9 +10,9 @@ import pytest
 from tests.execute.gpu.triton.written_ttir import ADD, OPTIONS, with_body
 
 from tileir.execute.gpu.cubin import Cubin
-from tileir.execute.gpu.triton.errors import TritonError
+from tileir.execute.gpu.errors import TritonError
 from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.requests import Request
+from tileir.execute.gpu.triton.worker.process import Request
 
 pytestmark = pytest.mark.usefixtures("triton")
 
@@ -34,7 +34,7 @@ def test_a_cubin_comes_with_what_its_launch_needs(target: str) -> None:
     assert found.metadata["num_warps"] == 4 and found.metadata["shared"] == 0 and found.metadata["name"] == "add"
     assert found.parameters == len(cubin.parameter_sizes)
     assert found.parameters > 2
-    assert "Used" in found.said and "registers" in found.said
+    assert "Used" in found.output and "registers" in found.output
 
 
 def test_texts_of_stages_do_not_name_the_folder_they_were_made_in() -> None:
@@ -82,7 +82,7 @@ def test_code_for_gpus_of_amd() -> None:
 
 def test_functions_of_libdevice_are_the_same_in_parts() -> None:
     # One that is linked with all of the library, by Triton's own way, in a process of its own.
-    from tileir.execute.gpu.triton.versions import find_triton
+    from tileir.execute.gpu.triton.toolchain import find_triton
     from tileir.execute.gpu.triton.worker import stages
 
     several = (

@@ -11,15 +11,13 @@ import pytest
 from tests.execute.gpu.triton.fake_triton import write_fake_triton
 
 import tileir
-from tileir.execute.gpu.triton import compiling, making
-from tileir.execute.gpu.triton.cached import code_of
-from tileir.execute.gpu.triton.code import Slot, TensorMap
-from tileir.execute.gpu.triton.compiling import compile_kernel
-from tileir.execute.gpu.triton.errors import TritonCrash, TritonError
-from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule, Specialization
-from tileir.execute.gpu.triton.stored_code import packed_slots, packed_specialization, unpacked_slots
-from tileir.execute.gpu.triton.targets import triton_target
-from tileir.execute.gpu.triton.versions import find_triton
+from tileir.execute.gpu.errors import TritonCrash, TritonError
+from tileir.execute.gpu.triton import compiler
+from tileir.execute.gpu.triton.code import CodeOptions, Limits, Schedule, Slot, Specialization, TensorMap
+from tileir.execute.gpu.triton.launching import kernel as triton_kernel
+from tileir.execute.gpu.triton.launching.kernel import compile_kernel
+from tileir.execute.gpu.triton.stored_code import code_of, packed_slots, packed_specialization, unpacked_slots
+from tileir.execute.gpu.triton.toolchain import find_triton, triton_target
 from tileir.execute.gpu.triton.worker import pool
 from tileir.ir.core import Operation
 
@@ -55,7 +53,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append(request.target)
         return pool.compile_ttir(request, *limits)
 
-    monkeypatch.setattr(making, "compile_ttir", compile_ttir)
+    monkeypatch.setattr(compiler, "compile_ttir", compile_ttir)
     return found
 
 
@@ -77,7 +75,7 @@ def test_code_is_made_once_and_found_without_what_makes_it(
 ) -> None:
     first = compile_kernel(kernel(), "sm_90")
     assert asked == ["sm_90"]
-    monkeypatch.delattr(making, "make")
+    monkeypatch.delattr(compiler, "make")
     again = compile_kernel(kernel(), "sm_90")
     assert again.cubin.data == first.cubin.data
     assert again._replace(cubin=first.cubin) == first
@@ -109,7 +107,7 @@ def test_code_of_the_cache_is_used_where_there_is_no_triton(
     triton: None, asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = compile_kernel(kernel(), "sm_90")
-    for module in (compiling, making):
+    for module in (triton_kernel, compiler):
         monkeypatch.setattr(module, "installed_triton", lambda: None)
     assert compile_kernel(kernel(), "sm_90").cubin.data == first.cubin.data
     with pytest.raises(tileir.MissingDependencyError, match="the cache has no code of this kernel for sm_100 either"):
@@ -173,7 +171,7 @@ def test_targets_that_there_are_not_are_refused() -> None:
     ("stage", "words"), [("ttir", "tt.func"), ("ttgir", "ttg.num-warps"), ("llvm", "define"), ("ptx", ".entry copy")]
 )
 def test_stages_can_be_looked_at(triton: None, stage: str, words: str) -> None:
-    assert words in making.stage_text(kernel(), triton_target("sm_90"), CodeOptions(), stage, Limits())
+    assert words in compiler.stage_text(kernel(), triton_target("sm_90"), CodeOptions(), stage, Limits())
 
 
 def test_what_triton_wants_of_descriptors_is_what_the_launcher_gets() -> None:
@@ -207,7 +205,7 @@ def test_what_triton_wants_of_descriptors_is_what_the_launcher_gets() -> None:
 
 def test_lines_of_the_source_are_told_to_profilers(triton: None) -> None:
     entry = tileir.compile(tileir.load(MATMUL), backend="interpreter").entry
-    text = making.stage_text(entry, triton_target("sm_90"), CodeOptions(lineinfo=True), "ptx", Limits())
+    text = compiler.stage_text(entry, triton_target("sm_90"), CodeOptions(lineinfo=True), "ptx", Limits())
     product = next(n for n, line in enumerate(MATMUL.read_text().splitlines(), 1) if " mmaf " in line)
     assert re.search(rf"\.loc\s+\d+ {product} ", text)
     assert f"matmul.mlir:{product}:" in text

@@ -11,7 +11,7 @@ from tests.execute.gpu.triton.evaluating import agrees, launch
 from tests.execute.gpu.triton.lowered_programs import entry, lowered
 
 import tileir
-from tileir.execute.gpu.triton.errors import TritonError
+from tileir.execute.gpu.errors import TritonError
 
 NUMBERS = numpy.array([0, 1, 2, 3, 5, 8, 13, 100, -7], "i4")
 
@@ -43,7 +43,7 @@ def check(body: str, compiles: bool = False) -> str:
     made = lowered(text)
     if compiles:
         from tileir.execute.gpu.triton.worker.pool import compile_ttir
-        from tileir.execute.gpu.triton.worker.requests import Request
+        from tileir.execute.gpu.triton.worker.process import Request
 
         assert compile_ttir(Request(made.text, "sm_90", made.options)).data
     return made.text

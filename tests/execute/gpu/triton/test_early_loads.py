@@ -7,7 +7,7 @@ from tests.execute.gpu.triton.test_ordering import load, program, store
 
 import tileir
 from tileir.dialect import ops
-from tileir.execute.gpu.triton.schedule.early_loads import may_load_early
+from tileir.execute.gpu.triton.schedule.features import may_load_early
 from tileir.execute.launching.entries import select_entry
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.execute.gpu.triton.golden_programs import FOLDER, KERNELS, entry_of, options_of, ttir
 
-from tileir.execute.gpu.triton.making import make, stage_text
-from tileir.execute.gpu.triton.options import Limits
-from tileir.execute.gpu.triton.targets import triton_target
+from tileir.execute.gpu.triton.code import Limits
+from tileir.execute.gpu.triton.compiler import make, stage_text
+from tileir.execute.gpu.triton.toolchain import triton_target
 
 AGAIN = "python -m tests.execute.gpu.triton.golden_programs writes them anew"
 

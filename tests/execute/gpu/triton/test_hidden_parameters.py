@@ -10,13 +10,11 @@ import pytest
 from tests.execute.gpu.fake_cuda import PRIMARY, FakeDriver, entry_of
 
 import tileir
-from tileir.execute.gpu.launched_code import NotDescribed
+from tileir.execute.gpu.loading import NotDescribed
 from tileir.execute.gpu.packing import LaunchForm, Packer, Record
-from tileir.execute.gpu.triton.code import Slot, TensorMap
-from tileir.execute.gpu.triton.launch_values import argument, constant
-from tileir.execute.gpu.triton.launching.hidden_parameters import HiddenParameters, launch_form
-from tileir.execute.gpu.triton.launching.own_memory import release_scratch
-from tileir.execute.gpu.triton.launching.tensor_maps import TensorMaps
+from tileir.execute.gpu.triton.code import Slot, TensorMap, argument, constant
+from tileir.execute.gpu.triton.launching.device_memory import release_scratch
+from tileir.execute.gpu.triton.launching.hidden_parameters import HiddenParameters, TensorMaps, launch_form
 from tileir.execute.gpu.triton.variants import Classifier
 from tileir.execute.launching.globals import Globals
 

@@ -17,10 +17,12 @@ from tileir.analyze.forms.forms import Forms
 from tileir.execute.arguments.binding import pointer_to
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import CompilationError, HostCopyWarning, LaunchError
-from tileir.execute.gpu.triton.launch_views import launch_views
+from tileir.execute.gpu.triton.code import Schedule
 from tileir.execute.gpu.triton.launching.kernel import FINE_KINDS
+from tileir.execute.gpu.triton.variants import launch_views
 
 ORDINARY = LaunchOptions()
+EXAMPLES = Path(__file__).parents[4] / "examples"
 
 
 @pytest.fixture
@@ -243,6 +245,19 @@ def test_stages_are_shown_without_a_gpu(fake: FakeDriver) -> None:
     kernel = tileir.compile(FakeTriton().entry.parent_operation, backend="triton")
     assert "tt.func public @k(" in kernel.dump("ttir", target="sm_90")
     with pytest.raises(
-        LaunchError, match="there is no stage 'asm' to dump: choose one of tile, ttir, ttgir, llvm, ptx, sass"
+        LaunchError, match="there is no stage 'asm' to dump: choose one of schedule, tile, ttir, ttgir, llvm, ptx, sass"
     ):
         kernel.dump("asm")
+
+
+def test_the_dump_of_the_schedule_says_what_was_decided_and_why(fake: FakeDriver) -> None:
+    fake.reset(count=0)
+    kernel = tileir.compile(str(EXAMPLES / "matmul.mlir"), backend="triton")
+    lines = kernel.dump("schedule", target="sm_90").splitlines()
+    assert lines[0] == "kernel @matmul for sm_90"
+    assert "descriptors for TMA: 3, of 3 tensor views" in lines
+    settings = {line.split()[0]: line for line in lines[lines.index("schedule, by the rules of docs/triton.md:") + 1 :]}
+    assert list(settings) == list(Schedule._fields)
+    assert settings["num_stages"].split(None, 2)[1:] == [
+        "8", "loops with matmuls, stages of at most 8 KiB: 332 TFLOP/s, 315 with 4 stages (64x64x32)"
+    ]  # fmt: skip

@@ -11,7 +11,7 @@ from tests.execute.gpu.triton.number_kernels import Number, all_numbers, body, k
 
 import tileir
 from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.requests import Request
+from tileir.execute.gpu.triton.worker.process import Request
 from tileir.execute.gpu.triton.worker.stages import wrapped
 
 pytestmark = pytest.mark.usefixtures("triton")

@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 
 import tileir
-from tileir.execute.gpu.triton.making import make
-from tileir.execute.gpu.triton.targets import TRITON_TARGETS, triton_target
-from tileir.execute.gpu.triton.versions import find_triton
+from tileir.execute.gpu.triton.compiler import make
+from tileir.execute.gpu.triton.toolchain import TRITON_TARGETS, find_triton, triton_target
 from tileir.execute.gpu.triton.worker.pool import close_workers
 from tileir.execute.launching.entries import entries_of
 

@@ -9,9 +9,9 @@ from tests.execute.gpu.triton.lowered_programs import entry, lowered, ptx
 
 import tileir
 from tileir.execute.errors import AssertionFailedError
-from tileir.execute.gpu.output import speech_of
-from tileir.execute.gpu.triton.launching.host_buffers import failure, printed
-from tileir.execute.gpu.triton.sites import AssertSite, PrintSite
+from tileir.execute.gpu.output import device_output_of
+from tileir.execute.gpu.triton.code import AssertSite, PrintSite
+from tileir.execute.gpu.triton.launching.device_memory import failure, printed
 
 PRINTING = entry("""
  %i = iota : tile<8xi32>
@@ -92,7 +92,7 @@ def failed(number: int) -> AssertionFailedError | None:
     made = lowered(CHECKING)
     (sites,) = [slot.content for slot in made.slots if slot.kind == "failures"]
     words = run(made, 2, [array, array, number])["failures"]
-    return failure(words, sites, speech_of(tileir.parse(CHECKING).regions[0].blocks[0].first))
+    return failure(words, sites, device_output_of(tileir.parse(CHECKING).regions[0].blocks[0].first))
 
 
 def test_the_assert_that_fails_is_told_with_its_element() -> None:

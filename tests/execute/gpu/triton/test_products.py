@@ -11,11 +11,11 @@ from tests.execute.gpu.triton.product_programs import product
 from tests.hardware.agreement.products import FLOATS, SHAPES
 
 import tileir
+from tileir.execute.gpu.triton.code import CodeOptions, Schedule, Specialization
 from tileir.execute.gpu.triton.lowering.lower import lower
-from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specialization
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.requests import Request
+from tileir.execute.gpu.triton.worker.process import Request
 from tileir.execute.launching.entries import select_entry
 
 SIGNS = ("signed signed", "signed unsigned", "unsigned signed", "unsigned unsigned")

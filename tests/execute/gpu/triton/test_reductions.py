@@ -10,9 +10,9 @@ from tests.execute.evaluation import arrange
 from tests.execute.gpu.triton.evaluating import agrees
 from tests.execute.gpu.triton.lowered_programs import lowered
 
-from tileir.execute.gpu.triton.errors import TritonError
+from tileir.execute.gpu.errors import TritonError
 from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.requests import Request
+from tileir.execute.gpu.triton.worker.process import Request
 
 NUMBERS = numpy.random.default_rng(5).integers(-8, 8, (4, 16, 2)).astype("i4")
 

@@ -14,12 +14,19 @@ from tests.execute.gpu.triton.fake_code import FakeTriton, fake_code
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import AssertionFailedError
 from tileir.execute.gpu.driver.devices import Device
-from tileir.execute.gpu.triton.code import Code, Slot
-from tileir.execute.gpu.triton.launching.host_buffers import printed
-from tileir.execute.gpu.triton.options import Schedule, Specialization
-from tileir.execute.gpu.triton.sites import FAILURE_WORDS, OUTPUT_WORDS, AssertSite, PrintSite
+from tileir.execute.gpu.triton.code import (
+    FAILURE_WORDS,
+    OUTPUT_WORDS,
+    AssertSite,
+    Code,
+    PrintSite,
+    Schedule,
+    Slot,
+    Specialization,
+)
+from tileir.execute.gpu.triton.launching.device_memory import printed
 from tileir.execute.gpu.triton.stored_code import packed_slots, unpacked_slots
-from tileir.execute.gpu.triton.targets import TritonTarget
+from tileir.execute.gpu.triton.toolchain import TritonTarget
 
 PARAMETERS = "%a: tile<ptr<f32>>, %n: tile<i32>"
 BODY = """

@@ -11,7 +11,7 @@ from tests.execute.gpu.triton.evaluating import agrees
 from tests.execute.gpu.triton.lowered_programs import lowered
 
 import tileir
-from tileir.execute.gpu.triton.errors import TritonError
+from tileir.execute.gpu.errors import TritonError
 
 A = numpy.arange(32, dtype="f4").reshape(4, 8)
 CUBE = numpy.arange(64, dtype="i4").reshape(4, 2, 8)
@@ -205,7 +205,7 @@ def test_tiles_of_too_many_elements_are_refused_in_words() -> None:
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100"])
 def test_shapes_compile(target: str) -> None:
     from tileir.execute.gpu.triton.worker.pool import compile_ttir
-    from tileir.execute.gpu.triton.worker.requests import Request
+    from tileir.execute.gpu.triton.worker.process import Request
 
     body = (
         "%b = broadcast %x : tile<16x1xf16> -> tile<16x16xf16>\n"

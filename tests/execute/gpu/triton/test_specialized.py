@@ -9,12 +9,12 @@ import pytest
 from tests.execute.gpu.triton.attention_programs import attention
 
 import tileir
-from tileir.execute.gpu.disassembly import disassembled
-from tileir.execute.gpu.triton.making import Made, make, stage_text
-from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule
-from tileir.execute.gpu.triton.targets import triton_target
+from tileir.execute.gpu.nvidia_tools import disassembled
+from tileir.execute.gpu.triton.code import CodeOptions, Limits, Schedule
+from tileir.execute.gpu.triton.compiler import Made, make, stage_text
+from tileir.execute.gpu.triton.toolchain import triton_target
 from tileir.execute.gpu.triton.ttgir.copies import Copies
-from tileir.execute.gpu.triton.ttgir.rotation import rotation_of
+from tileir.execute.gpu.triton.ttgir.plan import rotation_of
 from tileir.execute.gpu.triton.ttgir.specialize import specialize
 from tileir.execute.gpu.triton.ttgir.text import Kernel, Loop, Unfit, split_list
 from tileir.execute.launching.entries import select_entry
@@ -77,10 +77,10 @@ def test_where_it_cannot_be_the_kernel_is_as_any_other_and_says_so() -> None:
     found = made(attention(512, 64, 64, 64))
     assert found.code is not None
     assert found.code.threads == 256
-    assert found.code.notes == ("no warps are specialised: what is loaded has no rows for two groups",)
+    assert found.code.notes == ("no warps are specialized: what is loaded has no rows for two groups",)
     other = made(attention(512, 64, 128, 64), "sm_80")
     assert other.code is not None
-    assert other.code.notes == ("no warps are specialised: sm_80 has no products by groups of warps",)
+    assert other.code.notes == ("no warps are specialized: sm_80 has no matmuls by groups of warps",)
 
 
 def test_rotation_is_of_loops_of_two_products_only() -> None:
@@ -100,7 +100,7 @@ def test_rotation_is_of_loops_of_two_products_only() -> None:
     [
         (("arith.truncf ", "tt.histogram "), "'tt.histogram' may mix rows"),
         (("axis = 1 : i32}> ({", "axis = 0 : i32}> ({"), "it reduces along rows"),
-        (("warpsPerCTA = [8, 1]", "warpsPerCTA = [4, 2]"), "it has no product of eight warps"),
+        (("warpsPerCTA = [8, 1]", "warpsPerCTA = [4, 2]"), "it has no matmul of eight warps"),
         (("ttng.async_tma_copy_global_to_local", "ttng.other"), "it has barriers of its own"),
     ],
 )

@@ -15,12 +15,11 @@ from tests.execute.gpu.triton.product_programs import matmul
 from tests.execute.gpu.triton.ttgir_model import run_specialized
 
 import tileir
-from tileir.execute.gpu.triton.making import Prepared
-from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule
-from tileir.execute.gpu.triton.targets import triton_target
+from tileir.execute.gpu.triton.code import CodeOptions, Limits, Schedule
+from tileir.execute.gpu.triton.compiler import Prepared
+from tileir.execute.gpu.triton.toolchain import find_triton, triton_target
 from tileir.execute.gpu.triton.ttgir.specialize import specialize
 from tileir.execute.gpu.triton.ttgir.text import Unfit
-from tileir.execute.gpu.triton.versions import find_triton
 from tileir.execute.launching.entries import select_entry
 from tileir.types import f8E4M3FN
 

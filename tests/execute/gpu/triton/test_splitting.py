@@ -11,13 +11,13 @@ from tests.execute.gpu.triton.attention_programs import attention
 from tests.execute.gpu.triton.product_programs import matmul
 
 import tileir
-from tileir.execute.gpu.triton.making import make, stage_text
-from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule
+from tileir.execute.gpu.triton.code import CodeOptions, Limits, Schedule
+from tileir.execute.gpu.triton.compiler import make, stage_text
 from tileir.execute.gpu.triton.preparing import splitting
-from tileir.execute.gpu.triton.preparing.epilogues import store_in_parts
+from tileir.execute.gpu.triton.preparing.parts import store_in_parts
 from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
-from tileir.execute.gpu.triton.targets import triton_target
+from tileir.execute.gpu.triton.toolchain import triton_target
 from tileir.execute.launching.entries import select_entry
 from tileir.types import bf16, f16, f32, i32, ptr, tile
 
@@ -71,8 +71,8 @@ def test_a_product_in_parts_has_the_same_bits(tile: tuple[int, int, int], persis
 def test_what_is_done_is_said() -> None:
     _, _, notes = prepared(matmul(256, 256, 128, SIZE))
     assert notes == [
-        "sums of 256x256 do not fit the registers: 128 rows are computed at a time",
-        "three stages of 98304 bytes do not fit shared memory: a product takes 64 of K",
+        "accumulators of 256x256 do not fit the registers: 128 rows are computed at a time",
+        "three stages of 98304 bytes do not fit shared memory: a matmul takes 64 of K",
     ]
 
 
@@ -84,7 +84,7 @@ def test_what_fits_is_left_alone(tile: tuple[int, int, int]) -> None:
 
 def test_another_gpu_has_less_shared_memory() -> None:
     _, _, notes = prepared(matmul(128, 256, 64, SIZE), "sm_86")
-    assert notes == ["three stages of 49152 bytes do not fit shared memory: a product takes 32 of K"]
+    assert notes == ["three stages of 49152 bytes do not fit shared memory: a matmul takes 32 of K"]
 
 
 def product_with(epilogue: Any, size: int = SIZE, m: int = 256, n: int = 256, k: int = 64, second: bool = False) -> Any:
@@ -126,7 +126,7 @@ def plus_rows(build: Any, sums: Any, other: Any) -> Any:
 
 def test_an_epilogue_goes_along() -> None:
     program, before, notes = prepared(product_with(plus_rows))
-    assert notes == ["sums of 256x256 do not fit the registers: 128 rows are computed at a time"]
+    assert notes == ["accumulators of 256x256 do not fit the registers: 128 rows are computed at a time"]
     agree(before, program, 4, *matrices("f2", "f2", "f2", "f4"))
 
 
@@ -136,7 +136,7 @@ def test_a_reduction_along_rows_leaves_the_columns() -> None:
         return build.subf(sums[0], build.broadcast(build.reshape(most, (1, 256)), (256, 256)))
 
     program, before, notes = prepared(product_with(epilogue))
-    assert notes == ["sums of 256x256 do not fit the registers: 128 columns are computed at a time"]
+    assert notes == ["accumulators of 256x256 do not fit the registers: 128 columns are computed at a time"]
     agree(before, program, 4, *matrices("f2", "f2", "f2", "f4"))
 
 
@@ -155,17 +155,17 @@ def test_several_sums_of_one_loop_are_split_together() -> None:
         return build.mulf(*sums)
 
     program, before, notes = prepared(product_with(epilogue, m=128, n=256, second=True))
-    assert notes == ["sums of 128x256 do not fit the registers: 128 columns are computed at a time"]
+    assert notes == ["accumulators of 128x256 do not fit the registers: 128 columns are computed at a time"]
     agree(before, program, 8, *matrices("f2", "f2", "f2", "f4"))
 
 
 @pytest.mark.parametrize("causal", [pytest.param(False, marks=pytest.mark.long), True])
 def test_attention_is_split_by_rows(causal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With statistics of rows that loops carry, and numbers of rows in the mask; as if registers were few."""
-    monkeypatch.setattr(splitting, "MOST_SUMS", 4096)
+    monkeypatch.setattr(splitting, "MOST_REGISTERS", 4096)
     monkeypatch.setattr(splitting, "_FEWEST_ROWS", 16)
     program, before, notes = prepared(attention(64, 64, 32, 64, causal))
-    assert notes == ["sums of 32x64 do not fit the registers: 16 rows are computed at a time"]
+    assert notes == ["accumulators of 32x64 do not fit the registers: 16 rows are computed at a time"]
     shape = (2, 64, 64)
     rng = numpy.random.default_rng(3)
     given = [rng.standard_normal(shape).astype("f2") for _ in range(4)]
@@ -174,7 +174,7 @@ def test_attention_is_split_by_rows(causal: bool, monkeypatch: pytest.MonkeyPatc
 
 def test_tiles_at_the_edge_of_a_matrix_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last tiles along rows and K are outside in part, and one half of them altogether."""
-    monkeypatch.setattr(splitting, "MOST_SUMS", 2048)
+    monkeypatch.setattr(splitting, "MOST_REGISTERS", 2048)
     monkeypatch.setattr(splitting, "_FEWEST_ROWS", 32)
     monkeypatch.setattr(splitting, "_FEWEST_K_BYTES", 16)
     program = Program(select_entry(tileir.load(Path(__file__).parents[4] / "examples" / "matmul.mlir"), None))

@@ -13,7 +13,7 @@ import tileir
 from tileir.execute.errors import HostCopyWarning
 from tileir.execute.gpu.driver.devices import why_no_gpu
 from tileir.execute.gpu.triton.launching.kernel import TritonKernel
-from tileir.execute.gpu.triton.versions import why_missing
+from tileir.execute.gpu.triton.toolchain import why_missing
 
 pytestmark = [
     pytest.mark.gpu,

@@ -16,17 +16,15 @@ from tests.execute.gpu.triton.product_programs import matmul
 import tileir
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import CompilationError, LaunchError
-from tileir.execute.gpu.triton.code import Code
+from tileir.execute.gpu.triton.code import Code, Schedule, Specialization, Trial, schedule_words
 from tileir.execute.gpu.triton.launching.kernel import TritonKernel
-from tileir.execute.gpu.triton.options import Schedule, Specialization
 from tileir.execute.gpu.triton.program import Program
+from tileir.execute.gpu.triton.schedule import trial, trial_process
 from tileir.execute.gpu.triton.schedule.candidates import MOST, candidates
 from tileir.execute.gpu.triton.schedule.features import features_of
 from tileir.execute.gpu.triton.schedule.model import schedule_for, shared_bytes
-from tileir.execute.gpu.triton.targets import TritonTarget, triton_target
-from tileir.execute.gpu.triton.tuning import trial, trial_process
-from tileir.execute.gpu.triton.tuning.agreement import agree, leaves_open
-from tileir.execute.gpu.triton.tuning.tuning import Trial, schedule_words
+from tileir.execute.gpu.triton.schedule.search import agree, leaves_open
+from tileir.execute.gpu.triton.toolchain import TritonTarget, triton_target
 from tileir.execute.launching.entries import select_entry
 from tileir.ir.types import F16, F32, I32
 from tileir.judge.judging.agreement import open_operations
@@ -205,7 +203,7 @@ def test_candidates_are_few_fit_and_differ(tile: tuple[int, int, int], persisten
 
 def test_warps_that_wait_are_tried_in_a_process_of_their_own(gpu: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = Schedule(num_warps=8, warp_specialize=True)
-    monkeypatch.setattr("tileir.execute.gpu.triton.tuning.search.candidates", lambda *given: [wanted])
+    monkeypatch.setattr("tileir.execute.gpu.triton.schedule.search.candidates", lambda *given: [wanted])
     asked: list[list[str]] = []
 
     def never(command: list[str], timeout: float, **how: Any) -> Any:
@@ -221,7 +219,7 @@ def test_warps_that_wait_are_tried_in_a_process_of_their_own(gpu: FakeDriver, mo
 def test_the_process_makes_the_launch(gpu: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the process does, done here."""
     wanted = Schedule(num_warps=8, warp_specialize=True)
-    monkeypatch.setattr("tileir.execute.gpu.triton.tuning.search.candidates", lambda *given: [wanted])
+    monkeypatch.setattr("tileir.execute.gpu.triton.schedule.search.candidates", lambda *given: [wanted])
     compiled: list[Schedule] = []
 
     def compile_kernel(entry: Any, target: Any, options: Any) -> Code:

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from tests.execute.gpu.fake_cuda import entry_of
 
-from tileir.execute.gpu.triton.launch_values import argument, constant
-from tileir.execute.gpu.triton.options import Specialization
-from tileir.execute.gpu.triton.variants import Classifier, LaunchView, coarser, general, most_special, serves
+from tileir.execute.gpu.triton.code import LaunchView, Specialization, argument, constant
+from tileir.execute.gpu.triton.variants import Classifier, coarser, general, most_special, serves
 
 ADDRESS = 1 << 30
 

@@ -9,7 +9,7 @@ import pytest
 from tests.execute.gpu.triton.fake_triton import write_fake_triton
 
 import tileir
-from tileir.execute.gpu.triton import versions
+from tileir.execute.gpu.triton import toolchain
 
 
 def test_the_folder_that_is_named_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,9 +19,9 @@ def test_the_folder_that_is_named_comes_first(tmp_path: Path, monkeypatch: pytes
     monkeypatch.delenv("TILEIR_TRITON", raising=False)
     # PyTorch, in another test, may have imported it.
     monkeypatch.delitem(sys.modules, "triton", raising=False)
-    assert versions.find_triton().version == "3.4.0"
+    assert toolchain.find_triton().version == "3.4.0"
     monkeypatch.setenv("TILEIR_TRITON", str(tmp_path / "two"))
-    found = versions.find_triton()
+    found = toolchain.find_triton()
     assert (found.version, found.number, found.folder) == ("3.10.1+git1234", (3, 10), str(tmp_path / "two"))
     assert "triton" not in sys.modules
 
@@ -29,44 +29,30 @@ def test_the_folder_that_is_named_comes_first(tmp_path: Path, monkeypatch: pytes
 def test_one_that_is_not_there_is_named_with_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TILEIR_TRITON", raising=False)
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    assert versions.installed_triton() is None
-    assert versions.why_missing() == "Triton is not installed: pip install 'tileir[triton]'"
+    assert toolchain.installed_triton() is None
+    assert toolchain.why_missing() == "Triton is not installed: pip install 'tileir[triton]'"
     with pytest.raises(tileir.MissingDependencyError, match="is not installed"):
-        versions.find_triton()
+        toolchain.find_triton()
     # A folder of that name is no package.
     (tmp_path / "triton").mkdir()
-    assert versions.installed_triton() is None
+    assert toolchain.installed_triton() is None
 
 
 def test_a_folder_that_is_named_and_has_none_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEIR_TRITON", str(tmp_path))
     words = f"TILEIR_TRITON names '{tmp_path}', which has no package 'triton' that can be used"
-    assert versions.why_missing().startswith(words)
+    assert toolchain.why_missing().startswith(words)
 
 
 def test_versions_that_are_too_old_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEIR_TRITON", str(write_fake_triton(tmp_path, "3.3.1")))
-    assert "Triton 3.3.1" in versions.why_missing() and "the oldest that serves is 3.4" in versions.why_missing()
+    assert "Triton 3.3.1" in toolchain.why_missing() and "the oldest that serves is 3.4" in toolchain.why_missing()
     with pytest.raises(tileir.MissingDependencyError, match="too old"):
-        versions.find_triton()
+        toolchain.find_triton()
 
 
 def test_a_package_that_does_not_say_its_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "triton").mkdir()
     (tmp_path / "triton" / "__init__.py").write_text("")
     monkeypatch.setenv("TILEIR_TRITON", str(tmp_path))
-    assert "does not say its version" in versions.why_missing()
-
-
-@pytest.mark.parametrize(
-    ("number", "spelling"),
-    [
-        ((3, 4), versions.Spelling(False, False, False, False)),
-        ((3, 6), versions.Spelling(False, True, False, False)),
-        ((3, 8), versions.Spelling(True, True, False, False)),
-        ((3, 9), versions.Spelling(True, True, True, True)),
-        ((4, 0), versions.Spelling(True, True, True, True)),
-    ],
-)
-def test_versions_spell_some_things_differently(number: tuple[int, int], spelling: versions.Spelling) -> None:
-    assert versions.spelling_of(number) == spelling
+    assert "does not say its version" in toolchain.why_missing()

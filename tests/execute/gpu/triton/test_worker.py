@@ -16,16 +16,17 @@ import pytest
 from tests.execute.gpu.triton.fake_triton import write_fake_triton
 
 import tileir
-from tileir.execute.gpu.triton.errors import TritonCrash, TritonError, TritonTimeout
+from tileir.execute.gpu.errors import TritonCrash, TritonError, TritonTimeout
+from tileir.execute.gpu.triton.code import Limits
 from tileir.execute.gpu.triton.worker.pool import close_workers, compile_ttir, start_worker
-from tileir.execute.gpu.triton.worker.requests import Answer, Request
+from tileir.execute.gpu.triton.worker.process import Answer, Request
 from tileir.processors import processors
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Triton is for Linux")
 
 
 def asked(text: str, time_limit: float = 60.0, memory_limit: int = 16 << 30, **options: Any) -> Answer:
-    return compile_ttir(Request(text, "sm_90", {"num_warps": 4, **options}), time_limit, memory_limit)
+    return compile_ttir(Request(text, "sm_90", {"num_warps": 4, **options}), Limits(time_limit, memory_limit))
 
 
 def answer(text: str, **options: Any) -> str:
@@ -46,9 +47,9 @@ def test_a_stage_that_there_is_not_is_refused(fake_triton: Path) -> None:
 
 
 def test_what_is_printed_belongs_to_its_request(fake_triton: Path) -> None:
-    assert asked("print one").said == "one"
-    assert asked("print two").said == "two"
-    assert asked("nothing").said == ""
+    assert asked("print one").output == "one"
+    assert asked("print two").output == "two"
+    assert asked("nothing").output == ""
 
 
 def test_one_process_serves_requests_of_a_thread(fake_triton: Path) -> None:
@@ -201,7 +202,7 @@ def test_a_program_that_names_no_python_is_told_so(fake_triton: Path, monkeypatc
 PARENT = """
 import os, sys, threading
 from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.requests import Request
+from tileir.execute.gpu.triton.worker.process import Request
 process = compile_ttir(Request("process", "sm_90", {"num_warps": 4})).data.decode()
 print(process, flush=True)
 if sys.argv[1] == "busy":

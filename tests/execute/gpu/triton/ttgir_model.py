@@ -47,7 +47,7 @@ class Barrier:
         return self.phase & 1 != parity
 
 
-class Product:
+class Matmul:
     """A product under way."""
 
     def __init__(self, left: Any, right: Any, total: Any) -> None:
@@ -60,7 +60,7 @@ class Product:
     shape = property(__array__)
 
     def finish(self) -> None:
-        total = self.total.value if isinstance(self.total, Product) else self.total
+        total = self.total.value if isinstance(self.total, Matmul) else self.total
         assert total is not None, "a product before the one that it adds to"
         made = self.left.astype(numpy.float64) @ self.right.astype(numpy.float64) + total.astype(numpy.float64)
         self.value = made.astype(total.dtype)
@@ -131,7 +131,7 @@ class Group(Evaluation):
         self.values.update(before.values)
         self._turns = turns
         self._number = number
-        self._products: list[Product] = []
+        self._products: list[Matmul] = []
         self._stores: list[tuple[Any, Any, Any]] = []
 
     # --- shared memory ---
@@ -217,7 +217,7 @@ class Group(Evaluation):
     # --- products ---
 
     def do_ttng_warp_group_dot(self, node: Node) -> list[Any]:
-        made = Product(*self.names(node.rest.partition(" {")[0]))
+        made = Matmul(*self.names(node.rest.partition(" {")[0]))
         self._products.append(made)
         return [made]
 
@@ -227,7 +227,7 @@ class Group(Evaluation):
         assert pending is not None
         while len(self._products) > int(pending[1]):
             self._products.pop(0).finish()
-        is_done = isinstance(product, Product) and product not in self._products
+        is_done = isinstance(product, Matmul) and product not in self._products
         return [product.value if is_done else product]
 
     def end(self) -> None:

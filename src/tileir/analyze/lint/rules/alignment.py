@@ -17,7 +17,7 @@ from tileir.dialect.types import (
     TensorViewType,
     TileType,
 )
-from tileir.execute.gpu.architectures import Architecture
+from tileir.execute.gpu.targets import Architecture
 from tileir.execute.work.evaluation import element_size
 from tileir.ir.core import Operation
 from tileir.ir.types import I64

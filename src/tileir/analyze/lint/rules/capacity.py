@@ -12,7 +12,7 @@ from tileir.annotations import Final
 from tileir.dialect.attributes import hint_of
 from tileir.dialect.ops import LOAD_PTR_TKO, LOAD_VIEW_TKO
 from tileir.dialect.types import TileType
-from tileir.execute.gpu.architectures import Architecture
+from tileir.execute.gpu.targets import Architecture
 from tileir.execute.work.evaluation import element_size
 from tileir.execute.work.operations import goes_into_products
 from tileir.ir.core import Operation

@@ -12,8 +12,8 @@ from tileir.analyze.lint.targets import architecture_named
 from tileir.annotations import Final
 from tileir.dialect.attributes import HINTS_OF_KIND, OptimizationHintsAttribute, architecture_errors, hint_of
 from tileir.dialect.ops import ENTRY, LOAD_VIEW_TKO, STORE_VIEW_TKO
-from tileir.execute.gpu.architectures import ARCHITECTURES, Architecture
 from tileir.execute.gpu.gpus import WARP_SIZE
+from tileir.execute.gpu.targets import ARCHITECTURES, Architecture
 from tileir.ir.attributes import DictionaryAttribute
 from tileir.ir.core import Operation
 

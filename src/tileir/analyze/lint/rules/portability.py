@@ -12,7 +12,7 @@ from tileir.annotations import Final
 from tileir.dialect.availability import newer_feature
 from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, ATOMIC_RMW_TKO, ENTRY
 from tileir.dialect.types import PointerType, TensorViewType, TileType, TileViewType
-from tileir.execute.gpu.architectures import Architecture
+from tileir.execute.gpu.targets import Architecture
 from tileir.ir.core import Operation
 from tileir.ir.types import BF16, Type, flattened
 from tileir.ir.versions import NEWEST

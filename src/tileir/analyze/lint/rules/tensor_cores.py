@@ -11,9 +11,8 @@ from tileir.analyze.lint.targets import architectures_where, named
 from tileir.annotations import Final
 from tileir.dialect.ops import FTOF, MMAF, MMAI
 from tileir.dialect.types import TileType
-from tileir.execute.gpu.architectures import ARCHITECTURES, Architecture
-from tileir.execute.gpu.gpus import GPUS
-from tileir.execute.gpu.peaks import peaks_of
+from tileir.execute.gpu.gpus import GPUS, peaks_of
+from tileir.execute.gpu.targets import ARCHITECTURES, Architecture
 from tileir.execute.work.evaluation import element_size
 from tileir.ir.core import Operation
 from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32

@@ -1,10 +1,4 @@
-"""The CUDA driver: libcuda, its devices and contexts, memory, streams and libraries of kernels.
+"""The CUDA driver: `library.py` loads libcuda when it is first needed and calls it, `devices.py` has GPUs and memory.
 
-    library.py    finds and loads libcuda when it is first needed, and calls its functions
-    errors.py     what a call that fails becomes: the driver's own words, and what was attempted
-    devices.py    the GPUs of this machine, their contexts, and why there is none
-    kernels.py    cubins loaded into the driver
-    memory.py     memory of a GPU, and copies to it and from it
-
-Nothing here is loaded by importing it, and a process that never launches on a GPU never loads libcuda.
+Nothing is loaded by importing these, and a process that never launches on a GPU never loads libcuda.
 """

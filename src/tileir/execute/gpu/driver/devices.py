@@ -1,4 +1,4 @@
-"""The GPUs of this machine: what they are, their contexts, and why there is none."""
+"""The GPUs of this machine: what they are, their contexts and memory, and why there is none."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from types import TracebackType
 from typing import Final
 
-from tileir.execute.gpu.driver.errors import INVALID_DEVICE, INVALID_VALUE, DriverError, NoGpuError
-from tileir.execute.gpu.driver.library import Driver, driver, forked_error, version_words
+from tileir.execute.gpu.driver.library import (
+    INVALID_DEVICE,
+    INVALID_VALUE,
+    Driver,
+    DriverError,
+    NoGpuError,
+    driver,
+    forked_error,
+    version_words,
+)
 from tileir.execute.gpu.targets import target_of_device
 from tileir.forking import NO_FORK
 from tileir.ir.diagnostics import OptionError
@@ -20,6 +29,8 @@ _MULTIPROCESSORS: Final = 16
 
 _POINTER_CONTEXT: Final = 1
 _POINTER_DEVICE: Final = 9
+
+_devices: Final[dict[int, Device]] = {}
 
 
 class Device:
@@ -88,9 +99,6 @@ class Device:
             "memory": f"{self.memory / (1 << 30):.1f} GiB",
             "multiprocessors": str(self.attribute(_MULTIPROCESSORS)),
         }
-
-
-_devices: Final[dict[int, Device]] = {}
 
 
 def device_count() -> int:
@@ -202,3 +210,34 @@ def pointer_place(address: int) -> tuple[int, int]:
         raise of.error("cuPointerGetAttribute", code, f"asking whose memory {address:#x} is")
     code = of.function("cuPointerGetAttribute")(ctypes.byref(context), _POINTER_CONTEXT, address)
     return ordinal.value, 0 if code else context.value
+
+
+class DeviceMemory:
+    """Some memory of the current GPU, until the end of a `with`, in the context it was reserved in."""
+
+    __slots__ = ("address", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size: Final = size
+        self.address: Final = driver().handle("cuMemAlloc_v2", f"reserving {size} bytes on the GPU", size)
+
+    def __enter__(self) -> DeviceMemory:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        code = driver().function("cuMemFree_v2")(self.address)
+        if code and kind is None:
+            # After another error this one says nothing new.
+            raise driver().error("cuMemFree_v2", code, f"giving back {self.size} bytes of the GPU")
+
+
+def copy_to_gpu(to: int, address: int, size: int, stream: int) -> None:
+    """Copy memory of the host to a GPU, after what is under way in a stream."""
+    driver().call("cuMemcpyHtoDAsync_v2", f"copying {size} bytes to the GPU", to, address, size, stream)
+
+
+def copy_from_gpu(address: int, start: int, size: int, stream: int) -> None:
+    """Copy memory of a GPU to the host, after what is under way in a stream; it is there when the stream is done."""
+    driver().call("cuMemcpyDtoHAsync_v2", f"copying {size} bytes from the GPU", address, start, size, stream)

@@ -1,9 +1,8 @@
-"""libcuda: found and loaded when it is first needed, and called through ctypes.
+"""libcuda: found and loaded when it is first needed, called through ctypes; failures in the driver's words.
 
 Where NVIDIA's package `cuda-bindings` is in use already, it tells where the functions are.  Otherwise the system's
 loader is asked, and where that finds nothing the package, if it is installed: importing it takes as long as many first
-launches.  `TILEIR_LIBCUDA` names another file.  Either way a function is called in one way: a failure becomes a
-`DriverError` with what was attempted.
+launches.  `TILEIR_LIBCUDA` names another file.  A call that fails raises a `DriverError` with what was attempted.
 
 A function is named here as the driver's header does; what the library exports may have a version at its end.
 """
@@ -14,17 +13,42 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Final
 
-from tileir.execute.gpu.driver.errors import NOT_INITIALIZED, DriverError, NoGpuError
+from tileir.execute.errors import LaunchError
 from tileir.forking import NO_FORK
 
-LIBRARY_VARIABLE: Final = "TILEIR_LIBCUDA"
+INVALID_VALUE: Final = 1
+OUT_OF_MEMORY: Final = 2
+NOT_INITIALIZED: Final = 3
+INVALID_DEVICE: Final = 101
+INVALID_CONTEXT: Final = 201
+NO_BINARY_FOR_GPU: Final = 209
+INVALID_HANDLE: Final = 400
+NOT_FOUND: Final = 500
+ILLEGAL_ADDRESS: Final = 700
+ASSERT: Final = 710
 
+OTHER_CONTEXT: Final = (INVALID_HANDLE, INVALID_CONTEXT)
+"""What a launch is refused with where another context is current than that of its function, or none."""
+
+STICKY: Final = frozenset((ILLEGAL_ADDRESS, ASSERT, 702, *range(714, 720), 721))
+"""What a kernel leaves behind that has run wild: every later call in the context fails with it."""
+
+_ADVICE: Final = {
+    OUT_OF_MEMORY: "free memory of the GPU",
+    NOT_INITIALIZED: "a process that was forked from one that uses CUDA cannot use it: start it by 'spawn'",
+    NO_BINARY_FOR_GPU: "compile it for this GPU",
+}
+
+_LOST: Final = "this process cannot use the GPU any more (CUDA_LAUNCH_BLOCKING=1 shows which kernel it is)"
+
+LIBRARY_VARIABLE: Final = "TILEIR_LIBCUDA"
 OLDEST_DRIVER: Final = 12000
 """The version of CUDA, as the driver counts, that brought libraries of kernels."""
-
 _LETTERS: Final[dict[str, Any]] = {
     "p": ctypes.c_void_p,
     "i": ctypes.c_int,
@@ -32,7 +56,6 @@ _LETTERS: Final[dict[str, Any]] = {
     "n": ctypes.c_size_t,
     "s": ctypes.c_char_p,
 }
-
 # What each takes, a letter for each argument: a pointer or handle, a number, a size or address, a string.
 _FUNCTIONS: Final[dict[str, str]] = {
     "cuInit": "u",
@@ -80,23 +103,63 @@ _FUNCTIONS: Final[dict[str, str]] = {
     "cuEventElapsedTime": "ppp",
     "cuEventDestroy_v2": "p",
 }
-
 _NEWER: Final = {"cuKernelGetParamInfo": 12040}
 """The versions of CUDA that brought functions which `OLDEST_DRIVER` has not."""
-
 _AT_ONCE: Final = frozenset(("cuCtxGetCurrent",))
 """Functions that return at once: letting other threads run meanwhile would take longer."""
-
 # Not one for each list of parameters: to make a class takes longer than most calls.
 _KIND: Final[Any] = ctypes.CFUNCTYPE(ctypes.c_int)
 _AT_ONCE_KIND: Final[Any] = ctypes.PYFUNCTYPE(ctypes.c_int)
-
 _EVERY_LAUNCH: Final = frozenset(("cuLaunchKernelEx",))
 """Functions that are called with pointers of ctypes only, which then need not look at them."""
-
-
 Attempt = str | Callable[[], str]
 """What is attempted, in words; or what tells it, where that takes calls of its own."""
+_driver: Driver | None = None
+_failure: str = ""
+_tried: str | None = None
+"""What `TILEIR_LIBCUDA` was when the library was looked for."""
+
+
+class DriverError(LaunchError):
+    """A call of the CUDA driver failed; the message has the driver's words and what was attempted."""
+
+    def __init__(self, attempt: str, function: str, code: int, name: str, words: str, why: str = "") -> None:
+        self.function: str = function
+        """The driver's function, as in "cuLaunchKernelEx"."""
+        self.code: int = code
+        self.name: str = name
+        """The driver's name for the error, as in "CUDA_ERROR_ILLEGAL_ADDRESS"."""
+        self._parts: tuple[str, str] = (attempt, words)
+        said = f"{name} ({words})" if words else name
+        advice = _ADVICE.get(code, "")
+        if code in STICKY:
+            advice = f"{why or 'a kernel that was launched before went wrong'}; {_LOST}"
+        super().__init__(f"{attempt} failed: {function} says {said}{f': {advice}' if advice else ''}")
+
+    @property
+    def is_sticky(self) -> bool:
+        """Whether a kernel has run wild, so that every later call of this process fails too."""
+        return self.code in STICKY
+
+    def after(self, why: str) -> DriverError:
+        """The same, if it is sticky with a word on where it may come from."""
+        if not self.is_sticky:
+            return self
+        attempt, words = self._parts
+        return DriverError(attempt, self.function, self.code, self.name, words, why)
+
+
+class NoGpuError(LaunchError):
+    """There is no GPU here that can be used; the message says why, and names an engine that works."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"{why}; {alternative()}")
+
+
+@cache
+def alternative() -> str:
+    """What to choose where no GPU can be used."""
+    return f"here, choose backend='{'cpu' if find_spec('llvmlite') is not None else 'interpreter'}'"
 
 
 class Driver:
@@ -176,11 +239,6 @@ def forked_error(attempt: str) -> NoGpuError:
 
 
 # --- the one of this process ---
-
-_driver: Driver | None = None
-_failure: str = ""
-_tried: str | None = None
-"""What `TILEIR_LIBCUDA` was when the library was looked for."""
 
 
 def driver() -> Driver:

@@ -11,16 +11,14 @@ from typing import Any, Final, NamedTuple
 
 from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
-from tileir.execute.gpu.cubin import Cubin, CubinError, Resources
-from tileir.execute.gpu.key_locks import KeyLocks
-from tileir.execute.gpu.spilling import spill_warning
+from tileir.execute.gpu.cache import KeyLocks, is_made_by
+from tileir.execute.gpu.cubin import Cubin, CubinError, Resources, spill_warning
+from tileir.execute.gpu.errors import AssemblerError
 from tileir.execute.gpu.targets import target_named
-from tileir.execute.gpu.tileiras.errors import AssemblerError
 from tileir.execute.gpu.tileiras.failures import OUTPUT, Attempt
 from tileir.execute.gpu.tileiras.messages import read_messages, read_remarks
-from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.program import Program
-from tileir.execute.gpu.tileiras.tool import INSTALL, MISSING, Assembler, installed_assembler, is_made_by
+from tileir.execute.gpu.tileiras.tool import INSTALL, MISSING, Assembler, AssemblyOptions, installed_assembler
 from tileir.execute.launching.entries import entries_of
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
@@ -89,10 +87,10 @@ def _stored(key: str, program: Program, tool: Assembler | None, options: Assembl
     return _assembled(key, cubin, str(meta.get("said", "")), program, options)
 
 
-def _assembled(key: str, cubin: Cubin, said: str, program: Program, options: AssemblyOptions) -> Assembled:
-    found = [*program.warnings, *read_messages(said, program.positions)]
+def _assembled(key: str, cubin: Cubin, output: str, program: Program, options: AssemblyOptions) -> Assembled:
+    found = [*program.warnings, *read_messages(output, program.positions)]
     if options.remarks:
-        found += read_remarks(said, program.positions)
+        found += read_remarks(output, program.positions)
     resources = {name: Cubin(cubin.data, kernel).resources for name, kernel in program.kernels.items()}
     entries = entries_of(program.source)
     found += [spill_warning(entries[name], taken) for name, taken in resources.items() if taken.spills]
@@ -117,12 +115,12 @@ def _made(key: str, program: Program, tool: Assembler, target: str, options: Ass
     try:
         cubin = Cubin(data, program.name, tool.version)
     except CubinError as error:
-        raise AssemblerError(attempt.told(f"what the assembler wrote cannot be used: {error.message}")) from None
+        raise AssemblerError(attempt.diagnostics(f"what the assembler wrote cannot be used: {error.message}")) from None
     if cubin.target != target:
-        raise AssemblerError(attempt.told(f"the assembler made code for {cubin.target}"))
+        raise AssemblerError(attempt.diagnostics(f"the assembler made code for {cubin.target}"))
     meta: dict[str, Any] = {
         "version": tool.version,
-        "look": tool.look,
+        "stamp": tool.stamp,
         "said": outcome.output,
         "remarks": options.remarks,
     }

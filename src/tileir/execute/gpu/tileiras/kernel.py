@@ -1,15 +1,24 @@
-"""Kernels of the engine of NVIDIA's assembler."""
+"""Kernels of the engine `tileiras`, with cubins out of the cache or made.
+
+The key of a cubin is made of bytecode (`compiling.py`), and what writes that takes longer to import than everything
+else a first launch does.  So the cache also has, under a key of the structure of the module and of the sources that
+write bytecode, the key of the cubin, and whether there are warnings: their text depends on where the program stands.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tileir.execute.cache.code_cache import default_cache
+from tileir.execute.cache.source_hash import hash_of_installed, hash_of_sources
 from tileir.execute.engine.interface import LocatedText, located_lines
-from tileir.execute.gpu.cubin import Cubin, cubin_of
+from tileir.execute.errors import AssemblerWarning, warn_caller
+from tileir.execute.gpu.cache import is_made_by, program_digest
+from tileir.execute.gpu.cubin import Cubin, CubinError, cubin_of
 from tileir.execute.gpu.driver.devices import target_here
 from tileir.execute.gpu.launching import GpuKernel
 from tileir.execute.gpu.targets import target_named
-from tileir.execute.gpu.tileiras.cached import make_cubin
+from tileir.execute.gpu.tileiras.tool import AssemblyOptions, installed_assembler
 from tileir.execute.launching.entries import select_entry
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
@@ -17,6 +26,60 @@ from tileir.ir.versions import NEWEST, Version
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.tileiras.program import Program
+
+
+_USUAL: Final = AssemblyOptions()
+PARTS: Final = ("bytecode", "dialect", "execute/gpu/tileiras", "ir", "passes", "rewrite")
+"""The folders of the package that decide what bytecode the assembler gets: to look at a file takes microseconds."""
+
+_sources: bytes = b""
+
+
+def make_cubin(entry: Operation, target: str, options: AssemblyOptions = _USUAL, *, warns: bool = False) -> Cubin:
+    """The cubin of a kernel for a GPU; if it `warns`, what there is to say about it is a warning at the caller's line.
+
+    Launches do not: what is said helps who writes the kernel, and is the same in each process that runs it.
+    """
+    target = target_named(target)
+    options = options.checked()
+    # Its structure does not say where a program stands, which line information does.
+    short = "" if options.lineinfo else _short_key(entry, target, options)
+    found = _found(short, warns) if short else None
+    if found is None:
+        from tileir.execute.gpu.tileiras.compiling import assemble
+
+        made = assemble(entry, target, options)
+        found = made.cubin
+        warnings = [each for each in made.diagnostics if each.severity == "warning"]
+        if short:
+            default_cache().put(short, b"", {"key": made.key, "kernel": found.kernel, "warnings": len(warnings)})
+        if warns:
+            for each in warnings:
+                warn_caller(each.render(), AssemblerWarning)
+    return found
+
+
+def _short_key(entry: Operation, target: str, options: AssemblyOptions) -> str:
+    global _sources
+    if not _sources:
+        _sources = hash_of_installed() or hash_of_sources((), PARTS)
+    settings = (entry.symbol_name, target, options.opt_level, options.host, options.system)
+    return f"program-{program_digest(entry, settings, _sources, b'tileir cubins')}"
+
+
+def _found(short: str, warns: bool) -> Cubin | None:
+    """The cubin, if it is known; where one `warns`, if there is nothing to say about it."""
+    cache = default_cache()
+    known = cache.get(short)
+    if known is not None and warns and known[1].get("warnings") != 0:
+        return None
+    stored = None if known is None else cache.get(str(known[1].get("key")))
+    if known is None or stored is None or not is_made_by(stored[1], installed_assembler()):
+        return None
+    try:
+        return Cubin(stored[0], str(known[1].get("kernel")), str(stored[1].get("version", "")))
+    except CubinError:
+        return None
 
 
 class TileirasKernel(GpuKernel):
@@ -33,7 +96,7 @@ class TileirasKernel(GpuKernel):
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False, target: str | None = None) -> str:
         if stage == "sass":
-            from tileir.execute.gpu.disassembly import disassembled
+            from tileir.execute.gpu.nvidia_tools import disassembled
 
             return disassembled(self._cubin_for(target))
         return self._program().module.text()
@@ -46,11 +109,10 @@ class TileirasKernel(GpuKernel):
         return make_cubin(self.entry, target_here() if target is None else target)
 
     def located(self, stage: str) -> LocatedText:
-        from tileir.execute.gpu.disassembly import disassembled_lines
+        from tileir.execute.gpu.nvidia_tools import disassembled_lines
         from tileir.execute.gpu.tileiras.compiling import assemble
         from tileir.execute.gpu.tileiras.messages import NUMBERED
-        from tileir.execute.gpu.tileiras.options import SASS, AssemblyOptions
-        from tileir.execute.gpu.tileiras.tool import find_assembler
+        from tileir.execute.gpu.tileiras.tool import SASS, AssemblyOptions, find_assembler
 
         options = AssemblyOptions(lineinfo=True, numbered=True)
         made = assemble(self.entry, stage.removeprefix(SASS), options)

@@ -28,7 +28,7 @@ NUMBERED: Final = "<tileir>"
 """The name of the file in positions whose lines are numbers of operations; without a percent sign, since the assembler
 puts it into the format string of what a failed assert prints."""
 
-_SAID: Final = re.compile(r"(?:(?P<place>.*?): )??(?P<severity>error|warning|remark|note): (?P<words>.*)")
+_MESSAGE: Final = re.compile(r"(?:(?P<place>.*?): )??(?P<severity>error|warning|remark|note): (?P<words>.*)")
 _REMARK: Final = re.compile(r"remark\[(?P<kind>\w+)\]: (?P<words>.*)")
 _POSITION: Final = re.compile(r'"(?P<file>(?:[^"\\]|\\.)*)":(?P<line>\d+):(?P<column>\d+)')
 _DETAIL: Final = re.compile(r"= (?P<what>reason|note): (?P<words>.*)")
@@ -94,19 +94,19 @@ def read_messages(text: str, positions: Positions) -> list[Diagnostic]:
     for line in text.splitlines():
         if _REMARK.search(line) or line.startswith(("in function: ", "  category: ")):
             is_remark = True
-        said = None if is_remark and line.startswith(" ") else _SAID.fullmatch(line)
-        if said is None:
+        matched = None if is_remark and line.startswith(" ") else _MESSAGE.fullmatch(line)
+        if matched is None:
             if found and not is_remark and line.strip():
                 found[-1].message += f"\n{line.rstrip()}"
             continue
         is_remark = False
-        words = said["words"].strip()
+        words = matched["words"].strip()
         if words in _LAST_WORDS:
             ended.append(positions.diagnostic("error", words, ""))
-        elif said["severity"] == "note" and found:
-            found[-1].notes.append(positions.diagnostic("note", words, said["place"] or ""))
+        elif matched["severity"] == "note" and found:
+            found[-1].notes.append(positions.diagnostic("note", words, matched["place"] or ""))
         else:
-            found.append(positions.diagnostic(said["severity"], words, said["place"] or ""))
+            found.append(positions.diagnostic(matched["severity"], words, matched["place"] or ""))
     return found if any(each.severity == "error" for each in found) else found + ended
 
 

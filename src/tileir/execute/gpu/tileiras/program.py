@@ -1,37 +1,225 @@
 """Kernels as the assembler gets them: bytecode of a copy of their module.
 
-Operations of the drafts are legalized, forms that the assembler refuses or gets wrong are written as others, and the
+Operations of the drafts are legalized, forms that the assembler refuses or gets wrong are rewritten as others, and the
 program is down-leveled if the assembler is older than the dialect.
-Operations are located by their number (`messages.py`), so that whatever the assembler says is about one of them, and
+Operations are located by their number (`messages.py`), so that whatever the assembler reports is about one of them, and
 the same program has the same bytecode wherever it stands.  Only where profilers and debuggers are to find the lines of
-the source, operations keep their places.
+the source, operations keep their locations.
+
+Versions up to 13.4.92 answer "failed to compile Tile IR program" to
+
+* `ftof` with a rounding mode where the target holds every number of the source: there is nothing to round;
+* `ftoi saturating` from tf32 and types of eight bits and fewer: f32 holds their numbers;
+* `load_view_tko` that promises `inbounds` of a view with a padding value: the promise is not needed.
+
+They compile these to wrong code (docs/nvidia.md):
+
+* A load or store whose mask is false everywhere is left out, and its token with it.  Here it goes first: its token is
+  the one that it takes.
+* `ftof` to tf32 with `nearest_away` cuts off the bits that make a NaN one.  It gets the canonical NaN instead.
+* Sums of constants with `flush_to_zero` are rounded wrongly at ties.  They are constants here already.
+* A constant signaling NaN wins in `maxf` and `minf`.  A quiet one does not, and is as good.
+* A `for` that loads the operands of a small matmul never ends if it begins at the least number of its type, which zero
+  is to unsigned ones.  Such a loop goes over the same numbers in a wider type.
 """
 
 from __future__ import annotations
 
 import re
 from _blake2 import blake2b
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 from tileir.bytecode.layouts import to_bytes
+from tileir.dialect import ops
 from tileir.dialect.ops import ENTRY, GLOBAL
+from tileir.dialect.types import TileViewType, with_element
 from tileir.execute.gpu.tileiras.messages import NUMBERED, Positions
-from tileir.execute.gpu.tileiras.mistakes import avoid_mistakes
-from tileir.execute.gpu.tileiras.options import AssemblyOptions
-from tileir.execute.gpu.tileiras.refused import rewrite_refused
 from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.floats import FORMATS, FloatFormat, is_nan
 from tileir.ir.location import file_location
 from tileir.ir.symbols import lookup_symbol
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.traversal import clone, pre_order
+from tileir.ir.types import F32, I64, TF32, FloatType
+from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST, Version
 from tileir.passes import downlevel, legalize
 from tileir.passes.debug_info import rename_symbol, synthesize_scopes
+from tileir.passes.emit import UNSIGNED, Emit, width_of
+from tileir.passes.expansions import is_widening
+from tileir.rewrite.facts import Facts
+from tileir.rewrite.folds import add_constants
+from tileir.rewrite.matching import tile_of
+
+if TYPE_CHECKING:
+    from tileir.execute.gpu.tileiras.tool import AssemblyOptions
+
+
+_CANONICAL: Final = 0x7FC00000
+"""The canonical NaN of f32; all of its bits are in tf32."""
 
 _TAKEN_NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9_$]*|[_$][a-zA-Z0-9_$]+")
 """An identifier of PTX, which the assembler makes; it fails without a reason at other names."""
 _OTHER_CHARACTERS: Final = re.compile(r"[^a-zA-Z0-9_$]")
+
+
+def rewrite_refused(root: Operation) -> int:
+    """Rewrite what is inside `root`; gives the number of operations rewritten."""
+    return sum([_rewrite_refused(operation) for operation in list(root.walk())])
+
+
+def _rewrite_refused(operation: Operation) -> int:
+    declaration = operation.declaration
+    if declaration is ops.FTOF and "rounding_mode" in operation.attributes:
+        source, target = (tile_of(value).element for value in (operation.operands[0], operation.results[0]))
+        if is_widening(source, target):
+            operation.set_attribute("rounding_mode", None)
+            return 1
+    elif declaration is ops.FTOI and operation.saturating:
+        value = operation.operands[0]
+        element = cast(FloatType, tile_of(value).element)
+        if element is TF32 or element.width <= 8:
+            operation.set_operand(0, Emit(operation).convert(ops.FTOF, value, F32))
+            return 1
+    elif declaration is ops.LOAD_VIEW_TKO and operation.inbounds is not None:
+        if cast(TileViewType, operation.operands[0].type).padding is not None:
+            operation.set_attribute("inbounds", None)
+            return 1
+    return 0
+
+
+def avoid_mistakes(root: Operation) -> int:
+    """Rewrite what is inside `root`; gives the number of operations rewritten."""
+    return sum([_rewrite_wrong(operation) for operation in list(root.walk())])
+
+
+def _rewrite_wrong(operation: Operation) -> int:
+    declaration = operation.declaration
+    if declaration in (ops.LOAD_PTR_TKO, ops.STORE_PTR_TKO):
+        return _without_access(operation)
+    if declaration is ops.FTOF:
+        return _with_canonical_nan(operation)
+    if declaration is ops.ADDF:
+        return _folded_sum(operation)
+    if declaration in (ops.MAXF, ops.MINF):
+        return sum([_with_quiet_constant(operation, index) for index in (0, 1)])
+    if declaration is ops.FOR and operation.unsigned_cmp:
+        return _signed_loop(operation)
+    return 0
+
+
+def _constant(value: Value) -> DenseAttribute | None:
+    source = value.defining_operation
+    if source is None or source.declaration is not ops.CONSTANT:
+        return None
+    return source.value_attribute
+
+
+def _without_access(operation: Operation) -> int:
+    mask = operation.mask
+    while mask is not None and (source := mask.defining_operation) is not None:
+        if source.declaration not in (ops.BROADCAST, ops.RESHAPE):
+            break
+        mask = source.operands[0]
+    elements = _constant(mask) if mask is not None else None
+    if elements is None or any(elements.values()):
+        return 0
+    emit = Emit(operation)
+    token = operation.token
+    if token is None:
+        token = emit.create(ops.MAKE_TOKEN, [], [operation.results[-1].type]).results[0]
+    if operation.declaration is ops.STORE_PTR_TKO:
+        operation.replace_with([token])
+        return 1
+    tile = operation.padding_value
+    if tile is None:
+        # Of what is not loaded any value will do.
+        tile = emit.bits(tile_of(operation.results[0]), 0)
+    operation.replace_with([tile, token])
+    return 1
+
+
+def _with_canonical_nan(operation: Operation) -> int:
+    value = operation.operands[0]
+    target = tile_of(operation.results[0]).element
+    if operation.rounding_mode != "nearest_away" or target is not TF32 or tile_of(value).element is not F32:
+        return 0
+    emit = Emit(operation)
+    nan = emit.compare_floats("not_equal", "unordered", value, value)
+    operation.set_operand(0, emit.select(nan, emit.bits(tile_of(value), _CANONICAL), value))
+    return 1
+
+
+def _folded_sum(operation: Operation) -> int:
+    left, right = (_constant(value) for value in operation.operands)
+    if left is None or right is None or not operation.flush_to_zero:
+        return 0
+    total = add_constants(left, right, operation.rounding_mode, True)
+    if total is None:
+        return 0
+    result = operation.results[0]
+    operation.replace_with([Emit(operation).create(ops.CONSTANT, [], [result.type], {"value": total}).results[0]])
+    return 1
+
+
+def _with_quiet_constant(operation: Operation, index: int) -> int:
+    found = _constant(operation.operands[index])
+    if found is None:
+        return 0
+    form = FORMATS[cast(FloatType, found.element_type).name]
+    if not any(_is_signalling(form, bits) for bits in found.values()):
+        return 0
+    size = element_bytes(found.element_type)
+    quiet = [bits | form.quiet_nan if _is_signalling(form, bits) else bits for bits in found.values()]
+    data = b"".join([bits.to_bytes(size, "little") for bits in quiet])
+    attribute = dense_attribute(found.type, found.shape, found.element_type, data)
+    constant = Emit(operation).create(ops.CONSTANT, [], [operation.operands[index].type], {"value": attribute})
+    operation.set_operand(index, constant.results[0])
+    return 1
+
+
+def _signed_loop(operation: Operation) -> int:
+    if not any(inner.declaration.has_trait(MATRIX_PRODUCT) for inner in operation.walk()):
+        return 0
+    facts = Facts()
+    lower, upper, step = [facts.range(value, signed=True) for value in operation.operands[:3]]
+    width = width_of(tile_of(operation.operands[0]))
+    largest = (1 << (width - 1)) - 1
+    if lower[0] >= 0 and upper[0] >= 0 and step[0] > 0 and upper[1] + step[1] <= largest:
+        # The same numbers either way, the one after the last included.
+        operation.set_attribute("unsignedCmp", None)
+        return 1
+    if width == 64:
+        return 0
+    _widen_loop(operation)
+    return 1
+
+
+def _widen_loop(operation: Operation) -> None:
+    """Have an unsigned loop count in i64, where its numbers are positive; what is inside gets the number it had."""
+    emit = Emit(operation)
+    for index in range(3):
+        operation.set_operand(index, emit.convert(ops.EXTI, operation.operands[index], I64, UNSIGNED))
+    operation.set_attribute("unsignedCmp", None)
+    body = operation.regions[0].blocks[0]
+    counter = body.arguments[0]
+    narrow = tile_of(counter)
+    counter.type = with_element(narrow, I64)
+    users = counter.users
+    if not users or body.first is None:
+        return
+    number = Emit(body.first).convert(ops.TRUNCI, counter, narrow.element)
+    for user in users:
+        for index, value in enumerate(list(user.operands)):
+            if value is counter:
+                user.set_operand(index, number)
+
+
+def _is_signalling(form: FloatFormat, bits: int) -> bool:
+    return is_nan(form, bits) and bits & form.quiet_nan != form.quiet_nan
 
 
 class Program:

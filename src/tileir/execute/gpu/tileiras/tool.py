@@ -1,46 +1,99 @@
-"""Where NVIDIA's assembler is, which version it has, and which versions of the bytecode it takes.
+"""NVIDIA's assembler: where it is, its version, which versions of the bytecode it takes, and its options.
 
 It is the one that TILEIR_TILEIRAS names, that of the installed package `nvidia-cuda-tileiras`, or the first one on
-PATH.  Asking it for its version takes a process, longer than a kernel from the cache takes to launch: `look` tells,
-without one, that it is the tool it was.
+PATH.  Asking it for its version takes a process, longer than a kernel from the cache takes to launch: `stamp`, a file
+stamp, tells without one that it is the same tool.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 from functools import cached_property
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from tileir.execute.cache.private_files import name_of, stamp_of
 from tileir.execute.errors import CompilationError, MissingDependencyError
-from tileir.execute.gpu.nvidia_packages import find_tool
+from tileir.execute.gpu.nvidia_tools import find_tool
+from tileir.execute.gpu.targets import host_here
+from tileir.ir.diagnostics import OptionError
 from tileir.ir.versions import VERSIONS, Version, version_text
+
+TIME_LIMIT: Final = 120.0
+MEMORY_LIMIT: Final = 16 << 30
+HOSTS: Final = ("x86_64", "aarch64")
+SYSTEMS: Final = ("linux", "windows")
+
+SASS: Final = "sass-"
+"""What begins the names of stages that are code for a GPU, which is named behind it."""
+SHOWN_TARGETS: Final = ("sm_80", "sm_90", "sm_100", "sm_120")
+"""The GPUs whose code is shown beside the program: one of each generation."""
+MOST_SHOWN: Final = 20_000
+"""Operations of a kernel that is compiled only to look at its code."""
 
 VARIABLE: Final = "TILEIR_TILEIRAS"
 CUDA_VARIABLES: Final = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
 """Where the assembler looks for its libraries first."""
 INSTALL: Final = "pip install 'tileir[tileiras]'"
 MISSING: Final = f"NVIDIA's assembler, tileiras, is not installed: {INSTALL}"
-
 _SECONDS: Final = 30.0
 """How long it may take to say what it is: it takes milliseconds, on a machine with nothing else to do."""
-
 _tools: dict[str, Assembler] = {}
+
+
+class AssemblyOptions(NamedTuple):
+    """What is asked of the assembler beside the GPU; `checked` makes sense of it."""
+
+    opt_level: int = 3
+    lineinfo: bool = False
+    """Whether profilers and debuggers find the lines of the source in the code."""
+    host: str = ""
+    """The kind of machine that launches: one of `HOSTS`, by default this one."""
+    system: str = ""
+    """Its operating system: one of `SYSTEMS`, by default this one."""
+    remarks: bool = False
+    """Whether it tells about its choices."""
+    time_limit: float = TIME_LIMIT
+    """Seconds."""
+    memory_limit: int = MEMORY_LIMIT
+    """Bytes."""
+    numbered: bool = False
+    """Whether the lines that `lineinfo` tells are numbers of operations and not of the source."""
+
+    def checked(self) -> AssemblyOptions:
+        """The options, with what is left to this machine; refused if they make no sense."""
+        if self.opt_level not in (0, 1, 2, 3) or isinstance(self.opt_level, bool):
+            raise OptionError(f"the optimization level is {self.opt_level!r}: choose one from 0 to 3")
+        if not _is_number(self.time_limit) or not self.time_limit > 0:
+            raise OptionError(f"the time limit of the assembler is {self.time_limit!r}: give seconds, as in 60")
+        if not _is_number(self.memory_limit) or not self.memory_limit > 0:
+            raise OptionError(f"the memory limit of the assembler is {self.memory_limit!r}: give a number of bytes")
+        host = self.host or host_here()
+        if host not in HOSTS:
+            raise OptionError(f"'{host}' is no machine that launches kernels: choose the host {' or '.join(HOSTS)}")
+        system = self.system or ("windows" if sys.platform == "win32" else "linux")
+        if system not in SYSTEMS:
+            raise OptionError(f"'{system}' is no system that launches kernels: choose {' or '.join(SYSTEMS)}")
+        return self._replace(host=host, system=system)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 class Assembler:
     """An assembler: a program on this machine."""
 
-    def __init__(self, path: str, look: str) -> None:
+    def __init__(self, path: str, stamp: str) -> None:
         self.path: Final = path
-        self.look: Final = look
+        self.stamp: Final = stamp
 
     @cached_property
     def version(self) -> str:
         """As `13.4.92`."""
-        said = self._said("--version")
-        found = re.search(r"\bV(\d+(?:\.\d+)+)", said) or re.search(r"\brelease (\d+(?:\.\d+)+)", said)
+        output = self._output("--version")
+        found = re.search(r"\bV(\d+(?:\.\d+)+)", output) or re.search(r"\brelease (\d+(?:\.\d+)+)", output)
         if found is None:
             raise CompilationError(f"{self._called} is no assembler for Tile IR: it does not say its version")
         return found[1]
@@ -49,7 +102,7 @@ class Assembler:
     def bytecode_version(self) -> Version:
         """The newest version of the bytecode that it takes."""
         if "--list-versions" in self._help:
-            listed = self._said("--list-versions").split()
+            listed = self._output("--list-versions").split()
         else:
             # The first ones did not say; each took the versions up to its own.
             own = tuple([int(number) for number in self.version.split(".")[:2]])
@@ -87,14 +140,14 @@ class Assembler:
 
     @cached_property
     def _help(self) -> str:
-        return self._said("--help")
+        return self._output("--help")
 
     @property
     def _called(self) -> str:
         """Its path, with who chose it: a variable that was set long ago is easily forgotten."""
         return f"'{self.path}', which {VARIABLE} names," if os.environ.get(VARIABLE) == self.path else f"'{self.path}'"
 
-    def _said(self, option: str) -> str:
+    def _output(self, option: str) -> str:
         # Imported here: a kernel from the cache needs no process.
         from tileir.execute.gpu.command import run_command
 
@@ -123,21 +176,16 @@ def installed_assembler() -> Assembler | None:
     if not path:
         return None
     try:
-        look = name_of([stamp_of(path, os.stat(path))])
+        stamp = name_of([stamp_of(path, os.stat(path))])
     except OSError as error:
         where = f"{VARIABLE} names '{path}'" if named else f"the assembler is '{path}'"
         raise MissingDependencyError(f"{where}, which cannot be used: {error.strerror or error}") from None
-    found = _tools.get(look)
+    found = _tools.get(stamp)
     if found is None:
-        found = _tools.setdefault(look, Assembler(path, look))
+        found = _tools.setdefault(stamp, Assembler(path, stamp))
     return found
 
 
 def why_missing() -> str:
     """Why there is no assembler, with what to do about it; empty if there is one."""
     return "" if os.environ.get(VARIABLE) or find_tool("tileiras") else MISSING
-
-
-def is_made_by(description: dict[str, Any], tool: Assembler | None) -> bool:
-    """Whether what the cache has is what an assembler would make; it is, where there is none."""
-    return tool is None or description.get("look") == tool.look or description.get("version") == tool.version

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from tileir.dialect.ops import ADDI, ASSUME, CONSTANT, ENTRY, EXTI, MAKE_TENSOR_VIEW, MULI, OFFSET, SUBI
 from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType
 from tileir.execute.analysis.values import scalar_constant
 from tileir.execute.dtypes import memory_bytes
-from tileir.execute.gpu.triton.errors import TritonError
-from tileir.execute.gpu.triton.launch_values import LaunchValue, argument, constant
-from tileir.execute.gpu.triton.preparing import counted_loops, decided, late_loads
+from tileir.execute.gpu.errors import TritonError
+from tileir.execute.gpu.triton.code import LaunchValue, LaunchView, argument, constant
+from tileir.execute.gpu.triton.preparing.simplify import count_loops, fold_known, sink_loads
 from tileir.execute.launching.entries import select_entry
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, PassError
@@ -21,23 +21,6 @@ from tileir.passes import canonicalize, cse, legalize
 from tileir.passes.registry import PassSession
 
 _ARITHMETIC: Final = {ADDI: "addi", SUBI: "subi", MULI: "muli"}
-
-
-class TensorView(NamedTuple):
-    """A `make_tensor_view`, with what is known of it when the kernel is launched."""
-
-    operation: Operation
-    type: TensorViewType
-    base: LaunchValue | None
-    """None where only the kernel knows it: read from memory, or computed of what was."""
-    shape: tuple[LaunchValue | None, ...]
-    strides: tuple[LaunchValue | None, ...]
-    element_bytes: int
-
-    @property
-    def is_known(self) -> bool:
-        """Whether all of it is known at a launch."""
-        return self.base is not None and None not in self.shape and None not in self.strides
 
 
 class Program:
@@ -55,17 +38,23 @@ class Program:
         self._legalize(copy)
         canonicalize.run(copy, PassSession())
         cse.run(copy)
-        if decided.run(copy) + counted_loops.run(copy):
+        folded, counted = fold_known(copy), count_loops(copy)
+        if folded + counted:
             canonicalize.run(copy, PassSession())
             cse.run(copy)
-        late_loads.run(copy)
+        self.changes: Final = {
+            "known values that became constants": folded,
+            "loops that became `for`": counted,
+            "loads moved behind reductions": sink_loads(copy),
+        }
+        """How many of each there are, for the dump of decisions."""
         self.module: Final = copy
         self.entry: Final = select_entry(copy, entry.symbol_name)
         self.parameters: Final = self.entry.regions[0].blocks[0].arguments
         made = [each for each in pre_order(self.entry) if each.declaration is MAKE_TENSOR_VIEW]
         self.views: Final = [_view(each) for each in made]
         """The tensor views, in the order in which they stand."""
-        self.number_of: Final = {view.operation: number for number, view in enumerate(self.views)}
+        self.number_of: Final = {operation: number for number, operation in enumerate(made)}
 
     def _legalize(self, module: Operation) -> None:
         """What only the drafts have, by other operations; what has no equal is refused, with the engine that has it."""
@@ -77,14 +66,12 @@ class Program:
             raise TritonError(error.diagnostics) from None
 
 
-def _view(operation: Operation) -> TensorView:
+def _view(operation: Operation) -> LaunchView:
     type = operation.results[0].type
     assert isinstance(type, TensorViewType)
     dynamic_shape = iter(operation.dynamic_shape)
     dynamic_strides = iter(operation.dynamic_strides)
-    return TensorView(
-        operation,
-        type,
+    return LaunchView(
         launch_value(operation.operands[0]),
         tuple([launch_value(next(dynamic_shape)) if n == DYNAMIC else constant(n) for n in type.shape]),
         tuple([launch_value(next(dynamic_strides)) if n == DYNAMIC else constant(n) for n in type.strides]),

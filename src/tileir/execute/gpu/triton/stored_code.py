@@ -1,15 +1,56 @@
-"""What there is to know about code beside its bytes, as the plain values that the cache keeps."""
+"""What the cache keeps of kernels that Triton compiled, found without importing what compiles them.
+
+The cache has two entries for a kernel.  Under a key of its structure, of the options and of the sources that lower it:
+the key of its TTIR, and what a launch needs.  Under the key of the TTIR: the cubin.  So a kernel that was compiled
+before is found without what lowers kernels, which takes longer to import than everything else a first launch does; and
+kernels, or versions of this package, that give the same TTIR share the code.
+
+The version of Triton stands in the descriptions, and not in the keys: where another one is installed the code is made
+again, and where there is none it is used as it is.
+
+A schedule that a search found is kept for a program, a kind of launches, a GPU and a version of Triton.
+"""
 
 from __future__ import annotations
 
+import os
+from _blake2 import blake2b
 from base64 import b64decode, b64encode
 from typing import Any, Final
 
-from tileir.execute.gpu.triton.code import Slot, TensorMap
-from tileir.execute.gpu.triton.options import Schedule, Specialization
-from tileir.execute.gpu.triton.sites import AssertSite, PrintSite
+from tileir.execute.cache.code_cache import default_cache
+from tileir.execute.cache.source_hash import hash_of_installed, hash_of_sources
+from tileir.execute.gpu.cache import is_made_by, program_digest
+from tileir.execute.gpu.cubin import Cubin, CubinError
+from tileir.execute.gpu.triton.code import (
+    AssertSite,
+    Code,
+    CodeOptions,
+    PrintSite,
+    Schedule,
+    Slot,
+    Specialization,
+    TensorMap,
+)
+from tileir.execute.gpu.triton.toolchain import Triton, TritonTarget, installed_triton
+from tileir.ir.core import Operation
 
 _SITES: Final[dict[str, Any]] = {"failures": AssertSite, "output": PrintSite}
+
+PARTS: Final = ("dialect", "execute", "ir", "passes", "rewrite")
+"""The folders of the package that decide what TTIR a kernel becomes."""
+NO_PART: Final = ("cpu", "driver", "recording", "sanitizer", "tileiras", "work")
+"""The names of folders in them that do not.  What decides what becomes of TTIR is a part: the description of a kernel
+names code that was made by it."""
+TTIR_PARTS: Final = ("execute/gpu/triton/ttgir", "execute/gpu/triton/worker")
+"""What decides what becomes of TTIR."""
+_ASSEMBLERS: Final = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
+"""Variables of Triton's that name another assembler than its own."""
+_DRIVER_TYPES: Final = {8: 10, 9: 8, 10: 9}
+"""Types that have another number in PTX, which Triton gives, than in CUtensorMapDataType, where bf16 is 9."""
+_sources: bytes = b""
+_worker_sources: bytes = b""
+PREFIX: Final = "schedule-"
 
 
 def packed_slots(slots: tuple[Slot, ...]) -> list[list[Any]]:
@@ -53,3 +94,120 @@ def unpacked_specialization(packed: list[list[int]]) -> Specialization:
 
 def unpacked_schedule(packed: list[Any]) -> Schedule:
     return Schedule(*packed)
+
+
+def program_key(entry: Operation, target: TritonTarget, options: CodeOptions) -> str:
+    """The name under which the cache has what there is to know about a kernel."""
+    special = options.specialization
+    settings = (
+        entry.symbol_name,
+        target.name,
+        options._replace(specialization=None),
+        None if special is None else packed_specialization(special),
+        _assemblers(),
+    )
+    return f"triton-{_digest(entry, settings)}"
+
+
+def structure_key(entry: Operation) -> str:
+    """The name under which the cache has what there is to know about a kernel whatever it is compiled for."""
+    return f"views-{_digest(entry, (entry.symbol_name,))}"
+
+
+def _digest(entry: Operation, settings: tuple[object, ...]) -> str:
+    global _sources
+    if not _sources:
+        _sources = hash_of_installed() or hash_of_sources(NO_PART, PARTS)
+    return program_digest(entry, settings, _sources, b"tileir triton")
+
+
+def ttir_key(text: str, target: TritonTarget, options: dict[str, Any]) -> str:
+    """The name under which the cache has the code of TTIR."""
+    global _worker_sources
+    if not _worker_sources:
+        _worker_sources = hash_of_installed() or hash_of_sources((), TTIR_PARTS)
+    digest = blake2b(_worker_sources, digest_size=20, person=b"tileir ttir")
+    for part in (text, target.code, repr(sorted(options.items())), repr(_assemblers())):
+        data = part.encode("utf-8", "surrogateescape")
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return f"ttir-{digest.hexdigest()}"
+
+
+def _assemblers() -> list[str]:
+    return [os.environ.get(name, "") for name in _ASSEMBLERS]
+
+
+def stored_code(key: str, triton: Triton | None) -> Code | None:
+    """The code of a kernel, if the cache has it."""
+    cache = default_cache()
+    known = cache.get(key)
+    if known is None or (triton is not None and known[1].get("number") != list(triton.number)):
+        return None
+    found = cache.get(str(known[1].get("key")))
+    if found is None or not is_made_by(found[1], triton):
+        return None
+    try:
+        return code_of(found[0], found[1], known[1])
+    except CubinError:
+        return None
+
+
+def code_of(data: bytes, made: dict[str, Any], known: dict[str, Any]) -> Code:
+    """Code of what Triton `made`, and what is `known` of the kernel: two descriptions, as the cache has them."""
+    metadata = made["metadata"]
+    return Code(
+        Cubin(data, str(metadata["name"]), str(made.get("version", ""))),
+        metadata["num_warps"] * 32,
+        metadata["shared"],
+        _slots(unpacked_slots(known["slots"]), metadata, made["parameters"]),
+        unpacked_schedule(known["schedule"]),
+        unpacked_specialization(known["specialization"]),
+        metadata.get("num_ctas", 1),
+        tuple(known["notes"]),
+    )
+
+
+def _slots(slots: tuple[Slot, ...], metadata: dict[str, Any], parameters: int) -> tuple[Slot, ...]:
+    """What the parameters of the code are: descriptors as Triton wants them, and behind all others its own.
+
+    Those are the address of memory that the kernel needs beside its arguments, and one for its profiler.
+    """
+    wanted = iter(metadata.get("tensordesc_meta") or ())
+    found = [_as_wanted(each, next(wanted)) if each.kind == "descriptor" else each for each in slots]
+    if metadata.get("global_scratch_size") and len(found) < parameters:
+        size = metadata["global_scratch_size"] * metadata.get("num_ctas", 1)
+        found.append(Slot("scratch", (size, metadata.get("global_scratch_align", 1))))
+    return (*found, *[Slot("nothing")] * (parameters - len(found)))
+
+
+def _as_wanted(slot: Slot, meta: dict[str, Any]) -> Slot:
+    described = slot.content
+    assert isinstance(described, TensorMap)
+    box, element, swizzle = tuple(meta["block_size"]), meta["elem_type"], meta["swizzle"]
+    element = _DRIVER_TYPES.get(element, element)
+    return Slot("descriptor", described._replace(box=box, element_type=element, swizzle=swizzle))
+
+
+def _key(entry: Operation, target: str, gpu: str, kind: Specialization, fast: bool) -> str:
+    triton = installed_triton()
+    version = "" if triton is None else triton.version
+    parts = (structure_key(entry), target, gpu, packed_specialization(kind), fast, version)
+    digest = blake2b(repr(parts).encode("utf-8", "surrogateescape"), digest_size=20, person=b"tileir schedule")
+    return f"{PREFIX}{digest.hexdigest()}"
+
+
+def kept_schedule(entry: Operation, target: str, gpu: str, kind: Specialization, fast: bool) -> Schedule | None:
+    """The schedule that was found for such launches; None where nobody has searched."""
+    found = default_cache().get(_key(entry, target, gpu, kind, fast))
+    if found is None:
+        return None
+    packed = found[1].get("schedule")
+    if not isinstance(packed, list) or len(packed) != len(Schedule._fields):
+        return None
+    return unpacked_schedule(packed)
+
+
+def keep_schedule(
+    entry: Operation, target: str, gpu: str, kind: Specialization, fast: bool, schedule: Schedule
+) -> None:
+    default_cache().put(_key(entry, target, gpu, kind, fast), b"", {"schedule": list(schedule)})

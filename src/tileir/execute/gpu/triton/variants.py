@@ -10,13 +10,19 @@ whether they are multiples of 16, and of extents along which elements are not be
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.gpu.launched_code import VariantKey
-from tileir.execute.gpu.triton.launch_values import LaunchValue, arguments_of, evaluate
-from tileir.execute.gpu.triton.options import Specialization
+from tileir.execute.cache.code_cache import default_cache
+from tileir.execute.gpu.loading import VariantKey
+from tileir.execute.gpu.triton.code import LaunchValue, LaunchView, Specialization, arguments_of, evaluate
+from tileir.execute.gpu.triton.stored_code import structure_key
+from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType, Type
+
+if TYPE_CHECKING:
+    pass
+
 
 _ALIGNMENT: Final = 16
 """Bytes, of addresses and strides that the tensor memory accelerator takes."""
@@ -32,21 +38,11 @@ _SHORT: Final = 1 << 31
 _UNIT: Final = ("constant", 1)
 
 
-class LaunchView(NamedTuple):
-    """A tensor view of a kernel, as launches know it: plain data, so that it is kept on disk."""
-
-    base: LaunchValue | None
-    """None where only the kernel knows it."""
-    shape: tuple[LaunchValue | None, ...]
-    strides: tuple[LaunchValue | None, ...]
-    element_bytes: int
-
-
 class Classifier:
     """What tells the kinds of launches of a kernel apart."""
 
     def __init__(self, types: Sequence[Type], views: Sequence[LaunchView]) -> None:
-        self._views: Final = [(number, view) for number, view in enumerate(views) if _is_known(view)]
+        self._views: Final = [(number, view) for number, view in enumerate(views) if view.is_known]
         of_views = {number for _, view in self._views for value in _values(view) for number in arguments_of(value)}
         along = {number for _, view in self._views for value in _along(view) for number in arguments_of(value)}
         self._divisors: Final[list[tuple[int, ...]]] = []
@@ -133,10 +129,6 @@ def _along(view: LaunchView) -> list[LaunchValue]:
     return [value for value in (view.base, *shape, *view.strides) if value is not None]
 
 
-def _is_known(view: LaunchView) -> bool:
-    return view.base is not None and None not in view.shape and None not in view.strides
-
-
 def _signed(number: int, width: int) -> int:
     """A number as the kernel reads it: those above the half are negative."""
     return number - (1 << width) if number >= 1 << (width - 1) else number
@@ -195,3 +187,22 @@ def _is_short(view: LaunchView, numbers: list[int]) -> bool:
 def _evaluated(view: LaunchView, numbers: list[int]) -> tuple[int, list[int], list[int]]:
     found = [evaluate(value, numbers) for value in _values(view)]
     return found[0], found[1 : 1 + len(view.shape)], found[1 + len(view.shape) :]
+
+
+def launch_views(entry: Operation) -> list[LaunchView]:
+    """The views of a kernel, in the order of `Program.views`."""
+    key = structure_key(entry)
+    cache = default_cache()
+    known = cache.get(key)
+    if known is not None:
+        return [LaunchView(*[_tuples(part) for part in view]) for view in known[1]["views"]]
+    # Imported here: a kernel from the cache runs without what compiles it.
+    from tileir.execute.gpu.triton.program import Program
+
+    views = Program(entry).views
+    cache.put(key, b"", {"views": views})
+    return views
+
+
+def _tuples(value: Any) -> Any:
+    return tuple([_tuples(each) for each in value]) if isinstance(value, list) else value

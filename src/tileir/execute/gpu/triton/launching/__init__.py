@@ -1,10 +1,5 @@
-"""Launches of code of Triton.
+"""Launches of code of Triton: `kernel.py` has kernels, with a code for each kind of launches.
 
-tensor_maps.py        descriptors for the tensor memory accelerator, made by the driver
-own_memory.py         memory of a GPU that kernels have beside their arrays
-host_buffers.py       what kernels print, and asserts that fail, read from memory
-reports.py            that memory, for each launch
-hidden_parameters.py  what code takes beside the arguments of a kernel, of all of the above
-kernel.py             kernels, with a code for each kind of launches
-ahead.py              code for launches that are made elsewhere
+hidden_parameters.py  what code takes beside the arguments of a kernel: descriptors for TMA, addresses
+device_memory.py      memory that kernels have beside their arrays: globals, tables, scratch, prints and failed asserts
 """

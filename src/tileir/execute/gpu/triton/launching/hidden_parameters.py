@@ -1,23 +1,107 @@
-"""What code of Triton takes beside the arguments of a kernel, filled into the record of a launch."""
+"""What code of Triton takes beside the arguments of a kernel, filled into the record of a launch.
+
+Descriptors of tensors for TMA are made by the driver and kept for launches with the same arrays.  The driver has
+dimensions in the other order, the contiguous one first, and strides in bytes, none for that one.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 from tileir.execute.errors import BlockId
-from tileir.execute.gpu.launched_code import Complete
+from tileir.execute.gpu.driver.library import INVALID_VALUE, driver
+from tileir.execute.gpu.loading import Complete, NotDescribed
 from tileir.execute.gpu.packing import Hidden, LaunchForm, Packer, Record
-from tileir.execute.gpu.triton.code import Code, Slot
-from tileir.execute.gpu.triton.launching.tensor_maps import MAP_ALIGNMENT, MAP_BYTES, TensorMaps
-from tileir.execute.gpu.triton.sites import REPORTED
+from tileir.execute.gpu.triton.code import REPORTED, Code, Slot, TensorMap, arguments_of, evaluate
 from tileir.execute.memory import Region
+
+MAP_BYTES: Final = 128
+MAP_ALIGNMENT: Final = 64
+
+_NO_INTERLEAVE: Final = 0
+_PROMOTION_128: Final = 2
+_FILL_ZERO: Final = 0
+_FILL_NAN: Final = 1
+_STRIDE_UNIT: Final = 16
+_MOST_KEPT: Final = 256
+"""Launches with other arrays whose descriptors are kept."""
 
 _ARGUMENT: Final = "argument"
 _DESCRIPTOR: Final = "descriptor"
 _NOTHING: Final = "nothing"
 _SCRATCH: Final = "scratch"
+
+
+class TensorMaps:
+    """The descriptors that the launches of some code take."""
+
+    def __init__(self, maps: Sequence[TensorMap], signed: Callable[[Sequence[Any]], list[int]]) -> None:
+        """`signed` makes numbers of arguments."""
+        self._maps: Final = tuple(maps)
+        self._signed: Final = signed
+        numbers = sorted({number for each in maps for number in _arguments(each)})
+        # With one number it gives that and no tuple, which is as good.
+        self.key: Final[Callable[[Sequence[Any]], Any]] = itemgetter(*numbers) if numbers else len
+        """What of the arguments they depend on."""
+        self.known: Final[dict[Any, bytes]] = {}
+        """By key: all of them, one behind the other."""
+
+    def encoded(self, values: Sequence[Any]) -> bytes:
+        """All of them for the arguments of a launch, one behind the other."""
+        key = self.key(values)
+        found = self.known.get(key)
+        if found is None:
+            numbers = self._signed(values)
+            found = b"".join([encode(each, numbers) for each in self._maps])
+            if len(self.known) >= _MOST_KEPT:
+                self.known.clear()
+            self.known[key] = found
+        return found
+
+
+def encode(map: TensorMap, numbers: Sequence[int]) -> bytes:
+    """The descriptor for arguments; `NotDescribed` if the driver makes none."""
+    try:
+        base = evaluate(map.base, numbers)
+        extents = [evaluate(value, numbers) for value in reversed(map.shape)]
+        steps = [evaluate(value, numbers) * map.element_bytes for value in reversed(map.strides)]
+    except OverflowError:
+        raise NotDescribed from None
+    # Nothing is ever a step away where there is one element: the driver is given what it takes.
+    strides = [_STRIDE_UNIT if extent == 1 else step for extent, step in zip(extents, steps, strict=True)][1:]
+    if any(number < 0 for number in (base, *extents, *strides)):
+        raise NotDescribed
+    rank = len(extents)
+    raw: Any = (ctypes.c_char * (MAP_BYTES + MAP_ALIGNMENT))()
+    start = ctypes.addressof(raw)
+    start += -start % MAP_ALIGNMENT
+    code = driver().function("cuTensorMapEncodeTiled")(
+        start,
+        map.element_type,
+        rank,
+        base,
+        (ctypes.c_uint64 * rank)(*extents),
+        (ctypes.c_uint64 * rank)(*strides),
+        (ctypes.c_uint32 * rank)(*reversed(map.box)),
+        (ctypes.c_uint32 * rank)(*[1] * rank),
+        _NO_INTERLEAVE,
+        map.swizzle,
+        _PROMOTION_128,
+        _FILL_NAN if map.fill_nan else _FILL_ZERO,
+    )
+    if code == INVALID_VALUE:
+        raise NotDescribed
+    if code:
+        raise driver().error("cuTensorMapEncodeTiled", code, "describing an array")
+    return ctypes.string_at(start, MAP_BYTES)
+
+
+def _arguments(map: TensorMap) -> set[int]:
+    return {number for value in (map.base, *map.shape, *map.strides) for number in arguments_of(value)}
 
 
 def launch_form(code: Code) -> LaunchForm:
@@ -88,7 +172,7 @@ class HiddenParameters:
             if self._scratch:
                 addresses = self._with_scratch(addresses, context, grid, stream, is_kept)
             if self._reported:
-                from tileir.execute.gpu.triton.launching.reports import Report
+                from tileir.execute.gpu.triton.launching.device_memory import Report
 
                 addresses = list(addresses)
                 report = Report([self._words[number] for number in self._reported], context, stream)
@@ -100,7 +184,7 @@ class HiddenParameters:
     def _address(self, slot: Slot, context: int) -> int:
         """The address that a word is in every launch in a context; 0 for what depends on the launch."""
         # Imported where it is used: most kernels need no such memory, and a first launch is to be short.
-        from tileir.execute.gpu.triton.launching.own_memory import global_address, table_address
+        from tileir.execute.gpu.triton.launching.device_memory import global_address, table_address
 
         if slot.kind == "global":
             return global_address(self._globals, str(slot.content), context)
@@ -109,7 +193,7 @@ class HiddenParameters:
         return 0
 
     def _with_scratch(self, addresses: list[int], context: int, grid: BlockId, stream: int, is_kept: bool) -> list[int]:
-        from tileir.execute.gpu.triton.launching.own_memory import scratch_address
+        from tileir.execute.gpu.triton.launching.device_memory import scratch_address
 
         found = list(addresses)
         blocks = grid[0] * grid[1] * grid[2]

@@ -1,45 +1,72 @@
-"""Kernels of the engine of Triton.
+"""Kernels of the engine `triton`, with code out of the cache or made.
 
-A kernel has a code for each kind of launches (`variants.py`), compiled when there is the first of a kind.  Where there
-were many kinds, further launches get code that was made for less than is known of them: compiling takes longer than it
-wins.
+A kernel has a code for each kind of launches (`variants.py`), compiled at the first launch of a kind.  After many
+kinds, further launches get code that was made for less than is known of them: compiling takes longer than it wins.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from tileir.execute.engine.interface import LaunchOptions, LocatedText, located_lines
 from tileir.execute.errors import BlockId, ChoiceError, CompilationError
-from tileir.execute.gpu.driver.devices import Device, require_driver, target_here
+from tileir.execute.gpu.cache import KeyLocks
+from tileir.execute.gpu.driver.devices import Device, current_ordinal, device, require_driver, target_here
 from tileir.execute.gpu.driver.library import OLDEST_DRIVER
-from tileir.execute.gpu.launched_code import LaunchedCode, Launching, VariantKey
 from tileir.execute.gpu.launching import GpuLauncher
-from tileir.execute.gpu.loading import KernelLoader
+from tileir.execute.gpu.loading import KernelLoader, LaunchedCode, Launching, VariantKey
 from tileir.execute.gpu.output import write_output
 from tileir.execute.gpu.packing import Packer
-from tileir.execute.gpu.triton.code import Code
-from tileir.execute.gpu.triton.compiling import compile_kernel
-from tileir.execute.gpu.triton.launch_views import launch_views
+from tileir.execute.gpu.triton.code import Code, CodeOptions, Limits, Schedule, Specialization
 from tileir.execute.gpu.triton.launching.hidden_parameters import HiddenParameters, launch_form
-from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule, Specialization
-from tileir.execute.gpu.triton.targets import TritonTarget, triton_target
-from tileir.execute.gpu.triton.tuning.kept_schedules import keep_schedule, kept_schedule
-from tileir.execute.gpu.triton.variants import Classifier, coarser, general, most_special, serves
-from tileir.execute.gpu.triton.versions import installed_triton
+from tileir.execute.gpu.triton.stored_code import keep_schedule, kept_schedule, program_key, stored_code
+from tileir.execute.gpu.triton.toolchain import NOT_RUN, TritonTarget, installed_triton, triton_target
+from tileir.execute.gpu.triton.variants import Classifier, coarser, general, launch_views, most_special, serves
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
-    from tileir.execute.gpu.triton.tuning.search import Progress
-    from tileir.execute.gpu.triton.tuning.tuning import Tuning
+    from tileir.execute.gpu.triton.code import Tuning
+    from tileir.execute.gpu.triton.schedule.search import Progress
+
+_USUAL: Final = CodeOptions()
+_USUAL_LIMITS: Final = Limits()
+_locks: Final = KeyLocks()
 
 FINE_KINDS: Final = 8
 """Kinds of launches that a kernel has codes of their own for, on GPUs of one architecture; further ones are coarser."""
 MOST_KINDS: Final = 24
 """Codes that are made for it at all, but for one that is right for all launches."""
+
+
+def compile_kernel(
+    entry: Operation, target: str, options: CodeOptions = _USUAL, limits: Limits = _USUAL_LIMITS
+) -> Code:
+    """The code of a kernel for a GPU."""
+    gpu = triton_target(target)
+    if gpu.is_amd:
+        raise CompilationError(
+            f"kernels for {gpu.name} cannot be launched: {NOT_RUN}; 'tileir compile' makes their code"
+        )
+    # Its structure does not say where a program stands, which line information does.
+    key = "" if options.lineinfo else program_key(entry, gpu, options)
+    with _locks.of(key or "lines"):
+        found = stored_code(key, installed_triton()) if key else None
+        if found is None:
+            # Imported here: a kernel from the cache runs without what compiles it.
+            from tileir.execute.gpu.triton.worker.pool import start_worker
+
+            if installed_triton() is not None:
+                # It imports Triton while this imports what lowers kernels.
+                start_worker()
+            from tileir.execute.gpu.triton.compiler import make
+
+            found = make(entry, gpu, options, limits).code
+    assert found is not None, "it is code for NVIDIA"
+    return found
 
 
 class TritonKernel(GpuLauncher):
@@ -149,7 +176,7 @@ class TritonKernel(GpuLauncher):
         self, target: TritonTarget, kind: Specialization, launching: Launching, progress: Progress | None = None
     ) -> tuple[Tuning, Code]:
         # Imported here: few search.
-        from tileir.execute.gpu.triton.tuning.search import Search
+        from tileir.execute.gpu.triton.schedule.search import Search
 
         def compile(schedule: Schedule | None) -> Code:
             return self.compiled(target, kind, schedule)
@@ -186,11 +213,11 @@ class TritonKernel(GpuLauncher):
         return LaunchedCode(packer, loader, hidden.complete())
 
     def listen(self, stream: int, options: LaunchOptions, place: Device, report: object) -> None:
-        from tileir.execute.gpu.triton.launching.reports import Report
+        from tileir.execute.gpu.triton.launching.device_memory import Report
 
         self.wait(stream, place)
         if isinstance(report, Report):
-            text, failed = report.read(self.speech)
+            text, failed = report.read(self.device_output)
             write_output(text, options.output)
             if failed is not None:
                 raise failed
@@ -200,7 +227,7 @@ class TritonKernel(GpuLauncher):
         if form != "ttir":
             lines = self.dump(form, target=target).splitlines()
             return LocatedText(lines, [[] for _ in lines], [])
-        from tileir.execute.gpu.triton.making import Prepared
+        from tileir.execute.gpu.triton.compiler import Prepared
 
         prepared = Prepared(self.entry, triton_target(target), CodeOptions(self._fast), installed_triton())
         lowered, entry = prepared.lowered, prepared.program.entry
@@ -210,10 +237,25 @@ class TritonKernel(GpuLauncher):
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False, target: str | None = None) -> str:
         # Imported here: a kernel from the cache runs without what compiles it.
-        from tileir.execute.gpu.triton.making import stage_text
+        from tileir.execute.gpu.triton.compiler import stage_text
 
         wanted = triton_target(target_here() if target is None else target)
         stages = ("amdgcn",) if wanted.is_amd else ("ptx", "sass")
         if stage in ("ptx", "sass", "amdgcn") and stage not in stages:
             raise ChoiceError(f"code for {wanted.name} has no stage '{stage}' to dump: it has {' and '.join(stages)}")
-        return stage_text(self.entry, wanted, CodeOptions(self._fast), stage, Limits())
+        options = CodeOptions(self._fast)
+        if stage == "schedule" and target is None:
+            # Launches of the usual kind on this GPU have the schedule that a search found, if there was one.
+            place, kind = device(current_ordinal()), self._classifier.usual(wanted.has_tma)
+            options = options._replace(schedule=kept_schedule(self.entry, wanted.name, place.name, kind, self._fast))
+        return stage_text(self.entry, wanted, options, stage, Limits())
+
+
+def compile_ahead(entry: Operation, target: str, values: Sequence[int | float], fast: bool = False) -> Code:
+    """The code that a launch with these values takes, addresses for pointers; it is in the cache then.
+
+    Of an address only its last bits matter: memory of GPUs begins at multiples of 256.
+    """
+    types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
+    kind = Classifier(types, launch_views(entry)).specialization(values, triton_target(target).has_tma)
+    return compile_kernel(entry, target, CodeOptions(fast, specialization=kind))

@@ -1,20 +1,72 @@
-"""The addresses of the elements of a tile, and which of them are in its tensor.
+"""The addresses of the elements of a tile, which of them are in its tensor, and elements as they lie in memory.
 
 A tile begins at an element of the tensor, its origin, whose address is a scalar of 64 bits.  From there the elements
 are counted in 32 bits where the tile reaches no further.  Dimensions of one element only are left out: a tile of
 1x1x64x128 is accessed as one of 64x128.
+
+| element            | in memory          | the value                        |
+|--------------------|--------------------|----------------------------------|
+| i1                 | i8, zero or not    | i1                               |
+| i4                 | i8, low four bits  | i8, -8 to 7                      |
+| f4E2M1FN           | i8, low four bits  | i8, 0 to 15                      |
+| pointers           | i64                | !tt.ptr                          |
+| all others         | the value          |                                  |
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from tileir.dialect.types import PointerType, TileViewType
+from tileir.execute.dtypes import bits_dtype
 from tileir.execute.gpu.triton.lowering.accesses import Access, Along
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue
+from tileir.execute.gpu.triton.ttir.builder import TtirBuilder
+from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, memory_element, value_element
+from tileir.ir.types import F4E2M1FN, I1, I4, Type
 
 _FAR: Final = 1 << 30
 """More elements than a tile has in a dimension, and a power of two that keeps what is known of alignment."""
+
+
+def from_memory(build: TtirBuilder, element: Type, loaded: TtirValue) -> TtirValue:
+    """The value of what was read."""
+    if element is I1:
+        return build.compare("ne", loaded, build.integer(0, "i8", loaded.shape))
+    if element is I4:
+        four = build.integer(4, "i8", loaded.shape)
+        return build.binary("arith.shrsi", build.binary("arith.shli", loaded, four), four)
+    if element is F4E2M1FN:
+        return build.binary("arith.andi", loaded, build.integer(15, "i8", loaded.shape))
+    if isinstance(element, PointerType):
+        return build.reinterpret("tt.int_to_ptr", loaded, value_element(element))
+    return loaded
+
+
+def to_memory(build: TtirBuilder, element: Type, value: TtirValue) -> TtirValue:
+    """What is written of a value."""
+    if element is I1:
+        return build.convert("arith.extui", value, "i8")
+    if isinstance(element, PointerType):
+        return build.reinterpret("tt.ptr_to_int", value, "i64")
+    return value
+
+
+def padding(build: TtirBuilder, type: TileViewType, shape: Shape) -> TtirValue:
+    """What elements outside of the tensor read as, as if it lay in memory."""
+    # Imported here: only kernels with views ask.
+    from tileir.execute.interpreter.views import padding_value
+
+    element = type.tensor.element
+    lowered = memory_element(element)
+    bits = int(padding_value(type).view(bits_dtype(element)))
+    constant = TtirValue("", lowered)
+    return build.float_bits(bits, lowered, shape) if constant.is_float else build.integer(bits, lowered, shape)
+
+
+def memory_zero(build: TtirBuilder, element: Type, shape: Shape) -> TtirValue:
+    """Zero, as it lies in memory."""
+    return build.zero(memory_element(element), shape)
 
 
 def addresses(lowering: Lowering, access: Access) -> TtirValue:
@@ -60,7 +112,7 @@ def _offsets(lowering: Lowering, access: Access) -> TtirValue | None:
             # A single listed position: the same for all elements.
             spread = build.splat(lanes, shape)
         else:
-            spread = _spread(lowering, lanes, axis, shape)
+            spread = build.along(lanes, axis, shape)
             axis += 1
         total = spread if total is None else build.binary("arith.addi", total, spread)
     return total
@@ -81,14 +133,6 @@ def _as_wide(lowering: Lowering, positions: TtirValue, element: str) -> TtirValu
     """Listed positions, which are signed, in another width; those in the tensor fit it."""
     wider = positions.bits < (32 if element == "i32" else 64)
     return lowering.build.convert("arith.extsi" if wider else "arith.trunci", positions, element)
-
-
-def _spread(lowering: Lowering, lanes: TtirValue, axis: int, shape: Shape) -> TtirValue:
-    """What holds along a dimension, for all elements."""
-    for other in range(len(shape)):
-        if other != axis:
-            lanes = lowering.build.expand(lanes, other)
-    return lowering.build.broadcast(lanes, shape)
 
 
 # --- what is in the tensor ---
@@ -113,14 +157,14 @@ def inside(lowering: Lowering, access: Access) -> TtirValue | None:
             if each.lanes == 1:
                 found = build.splat(found, shape)
             else:
-                found = _spread(lowering, found, place, shape)
+                found = build.along(found, place, shape)
             mask = found if mask is None else build.binary("arith.andi", mask, found)
             continue
         if each.is_all_or_none or (each.is_far and not each.is_signed):
             found = each.is_of_view(build)
             whole = found if whole is None else build.binary("arith.andi", whole, found)
         if not each.is_all_or_none:
-            found = _spread(lowering, _lanes_inside(lowering, each), place, shape)
+            found = build.along(_lanes_inside(lowering, each), place, shape)
             mask = found if mask is None else build.binary("arith.andi", mask, found)
     if whole is None:
         return mask

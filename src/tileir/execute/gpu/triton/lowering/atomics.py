@@ -1,30 +1,34 @@
-"""Lowering of atomic operations."""
+"""Lowering of accesses with a memory order, of atomics, and of the barriers that both need.
+
+An access that is relaxed, acquire or release is made by one thread for each element, exactly once: what two threads
+read may differ, and what is written twice may undo what another tile block has made of it.  So a tile of fewer elements
+than there are threads is given a dimension more, of which the first element alone takes part, and what was read is
+broadcast to all threads by a reduction over that dimension.
+
+A barrier follows an acquire and comes before a release: what other threads of the tile block do is ordered too.
+"""
 
 from __future__ import annotations
 
+from math import prod
 from typing import Final
 
 from tileir.execute.gpu.triton.lowering.accesses import access_of
 from tileir.execute.gpu.triton.lowering.addresses import addresses, inside
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.lowering.fences import fenced_barrier, wait_for_others
-from tileir.execute.gpu.triton.lowering.ordered import Owners, as_word, from_word, ordering_of
-from tileir.execute.gpu.triton.lowering.pointers import optional
-from tileir.execute.gpu.triton.ttir.values import TtirValue, bits_of
+from tileir.execute.gpu.triton.lowering.descriptors import may_describe
+from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, bits_of, pointee_of
 from tileir.ir.core import Operation
 
-_MODES: Final = {
-    "and": "and",
-    "or": "or",
-    "xor": "xor",
-    "add": "add",
-    "addf": "fadd",
-    "max": "max",
-    "min": "min",
-    "umax": "umax",
-    "umin": "umin",
-    "xchg": "exch",
-}
+_ASYNCHRONOUS: Final = "cp.async.bulk.wait_group 0; fence.proxy.async; mov.b32 $0, 0;"
+"""Waits for what the accelerator writes for this thread, and has it see what the thread wrote."""
+
+SCOPES: Final = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
+"""What PTX and Triton call the scopes."""
+_THREADS: Final = 32
+"""Of a warp."""
+_OTHER_MODES: Final = {"addf": "fadd", "xchg": "exch"}
+"""What Triton calls modes that have another name there."""
 _FIRST_TO_ADD_BF16: Final = 90
 _FIRST_TO_SWAP_64_BITS: Final = (3, 6)
 """The first Triton that swaps a single word of 64 bits; before it, the code is refused by ptxas."""
@@ -42,11 +46,153 @@ _RELEASES: Final = ("release", "acq_rel")
 _ACQUIRES: Final = ("acquire", "acq_rel")
 
 
+def fenced_barrier(lowering: Lowering) -> None:
+    """Have all that threads have written seen by all of them, and by the tensor memory accelerator."""
+    if may_describe(lowering):
+        lowering.build.effect(_ASYNCHRONOUS, "=r", [], "i32")
+    lowering.build.barrier()
+
+
+def wait_for_others(lowering: Lowering, operation: Operation) -> None:
+    """A barrier, where an access needs one before it."""
+    if operation in lowering.barriers:
+        fenced_barrier(lowering)
+
+
+def lower_alias_fence(lowering: Lowering, operation: Operation) -> None:
+    """What comes before it may reach the same memory as what comes after, whatever their addresses."""
+    fenced_barrier(lowering)
+
+
+# --- accesses with a memory order ---
+
+
+class Owners:
+    """Tiles of a shape, each of whose elements one thread has."""
+
+    def __init__(self, lowering: Lowering, shape: Shape) -> None:
+        self._build = lowering.build
+        self._shape: Final = shape
+        self._count: Final = prod(shape)
+        self._copies: Final = max(_THREADS * lowering.schedule.num_warps // self._count, 1)
+
+    @property
+    def shape(self) -> Shape:
+        """Of the tiles as they are spread."""
+        if self._copies == 1:
+            return self._shape
+        return (self._count, self._copies) if self._count > 1 else (self._copies,)
+
+    def spread(self, value: TtirValue) -> TtirValue:
+        """A tile for the threads; each element may be in several."""
+        if self._copies == 1:
+            return value
+        if self._count == 1:
+            return self._build.splat(value, self.shape)
+        flat = self._build.reshape(value, (self._count,))
+        return self._build.broadcast(self._build.expand(flat, 1), self.shape)
+
+    def predicate(self, mask: TtirValue | None) -> TtirValue:
+        """Which of them take part, as i32: those that the mask names, in one thread each."""
+        build = self._build
+        taking = self.spread(mask) if mask is not None else None
+        if self._copies > 1:
+            first = build.compare("eq", build.range(self._copies), build.integer(0, "i32", (self._copies,)))
+            if self._count > 1:
+                first = build.broadcast(build.expand(first, 0), self.shape)
+            taking = first if taking is None else build.binary("arith.andi", taking, first)
+        if taking is None:
+            return build.integer(1, "i32", self.shape)
+        return build.convert("arith.extui", taking, "i32")
+
+    def gathered(self, value: TtirValue) -> TtirValue:
+        """What those that took part found, where the others have zero: for all threads."""
+        if self._copies == 1:
+            return value
+        (found,) = self._build.reduce(
+            [value],
+            len(self.shape) - 1,
+            lambda left, right: [self._build.binary("arith.ori", left[0], right[0])],
+        )
+        return self._build.reshape(found, self._shape)
+
+
+def ordered_load(
+    lowering: Lowering, operation: Operation, pointers: TtirValue, mask: TtirValue | None, other: TtirValue | None
+) -> TtirValue:
+    """Elements as they lie in memory; where the mask is false, `other`."""
+    lowering.require_ptx(operation, "ordered loads")
+    build = lowering.build
+    ordering, scope = ordering_of(operation)
+    element = pointee_of(pointers.element)
+    bits = bits_of(element)
+    owners = Owners(lowering, pointers.shape)
+    word = "i64" if bits == 64 else "i32"
+    register = "l" if bits == 64 else "r"
+    found = build.effect(
+        "{ .reg .pred p; setp.ne.b32 p, $2, 0; "
+        f"mov.b{bits_of(word)} $0, 0; @p ld.{ordering}.{scope}.global.b{bits} $0, [$1]; }}",
+        f"=&{register},l,r",
+        [owners.spread(pointers), owners.predicate(mask)],
+        word,
+        owners.shape,
+    )
+    found = from_word(lowering, owners.gathered(found), element)
+    if ordering == "acquire":
+        build.barrier()
+    return found if mask is None or other is None else build.select(mask, found, other)
+
+
+def ordered_store(
+    lowering: Lowering, operation: Operation, pointers: TtirValue, value: TtirValue, mask: TtirValue | None
+) -> None:
+    """Write elements as they lie in memory."""
+    ordering, scope = ordering_of(operation)
+    if ordering == "release":
+        fenced_barrier(lowering)
+    if value.bits >= 32:
+        # An exchange of which nobody wants the old value: Triton sees to it that each is made once.
+        lowering.build.atomic("exch", ordering, scope, pointers, value, mask)
+        return
+    lowering.require_ptx(operation, "ordered stores of less than 32 bits")
+    owners = Owners(lowering, pointers.shape)
+    bits = bits_of(value.element)
+    lowering.build.effect(
+        f"{{ .reg .pred p; setp.ne.b32 p, $3, 0; @p st.{ordering}.{scope}.global.b{bits} [$1], $2; mov.b32 $0, 0; }}",
+        "=r,l,r,r",
+        [owners.spread(pointers), owners.spread(as_word(lowering, value)), owners.predicate(mask)],
+        "i32",
+        owners.shape,
+    )
+
+
+def ordering_of(operation: Operation) -> tuple[str, str]:
+    """The ordering and the scope of an access, in Triton's words."""
+    return operation.keyword("memory_ordering_semantics"), SCOPES.get(operation.keyword("memory_scope"), "gpu")
+
+
+def as_word(lowering: Lowering, value: TtirValue) -> TtirValue:
+    """The bits of a number in a register of 32 or 64 bits."""
+    build = lowering.build
+    bits = build.bitcast(value, f"i{value.bits}")
+    return build.convert("arith.extui", bits, "i32") if bits.bits < 32 else bits
+
+
+def from_word(lowering: Lowering, word: TtirValue, element: str) -> TtirValue:
+    """The number whose bits a register has."""
+    build = lowering.build
+    narrow = f"i{bits_of(element)}"
+    return build.bitcast(build.convert("arith.trunci", word, narrow), element)
+
+
+# --- atomics ---
+
+
 def lower_atomic_rmw(lowering: Lowering, operation: Operation) -> None:
     wait_for_others(lowering, operation)
     build = lowering.build
     pointers, value = [lowering.value(operand) for operand in operation.operands[:2]]
-    mask = optional(lowering, operation.mask)
+    mask = lowering.optional(operation.mask)
     ordering, _ = ordering_of(operation)
     _before(lowering, ordering)
     found = _atomic(lowering, operation, pointers, value, mask)
@@ -63,7 +209,7 @@ def _atomic(
     ordering, scope = ordering_of(operation)
     if value.element == "bf16" and lowering.has_ptx and lowering.capability < _FIRST_TO_ADD_BF16:
         return _added_bf16(lowering, operation, pointers, value, mask)
-    return build.atomic(_MODES[operation.mode], ordering, scope, pointers, value, mask)
+    return build.atomic(_OTHER_MODES.get(operation.mode, operation.mode), ordering, scope, pointers, value, mask)
 
 
 def _added_bf16(
@@ -89,7 +235,7 @@ def _added_bf16(
 def lower_atomic_cas(lowering: Lowering, operation: Operation) -> None:
     wait_for_others(lowering, operation)
     pointers, expected, value = [lowering.value(operand) for operand in operation.operands[:3]]
-    mask = optional(lowering, operation.mask)
+    mask = lowering.optional(operation.mask)
     ordering, scope = ordering_of(operation)
     _before(lowering, ordering)
     if mask is None and value.bits == 64 and not value.shape and lowering.build.version < _FIRST_TO_SWAP_64_BITS:

@@ -1,4 +1,4 @@
-"""What lowering a kernel carries along: the values it has lowered, what is known of them, and the text so far."""
+"""The state of lowering a kernel: the values it has lowered, what is known of them, and the text so far."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn
 
 from tileir.dialect.types import TileType
-from tileir.execute.gpu.triton.code import Slot
-from tileir.execute.gpu.triton.errors import TritonError
+from tileir.execute.gpu.errors import TritonError
+from tileir.execute.gpu.triton.code import CodeOptions, Schedule, Slot, Specialization
 from tileir.execute.gpu.triton.lowering.barriers import barriers_of
-from tileir.execute.gpu.triton.lowering.loop_attributes import loop_attributes
-from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specialization
 from tileir.execute.gpu.triton.program import Program
+from tileir.execute.gpu.triton.schedule.features import features_of
 from tileir.execute.gpu.triton.ttir.operations import TtirOperations
 from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, squeezed, value_type
 from tileir.execute.locations.source_locations import user_location
@@ -22,9 +21,24 @@ from tileir.ir.values import Value
 from tileir.rewrite.facts import Facts
 
 _MOST_ELEMENTS: Final = 1 << 20
-
 Handler = Callable[["Lowering", Operation], None]
 Handlers = Mapping[OperationDeclaration, Handler]
+
+
+def loop_attributes(entry: Operation, schedule: Schedule) -> dict[Operation, str]:
+    """The attributes of the loops of a kernel, where they have some."""
+    features = features_of(entry)
+    found: dict[Operation, list[str]] = {}
+    for loop in features.loops:
+        if not loop.is_early:
+            # Triton does not ask whether an iteration loads what the one before stores.
+            found.setdefault(loop.operation, []).append("tt.num_stages = 1 : i32")
+    if schedule.flatten and features.persistent is not None and features.loops[0].is_early:
+        found.setdefault(features.persistent, []).append("tt.flatten")
+    if schedule.row_stages > 1:
+        for operation in features.row_loops:
+            found.setdefault(operation, []).append(f"tt.num_stages = {schedule.row_stages} : i32")
+    return {operation: f"{{{', '.join(marks)}}}" for operation, marks in found.items() if marks}
 
 
 class Hidden:
@@ -61,13 +75,10 @@ class Lowering:
         self.values: Final[dict[Value, TtirValue]] = {}
         """Tiles, without their dimensions of one element (`value_type`); tokens have none."""
         self.views: Final[dict[Value, Any]] = {}
-        """What is known of views while lowering (`views.py`): they are no values in TTIR."""
+        """What is known of views while lowering (`accesses.py`): they are no values in TTIR."""
         self.barriers: Final = barriers_of(program.entry)
         """The accesses before which the threads of a tile block wait for each other."""
         self.hidden: Final[list[Hidden]] = []
-        self.compile_options: Final[dict[str, Any]] = {}
-        """What the program needs of Triton's options, beside the schedule."""
-        self.notes: Final[list[str]] = []
         self.loop_attributes: Final = loop_attributes(program.entry, schedule)
         self._handlers: Final = handlers
 
@@ -75,6 +86,9 @@ class Lowering:
 
     def value(self, value: Value) -> TtirValue:
         return self.values[value]
+
+    def optional(self, value: Value | None) -> TtirValue | None:
+        return None if value is None else self.values[value]
 
     def operands(self, operation: Operation) -> list[TtirValue]:
         """Those that are tiles."""
@@ -149,3 +163,16 @@ class Lowering:
         """Say that an operation cannot be had, why, and which engine has it."""
         words = f"'{operation.name}' cannot be compiled by Triton for {self.target}: {why}; {instead} has it"
         raise TritonError([Diagnostic("error", words, user_location(operation.location))])
+
+
+def block_number(lowering: Lowering) -> TtirValue:
+    """The number of the tile block among all of the grid, x the fastest, as i64."""
+    build = lowering.build
+    x, y, z = [
+        build.convert("arith.extui", build.emit(f"tt.get_program_id {axis} : i32", "i32"), "i64") for axis in "xyz"
+    ]
+    columns, rows = [
+        build.convert("arith.extui", build.emit(f"tt.get_num_programs {axis} : i32", "i32"), "i64") for axis in "xy"
+    ]
+    row = build.binary("arith.addi", build.binary("arith.muli", z, rows), y)
+    return build.binary("arith.addi", build.binary("arith.muli", row, columns), x)

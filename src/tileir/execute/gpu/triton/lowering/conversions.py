@@ -1,20 +1,218 @@
-"""Lowering of conversions between element types."""
+"""Lowering of conversions between element types.
+
+Floats that a GPU has no arithmetic for go through f32: tf32, those of eight bits, and f4E2M1FN.  From `sm_90` on, there
+are instructions for f8E4M3FN, f8E5M2 and tf32.  The others, and those on other GPUs, are made of integer operations on
+their bits, which round once.  Each of these types has at least two bits less than f32: what f32 does not hold comes
+here rounded to odd (`odd_single`), and is then rounded as the exact number would be.
+"""
 
 from __future__ import annotations
 
 from typing import Final, cast
 
-from tileir.dialect import ops
 from tileir.dialect.types import TileType
-from tileir.execute.gpu.triton.lowering import directed, narrow_types
 from tileir.execute.gpu.triton.lowering.context import Lowering
+from tileir.execute.gpu.triton.lowering.floats import round_single
 from tileir.execute.gpu.triton.ttir.operations import TtirOperations
 from tileir.execute.gpu.triton.ttir.values import TtirValue, value_element
+from tileir.ir import floats
 from tileir.ir.core import Operation
-from tileir.ir.types import BF16, F16, F32, F64, I1, I4, I64, FloatType, IntegerType, Type
+from tileir.ir.floats import FloatFormat
+from tileir.ir.types import (
+    BF16,
+    F4E2M1FN,
+    F8E4M3FN,
+    F8E5M2,
+    F8E8M0FNU,
+    F16,
+    F32,
+    F64,
+    FNV8E5M3FNU,
+    I1,
+    I4,
+    I64,
+    TF32,
+    FloatType,
+    IntegerType,
+    Type,
+)
 from tileir.ir.values import Value
 
+_MAGNITUDE: Final = 0x7FFFFFFF
+_NAN: Final = 0x7FC00000
+_TF32_LOW: Final = 0x1FFF
+_TF32_HALF: Final = 0x1000
+_SMALLEST_POWER: Final = 0x00400000
+"""2**-127, the smallest number of f8E8M0FNU, as f32."""
+_NATIVE_CAPABILITY: Final = 90
+
+
+# --- to f32 ---
+
+
 _MODES: Final = {"nearest_even": "rn", "zero": "rz", "negative_inf": "rm", "positive_inf": "rp"}
+
+
+def widened(lowering: Lowering, value: TtirValue, source: FloatType) -> TtirValue:
+    """Numbers of a type of at most 24 bits as f32, exactly."""
+    build = lowering.build
+    if source in (F32, F16, BF16):
+        return build.convert("arith.extf", value, "f32")
+    if source is TF32:
+        return _without_low_bits(build, value)
+    if source in (F8E4M3FN, F8E5M2) and lowering.capability >= _NATIVE_CAPABILITY:
+        return build.convert("arith.extf", build.fp_to_fp(value, "f16"), "f32")
+    if source is F8E5M2:
+        # The upper half of an f16.
+        pattern = build.immediate("arith.shli", build.convert("arith.extui", build.bitcast(value, "i8"), "i16"), 8)
+        return build.convert("arith.extf", build.bitcast(pattern, "f16"), "f32")
+    bits = build.convert("arith.extui", build.bitcast(value, "i8"), "i32")
+    if source is F8E8M0FNU:
+        return _power(build, bits)
+    form = floats.FORMATS[source.name]
+    return build.convert("arith.extf", _small(build, bits, form, "f32" if source is FNV8E5M3FNU else "f16"), "f32")
+
+
+def _without_low_bits(build: TtirOperations, value: TtirValue) -> TtirValue:
+    """The number that a tf32 is: its low 13 bits count as zeros, and a NaN stays one."""
+    kept = build.bitcast(build.immediate("arith.andi", build.bitcast(value, "i32"), ~_TF32_LOW), "f32")
+    return build.select(build.compare("uno", value, value), value, kept)
+
+
+def _power(build: TtirOperations, bits: TtirValue) -> TtirValue:
+    """f8E8M0FNU: an exponent."""
+    shape = bits.shape
+    made = build.immediate("arith.shli", bits, 23)
+    is_smallest = build.compare("eq", bits, build.integer(0, "i32", shape))
+    made = build.select(is_smallest, build.integer(_SMALLEST_POWER, "i32", shape), made)
+    is_nan = build.compare("eq", bits, build.integer(0xFF, "i32", shape))
+    return build.bitcast(build.select(is_nan, build.integer(_NAN, "i32", shape), made), "f32")
+
+
+def _small(build: TtirOperations, bits: TtirValue, form: FloatFormat, wide: str) -> TtirValue:
+    """Exponent and mantissa in their places in f16 or f32, and the difference of the biases by a product, which is
+    right for subnormal numbers too."""
+    shape = bits.shape
+    wider = floats.FORMATS[wide]
+    integer = f"i{wider.width}"
+    bits = build.convert("arith.trunci", bits, integer)
+    magnitude = build.immediate("arith.andi", bits, form.magnitude_mask) if form.has_sign else bits
+    placed = build.immediate("arith.shli", magnitude, wider.mantissa_bits - form.mantissa_bits)
+    scale = build.float(2.0 ** (wider.bias - form.bias), wide, shape)
+    made = build.bitcast(build.binary("arith.mulf", build.bitcast(placed, wide), scale), integer)
+    if form.quiet_nan >= 0:
+        is_nan = build.compare("eq", magnitude, build.integer(form.quiet_nan, integer, shape))
+        made = build.select(is_nan, build.integer(wider.quiet_nan, integer, shape), made)
+    if form.has_sign:
+        sign = build.immediate("arith.andi", bits, form.sign_mask)
+        made = build.binary("arith.ori", made, build.immediate("arith.shli", sign, wider.width - form.width))
+    return build.bitcast(made, wide)
+
+
+def odd_single(build: TtirOperations, value: TtirValue) -> TtirValue:
+    """f64 to f32, rounded to odd: where it is inexact, the neighbour whose last bit is set."""
+    shape = value.shape
+    nearest = build.convert("arith.truncf", value, "f32")
+    exact = build.convert("arith.extf", nearest, "f64")
+    bits = build.bitcast(nearest, "i32")
+    is_even = build.compare("eq", build.immediate("arith.andi", bits, 1), build.integer(0, "i32", shape))
+    moves = build.binary("arith.andi", build.compare("one", exact, value), is_even)
+    magnitudes = [
+        build.bitcast(build.immediate("arith.andi", build.bitcast(each, "i64"), (1 << 63) - 1), "f64")
+        for each in (exact, value)
+    ]
+    is_above = build.compare("ogt", *magnitudes)
+    step = build.select(is_above, build.integer(-1, "i32", shape), build.integer(1, "i32", shape))
+    moved = build.binary("arith.addi", bits, step)
+    return build.bitcast(build.select(moves, moved, bits), "f32")
+
+
+# --- from f32 ---
+
+
+def narrowed(lowering: Lowering, value: TtirValue, target: FloatType, mode: str) -> TtirValue:
+    """f32, exact or rounded to odd, to a narrow type."""
+    build = lowering.build
+    if target is TF32:
+        if mode == "nearest_even" and lowering.capability >= _NATIVE_CAPABILITY:
+            return build.bitcast(build.assembly("cvt.rn.tf32.f32", [value], "i32"), "f32")
+        return _to_tf32(build, value, mode)
+    if target is F8E8M0FNU:
+        return _to_power(build, value, mode)
+    if target in (F8E4M3FN, F8E5M2) and lowering.capability >= _NATIVE_CAPABILITY:
+        return build.fp_to_fp(value, target.name)
+    return build.bitcast(_to_small(build, value, target), value_element(target))
+
+
+def _to_tf32(build: TtirOperations, value: TtirValue, mode: str) -> TtirValue:
+    bits = build.bitcast(value, "i32")
+    made = bits
+    if mode == "nearest_away":
+        made = build.immediate("arith.addi", bits, _TF32_HALF)
+    elif mode == "nearest_even":
+        odd = build.immediate("arith.andi", build.immediate("arith.shrui", bits, 13), 1)
+        made = build.immediate("arith.addi", build.binary("arith.addi", bits, odd), _TF32_HALF - 1)
+    made = build.bitcast(build.immediate("arith.andi", made, ~_TF32_LOW), "f32")
+    is_nan = build.compare("uno", value, value)
+    return build.select(is_nan, build.float_bits(_NAN, "f32", value.shape), made)
+
+
+def _to_power(build: TtirOperations, value: TtirValue, mode: str) -> TtirValue:
+    """f8E8M0FNU, in the modes `zero` and `positive_inf`: the exponent, or the next where something is left."""
+    shape = value.shape
+    bits = build.bitcast(value, "i32")
+    magnitude = build.immediate("arith.andi", bits, _MAGNITUDE)
+    raised = magnitude if mode == "zero" else build.immediate("arith.addi", magnitude, 0x7FFFFF)
+    made = build.immediate("arith.shrui", raised, 23)
+    smallest = build.integer(_SMALLEST_POWER, "i32", shape)
+    is_smallest = build.compare("ule", magnitude, smallest)
+    made = build.select(is_smallest, build.integer(0, "i32", shape), made)
+    # Below zero there is nothing, but what rounds to zero is the smallest.
+    is_negative = build.compare("slt", bits, build.integer(0, "i32", shape))
+    is_nan = build.binary("arith.andi", is_negative, build.compare("uge", magnitude, smallest))
+    is_nan = build.binary("arith.ori", is_nan, build.compare("uno", value, value))
+    return build.convert("arith.trunci", build.select(is_nan, build.integer(0xFF, "i32", shape), made), "i8")
+
+
+def _to_small(build: TtirOperations, value: TtirValue, target: FloatType) -> TtirValue:
+    """To nearest even, as a pattern in a byte.
+
+    Of normal numbers the last bits are rounded, which may carry into the exponent.  Below them, an addition rounds: to
+    a number whose last bit has the weight of the last bit of the target.
+    """
+    form = floats.FORMATS[target.name]
+    shape = value.shape
+    bits = build.bitcast(value, "i32")
+    magnitude = build.immediate("arith.andi", bits, _MAGNITUDE)
+    # What is too large is the largest; without a sign, it is the pattern after that, which is NaN.
+    top = floats.to_double(form, form.largest) * (1.0 if form.has_sign else 15 / 14)
+    magnitude = build.immediate("arith.minsi", magnitude, _single_bits(top))
+    shift = 23 - form.mantissa_bits
+    odd = build.immediate("arith.andi", build.immediate("arith.shrui", magnitude, shift), 1)
+    rounded = build.immediate("arith.addi", build.binary("arith.addi", magnitude, odd), (1 << (shift - 1)) - 1)
+    normal = build.immediate("arith.shrui", rounded, shift)
+    normal = build.immediate("arith.subi", normal, (127 - form.bias) << form.mantissa_bits)
+    place = 2.0 ** (form.minimum_exponent - form.mantissa_bits + 23)
+    placed = build.binary("arith.addf", build.bitcast(magnitude, "f32"), build.float(place, "f32", shape))
+    subnormal = build.immediate("arith.subi", build.bitcast(placed, "i32"), _single_bits(place))
+    least = build.integer(_single_bits(2.0**form.minimum_exponent), "i32", shape)
+    made = build.select(build.compare("ult", magnitude, least), subnormal, normal)
+    is_nan = build.compare("uno", value, value)
+    if form.has_sign:
+        sign = build.immediate("arith.andi", build.immediate("arith.shrui", bits, 32 - form.width), form.sign_mask)
+        made = build.binary("arith.ori", made, sign)
+    else:
+        is_negative = build.compare("slt", bits, build.integer(0, "i32", shape))
+        is_something = build.compare("ne", made, build.integer(0, "i32", shape))
+        is_nan = build.binary("arith.ori", is_nan, build.binary("arith.andi", is_negative, is_something))
+    # f4E2M1FN has no NaN.
+    nan = form.largest if target is F4E2M1FN else form.quiet_nan
+    return build.convert("arith.trunci", build.select(is_nan, build.integer(nan, "i32", shape), made), "i8")
+
+
+def _single_bits(number: float) -> int:
+    """The pattern of an f32."""
+    return floats.from_double(floats.FORMATS["f32"], number)
 
 
 def _element(value: Value) -> Type:
@@ -24,12 +222,11 @@ def _element(value: Value) -> Type:
 # --- integers ---
 
 
-def lower_exti(lowering: Lowering, operation: Operation) -> None:
+def extension(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
     target, _ = lowering.type_of(operation.results[0])
     is_signed = operation.keyword("signedness") == "signed"
     value = _integer(lowering, operation.operands[0], is_signed)
-    name = "arith.extsi" if is_signed else "arith.extui"
-    lowering.result(operation, lowering.build.convert(name, value, target))
+    return lowering.build.convert("arith.extsi" if is_signed else "arith.extui", value, target)
 
 
 def _integer(lowering: Lowering, operand: Value, is_signed: bool) -> TtirValue:
@@ -40,52 +237,45 @@ def _integer(lowering: Lowering, operand: Value, is_signed: bool) -> TtirValue:
     return value
 
 
-def lower_trunci(lowering: Lowering, operation: Operation) -> None:
+def truncation(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
     build = lowering.build
     target, _ = lowering.type_of(operation.results[0])
-    value = build.convert("arith.trunci", lowering.value(operation.operands[0]), target)
+    value = build.convert("arith.trunci", value, target)
     if _element(operation.results[0]) is I4:
         value = build.immediate("arith.shrsi", build.immediate("arith.shli", value, 4), 4)
-    lowering.result(operation, value)
+    return value
 
 
 # --- floats ---
 
 
-def lower_ftof(lowering: Lowering, operation: Operation) -> None:
+def float_to_float(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
+    build = lowering.build
     source = cast(FloatType, _element(operation.operands[0]))
     target = cast(FloatType, _element(operation.results[0]))
-    value = lowering.value(operation.operands[0])
     mode = operation.keyword("rounding_mode")
-    lowering.result(operation, _convert(lowering, operation, value, source, target, mode))
-
-
-def _convert(
-    lowering: Lowering, operation: Operation, value: TtirValue, source: FloatType, target: FloatType, mode: str
-) -> TtirValue:
-    build = lowering.build
     if target is F64:
-        return build.convert("arith.extf", narrow_types.widened(lowering, value, source), "f64")
+        return build.convert("arith.extf", widened(lowering, value, source), "f64")
     if source is F64:
         if target is F32 and mode != "nearest_even":
             lowering.require_ptx(operation, f"rounding<{mode}>")
             return build.assembly(f"cvt.{_MODES[mode]}.f32.f64", [value], "f32")
         if target in (F32, F16) and mode == "nearest_even":
             return build.convert("arith.truncf", value, value_element(target))
-        value = narrow_types.odd_single(build, value)
+        value = odd_single(build, value)
     else:
-        value = narrow_types.widened(lowering, value, source)
+        value = widened(lowering, value, source)
     if target is F32:
         return value
     if target in (F16, BF16):
         if mode == "zero":
             lowering.require_ptx(operation, "rounding<zero>")
-            return directed.round_single(build, value, target.name, "rz")
+            return round_single(build, value, target.name, "rz")
         return build.convert("arith.truncf", value, target.name)
-    return narrow_types.narrowed(lowering, value, target, mode)
+    return narrowed(lowering, value, target, mode)
 
 
-def lower_itof(lowering: Lowering, operation: Operation) -> None:
+def integer_to_float(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
     build = lowering.build
     source = cast(IntegerType, _element(operation.operands[0]))
     target = cast(FloatType, _element(operation.results[0]))
@@ -95,20 +285,16 @@ def lower_itof(lowering: Lowering, operation: Operation) -> None:
     # NVIDIA's GPUs convert to f16 by one instruction; and what f32 holds is rounded once, whatever the way.
     is_direct = target in (F32, F64) or (target is F16 and lowering.has_ptx) or (target is BF16 and source.width <= 16)
     if is_direct:
-        lowering.result(operation, build.convert(name, value, target.name))
-        return
+        return build.convert(name, value, target.name)
     # In f32 with an odd last bit where it is not exact, so that it is rounded once.
     if source is I64:
-        single = narrow_types.odd_single(build, build.convert(name, _jammed(build, value, is_signed, 53), "f64"))
+        single = odd_single(build, build.convert(name, _jammed(build, value, is_signed, 53), "f64"))
     else:
         kept = _jammed(build, value, is_signed, 24) if source.width == 32 else value
         single = build.convert(name, kept, "f32")
-    made = (
-        build.convert("arith.truncf", single, target.name)
-        if target in (F16, BF16)
-        else narrow_types.narrowed(lowering, single, target, "nearest_even")
-    )
-    lowering.result(operation, made)
+    if target in (F16, BF16):
+        return build.convert("arith.truncf", single, target.name)
+    return narrowed(lowering, single, target, "nearest_even")
 
 
 def _jammed(build: TtirOperations, value: TtirValue, is_signed: bool, precision: int) -> TtirValue:
@@ -124,19 +310,17 @@ def _jammed(build: TtirOperations, value: TtirValue, is_signed: bool, precision:
     return build.select(build.compare("ult", moved, limit), value, jammed)
 
 
-def lower_ftoi(lowering: Lowering, operation: Operation) -> None:
+def float_to_integer(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
     build = lowering.build
     source = cast(FloatType, _element(operation.operands[0]))
     target = cast(IntegerType, _element(operation.results[0]))
-    value = lowering.value(operation.operands[0])
     if source is not F64:
-        value = narrow_types.widened(lowering, value, source)
+        value = widened(lowering, value, source)
     if target is I1:
-        lowering.result(operation, build.compare("une", value, build.zero(value.element, value.shape)))
-        return
+        return build.compare("une", value, build.zero(value.element, value.shape))
     is_signed = operation.keyword("signedness") == "signed"
     convert = _clamped_by_instruction if lowering.has_ptx else _clamped
-    lowering.result(operation, convert(build, value, target.width, is_signed))
+    return convert(build, value, target.width, is_signed)
 
 
 def _limits(width: int, is_signed: bool) -> tuple[int, int]:
@@ -180,19 +364,10 @@ def _clamped(build: TtirOperations, value: TtirValue, width: int, is_signed: boo
 # --- bits ---
 
 
-def lower_bitcast(lowering: Lowering, operation: Operation) -> None:
+def bitcast(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
     """Types of one width, which are the same in TTIR where it has no type for them."""
-    target, _ = lowering.type_of(operation.results[0])
-    lowering.result(operation, lowering.build.bitcast(lowering.value(operation.operands[0]), target))
+    return lowering.build.bitcast(value, lowering.type_of(operation.results[0])[0])
 
 
-def lower_pointer_cast(lowering: Lowering, operation: Operation) -> None:
-    """int_to_ptr, ptr_to_int, ptr_to_ptr."""
-    build = lowering.build
-    value = lowering.value(operation.operands[0])
-    target, _ = lowering.type_of(operation.results[0])
-    if operation.declaration is ops.PTR_TO_PTR:
-        lowering.result(operation, build.bitcast(value, target))
-        return
-    name = "tt.int_to_ptr" if operation.declaration is ops.INT_TO_PTR else "tt.ptr_to_int"
-    lowering.result(operation, build.reinterpret(name, value, target))
+def reinterpretation(lowering: Lowering, operation: Operation, name: str, value: TtirValue) -> TtirValue:
+    return lowering.build.reinterpret(name, value, lowering.type_of(operation.results[0])[0])

@@ -14,7 +14,7 @@ drops, and the one whose elements are beside each other in memory last.  So a ti
 | rows of the tensor of a multiple of 16 bytes       | others: the accelerator writes beyond their end                 |
 | zeros outside of the tensor (in `fast` also NaN)   | other padding                                                   |
 | weak accesses                                      | relaxed, acquire, release                                       |
-| operands and results of products                   | others, which are faster so (measured on an H200)               |
+| operands and results of matmuls                   | others, which are faster so (measured on an H200)               |
 | launches where addresses, strides and extents are  | other launches (`Specialization.described`)                     |
 | as the accelerator wants them                      |                                                                 |
 """
@@ -27,13 +27,10 @@ from typing import Final, NamedTuple
 from tileir.dialect.attributes import hint_of
 from tileir.dialect.ops import LOAD_VIEW_TKO
 from tileir.dialect.types import GatherScatterViewType, TileType
-from tileir.execute.gpu.triton.code import Slot, TensorMap
-from tileir.execute.gpu.triton.launch_values import LaunchValue, constant
-from tileir.execute.gpu.triton.lowering import elements
-from tileir.execute.gpu.triton.lowering.accesses import Access
+from tileir.execute.gpu.triton.code import LaunchValue, LaunchView, Slot, TensorMap, constant
+from tileir.execute.gpu.triton.lowering import addresses
+from tileir.execute.gpu.triton.lowering.accesses import Access, dimension_map
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.lowering.tensors import dimension_map
-from tileir.execute.gpu.triton.program import TensorView
 from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, memory_element
 from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
@@ -48,7 +45,7 @@ _MOST_DIMENSIONS: Final = 5
 _FIRST_TARGET: Final = 90
 _NANS: Final = (F16, BF16, F32, F64)
 """What the accelerator fills with NaN; other types are bytes to it."""
-_PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
+_MATMULS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 _UNIT: Final = constant(1)
 
 
@@ -77,7 +74,7 @@ def described(lowering: Lowering, operation: Operation, access: Access) -> Descr
         return None
     if not 2 <= len(shape) <= _MOST_DIMENSIONS or sum([lanes > 1 for lanes in shape]) < 2:
         return None
-    if not _is_of_product(operation):
+    if not _is_of_matmul(operation):
         return None
     fill = _fill(lowering, access)
     order = _order(access, view)
@@ -109,14 +106,14 @@ def load(lowering: Lowering, access: Access, by: Described) -> TtirValue:
     build = lowering.build
     element = access.type.tensor.element
     loaded = build.descriptor_load(by.descriptor, by.coordinates, memory_element(element), by.shape)
-    return elements.from_memory(build, element, build.transpose(loaded, by.order))
+    return addresses.from_memory(build, element, build.transpose(loaded, by.order))
 
 
 def store(lowering: Lowering, access: Access, by: Described, value: TtirValue) -> None:
     """Write a tile, given without its dimensions of one element."""
     build = lowering.build
     back = [by.order.index(place) for place in range(len(by.order))]
-    stored = build.transpose(elements.to_memory(build, access.type.tensor.element, value), back)
+    stored = build.transpose(addresses.to_memory(build, access.type.tensor.element, value), back)
     build.descriptor_store(by.descriptor, by.coordinates, stored)
 
 
@@ -129,11 +126,11 @@ def may_describe(lowering: Lowering) -> bool:
     )
 
 
-def _is_of_product(operation: Operation) -> bool:
-    """Whether what is loaded becomes an operand of a product, or what is stored is made of one's result."""
+def _is_of_matmul(operation: Operation) -> bool:
+    """Whether what is loaded becomes an operand of a matmul, or what is stored is made of one's result."""
     if operation.declaration is LOAD_VIEW_TKO:
-        return any(user.declaration in _PRODUCTS for user in _users(operation.results[0]))
-    return any(maker.declaration in _PRODUCTS for maker in _makers(operation.tile))
+        return any(user.declaration in _MATMULS for user in _users(operation.results[0]))
+    return any(maker.declaration in _MATMULS for maker in _makers(operation.tile))
 
 
 def _users(value: Value) -> Iterator[Operation]:
@@ -178,7 +175,7 @@ def _fill(lowering: Lowering, access: Access) -> bool | None:
     return None
 
 
-def _order(access: Access, view: TensorView) -> list[int] | None:
+def _order(access: Access, view: LaunchView) -> list[int] | None:
     """The dimensions of the tile in the order of the descriptor."""
     beside = [along for along, stride in enumerate(view.strides) if stride == _UNIT]
     if not beside:

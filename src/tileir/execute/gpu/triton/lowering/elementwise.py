@@ -1,39 +1,88 @@
-"""How each operation on numbers is lowered, element by element: a part of the roster.
+"""How each elementwise operation is lowered: one line for each.
 
-These are lowered the same way for tiles, for scalars, and in the regions of reductions and scans.
+A line names the rule, `rule(lowering, operation, *names, *operands)`, and the names of TTIR, PTX or the library of
+functions that it takes.  The same rules serve tiles, scalars, and the regions of reductions and scans.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from tileir.dialect import ops
-from tileir.execute.gpu.triton.lowering import arithmetic, comparisons, conversions, functions, integers
-from tileir.execute.gpu.triton.lowering.context import Handlers
+from tileir.execute.gpu.triton.lowering import conversions, floats, functions, integers
+from tileir.execute.gpu.triton.lowering.context import Handler, Lowering
+from tileir.execute.gpu.triton.ttir.values import TtirValue
+from tileir.ir.core import Operation
+from tileir.ir.declaration import OperationDeclaration
 
-ELEMENTWISE: Final[Handlers] = {
-    **dict.fromkeys((ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF, ops.FMA, ops.SQRT), arithmetic.lower_arithmetic),
-    **dict.fromkeys((ops.ABSF, ops.NEGF), arithmetic.lower_sign),
-    **dict.fromkeys((ops.CEIL, ops.FLOOR), arithmetic.lower_integral),
-    **dict.fromkeys((ops.MAXF, ops.MINF), comparisons.lower_extremum),
-    **dict.fromkeys(functions.NAMES, functions.lower_function),
-    **dict.fromkeys((ops.ADDI, ops.SUBI, ops.MULI, ops.ANDI, ops.ORI, ops.XORI), integers.lower_binary),
-    **dict.fromkeys((ops.MAXI, ops.MINI), integers.lower_extremum),
-    **dict.fromkeys((ops.NEGI, ops.ABSI), integers.lower_negation),
-    **dict.fromkeys((ops.SHLI, ops.SHRI), integers.lower_shift),
-    **dict.fromkeys((ops.INT_TO_PTR, ops.PTR_TO_INT, ops.PTR_TO_PTR), conversions.lower_pointer_cast),
-    ops.BITCAST: conversions.lower_bitcast,
-    ops.CMPF: comparisons.lower_cmpf,
-    ops.CMPI: comparisons.lower_cmpi,
-    ops.DIVI: integers.lower_division,
-    ops.EXTI: conversions.lower_exti,
-    ops.FPOWI: functions.lower_integer_power,
-    ops.FTOF: conversions.lower_ftof,
-    ops.FTOI: conversions.lower_ftoi,
-    ops.ITOF: conversions.lower_itof,
-    ops.MULHII: integers.lower_high_product,
-    ops.REMF: arithmetic.lower_remainder,
-    ops.REMI: integers.lower_remainder,
-    ops.SELECT: comparisons.lower_select,
-    ops.TRUNCI: conversions.lower_trunci,
+
+def by(rule: Callable[..., TtirValue], *names: str) -> Handler:
+    """A handler that gives the result of a rule."""
+
+    def lower(lowering: Lowering, operation: Operation) -> None:
+        lowering.result(operation, rule(lowering, operation, *names, *lowering.operands(operation)))
+
+    return lower
+
+
+ELEMENTWISE: Final[dict[OperationDeclaration, Handler]] = {
+    # Integers, with operations of TTIR, where there are two the signed one first.
+    ops.ADDI: by(integers.binary, "arith.addi"),
+    ops.SUBI: by(integers.binary, "arith.subi"),
+    ops.MULI: by(integers.binary, "arith.muli"),
+    ops.ANDI: by(integers.binary, "arith.andi"),
+    ops.ORI: by(integers.binary, "arith.ori"),
+    ops.XORI: by(integers.binary, "arith.xori"),
+    ops.MAXI: by(integers.extremum, "arith.maxsi", "arith.maxui"),
+    ops.MINI: by(integers.extremum, "arith.minsi", "arith.minui"),
+    ops.SHLI: by(integers.shift, "arith.shli", "arith.shli"),
+    ops.SHRI: by(integers.shift, "arith.shrsi", "arith.shrui"),
+    ops.NEGI: by(integers.negation),
+    ops.ABSI: by(integers.magnitude),
+    ops.MULHII: by(integers.high_product),
+    ops.DIVI: by(integers.division),
+    ops.REMI: by(integers.remainder),
+    ops.CMPI: by(integers.comparison),
+    # Floats, with mnemonics of PTX.
+    ops.ADDF: by(floats.arithmetic, "add"),
+    ops.SUBF: by(floats.arithmetic, "sub"),
+    ops.MULF: by(floats.arithmetic, "mul"),
+    ops.DIVF: by(floats.arithmetic, "div"),
+    ops.FMA: by(floats.arithmetic, "fma"),
+    ops.SQRT: by(floats.arithmetic, "sqrt"),
+    ops.MAXF: by(floats.extremum, "max"),
+    ops.MINF: by(floats.extremum, "min"),
+    ops.ABSF: by(floats.magnitude),
+    ops.NEGF: by(floats.negation),
+    ops.CEIL: by(floats.integral, "math.ceil"),
+    ops.FLOOR: by(floats.integral, "math.floor"),
+    ops.REMF: by(floats.remainder),
+    ops.CMPF: by(floats.comparison),
+    ops.SELECT: by(floats.select),
+    # Functions: the library's name, PTX for approximations in f32, PTX for f32 where it is accurate enough.
+    ops.EXP: by(functions.exponential),
+    ops.LOG: by(functions.logarithm),
+    ops.EXP2: by(functions.function, "exp2", "ex2.approx{ftz}.f32", "ex2.approx{ftz}.f32"),
+    ops.RSQRT: by(functions.function, "rsqrt", "rsqrt.approx{ftz}.f32", "rsqrt.approx{ftz}.f32"),
+    ops.LOG2: by(functions.function, "log2", "lg2.approx{ftz}.f32", ""),
+    ops.SIN: by(functions.function, "sin", "sin.approx{ftz}.f32", ""),
+    ops.COS: by(functions.function, "cos", "cos.approx{ftz}.f32", ""),
+    ops.TANH: by(functions.function, "tanh", "tanh.approx.f32", ""),
+    ops.TAN: by(functions.function, "tan", "", ""),
+    ops.SINH: by(functions.function, "sinh", "", ""),
+    ops.COSH: by(functions.function, "cosh", "", ""),
+    ops.POW: by(functions.function, "pow", "", ""),
+    ops.ATAN2: by(functions.function, "atan2", "", ""),
+    ops.FPOWI: by(functions.integer_power),
+    # Conversions.
+    ops.EXTI: by(conversions.extension),
+    ops.TRUNCI: by(conversions.truncation),
+    ops.FTOF: by(conversions.float_to_float),
+    ops.ITOF: by(conversions.integer_to_float),
+    ops.FTOI: by(conversions.float_to_integer),
+    ops.BITCAST: by(conversions.bitcast),
+    ops.PTR_TO_PTR: by(conversions.bitcast),
+    ops.INT_TO_PTR: by(conversions.reinterpretation, "tt.int_to_ptr"),
+    ops.PTR_TO_INT: by(conversions.reinterpretation, "tt.ptr_to_int"),
 }

@@ -8,107 +8,133 @@
 | `approx`, and with `fast`      | the instructions ex2, lg2, sin, cos, tanh    |               |
 | fpowi                          | the power in f64                             | the library   |
 
-f16 and bf16 go through f32.
+f16 and bf16 go through f32.  The library is libdevice for NVIDIA's GPUs, OCML for AMD's; both come with Triton.
+
+LLVM crashes where it computes a subnormal number of constants while it inlines such a function (in Triton 3.5 to 3.9).
+So constants from which that may come are hidden from it, behind an instruction that moves them; functions of constants
+alone have been computed before (`preparing/simplify.py`).
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, cast
 
-from tileir.dialect import ops
-from tileir.execute.gpu.triton.lowering import library
+from tileir.dialect.ops import CONSTANT
+from tileir.dialect.types import TileType
+from tileir.execute.dtypes import constant_elements, to_bits
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.lowering.flushing import flushed
+from tileir.execute.gpu.triton.ttir.operations import TtirOperations
 from tileir.execute.gpu.triton.ttir.values import TtirValue
+from tileir.ir import floats
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.types import FloatType
+from tileir.ir.values import Value
 
-NAMES: Final[dict[OperationDeclaration, str]] = {
-    ops.EXP: "exp",
-    ops.EXP2: "exp2",
-    ops.LOG: "log",
-    ops.LOG2: "log2",
-    ops.SIN: "sin",
-    ops.COS: "cos",
-    ops.TAN: "tan",
-    ops.SINH: "sinh",
-    ops.COSH: "cosh",
-    ops.TANH: "tanh",
-    ops.RSQRT: "rsqrt",
-    ops.POW: "pow",
-    ops.ATAN2: "atan2",
-}
-"""What the GPU's library calls each."""
-_INSTRUCTIONS: Final[dict[OperationDeclaration, str]] = {ops.EXP2: "ex2.approx", ops.RSQRT: "rsqrt.approx"}
-_FAST: Final[dict[OperationDeclaration, str]] = {
-    **_INSTRUCTIONS,
-    ops.LOG2: "lg2.approx",
-    ops.SIN: "sin.approx",
-    ops.COS: "cos.approx",
-}
-"""With `fast`."""
+_LEAST: Final = 2.0**-64
+_GREATEST: Final = 2.0**64
 _LOG2_E: Final = 0x3FB8AA3B
 """log2(e), as f32."""
 _LN_2: Final = 0x3F317218
 
 
-def lower_function(lowering: Lowering, operation: Operation) -> None:
-    """Those of one or two floats."""
+def flushed(build: TtirOperations, value: TtirValue) -> TtirValue:
+    """f32 with zeros, of the same sign, for subnormal numbers."""
+    bits = build.bitcast(value, "i32")
+    magnitude = build.immediate("arith.andi", bits, 0x7FFFFFFF)
+    is_small = build.compare("ult", magnitude, build.integer(0x00800000, "i32", bits.shape))
+    return build.bitcast(build.select(is_small, build.immediate("arith.andi", bits, 1 << 31), bits), "f32")
+
+
+def call(lowering: Lowering, operation: Operation, name: str, values: Sequence[TtirValue]) -> TtirValue:
+    """The function of f32 or f64, `exp` say, of the operands of an operation."""
     build = lowering.build
-    values = lowering.operands(operation)
+    element = values[0].element
+    if not lowering.has_ptx:
+        return build.external(f"__ocml_{name}_{element}", values)
+    given = [
+        build.assembly(f"mov.{element}", [value], element) if _is_extreme(operand) else value
+        for operand, value in zip(operation.operands, values, strict=True)
+    ]
+    return build.external(f"__nv_{name}{'f' if element == 'f32' else ''}", given)
+
+
+def _is_extreme(value: Value) -> bool:
+    """Whether a value is a constant that may be near to numbers that are subnormal."""
+    operation = value.defining_operation
+    if operation is None or operation.declaration is not CONSTANT:
+        return False
+    element = cast(TileType, value.type).element
+    elements = constant_elements(operation.value_attribute)
+    if len(elements) > 1:
+        return True
+    if not isinstance(element, FloatType):
+        return False
+    number = floats.to_double(floats.FORMATS[element.name], int(to_bits(element, elements)[0]))
+    return not _LEAST <= abs(number) <= _GREATEST
+
+
+def function(
+    lowering: Lowering, operation: Operation, name: str, approximation: str, instruction: str, *values: TtirValue
+) -> TtirValue:
+    """A function of one or two floats: by the library, or an instruction of PTX where one is given and suits."""
+    build = lowering.build
     element = values[0].element
     if element != "f64":
-        values = [build.convert("arith.extf", value, "f32") for value in values]
-    lowering.result(operation, build.convert("arith.truncf", _function(lowering, operation, values), element))
+        values = tuple([build.convert("arith.extf", value, "f32") for value in values])
+        if approximation and _is_approximate(lowering, operation, values[0]):
+            made = build.assembly(approximation.format(ftz=_ftz(lowering)), values, "f32")
+            return build.convert("arith.truncf", made, element)
+        if instruction and lowering.has_ptx:
+            flush = ".ftz" if "flush_to_zero" in operation.attributes else _ftz(lowering)
+            made = build.assembly(instruction.format(ftz=flush), values, "f32")
+            return build.convert("arith.truncf", made, element)
+    flushes = "flush_to_zero" in operation.attributes and not lowering.has_ptx
+    if flushes:
+        values = tuple([flushed(build, value) for value in values])
+    made = call(lowering, operation, name, values)
+    return build.convert("arith.truncf", flushed(build, made) if flushes else made, element)
 
 
-def _function(lowering: Lowering, operation: Operation, values: list[TtirValue]) -> TtirValue:
+def exponential(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
+    """Approximated by a power of two."""
+    if not _is_approximate(lowering, operation, value):
+        return function(lowering, operation, "exp", "", "", value)
     build = lowering.build
-    declaration = operation.declaration
-    element = values[0].element
-    if element == "f32" and lowering.has_ptx:
-        is_fast = lowering.options.fast
-        if is_fast or operation.keyword("rounding_mode") == "approx":
-            made = _approximate(lowering, declaration, values)
-            if made is not None:
-                return made
-        if declaration in _INSTRUCTIONS:
-            flush = ".ftz" if is_fast or "flush_to_zero" in operation.attributes else ""
-            return build.assembly(f"{_INSTRUCTIONS[declaration]}{flush}.f32", values, "f32")
-    if "flush_to_zero" in operation.attributes and not lowering.has_ptx:
-        values = [flushed(build, value) for value in values]
-        return flushed(build, library.call(lowering, operation, NAMES[declaration], values))
-    return library.call(lowering, operation, NAMES[declaration], values)
+    single = build.convert("arith.extf", value, "f32")
+    power = build.binary("arith.mulf", single, build.float_bits(_LOG2_E, "f32", value.shape))
+    made = build.assembly(f"ex2.approx{_ftz(lowering)}.f32", [power], "f32")
+    return build.convert("arith.truncf", made, value.element)
 
 
-def _approximate(lowering: Lowering, declaration: OperationDeclaration, values: list[TtirValue]) -> TtirValue | None:
-    """An instruction or two; None where there is none."""
+def logarithm(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
+    """Approximated by the logarithm to the base two."""
+    if not _is_approximate(lowering, operation, value):
+        return function(lowering, operation, "log", "", "", value)
     build = lowering.build
-    shape = values[0].shape
-    flush = ".ftz" if lowering.options.fast else ""
-    if declaration is ops.TANH:
-        return build.assembly("tanh.approx.f32", values, "f32")
-    if declaration is ops.EXP:
-        power = build.binary("arith.mulf", values[0], build.float_bits(_LOG2_E, "f32", shape))
-        return build.assembly(f"ex2.approx{flush}.f32", [power], "f32")
-    if declaration is ops.LOG:
-        made = build.assembly(f"lg2.approx{flush}.f32", values, "f32")
-        return build.binary("arith.mulf", made, build.float_bits(_LN_2, "f32", shape))
-    if declaration in _FAST:
-        return build.assembly(f"{_FAST[declaration]}{flush}.f32", values, "f32")
-    return None
+    made = build.assembly(f"lg2.approx{_ftz(lowering)}.f32", [build.convert("arith.extf", value, "f32")], "f32")
+    made = build.binary("arith.mulf", made, build.float_bits(_LN_2, "f32", value.shape))
+    return build.convert("arith.truncf", made, value.element)
 
 
-def lower_integer_power(lowering: Lowering, operation: Operation) -> None:
-    """fpowi: by the power of f64, which has all integers of 32 bits for exponents."""
+def _is_approximate(lowering: Lowering, operation: Operation, value: TtirValue) -> bool:
+    is_requested = lowering.options.fast or operation.keyword("rounding_mode") == "approx"
+    return is_requested and lowering.has_ptx and value.element != "f64"
+
+
+def _ftz(lowering: Lowering) -> str:
+    return ".ftz" if lowering.options.fast else ""
+
+
+def integer_power(lowering: Lowering, operation: Operation, base: TtirValue, exponent: TtirValue) -> TtirValue:
+    """By the power of f64, which has all integers of 32 bits for exponents."""
     build = lowering.build
-    base, exponent = lowering.operands(operation)
     element = base.element
     wide = "f32" if lowering.options.fast and element != "f64" else "f64"
     base = build.convert("arith.extf", base, wide)
     # A single bit is 0 or -1.
     power = build.convert("arith.sitofp", exponent, wide)
-    made = library.call(lowering, operation, "pow", [base, power])
+    made = call(lowering, operation, "pow", [base, power])
     if element == "bf16" and wide == "f64":
         made = build.convert("arith.truncf", made, "f32")
-    lowering.result(operation, build.convert("arith.truncf", made, element))
+    return build.convert("arith.truncf", made, element)

@@ -8,97 +8,92 @@ from __future__ import annotations
 
 from typing import Final
 
-from tileir.dialect import ops
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.ttir.values import TtirValue
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OperationDeclaration
 
-_BINARY: Final[dict[OperationDeclaration, str]] = {
-    ops.ADDI: "arith.addi",
-    ops.SUBI: "arith.subi",
-    ops.MULI: "arith.muli",
-    ops.ANDI: "arith.andi",
-    ops.ORI: "arith.ori",
-    ops.XORI: "arith.xori",
+PREDICATES: Final = {
+    "equal": "eq",
+    "not_equal": "ne",
+    "less_than": "lt",
+    "less_than_or_equal": "le",
+    "greater_than": "gt",
+    "greater_than_or_equal": "ge",
 }
 _FULL_PRODUCTS: Final = (32, 64)
 """The widths that Triton has the high half of a product for."""
 
 
-def lower_binary(lowering: Lowering, operation: Operation) -> None:
+def binary(lowering: Lowering, operation: Operation, name: str, left: TtirValue, right: TtirValue) -> TtirValue:
     """Those that do not tell signed from unsigned."""
-    left, right = lowering.operands(operation)
-    lowering.result(operation, lowering.build.binary(_BINARY[operation.declaration], left, right))
+    return lowering.build.binary(name, left, right)
 
 
-def lower_extremum(lowering: Lowering, operation: Operation) -> None:
-    """maxi, mini."""
-    left, right = lowering.operands(operation)
-    name = "max" if operation.declaration is ops.MAXI else "min"
-    is_signed = operation.signedness == "signed"
+def extremum(
+    lowering: Lowering, operation: Operation, signed: str, unsigned: str, left: TtirValue, right: TtirValue
+) -> TtirValue:
+    name = signed if operation.signedness == "signed" else unsigned
     if left.element == "i1":
         # Signed, true is -1 and below false.
-        wanted = "arith.andi" if (name == "max") == is_signed else "arith.ori"
-    else:
-        wanted = f"arith.{name}{'si' if is_signed else 'ui'}"
-    lowering.result(operation, lowering.build.binary(wanted, left, right))
+        name = "arith.andi" if name in ("arith.maxsi", "arith.minui") else "arith.ori"
+    return lowering.build.binary(name, left, right)
 
 
-def lower_high_product(lowering: Lowering, operation: Operation) -> None:
-    """mulhii: the high half of the unsigned product."""
+def comparison(lowering: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
+    predicate = PREDICATES[operation.comparison_predicate]
+    if predicate not in ("eq", "ne"):
+        predicate = ("s" if operation.signedness == "signed" else "u") + predicate
+    return lowering.build.compare(predicate, left, right)
+
+
+def high_product(lowering: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
+    """The high half of the unsigned product."""
     build = lowering.build
-    left, right = lowering.operands(operation)
     width = left.bits
     if width == 1:
-        result = build.integer(0, "i1", left.shape)
-    elif width in _FULL_PRODUCTS:
-        result = build.binary("tt.mulhiui", left, right)
-    else:
-        wide = [build.convert("arith.extui", value, "i32") for value in (left, right)]
-        product = build.immediate("arith.shrui", build.binary("arith.muli", *wide), width)
-        result = build.convert("arith.trunci", product, left.element)
-    lowering.result(operation, result)
+        return build.integer(0, "i1", left.shape)
+    if width in _FULL_PRODUCTS:
+        return build.binary("tt.mulhiui", left, right)
+    wide = [build.convert("arith.extui", value, "i32") for value in (left, right)]
+    product = build.immediate("arith.shrui", build.binary("arith.muli", *wide), width)
+    return build.convert("arith.trunci", product, left.element)
 
 
-def lower_negation(lowering: Lowering, operation: Operation) -> None:
-    """negi, absi; of the least value it is itself, and so it is of a single bit."""
-    build = lowering.build
-    value = lowering.value(operation.operands[0])
+def negation(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
+    """Of the least value it is itself, and so it is of a single bit."""
     if value.element == "i1":
-        lowering.result(operation, value)
-        return
-    negative = build.binary("arith.subi", build.integer(0, value.element, value.shape), value)
-    if operation.declaration is ops.ABSI:
-        negative = build.binary("arith.maxsi", value, negative)
-    lowering.result(operation, negative)
+        return value
+    return lowering.build.binary("arith.subi", lowering.build.integer(0, value.element, value.shape), value)
+
+
+def magnitude(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
+    if value.element == "i1":
+        return value
+    return lowering.build.binary("arith.maxsi", value, negation(lowering, operation, value))
 
 
 # --- shifts ---
 
 
-def lower_shift(lowering: Lowering, operation: Operation) -> None:
-    """shli, shri: past the width there is nothing left but copies of the sign."""
+def shift(
+    lowering: Lowering, operation: Operation, signed: str, unsigned: str, value: TtirValue, amount: TtirValue
+) -> TtirValue:
+    """Past the width there is nothing left but copies of the sign."""
     build = lowering.build
-    value, amount = lowering.operands(operation)
     is_signed = operation.keyword("signedness") == "signed"
     if value.element == "i1":
         kept = build.immediate("arith.xori", amount, 1)
-        lowering.result(operation, value if is_signed else build.binary("arith.andi", value, kept))
-        return
-    name = "arith.shli" if operation.declaration is ops.SHLI else "arith.shrsi" if is_signed else "arith.shrui"
-    width = value.bits
-    most = width - 1
+        return value if is_signed else build.binary("arith.andi", value, kept)
+    name = signed if is_signed else unsigned
+    most = value.bits - 1
     if lowering.facts.range(operation.operands[1], signed=False)[1] <= most:
-        lowering.result(operation, build.binary(name, value, amount))
-    elif is_signed:
+        return build.binary(name, value, amount)
+    if is_signed:
         limit = build.integer(most, amount.element, amount.shape)
-        lowering.result(operation, build.binary(name, value, build.binary("arith.minui", amount, limit)))
-    else:
-        shifted = build.binary(name, value, build.immediate("arith.andi", amount, most))
-        is_within = build.compare("ule", amount, build.integer(most, amount.element, amount.shape))
-        zero = build.integer(0, value.element, value.shape)
-        lowering.result(operation, build.select(is_within, shifted, zero))
+        return build.binary(name, value, build.binary("arith.minui", amount, limit))
+    shifted = build.binary(name, value, build.immediate("arith.andi", amount, most))
+    is_within = build.compare("ule", amount, build.integer(most, amount.element, amount.shape))
+    return build.select(is_within, shifted, build.integer(0, value.element, value.shape))
 
 
 # --- division ---
@@ -132,13 +127,12 @@ class _Operands:
         self.letter: str = "s" if self.is_signed and (least < 0 or lowest < 0) else "u"
 
 
-def lower_division(lowering: Lowering, operation: Operation) -> None:
-    """divi: by zero it is 0."""
+def division(lowering: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
+    """By zero it is 0."""
     build = lowering.build
-    if lowering.value(operation.operands[0]).element == "i1":
+    if left.element == "i1":
         # By true it is itself: -1 / -1 is 1, of which a bit remains.
-        lowering.result(operation, build.binary("arith.andi", *lowering.operands(operation)))
-        return
+        return build.binary("arith.andi", left, right)
     operands = _Operands(lowering, operation)
     quotient = build.binary(f"arith.div{operands.letter}i", operands.dividend, operands.divisor)
     rounding = operation.rounding
@@ -147,7 +141,7 @@ def lower_division(lowering: Lowering, operation: Operation) -> None:
     if operands.is_zero is not None:
         zero = build.integer(0, quotient.element, quotient.shape)
         quotient = build.select(operands.is_zero, zero, quotient)
-    lowering.result(operation, quotient)
+    return quotient
 
 
 def _rounded(lowering: Lowering, operands: _Operands, quotient: TtirValue, rounding: str) -> TtirValue:
@@ -166,16 +160,13 @@ def _rounded(lowering: Lowering, operands: _Operands, quotient: TtirValue, round
     return build.binary("arith.subi" if rounding == "negative_inf" else "arith.addi", quotient, step)
 
 
-def lower_remainder(lowering: Lowering, operation: Operation) -> None:
-    """remi: by zero it is the dividend."""
+def remainder(lowering: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
+    """By zero it is the dividend."""
     build = lowering.build
-    if lowering.value(operation.operands[0]).element == "i1":
-        value, divisor = lowering.operands(operation)
-        kept = build.immediate("arith.xori", divisor, 1)
-        lowering.result(operation, build.binary("arith.andi", value, kept))
-        return
+    if left.element == "i1":
+        return build.binary("arith.andi", left, build.immediate("arith.xori", right, 1))
     operands = _Operands(lowering, operation)
     rest = build.binary(f"arith.rem{operands.letter}i", operands.dividend, operands.divisor)
     if operands.is_zero is not None:
         rest = build.select(operands.is_zero, operands.dividend, rest)
-    lowering.result(operation, rest)
+    return rest

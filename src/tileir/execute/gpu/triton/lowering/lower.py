@@ -2,24 +2,85 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, Final, NamedTuple
 
-from tileir.dialect.types import TileType
-from tileir.execute.gpu.triton.code import Slot
-from tileir.execute.gpu.triton.lowering.context import Lowering
+from tileir.dialect import ops
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.gpu.triton.code import CodeOptions, Schedule, Slot, Specialization
+from tileir.execute.gpu.triton.lowering import (
+    accesses,
+    atomics,
+    constants,
+    control,
+    memory,
+    mma,
+    printing,
+    reductions,
+    shapes,
+)
+from tileir.execute.gpu.triton.lowering.addresses import from_memory
+from tileir.execute.gpu.triton.lowering.constants import promised_divisor
+from tileir.execute.gpu.triton.lowering.context import Handlers, Lowering
 from tileir.execute.gpu.triton.lowering.control import lower_kernel
-from tileir.execute.gpu.triton.lowering.promises import promised_divisor
-from tileir.execute.gpu.triton.lowering.roster import HANDLERS
-from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specialization
+from tileir.execute.gpu.triton.lowering.elementwise import ELEMENTWISE
 from tileir.execute.gpu.triton.program import Program
-from tileir.execute.gpu.triton.ttir.values import TtirValue, memory_element, value_element
+from tileir.execute.gpu.triton.ttir.values import TtirValue, value_element
+from tileir.execute.locations.source_locations import frames_of
 from tileir.ir.core import Operation
-from tileir.ir.types import F4E2M1FN, I1, I4, FloatType
+from tileir.ir.types import I1, FloatType
 
 _OTHER_CHARACTERS: Final = re.compile(r"[^a-zA-Z0-9_]")
 _TAKEN_NAMES: Final = re.compile(r"[^a-zA-Z_]|_?$|__nv|__oc[km]l|global_smem$|WARP_SZ$")
 """Names that are none in PTX, and those of libraries, of Triton's shared memory and of PTX itself."""
+
+_WITHOUT_EFFECT: Final = (
+    ops.BARRIER, ops.GDC_LAUNCH_DEPENDENTS_TKO, ops.GDC_WAIT_TKO, ops.JOIN_TOKENS, ops.MAKE_TOKEN,
+)  # fmt: skip
+_TILE_VIEWS: Final = (ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW)
+HANDLERS: Final[Handlers] = {
+    **ELEMENTWISE,
+    **dict.fromkeys(_WITHOUT_EFFECT, shapes.lower_nothing),
+    **dict.fromkeys((ops.GET_TILE_BLOCK_ID, ops.GET_NUM_TILE_BLOCKS), control.lower_block_ids),
+    **dict.fromkeys(_TILE_VIEWS, accesses.lower_make_tile_view),
+    ops.ALLOCA: memory.lower_alloca,
+    ops.ASSERT: printing.lower_assert,
+    ops.ASSUME: constants.lower_assume,
+    ops.ATOMIC_CAS_TKO: atomics.lower_atomic_cas,
+    ops.ATOMIC_RED_VIEW_TKO: atomics.lower_atomic_view,
+    ops.ATOMIC_RMW_TKO: atomics.lower_atomic_rmw,
+    ops.BROADCAST: shapes.lower_broadcast,
+    ops.CAT: shapes.lower_cat,
+    ops.CONSTANT: constants.lower_constant,
+    ops.EXTRACT: shapes.lower_extract,
+    ops.FOR: control.lower_for,
+    ops.GET_GLOBAL: memory.lower_global,
+    ops.GET_INDEX_SPACE_SHAPE: accesses.lower_index_space_shape,
+    ops.GET_TENSOR_SHAPE: accesses.lower_tensor_shape,
+    ops.IF: control.lower_if,
+    ops.INSERT: shapes.lower_insert,
+    ops.IOTA: constants.lower_iota,
+    ops.LOAD_PTR_TKO: memory.lower_load_pointers,
+    ops.LOAD_VIEW_TKO: memory.lower_load_view,
+    ops.LOOP: control.lower_loop,
+    ops.MAKE_TENSOR_VIEW: accesses.lower_make_tensor_view,
+    ops.MEMORY_FENCE_ALIAS_TKO: atomics.lower_alias_fence,
+    ops.MMAF: mma.lower_mmaf,
+    ops.MMAF_SCALED: mma.lower_mmaf_scaled,
+    ops.MMAI: mma.lower_mmai,
+    ops.OFFSET: memory.lower_offset,
+    ops.PACK: shapes.lower_pack,
+    ops.PERMUTE: shapes.lower_permute,
+    ops.PRINT_TKO: printing.lower_print,
+    ops.REDUCE: reductions.lower_reduce,
+    ops.RESHAPE: shapes.lower_reshape,
+    ops.SCAN: reductions.lower_scan,
+    ops.STORE_PTR_TKO: memory.lower_store_pointers,
+    ops.STORE_VIEW_TKO: memory.lower_store_view,
+    ops.UNPACK: shapes.lower_unpack,
+}
+_UNKNOWN_LOCATION: Final = " loc(unknown)"
 
 
 class Lowered(NamedTuple):
@@ -32,9 +93,9 @@ class Lowered(NamedTuple):
     """What its parameters are; Triton adds some of its own behind them."""
     options: dict[str, Any]
     """For Triton."""
-    notes: tuple[str, ...]
     operations: list[Operation | None]
     """By line of the text: the operation of the program that it does the work of."""
+    notes: tuple[str, ...] = ()
 
 
 def lower(
@@ -66,10 +127,9 @@ def lower(
         "enable_fp_fusion": options.fast,
         "enable_reflect_ftz": options.fast,
         **({"maxnreg": schedule.most_registers} if schedule.most_registers else {}),
-        **lowering.compile_options,
     }
     text = "\n".join([line for line, _ in lines]) + "\n"
-    return Lowered(text, name, tuple(slots), made, tuple(lowering.notes), [operation for _, operation in lines])
+    return Lowered(text, name, tuple(slots), made, [operation for _, operation in lines])
 
 
 def kernel_name(entry: Operation) -> str:
@@ -86,23 +146,36 @@ def _parameter(lowering: Lowering, number: int) -> str:
     build, element = lowering.build, type.element
     wanted = value_element(element)
     # What is less than a byte, and what the calling convention does not know, is passed as its bits.
-    is_bits = wanted in ("f8E4M3FN", "f8E5M2") or element is I1
-    passed = memory_element(element) if is_bits else wanted
-    passed = "i8" if is_bits else passed
-    given = TtirValue(f"%argument{number}", passed)
-    if element is I1:
-        lowering.values[argument] = build.compare("ne", given, build.integer(0, "i8"))
-    elif is_bits:
-        lowering.values[argument] = build.bitcast(given, wanted)
-    elif element is I4:
-        four = build.integer(4, "i8")
-        lowering.values[argument] = build.binary("arith.shrsi", build.binary("arith.shli", given, four), four)
-    elif element is F4E2M1FN:
-        lowering.values[argument] = build.binary("arith.andi", given, build.integer(15, "i8"))
-    else:
+    is_f8 = wanted in ("f8E4M3FN", "f8E5M2")
+    given = TtirValue(f"%argument{number}", "i8" if is_f8 or element is I1 else wanted)
+    if isinstance(element, PointerType):
         lowering.values[argument] = given
+    else:
+        lowering.values[argument] = build.bitcast(given, wanted) if is_f8 else from_memory(build, element, given)
     divisors = lowering.specialization.divisors
     divisor = max(divisors[number] if number < len(divisors) else 1, promised_divisor(lowering, argument))
     if not isinstance(element, FloatType) and divisor > 1 and given.bits >= 32:
         return f"{given.name}: {given.type} {{tt.divisibility = {divisor} : i32}}"
     return f"{given.name}: {given.type}"
+
+
+def located_text(text: str, operations: list[Operation | None]) -> str:
+    """The text, in which each line is an operation, or the beginning or end of one that has regions."""
+    found: list[str] = []
+    begun: list[Operation | None] = []
+    for line, operation in zip(text.splitlines(), operations, strict=True):
+        words = line.strip()
+        if words.startswith("}"):
+            operation = begun.pop()
+        if words.endswith("{"):
+            # Its place comes behind its regions.
+            begun.append(operation)
+        # Labels of blocks have none.
+        is_whole = words and not words.endswith("{") and not words.startswith("^")
+        found.append(line + _location_text(operation) if is_whole else line)
+    return "\n".join(found) + "\n"
+
+
+def _location_text(operation: Operation | None) -> str:
+    frames = frames_of(operation.location)[:1] if operation is not None else []
+    return f" loc({json.dumps(frames[0].file)}:{frames[0].line}:{frames[0].column})" if frames else _UNKNOWN_LOCATION

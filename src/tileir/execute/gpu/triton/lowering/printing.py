@@ -1,6 +1,6 @@
 """Lowering of `print_tko` and `assert`: what they have to say is written to memory, which the launcher reads.
 
-`sites.py` says how.  An assert that fails ends its tile block, and no others: the GPU can be used as before.
+`code.py` says how.  An assert that fails ends its tile block, and no others: the GPU can be used as before.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from typing import cast
 
 from tileir.dialect.ops import ASSERT, PRINT_TKO
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.gpu.triton.code import Slot
+from tileir.execute.gpu.triton.code import OUTPUT_WORDS, POINTER, AssertSite, PrintSite, Slot
+from tileir.execute.gpu.triton.lowering.atomics import as_word
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.lowering.ordered import as_word
-from tileir.execute.gpu.triton.sites import OUTPUT_WORDS, POINTER, AssertSite, PrintSite
 from tileir.execute.gpu.triton.ttir.values import TtirValue
 from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
@@ -108,7 +107,7 @@ def _first_false(lowering: Lowering, truth: TtirValue) -> TtirValue:
     return first
 
 
-# --- what the launcher is told of them ---
+# --- what the launcher gets of them ---
 
 
 def _print_site(operation: Operation) -> PrintSite:

@@ -1,17 +1,37 @@
 """Lowering of operations that rearrange tiles.
 
 Tiles have no dimensions of one element in TTIR (`value_type`), so what only adds or drops such dimensions is nothing.
+
+Triton's choice of layouts does not end where a loop carries the transpose of a small tile: that of the value and that
+of its transpose replace each other for ever (3.5 to 3.9).  There elements are gathered by their positions.
+
+`pack` and `unpack` turn a tile of rank 1 into its bytes, little endian, and back.  Elements wider than a byte are taken
+apart by shifts, and what belongs together is interleaved by joining halves: those with even numbers and those with odd
+ones.  Of elements narrower than a byte, several are joined by shifts into one.
 """
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Sequence
+from typing import Final, cast
 
+from tileir.dialect import ops
 from tileir.dialect.types import TileType
+from tileir.execute.gpu.triton.lowering.constants import places
 from tileir.execute.gpu.triton.lowering.context import Lowering
+from tileir.execute.gpu.triton.ttir.operations import TtirOperations
 from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, squeezed, squeezed_axis
 from tileir.ir.core import Operation
-from tileir.ir.values import Value
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import ENDS_ITERATION, MATRIX_PRODUCT
+from tileir.ir.traversal import is_memory_effect_free
+from tileir.ir.types import I1, I4, TF32, FloatType, IntegerType, Type
+from tileir.ir.values import BlockArgument, Value
+
+_MOST_GATHERED: Final = 512
+"""Tiles of more elements have layouts that are found."""
+_MATMULS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
+"""These choose layouts, whatever those of their operands are."""
 
 
 def lower_nothing(lowering: Lowering, operation: Operation) -> None:
@@ -139,10 +159,7 @@ def _is_at(lowering: Lowering, shape: Shape, axis: int, index: TtirValue) -> Tti
     build = lowering.build
     along = build.range(shape[axis])
     found = build.compare("eq", along, build.splat(index, along.shape))
-    for other in range(len(shape)):
-        if other != axis:
-            found = build.expand(found, other)
-    return build.broadcast(found, shape)
+    return build.along(found, axis, shape)
 
 
 def lower_insert(lowering: Lowering, operation: Operation) -> None:
@@ -173,3 +190,165 @@ def lower_insert(lowering: Lowering, operation: Operation) -> None:
 
 def _shape(value: Value) -> Shape:
     return cast(TileType, value.type).shape
+
+
+# --- transposes ---
+
+
+def lower_permute(lowering: Lowering, operation: Operation) -> None:
+    order = operation.permutation
+    shape = cast(TileType, operation.operands[0].type).shape
+    kept = [squeezed_axis(shape, axis) for axis in order if shape[axis] != 1]
+    value = lowering.value(operation.operands[0])
+    is_small = cast(TileType, operation.result.type).count <= _MOST_GATHERED
+    if is_small and kept != sorted(kept) and _is_carried(operation):
+        lowering.result(operation, _gathered(lowering, value, kept))
+    else:
+        lowering.result(operation, lowering.build.transpose(value, kept))
+
+
+def _gathered(lowering: Lowering, value: TtirValue, order: list[int]) -> TtirValue:
+    build = lowering.build
+    bits = as_bits(lowering, value)
+    wanted = build.transpose(places(lowering, value.shape), order)
+    count = 1
+    for extent in value.shape:
+        count *= extent
+    found = build.gather(build.reshape(bits, (count,)), build.reshape(wanted, (count,)))
+    return from_bits(lowering, build.reshape(found, wanted.shape), value.element)
+
+
+def _is_carried(operation: Operation) -> bool:
+    """Whether what a loop carries is transposed, and carried on."""
+    return _comes_from_loop(operation.operands[0], set()) and _goes_to_loop(operation.result, set())
+
+
+def _comes_from_loop(value: Value, seen: set[Value]) -> bool:
+    pending = [value]
+    while pending:
+        current = pending.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        if isinstance(current, BlockArgument):
+            owner = current.parent_block.parent_operation if current.parent_block is not None else None
+            if owner is not None and owner.declaration.is_loop:
+                return True
+        elif current.defining_operation is not None:
+            if current.defining_operation.regions:
+                return True
+            pending += _moved(current.defining_operation)
+    return False
+
+
+def _moved(operation: Operation) -> list[Value]:
+    """The operands that the layout of the result comes from; what is loaded has one of its own."""
+    if operation.declaration in _MATMULS or not is_memory_effect_free(operation):
+        return []
+    return [value for value in operation.operands if isinstance(value.type, TileType) and value.type.count > 1]
+
+
+def _goes_to_loop(value: Value, seen: set[Value]) -> bool:
+    pending = [value]
+    while pending:
+        current = pending.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        for user in current.users:
+            if user.declaration.has_trait(ENDS_ITERATION) or user.regions:
+                return True
+            if user.declaration is ops.YIELD:
+                parent = user.parent_operation
+                pending += list(parent.results) if parent is not None else []
+            elif user.declaration not in _MATMULS:
+                pending += list(user.results)
+    return False
+
+
+# --- bytes ---
+
+
+def _width(element: Type) -> int:
+    """Bits of an element in memory without gaps."""
+    assert isinstance(element, (IntegerType, FloatType))
+    return 32 if element is TF32 else element.width
+
+
+def lower_pack(lowering: Lowering, operation: Operation) -> None:
+    build = lowering.build
+    element = cast(TileType, operation.operands[0].type).element
+    value = lowering.whole(operation.operands[0])
+    width = _width(element)
+    if width > 8:
+        bits = build.bitcast(value, f"i{width}")
+        parts = [_byte(build, bits, place) for place in range(0, width, 8)]
+        lowering.whole_result(operation, _interleaved(build, parts))
+        return
+    value = build.convert("arith.extui", value, "i8")
+    fields = [
+        build.immediate("arith.andi", field, (1 << width) - 1) for field in _deinterleaved(build, value, 8 // width)
+    ]
+    lowering.whole_result(operation, _joined(build, fields, width))
+
+
+def lower_unpack(lowering: Lowering, operation: Operation) -> None:
+    build = lowering.build
+    element = cast(TileType, operation.results[0].type).element
+    value = lowering.whole(operation.operands[0])
+    target, _ = lowering.type_of(operation.results[0])
+    width = _width(element)
+    if width > 8:
+        parts = [build.convert("arith.extui", part, f"i{width}") for part in _deinterleaved(build, value, width // 8)]
+        lowering.whole_result(operation, build.bitcast(_joined(build, parts, 8), target))
+        return
+    fields = [_field(build, value, place, element) for place in range(0, 8, width)]
+    lowering.whole_result(operation, _interleaved(build, fields))
+
+
+def _byte(build: TtirOperations, bits: TtirValue, place: int) -> TtirValue:
+    shifted = build.immediate("arith.shrui", bits, place) if place else bits
+    return build.convert("arith.trunci", shifted, "i8")
+
+
+def _field(build: TtirOperations, value: TtirValue, place: int, element: Type) -> TtirValue:
+    """Elements that begin at a bit of each byte, as tiles hold them."""
+    if element is I4:
+        # With its sign.
+        moved = build.immediate("arith.shli", value, 4) if place == 0 else value
+        return build.immediate("arith.shrsi", moved, 4)
+    shifted = build.immediate("arith.shrui", value, place) if place else value
+    return build.convert("arith.trunci", shifted, "i1") if element is I1 else build.immediate("arith.andi", shifted, 15)
+
+
+def _joined(build: TtirOperations, fields: Sequence[TtirValue], width: int) -> TtirValue:
+    """Fields of so many bits side by side, the first in the lowest bits."""
+    made = fields[0]
+    for number, field in enumerate(fields[1:], 1):
+        made = build.binary("arith.ori", made, build.immediate("arith.shli", field, number * width))
+    return made
+
+
+def _interleaved(build: TtirOperations, parts: Sequence[TtirValue]) -> TtirValue:
+    """One tile of the first elements of all, then their second ones, and so on."""
+    count = parts[0].shape[0] * len(parts)
+    return build.reshape(_nested(build, parts), (count,))
+
+
+def _nested(build: TtirOperations, parts: Sequence[TtirValue]) -> TtirValue:
+    if len(parts) == 1:
+        return parts[0]
+    return build.join(_nested(build, parts[0::2]), _nested(build, parts[1::2]))
+
+
+def _deinterleaved(build: TtirOperations, value: TtirValue, count: int) -> list[TtirValue]:
+    """The way back."""
+    twos = (2,) * (count.bit_length() - 1)
+    return _unnested(build, build.reshape(value, (value.shape[0] // count, *twos)), count)
+
+
+def _unnested(build: TtirOperations, value: TtirValue, count: int) -> list[TtirValue]:
+    if count == 1:
+        return [value]
+    even, odd = [_unnested(build, half, count // 2) for half in build.split(value)]
+    return [part for pair in zip(even, odd, strict=True) for part in pair]

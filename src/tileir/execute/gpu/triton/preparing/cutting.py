@@ -1,9 +1,13 @@
 """Which tiles of a program are cut into parts, and along which dimension, when one of them is.
 
 A **cut** begins at a tile and goes to all that it is made of and to all that is made of it, as far as each element of a
-part depends on elements of the same part only: through arithmetic, through the rows or columns of a product, around
-loops, to loads and stores of views.  It fails where an element depends on others: a reduction along the cut, a product
+part depends on elements of the same part only: through arithmetic, through the rows or columns of a matmul, around
+loops, to loads and stores of views.  It fails where an element depends on others: a reduction along the cut, a matmul
 over it.
+
+A program in parts stores the first part before it loads the second.  Where a store waits for a load, they may reach the
+same memory, and the first part would change the inputs of the second: unless both are of one tile, and cut alike
+(`check_order`).
 """
 
 from __future__ import annotations
@@ -18,11 +22,14 @@ from tileir.ir.traits import ELEMENTWISE, MATRIX_PRODUCT
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import I32
 from tileir.ir.values import BlockArgument, OperationResult, Value
+from tileir.rewrite.token_order import TokenOrder
 
-PRODUCTS: Final = tuple([each for each in REGISTRY.with_traits(MATRIX_PRODUCT) if len(each.operands) == 3])
-"""Matrix products without scales, which would have to be cut too."""
+MATMULS: Final = tuple([each for each in REGISTRY.with_traits(MATRIX_PRODUCT) if len(each.operands) == 3])
+"""Matmuls without scales, which would have to be cut too."""
 _COUNTED: Final = 3
 """The bounds of a `for`, which stand before what it carries."""
+
+_LOADS: Final = (ops.LOAD_VIEW_TKO, ops.LOAD_PTR_TKO)
 
 
 class Uncut(Exception):
@@ -84,7 +91,7 @@ class Cut:
         declaration = maker.declaration
         if declaration is ops.FOR:
             self._around(maker, cast(OperationResult, value).index, axis)
-        elif declaration in PRODUCTS:
+        elif declaration in MATMULS:
             self._product(maker, axis)
         elif declaration is ops.LOAD_VIEW_TKO:
             _check_view(maker, axis)
@@ -154,8 +161,8 @@ class Cut:
                     raise Uncut
                 for number in _places(user, value):
                     self._around(loop, number, axis)
-            elif declaration in PRODUCTS:
-                self._add(user.results[0], self._product_axis(user, value, axis))
+            elif declaration in MATMULS:
+                self._add(user.results[0], self._matmul_axis(user, value, axis))
             elif declaration is ops.BROADCAST:
                 self._add(user.results[0], axis)
             elif declaration is ops.RESHAPE:
@@ -173,7 +180,7 @@ class Cut:
             else:
                 raise Uncut
 
-    def _product_axis(self, user: Operation, value: Value, axis: int) -> int:
+    def _matmul_axis(self, user: Operation, value: Value, axis: int) -> int:
         left, right, total = user.operands
         rank = len(cast(TileType, total.type).shape)
         over = {left: rank - 1, right: rank - 2}
@@ -228,3 +235,32 @@ def _order(operation: Operation) -> list[int]:
 
 def _reduced(operation: Operation) -> int:
     return operation.dim
+
+
+def check_order(cut: Cut, block: Block, written: list[Operation]) -> None:
+    """`Uncut` where a store in parts waits for a load in parts of other elements, or a load for such a store.
+
+    `block`: the one that parts are written in; what comes from an earlier run of it is done.
+    """
+    loads = {each for operation in written for each in pre_order(operation) if each.declaration in _LOADS}
+    stores = set(cut.stores)
+    for store in stores:
+        if any(not _is_of_one_tile(cut, each, store) for each in _waited_for(store, block) & loads):
+            raise Uncut
+    if any(_waited_for(load, block) & stores for load in loads):
+        raise Uncut
+
+
+def _waited_for(operation: Operation, block: Block) -> set[Operation]:
+    """All that an operation waits for by tokens, since a block was entered."""
+    tokens = TokenOrder(operation).all_before(operation, since=block)
+    return {maker for token in tokens if (maker := token.defining_operation) is not None}
+
+
+def _is_of_one_tile(cut: Cut, load: Operation, store: Operation) -> bool:
+    """Whether the same elements are loaded for a part as are stored."""
+    if load.declaration is not ops.LOAD_VIEW_TKO:
+        return False
+    accessed = [[each.view, *each.index] for each in (load, store)]
+    axes = [cut.axes.get(each) for each in (load.results[0], store.tile)]
+    return accessed[0] == accessed[1] and axes[0] is not None and axes[0] == axes[1]

@@ -1,7 +1,7 @@
-"""Products whose tiles do not fit a GPU, in parts that do.
+"""Matmuls whose tiles do not fit a GPU, in parts that do.
 
-Two things do not fit.  **Sums** that take more registers than threads have: the rows (or columns) of the tile are
-computed in two halves, one after the other, from the loads to the stores:
+Two things do not fit.  **Accumulators** that take more registers than threads have: the rows (or columns) of the tile
+are computed in two halves, one after the other, from the loads to the stores:
 
     %sum = for .. iter_values(tile<256x256xf32>) ..      for %half in (0 to 2) {
     store %sum                                      ->     %sum = for .. iter_values(tile<128x256xf32>) ..
@@ -11,7 +11,7 @@ computed in two halves, one after the other, from the loads to the stores:
 there are twice as many.
 
 Both are exact.  An element of a tile does not depend on others, and its sum is made of the same products in the same
-order.  Only a sum in f16, which is rounded when a product is done, would be rounded more often: its K is not halved.
+order.  Only a sum in f16, which is rounded when a matmul is done, would be rounded more often: its K is not halved.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from typing import Final, cast
 
 from tileir.dialect import ops
 from tileir.dialect.types import TOKEN, TileType, scalar_tile
-from tileir.execute.gpu.triton.preparing.cutting import PRODUCTS, Cut, Uncut, ends_only_at_its_end
+from tileir.execute.gpu.triton.preparing.cutting import MATMULS, Cut, Uncut, check_order, ends_only_at_its_end
 from tileir.execute.gpu.triton.preparing.parts import Parts, Writing
-from tileir.execute.gpu.triton.preparing.token_order import check_order
-from tileir.execute.gpu.triton.schedule.features import ProductLoop, features_of
-from tileir.execute.gpu.triton.targets import TritonTarget
+from tileir.execute.gpu.triton.schedule.features import MatmulLoop, features_of
+from tileir.execute.gpu.triton.toolchain import TritonTarget
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.traversal import clone, is_memory_effect_free, pre_order
 from tileir.ir.types import F16, I32, IntegerType
@@ -33,7 +32,7 @@ from tileir.passes import canonicalize, cse
 from tileir.passes.registry import PassSession
 from tileir.rewrite.facts import Facts
 
-MOST_SUMS: Final = 40960
+MOST_REGISTERS: Final = 40960
 """Registers of 32 bits in all threads: 160 for each thread of 8 warps."""
 _FEWEST_ROWS: Final = 64
 _FEWEST_COLUMNS: Final = 32
@@ -49,7 +48,7 @@ def split(entry: Operation, target: TritonTarget, fast: bool = False) -> list[st
         return notes
     _single_uses(entry)
     for _ in range(_MOST_ROUNDS):
-        note = _split_sums(entry, target, fast) or _split_stages(entry, target)
+        note = _split_accumulators(entry, target, fast) or _split_stages(entry, target)
         if not note:
             break
         notes.append(note)
@@ -76,40 +75,41 @@ def _single_uses(entry: Operation) -> None:
 def _is_too_large(entry: Operation, target: TritonTarget, fast: bool) -> bool:
     features = features_of(entry, target.name, fast)
     return any(
-        loop.sum_registers > MOST_SUMS or _FEWEST_STAGES * loop.stage_bytes > target.shared for loop in features.loops
-    ) or any(product.sums > MOST_SUMS for product in features.products)
+        loop.accumulator_registers > MOST_REGISTERS or _FEWEST_STAGES * loop.stage_bytes > target.shared
+        for loop in features.loops
+    ) or any(matmul.accumulators > MOST_REGISTERS for matmul in features.matmuls)
 
 
-# --- sums ---
+# --- accumulators ---
 
 
-def _split_sums(entry: Operation, target: TritonTarget, fast: bool) -> str:
+def _split_accumulators(entry: Operation, target: TritonTarget, fast: bool) -> str:
     features = features_of(entry, target.name, fast)
     loops = {loop.operation: loop for loop in features.loops}
-    for product in pre_order(entry):
-        if product.declaration not in PRODUCTS:
+    for matmul in pre_order(entry):
+        if matmul.declaration not in MATMULS:
             continue
-        loop = _loop_of(product, loops)
-        type = cast(TileType, product.results[0].type)
-        registers = type.count if loop is None else loop.sum_registers
-        if registers <= MOST_SUMS:
+        loop = _loop_of(matmul, loops)
+        type = cast(TileType, matmul.results[0].type)
+        registers = type.count if loop is None else loop.accumulator_registers
+        if registers <= MOST_REGISTERS:
             continue
         rank = len(type.shape)
         # The larger of both; rows of two that are equal.
         axes = [(rank - 2, _FEWEST_ROWS), (rank - 1, _FEWEST_COLUMNS)]
         axes.sort(key=lambda each: -type.shape[each[0]])
         for axis, least in axes:
-            if type.shape[axis] >= 2 * least and _halve(product, axis):
+            if type.shape[axis] >= 2 * least and _halve(matmul, axis):
                 what = "rows" if axis == rank - 2 else "columns"
                 return (
-                    f"sums of {'x'.join(map(str, type.shape))} do not fit the registers: "
+                    f"accumulators of {'x'.join(map(str, type.shape))} do not fit the registers: "
                     f"{type.shape[axis] // 2} {what} are computed at a time"
                 )
     return ""
 
 
-def _loop_of(product: Operation, loops: dict[Operation, ProductLoop]) -> ProductLoop | None:
-    parent = product.parent_operation
+def _loop_of(matmul: Operation, loops: dict[Operation, MatmulLoop]) -> MatmulLoop | None:
+    parent = matmul.parent_operation
     while parent is not None:
         if parent in loops:
             return loops[parent]
@@ -117,26 +117,26 @@ def _loop_of(product: Operation, loops: dict[Operation, ProductLoop]) -> Product
     return None
 
 
-def _halve(product: Operation, axis: int) -> bool:
-    """Compute a product, and all that goes with it, in two halves."""
+def _halve(matmul: Operation, axis: int) -> bool:
+    """Compute a matmul, and all that goes with it, in two halves."""
     cut = Cut(2)
     try:
-        cut.begin(product.results[0], axis)
-        block, moved = _moved(cut, product)
+        cut.begin(matmul.results[0], axis)
+        block, moved = _moved(cut, matmul)
     except Uncut:
         return False
     _write_halves(cut, block, moved)
     return True
 
 
-def _moved(cut: Cut, product: Operation) -> tuple[Block, list[Operation]]:
+def _moved(cut: Cut, matmul: Operation) -> tuple[Block, list[Operation]]:
     """The block whose operations are computed in halves, and those of them and around that are."""
     makers = [value.defining_operation for value in cut.axes]
-    inside = {each for each in [*makers, *cut.stores, *cut.loops, product] if each is not None}
+    inside = {each for each in [*makers, *cut.stores, *cut.loops, matmul] if each is not None}
     outermost = [
         each for each in inside if not any(loop.is_ancestor_of(each) for loop in cut.loops if loop is not each)
     ]
-    block = next((loop.parent for loop in outermost if loop.declaration is ops.FOR), product.parent)
+    block = next((loop.parent for loop in outermost if loop.declaration is ops.FOR), matmul.parent)
     assert block is not None
     around: list[Block] = [block]
     while (parent := around[-1].parent_operation) is not None and parent.parent is not None:
@@ -219,12 +219,12 @@ def _write_halves(cut: Cut, block: Block, moved: list[Operation]) -> None:
 
 def _split_stages(entry: Operation, target: TritonTarget) -> str:
     for loop in features_of(entry).loops:
-        deepest = max([each.k_bytes for each in loop.products])
+        deepest = max([each.k_bytes for each in loop.matmuls])
         if _FEWEST_STAGES * loop.stage_bytes <= target.shared or deepest < 2 * _FEWEST_K_BYTES:
             continue
-        k = max([each.k for each in loop.products])
+        k = max([each.k for each in loop.matmuls])
         if _halve_k(loop.operation):
-            return f"three stages of {loop.stage_bytes} bytes do not fit shared memory: a product takes {k // 2} of K"
+            return f"three stages of {loop.stage_bytes} bytes do not fit shared memory: a matmul takes {k // 2} of K"
     return ""
 
 
@@ -236,38 +236,38 @@ def _halve_k(loop: Operation) -> bool:
     if element is not I32 or Facts().integer(loop.operands[2]) != 1 or not ends_only_at_its_end(loop):
         return False
     assert isinstance(element, IntegerType)
-    products = [each for each in block if each.declaration in PRODUCTS]
+    matmuls = [each for each in block if each.declaration in MATMULS]
     cut = Cut(2, follows=False)
     try:
-        if not products or not _is_sum_of_products(loop, products):
+        if not matmuls or not _only_accumulates(loop, matmuls):
             return False
-        for product in products:
-            rank = len(cast(TileType, product.results[0].type).shape)
-            cut.begin(product.operands[0], rank - 1)
-            cut.begin(product.operands[1], rank - 2)
+        for matmul in matmuls:
+            rank = len(cast(TileType, matmul.results[0].type).shape)
+            cut.begin(matmul.operands[0], rank - 1)
+            cut.begin(matmul.operands[1], rank - 2)
     except Uncut:
         return False
     makers = {value.defining_operation for value in cut.axes}
     if cut.loops or any(each is None or each.parent is not block for each in makers):
         return False
-    if any(user not in makers and user not in products for value in cut.axes for user in value.users):
+    if any(user not in makers and user not in matmuls for value in cut.axes for user in value.users):
         return False
     _write_twice(loop, cut)
     return True
 
 
-def _is_sum_of_products(loop: Operation, products: list[Operation]) -> bool:
-    """Whether a loop only adds up products, each in a sum of its own that is not rounded in between."""
+def _only_accumulates(loop: Operation, matmuls: list[Operation]) -> bool:
+    """Whether a loop only adds up matmuls, each in a sum of its own that is not rounded in between."""
     block = loop.regions[0].blocks[0]
     last = block.last
     assert last is not None
     for argument, given in zip(block.arguments[1:], last.operands, strict=True):
         maker = given.defining_operation
-        if maker not in products or maker.operands[2] is not argument:
+        if maker not in matmuls or maker.operands[2] is not argument:
             return False
         if len(argument.users) != 1 or len(given.users) != 1 or cast(TileType, argument.type).element is F16:
             return False
-    if len(products) != len(last.operands):
+    if len(matmuls) != len(last.operands):
         return False
     allowed = (ops.LOAD_VIEW_TKO, ops.LOAD_PTR_TKO)
     return all(

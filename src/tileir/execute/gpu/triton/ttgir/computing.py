@@ -5,18 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tileir.execute.gpu.triton.ttgir.chaining import PROMOTION, Chain, chain_of, promoted_after
-from tileir.execute.gpu.triton.ttgir.copies import Copy, Part, Ring
-from tileir.execute.gpu.triton.ttgir.halves import half_memory, rows_of
-from tileir.execute.gpu.triton.ttgir.plan import STAGED, STORE, Plan, mutable
-from tileir.execute.gpu.triton.ttgir.rotation import Rotation, rotation_of
-from tileir.execute.gpu.triton.ttgir.text import Loop, Statement, Unfit, split_list
+from tileir.execute.gpu.triton.ttgir.copies import Copy, Part, Ring, half_memory, rows_of
+from tileir.execute.gpu.triton.ttgir.plan import Chain, Plan, Rotation, chain_of, mutable, rotation_of
+from tileir.execute.gpu.triton.ttgir.text import DOT, STORE, WAIT, Loop, Statement, Unfit
 from tileir.execute.gpu.triton.ttgir.writing import BARRIER, RingBarriers, Writer
-
-_DOT: Final = re.compile(
-    r"ttng\.warp_group_dot (%\S+), (%\S+), (%[^\s,]+)((?:, %\S+)?)((?: \{[^{}]*\})?) : (.*) \* (.*) -> (.*)"
-)
-_NEVER: Final = 1 << 30
 
 
 class Computing(Writer):
@@ -49,8 +41,6 @@ class Computing(Writer):
         self._own: Final = {copy.buffer for copy in plan.copies.all if copy.is_own}
         """Shared memory that has half of the rows here."""
         self._mutable: Final[set[str]] = set()
-        self._sums: Final[dict[str, str]] = {}
-        """What products are added to when they are done, by their results."""
         self._constants: Final = {
             each.result: int(each.text.split()[1])
             for each in plan.kernel.body.walk()
@@ -109,94 +99,79 @@ class Computing(Writer):
         elif isinstance(statement, Loop):
             if rotation := rotation_of(statement, self._copies):
                 self._rotated(statement, rotation)
-            elif self._is_ahead(statement) and (chain := chain_of(statement, self._copies)):
-                self._chained(statement, chain)
             else:
-                self._loop(statement)
-        elif name == "ttng.warp_group_dot":
-            self._product(statement)
-        elif name == "ttng.warp_group_dot_wait":
+                self._loop(statement, chain_of(statement, self._copies) if self._is_ahead(statement) else None)
+        elif name == DOT:
+            self._dot(statement)
+        elif name == WAIT:
             self._wait(statement, 0)
-        elif found := STAGED.fullmatch(statement.text):
+        elif statement.is_alloc_of_tile:
             self._own.add(statement.result)
-            self._stage(statement, found)
-        elif found := STORE.fullmatch(statement.text):
-            self._store(found)
+            self._stage(statement)
+        elif name == STORE:
+            self._store(statement)
         else:
             self.copied(statement)
 
-    def _product(self, statement: Statement, left: str = "", sum: str = "") -> None:
-        """A product; `left` and `sum` in place of its operands."""
-        found = _DOT.fullmatch(statement.text)
-        if found is None:
-            raise Unfit("it has a product of an unusual kind")
-        a, b, c, condition, attributes, a_type, b_type, type = found.groups()
-        if "isAsync = true" not in attributes:
-            raise Unfit("it has a product that is not waited for by a statement of its own")
+    def _dot(self, statement: Statement, left: str = "", accumulator: str = "") -> None:
+        """A matmul; `left` and `accumulator` in place of its operands."""
+        a, b, c, *condition = statement.operands()
+        a_type, b_type, type = statement.types
+        if "isAsync = true" not in statement.attributes:
+            raise Unfit("it has a matmul that is not waited for by a statement of its own")
         a_type = half_memory(a_type) if a in self._own else self.types(a_type)
-        type = self.types(type)
-        sum = sum or self.used(c)
-        most = promoted_after(statement)
-        if most:
-            # Tensor cores add up f8 with few bits: each product begins with nothing, and is added when it is done.
-            if most < rows_of(b_type):
-                raise Unfit("it has a product that is added up in parts")
-            attributes = PROMOTION.sub(f"maxNumImpreciseAcc = {_NEVER} : i32", attributes)
-            self._sums[statement.result] = sum
-            sum = self.emit(f"arith.constant dense<0.0> : {type}")
-        operands = f"{left or self.used(a)}, {self.used(b)}, {sum}{self.used(condition)}"
-        text = f"ttng.warp_group_dot {operands}{attributes} : {a_type} * {b_type} -> {type}"
+        operands = [left or self.used(a), self.used(b), accumulator or self.used(c), *map(self.used, condition)]
+        text = f"{DOT} {', '.join(operands)}{statement.attributes} : {a_type} * {b_type} -> {self.types(type)}"
         self.write(self.define(statement) + text)
 
     def _wait(self, statement: Statement, pending: int) -> None:
-        """Wait until a product is done, and at most so many are not."""
+        """Wait until a matmul is done, and at most so many are not."""
         operands = statement.operands()
-        type = self.types(split_list(statement.text.partition("} : ")[2])[0])
-        done = self.emit(f"ttng.warp_group_dot_wait {self.used(operands[0])} {{pendings = {pending} : i32}} : {type}")
-        sum = self._sums.get(operands[0])
-        if sum is not None:
-            done = self.emit(f"arith.addf {sum}, {done} : {type}")
-        self.names[statement.result] = done
+        type = self.types(statement.types[0])
+        text = f"{WAIT} {self.used(operands[0])} {{pendings = {pending} : i32}} : {type}"
+        self.names[statement.result] = self.emit(text)
         # The others are shared memory.
         for value, operand in zip(statement.values()[1:], operands[1:], strict=True):
             self.names[value] = self.used(operand)
 
-    def _stage(self, statement: Statement, found: re.Match[str]) -> None:
+    def _stage(self, statement: Statement) -> None:
         """Put a tile into shared memory: where it is stored from again and again, always into the same."""
-        type, source = half_memory(found[3]), self.used(found[1])
+        source, (tile, memory) = self.used(statement.operands()[0]), statement.types
+        type = half_memory(memory)
         buffer = self._staged.get(statement)
         if buffer is None:
-            text = f"ttg.local_alloc {source} : ({self.types(found[2])}) -> {type}"
-            self.write(self.define(statement) + text)
+            self.write(self.define(statement) + f"ttg.local_alloc {source} : ({self.types(tile)}) -> {type}")
             return
-        self.write(f"ttg.local_store {source}, {buffer} : {self.types(found[2])} -> {mutable(type)}")
+        self.write(f"ttg.local_store {source}, {buffer} : {self.types(tile)} -> {mutable(type)}")
         self.names[statement.result] = buffer
         self._mutable.add(statement.result)
 
-    def _store(self, found: re.Match[str]) -> None:
-        descriptor, place, source, options, descriptor_type, type = found.groups()
+    def _store(self, statement: Statement) -> None:
+        descriptor, *place, source = statement.operands()
+        descriptor_type, type = map(half_memory, statement.types)
         if source not in self._own:
             raise Unfit("it stores what is no tile of its own")
-        type = half_memory(type)
         if source in self._mutable:
             type = mutable(type)
-        where = [self.used(index) for index in place.split(", ")]
+        where = [self.used(index) for index in place]
         if self._group:
             where[-2] = self.emit(f"arith.addi {where[-2]}, {self.integer(rows_of(type) * self._group)} : i32")
         self.write(
-            f"ttng.async_tma_copy_local_to_global {self.used(descriptor)}[{', '.join(where)}] {self.used(source)}"
-            f"{options} : {half_memory(descriptor_type)}, {type}"
+            f"{STORE} {self.used(descriptor)}[{', '.join(where)}] {self.used(source)}"
+            f"{statement.attributes} : {descriptor_type}, {type}"
         )
 
     # --- loops ---
 
-    def _loop(self, loop: Loop) -> None:
-        """A loop as it is."""
+    def _loop(self, loop: Loop, chain: Chain | None = None) -> None:
+        """A loop; the matmul of a chain is waited for when the next one has started."""
         rings = self._plan.rings_in(loop.regions[0])
-        types = [*map(self.types, loop.types), *["i32"] * (2 * len(rings))]
+        count, counters = len(loop.carried), 2 * len(rings)
+        before = [] if chain is None else [self.at[ring][0] for ring in rings]
+        types = [*map(self.types, loop.types), *["i32"] * (counters + len(before))]
         counter = self.names[loop.counter] = self.fresh()
         bounds = f"{counter} = {self.used(f'{loop.first} to {loop.last} step {loop.step}')}"
-        given = [*map(self.used, loop.given), *self.counters(rings)]
+        given = [*map(self.used, loop.given), *self.counters(rings), *before]
         if not given:
             self.write(f"scf.for {bounds} : {loop.type} {{")
             self.depth += 1
@@ -205,48 +180,32 @@ class Computing(Writer):
             self.write("}")
             return
         name, carried = self.loop(bounds, loop.type, given, types)
-        count = len(loop.carried)
         self.names.update(zip(loop.carried, carried[:count], strict=True))
         self.set_counters(rings, carried[count:])
-        self._statements(loop.body)
-        results = self.close(name, [*map(self.used, loop.yielded), *self.counters(rings)], types)
+        now = [] if chain is None else [self.at[ring][0] for ring in rings]
+        if chain is None:
+            self._statements(loop.body)
+        else:
+            for each in loop.body:
+                if each is chain.wait:
+                    self._wait(each, 1)
+                    is_later = self.emit(f"arith.cmpi ne, {counter}, {self.used(loop.first)} : {loop.type}")
+                    self._release_all(rings, carried[count + counters :], is_later)
+                else:
+                    self._statement(each)
+        results = self.close(name, [*map(self.used, loop.yielded), *self.counters(rings), *now], types)
         self.names.update(zip(loop.values(), results[:count], strict=True))
         self.set_counters(rings, results[count:])
+        if chain is not None:
+            total, type = results[chain.accumulator], types[chain.accumulator]
+            done = self.emit(f"{WAIT} {total} {{pendings = 0 : i32}} : {type}")
+            self.names[loop.values()[chain.accumulator]] = done
+            has_run = self.emit(f"arith.cmpi slt, {self.used(f'{loop.first}, {loop.last}')} : {loop.type}")
+            self._release_all(rings, results[count + counters :], has_run)
 
     def _is_ahead(self, loop: Loop) -> bool:
         """Whether the tiles of the next iteration are loaded while those of this one are in use."""
         return all(ring.depth > 1 for ring in self._plan.rings_in(loop.regions[0]))
-
-    def _chained(self, loop: Loop, chain: Chain) -> None:
-        """A loop of one product that adds to a sum: waited for when the next one has started."""
-        rings = self._plan.rings_in(loop.regions[0])
-        count = len(loop.carried)
-        types = [*map(self.types, loop.types), *["i32"] * (3 * len(rings))]
-        counter = self.names[loop.counter] = self.fresh()
-        bounds = f"{counter} = {self.used(f'{loop.first} to {loop.last} step {loop.step}')}"
-        before = [self.at[ring][0] for ring in rings]
-        given = [*map(self.used, loop.given), *self.counters(rings), *before]
-        name, carried = self.loop(bounds, loop.type, given, types)
-        self.names.update(zip(loop.carried, carried[:count], strict=True))
-        before = carried[count + 2 * len(rings) :]
-        self.set_counters(rings, carried[count:])
-        now = [self.at[ring][0] for ring in rings]
-        for each in loop.body:
-            if each is chain.wait:
-                self._wait(each, 1)
-                is_later = self.emit(f"arith.cmpi ne, {counter}, {self.used(loop.first)} : {loop.type}")
-                self._release_all(rings, before, is_later)
-            else:
-                self._statement(each)
-        yielded = [*map(self.used, loop.yielded), *self.counters(rings), *now]
-        results = self.close(name, yielded, types)
-        self.names.update(zip(loop.values(), results[:count], strict=True))
-        self.set_counters(rings, results[count:])
-        total, type = results[chain.sum_number], types[chain.sum_number]
-        done = self.emit(f"ttng.warp_group_dot_wait {total} {{pendings = 0 : i32}} : {type}")
-        self.names[loop.values()[chain.sum_number]] = done
-        has_run = self.emit(f"arith.cmpi slt, {self.used(f'{loop.first}, {loop.last}')} : {loop.type}")
-        self._release_all(rings, results[count + 2 * len(rings) :], has_run)
 
     def _release_all(self, rings: list[Ring], indices: list[str], condition: str) -> None:
         """Say that buffers may hold the next tiles, if a condition holds."""
@@ -254,7 +213,7 @@ class Computing(Writer):
             self.write(f"ttng.arrive_barrier {self.free(ring, index)}, 1, {condition} : {BARRIER}")
 
     def _rotated(self, loop: Loop, rotation: Rotation) -> None:
-        """A loop of two products, rotated; nothing of it where it has no iteration."""
+        """A loop of two matmuls, rotated; nothing of it where it has no iteration."""
         rings = self._plan.rings_in(loop.regions[0])
         types = [*map(self.types, loop.types), *["i32"] * (2 * len(rings))]
         given = [*map(self.used, loop.given), *self.counters(rings)]
@@ -279,20 +238,18 @@ class Computing(Writer):
 
     def _rotated_body(self, loop: Loop, rotation: Rotation) -> list[str]:
         """What the loop gives if it has an iteration."""
-        first_product, second_product = rotation.products
+        first_dot, second_dot = rotation.dots
         first_wait, second_wait = rotation.waits
         first_copy, second_copy = rotation.copies
-        found = _DOT.fullmatch(second_product.text)
-        assert found is not None, "a product has been seen to be one"
-        left, total = found[1], found[3]
-        left_type, total_type = self.types(found[6]), self.types(found[8])
-        number = rotation.sum_number
-        # The first iteration, up to its second product.
+        left, _, total, *_ = second_dot.operands()
+        left_type, _, total_type = map(self.types, second_dot.types)
+        number = rotation.accumulator
+        # The first iteration, up to its second matmul.
         self.names[loop.counter] = self.used(loop.first)
         self.names.update(zip(loop.carried, map(self.used, loop.given), strict=True))
         self._parts(rotation.beginning)
         self._await(first_copy)
-        self._product(first_product)
+        self._dot(first_dot)
         self._wait(first_wait, 0)
         self._release(first_copy)
         self._parts(rotation.middle)
@@ -313,9 +270,9 @@ class Computing(Writer):
         self.set_counters(rings, carried[len(others) + 2 :])
         self._parts(rotation.beginning)
         self._await(first_copy)
-        self._product(first_product)
+        self._dot(first_dot)
         self._await(second_copy)
-        self._product(second_product, kept, before)
+        self._dot(second_dot, kept, before)
         self._wait(first_wait, 1)
         self._release(first_copy)
         self._parts(rotation.middle)
@@ -325,10 +282,10 @@ class Computing(Writer):
         self._parts(rotation.update)
         values = [self.used(loop.yielded[index]) for index in others]
         results = self.close(name, [*values, self.used(left), self.used(total), *self.counters(rings)], types)
-        # The last second product.
+        # The last second matmul.
         self.set_counters(rings, results[len(others) + 2 :])
         self._await(second_copy)
-        self._product(second_product, results[len(others)], results[len(others) + 1])
+        self._dot(second_dot, results[len(others)], results[len(others) + 1])
         self._wait(second_wait, 0)
         self._release(second_copy)
         whole = results[: len(others)]

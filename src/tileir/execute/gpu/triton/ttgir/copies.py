@@ -1,7 +1,11 @@
-"""The copies by TMA from global memory in a kernel, and the buffers for them.
+"""The copies by TMA from global memory in a kernel, the buffers for them, and types of half of the rows.
 
-Triton's text for one is a buffer and a barrier, both allocated for it, and statements that wait until it is done.
+Triton's text for a copy is a buffer and a barrier, both allocated for it, and statements that wait until it is done.
 Copies of one descriptor that follow each other share buffers, one after the other: a ring.
+
+A group of four warps does half of what eight did: the first dimension of every tile whose rows are spread over warps is
+half as long.  Which those are is what layouts say: that of a matmul (`#mma`), that of its left operand, and a row of
+numbers along the first dimension of such a tile.
 """
 
 from __future__ import annotations
@@ -9,13 +13,17 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tileir.execute.gpu.triton.ttgir.text import Kernel, Loop, Region, Statement, Unfit
+from tileir.execute.gpu.triton.ttgir.text import DOT, LOAD, WAIT, Kernel, Loop, Region, Statement, Unfit
 
-_COPY: Final = re.compile(
-    r"ttng\.async_tma_copy_global_to_local (%\S+?)\[(.*?)\] (%\S+), (%\S+), (%\S+)(.*?) : "
-    r"(!tt\.tensordesc<.*>), (!ttg\.memdesc<1xi64.*>) -> (!ttg\.memdesc<.*>)"
+_LAYOUT: Final = re.compile(r"(#\w+) = #ttg\.nvidia_mma<\{versionMajor = 3, .*warpsPerCTA = \[8, 1\].*\}>")
+_TENSOR: Final = re.compile(
+    r"(?<!tensordesc<)tensor<(\d+)x((?:\d+x)*)([a-z]\w*), (#\w+|#ttg\.(?:slice|dot_op)<\{[^{}]*\}>)>"
 )
-_EXPECT: Final = re.compile(r"ttng\.barrier_expect %\S+, (\d+).*")
+_ANY_TENSOR: Final = re.compile(r"(?<!tensordesc<)tensor<")
+_MEMORY: Final = re.compile(r"(memdesc<|tensordesc<(?:tensor<)?)((?:\d+x)+)")
+_RANGE: Final = re.compile(r"tt\.make_range \{end = (\d+) : i32, start = (\d+) : i32\} : (.*)")
+_WARPS: Final = '"ttg.num-warps" = 8 : i32'
+
 _BARRIER_STATEMENTS: Final = frozenset(
     ("ttng.init_barrier", "ttng.barrier_expect", "ttng.wait_barrier", "ttng.inval_barrier")
 )
@@ -25,27 +33,81 @@ _VIEWS: Final = frozenset(
 """Statements whose result is the same memory in another form."""
 
 
+class Halves:
+    """How types change."""
+
+    def __init__(self, head: list[str]) -> None:
+        self._layouts: Final = {found[1] for line in head if (found := _LAYOUT.match(line))}
+        if not self._layouts or not any(_WARPS in line for line in head):
+            raise Unfit("it has no matmul of eight warps with rows of its own for each")
+        self.head: Final = [
+            line.replace("warpsPerCTA = [8, 1]", "warpsPerCTA = [4, 1]").replace(_WARPS, _WARPS.replace("8", "4"))
+            for line in head
+        ]
+
+    def text(self, text: str, group: int) -> str:
+        """A statement, or a list of types, for one of the two groups."""
+        if len(_ANY_TENSOR.findall(text)) != len(_TENSOR.findall(text)):
+            raise Unfit("it has tiles in layouts of other kinds")
+        found = _RANGE.fullmatch(text)
+        if found is not None and self.has_rows(found[3]):
+            end, start = int(found[1]), int(found[2])
+            half = (end - start) // 2
+            start += group * half
+            text = f"tt.make_range {{end = {start + half} : i32, start = {start} : i32}} : {found[3]}"
+        return _TENSOR.sub(self._half, text)
+
+    def has_rows(self, type: str) -> bool:
+        """Whether the first dimension of a tile is that of rows."""
+        found = _TENSOR.fullmatch(type)
+        return found is not None and self._half(found) != type
+
+    def _half(self, found: re.Match[str]) -> str:
+        rows, layout = int(found[1]), found[4]
+        parent = re.search(r"parent = (#\w+)", layout)
+        name = parent[1] if parent is not None else layout
+        if name not in self._layouts or "opIdx = 1" in layout:
+            raise Unfit("it has tiles in layouts of other kinds")
+        if rows == 1 or "dim = 0" in layout:
+            return found[0]
+        if rows % 128:
+            raise Unfit(f"a tile has {rows} rows, which are not 64 for each of two groups")
+        return f"tensor<{rows // 2}x{found[2]}{found[3]}, {layout}>"
+
+
+def half_memory(type: str) -> str:
+    """The type of shared memory or of a descriptor for half of the rows: the dimension before the last."""
+
+    def half(found: re.Match[str]) -> str:
+        sizes = [int(size) for size in found[2].split("x")[:-1]]
+        if len(sizes) < 2 or sizes[-2] % 128:
+            raise Unfit("what is loaded has no rows for two groups")
+        sizes[-2] //= 2
+        return found[1] + "".join([f"{size}x" for size in sizes])
+
+    return _MEMORY.sub(half, type, count=1)
+
+
+def rows_of(type: str) -> int:
+    """How many rows shared memory has."""
+    found = re.match(r"!ttg\.memdesc<((?:\d+x)+)", type)
+    assert found is not None
+    return int(found[1].split("x")[:-1][-2])
+
+
 class Copy:
     """A copy."""
 
     def __init__(self, statement: Statement, region: Region, loops: int) -> None:
-        found = _COPY.fullmatch(statement.text)
-        if found is None:
+        if len(statement.types) != 3 or len(statement.operands()) < 5:
             raise Unfit("it has a copy of an unusual kind")
         self.statement: Final = statement
         self.region: Final = region
         """Where it stands."""
         self.loops: Final = loops
         """In how many loops."""
-        self.descriptor: Final = found[1]
-        self.place: Final = found[2].split(", ")
-        self.buffer: Final = found[3]
-        self.barrier: Final = found[4]
-        self.condition: Final = found[5]
-        self.options: Final = found[6]
-        self.descriptor_type: Final = found[7]
-        self.barrier_type: Final = found[8]
-        self.type: Final = found[9]
+        self.descriptor, *self.place, self.buffer, self.barrier, self.condition = statement.operands()
+        self.type: Final = statement.types[-1]
         """Of the buffer."""
         self.bytes: int = 0
         self.is_own: bool = False
@@ -77,8 +139,8 @@ class Copies:
                 if copy is None:
                     raise Unfit("it has barriers of its own")
                 self.dropped.add(statement)
-                if found := _EXPECT.fullmatch(statement.text):
-                    copy.bytes += int(found[1])
+                if name == "ttng.barrier_expect":
+                    copy.bytes += int(statement.text.split(", ")[1])
             elif name == "ttg.local_alloc" and (statement.result in barriers or statement.result in buffers):
                 self.dropped.add(statement)
             elif statement.text == "arith.constant true":
@@ -90,11 +152,11 @@ class Copies:
 
     def _find(self, region: Region, loops: int) -> None:
         for statement in region.statements:
-            if statement.name == "ttng.async_tma_copy_global_to_local":
+            if statement.name == LOAD:
                 copy = Copy(statement, region, loops)
                 self.all.append(copy)
                 self.of[statement] = copy
-            elif statement.name == "scf.if" and any("async_tma" in each.text for each in walk(statement)):
+            elif statement.name == "scf.if" and any("async_tma" in each.text for each in statement.walk()):
                 raise Unfit("it has a copy under a condition")
             for inner in statement.regions:
                 self._find(inner, loops + isinstance(statement, Loop))
@@ -104,7 +166,7 @@ class Copies:
         for statement in copy.region.statements:
             if statement in self.dropped or statement is copy.statement:
                 continue
-            for each in walk(statement):
+            for each in statement.walk():
                 if not derived.intersection(each.operands()):
                     continue
                 if each.name in _VIEWS:
@@ -113,13 +175,13 @@ class Copies:
                         raise Unfit("a tile that is loaded has another form in a loop")
                     copy.views.append(each)
                     self.dropped.add(each)
-                elif each.name == "ttng.warp_group_dot":
+                elif each.name == DOT:
                     left, right = each.operands()[:2]
                     if left in derived:
                         if left != copy.buffer or right in derived:
                             raise Unfit("a tile that is loaded is a left operand in another form")
                         copy.is_own = True
-                elif each.name == "ttng.warp_group_dot_wait":
+                elif each.name == WAIT:
                     derived.update(
                         value
                         for value, operand in zip(each.values(), each.operands(), strict=False)
@@ -131,22 +193,14 @@ class Copies:
         if copy.last_use is None:
             # Nobody would say that its buffer is free.
             raise Unfit("a tile that is loaded is not used")
-        if copy.last_use.name == _DOT:
-            raise Unfit("a product is not waited for with what it reads")
+        if copy.last_use.name == DOT:
+            raise Unfit("a matmul is not waited for with what it reads")
         for value in derived:
             self.views[value] = copy
-        uses = [each for statement in copy.region.statements for each in walk(statement) if each.name == _DOT]
+        uses = [each for statement in copy.region.statements for each in statement.walk() if each.name == DOT]
         rights = any(each.operands()[1] in derived for each in uses)
         if copy.is_own and rights:
             raise Unfit("a tile that is loaded is a left and a right operand")
-
-
-_DOT: Final = "ttng.warp_group_dot"
-
-
-def walk(statement: Statement) -> list[Statement]:
-    """A statement, and all in it."""
-    return [statement, *[each for region in statement.regions for each in region.walk()]]
 
 
 class Part:
@@ -178,13 +232,13 @@ class Ring:
 def rings_of(copies: Copies, depth: int) -> list[Ring]:
     """The first copies of a descriptor in each loop share a ring, the second ones another.
 
-    Those that one product is the last to use are one: they are waited for, and free, together.  One that is needed
+    Those that one matmul is the last to use are one: they are waited for, and free, together.  One that is needed
     until a loop with copies has ended has a ring of its own: that loop would wait for its buffer.
     """
     bundles: dict[object, list[Copy]] = {}
     for copy in copies.all:
-        is_product = copy.last_use is not None and not isinstance(copy.last_use, Loop)
-        bundles.setdefault(copy.last_use if copy.loops and is_product else copy, []).append(copy)
+        is_matmul = copy.last_use is not None and not isinstance(copy.last_use, Loop)
+        bundles.setdefault(copy.last_use if copy.loops and is_matmul else copy, []).append(copy)
     rings: dict[object, list[list[Copy]]] = {}
     for bundle in bundles.values():
         key = tuple([(copy.descriptor, copy.type, copy.is_own, _ordinal(copies, copy)) for copy in bundle])
@@ -198,7 +252,7 @@ def _is_held(copies: Copies, copy: Copy) -> bool:
     statements = copy.region.statements
     assert copy.last_use is not None, "all that is copied is used"
     between = statements[statements.index(copy.statement) : statements.index(copy.last_use) + 1]
-    return any(inner in copies.of for each in between if isinstance(each, Loop) for inner in walk(each))
+    return any(inner in copies.of for each in between if isinstance(each, Loop) for inner in each.walk())
 
 
 def _ordinal(copies: Copies, copy: Copy) -> int:

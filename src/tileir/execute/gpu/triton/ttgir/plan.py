@@ -1,19 +1,31 @@
-"""What is known of a kernel before it is written for groups of warps, and whether it can be."""
+"""What is known of a kernel before it is written for groups of warps, and whether it can be.
+
+Loops of two matmuls, as those of attention, are rotated.
+
+    loop: S = Q * K[i]; P, .. = f(S, ..); A = g(A, ..); A = A + P * V[i]
+
+The second matmul needs the first one's result, so that the tensor cores are idle while f is computed.  Rotated, the
+second matmul is that of the iteration before, and runs meanwhile:
+
+    S = Q * K[0]; P, .. = f(S, ..); A = g(A, ..)
+    loop from 1: start S = Q * K[i]; start A = A + P * V[i - 1]; wait for S; P, .. = f(S, ..); wait for A; A = g(A, ..)
+    A = A + P * V[n - 1]
+
+In loops of one matmul that adds to the same accumulator, each matmul is awaited one iteration later, when the next has
+started, and its buffers are free then.  Every number is computed of the same numbers as before.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from math import prod
+from typing import Final, NamedTuple
 
-from tileir.execute.gpu.triton.ttgir.copies import Copies, Ring, rings_of
-from tileir.execute.gpu.triton.ttgir.halves import Halves, half_memory
-from tileir.execute.gpu.triton.ttgir.text import Kernel, Loop, Region, Statement, Unfit
+from tileir.execute.gpu.triton.ttgir.copies import Copies, Copy, Halves, Ring, half_memory, rings_of
+from tileir.execute.gpu.triton.ttgir.text import DOT, STORE, WAIT, Kernel, Loop, Region, Statement, Unfit
 
-STAGED: Final = re.compile(r"ttg\.local_alloc (%\S+) : \((.*)\) -> (.*)")
-"""A tile put into shared memory."""
-STORE: Final = re.compile(
-    r"ttng\.async_tma_copy_local_to_global (%\S+?)\[(.*?)\] (%\S+)(.*?) : (!tt\.tensordesc<.*>), (.*)"
-)
+_PRECISE_AFTER: Final = re.compile(r"maxNumImpreciseAcc = (\d+) : i32")
+_NEVER: Final = 1 << 30
 _SPARE: Final = 2048
 """Bytes for barriers, and for what Triton hands to the groups."""
 _PURE: Final = ("arith.", "math.")
@@ -32,6 +44,120 @@ _ALLOWED: Final = frozenset(
 """What works on rows without mixing them, or is written anew."""
 
 
+class Rotation(NamedTuple):
+    """The parts of a loop of two matmuls."""
+
+    dots: list[Statement]
+    waits: list[Statement]
+    copies: list[Copy]
+    """Of the right operands."""
+    accumulator: int
+    """Which carried value is A."""
+    beginning: list[Statement]
+    """What the first matmul adds to, if that is not zero."""
+    middle: list[Statement]
+    """f, and all else that needs neither matmul."""
+    update: list[Statement]
+    """g."""
+
+
+def rotation_of(loop: Loop, copies: Copies) -> Rotation | None:
+    """How a loop is rotated; None if it is not of this kind."""
+    body, dots, waits = _matmuls_in(loop, copies)
+    inside = [copies.of[each] for each in body if each in copies.of]
+    if len(dots) != 2 or len(waits) != 2 or len(inside) != 2:
+        return None
+    (first, second), (first_wait, second_wait) = dots, waits
+    rights = [copies.views.get(dot.operands()[1]) for dot in dots]
+    if rights != inside or rights[0] is rights[1]:
+        return None
+    if first_wait.operands()[0] != first.result or second_wait.operands()[0] != second.result:
+        return None
+    defined = {value for each in body for value in each.values()} | set(loop.carried) | {loop.counter}
+    left, _, start = first.operands()[:3]
+    if left in defined or second.operands()[0] not in defined:
+        return None
+    total = second_wait.result
+    if loop.yielded.count(total) != 1:
+        return None
+    number = loop.yielded.index(total)
+    needed = _needed_for(start, body)
+    found = Rotation(dots, waits, inside, number, [], [], [])
+    dependent = {loop.carried[number]}
+    for each in body:
+        if each in dots or each in waits or each in copies.of:
+            continue
+        if dependent & each.uses():
+            found.update.append(each)
+            dependent.update(each.values())
+        else:
+            (found.beginning if each in needed else found.middle).append(each)
+    # The accumulator is used for nothing but the next one, and nothing else needs the second matmul.
+    late = dependent | {total, second.result}
+    outside = [each for each in (*found.beginning, *found.middle, first) if each.uses() & late]
+    early = {first.result, *first_wait.values()}
+    outside += [each for each in found.beginning if each.uses() & early]
+    others = {value for place, value in enumerate(loop.yielded) if place != number}
+    if outside or others & (dependent | {total}) or total in {use for each in found.update for use in each.uses()}:
+        return None
+    left_of_second, _, added_to = second.operands()[:3]
+    if left_of_second in dependent or added_to not in dependent:
+        return None
+    # In shared memory, what the second matmul reads would be overwritten by the next iteration's.
+    return found if second.types[0].startswith("tensor<") else None
+
+
+def _matmuls_in(loop: Loop, copies: Copies) -> tuple[list[Statement], list[Statement], list[Statement]]:
+    """The statements of an innermost loop that are kept, the matmuls among them, and the waits for these."""
+    body = [each for each in loop.body if each not in copies.dropped]
+    if any(isinstance(each, Loop) for each in body):
+        return [], [], []
+    return body, [each for each in body if each.name == DOT], [each for each in body if each.name == WAIT]
+
+
+def _needed_for(value: str, statements: list[Statement]) -> set[Statement]:
+    """The statements that a value is computed by."""
+    defined = {result: each for each in statements for result in each.values()}
+    found: set[Statement] = set()
+    wanted = [value]
+    while wanted:
+        statement = defined.get(wanted.pop())
+        if statement is not None and statement not in found:
+            found.add(statement)
+            wanted += statement.uses()
+    return found
+
+
+class Chain(NamedTuple):
+    """The parts of a loop of one matmul that adds to the same accumulator in every iteration."""
+
+    wait: Statement
+    accumulator: int
+    """Which carried value it is."""
+
+
+def chain_of(loop: Loop, copies: Copies) -> Chain | None:
+    """How a loop is such a one; None if it is not."""
+    body, dots, waits = _matmuls_in(loop, copies)
+    if len(dots) != 1 or len(waits) != 1:
+        return None
+    dot, wait = dots[0], waits[0]
+    total = dot.operands()[2]
+    if wait.operands()[0] != dot.result or total not in loop.carried:
+        return None
+    number = loop.carried.index(total)
+    if loop.yielded[number] != wait.result or loop.yielded.count(wait.result) != 1:
+        return None
+    others = [each for each in body if each is not dot and each is not wait]
+    used = {use for each in others for use in each.uses()} | set(dot.operands()[:2])
+    if used & {total, dot.result, wait.result} or total in loop.yielded:
+        return None
+    # What is read by anything but the matmul is free by then, too.
+    if any(copies.of[each].last_use is not wait for each in body if each in copies.of):
+        return None
+    return Chain(wait, number)
+
+
 class Plan:
     """A kernel, its copies and its rings; raises `Unfit`."""
 
@@ -45,7 +171,7 @@ class Plan:
         self.rings: Final = {copy: ring for ring, _, copy in pairs}
         self.parts: Final = {copy: part for _, part, copy in pairs}
         copies = self.copies.all
-        stores = {found[1] for each in self.kernel.body.walk() if (found := STORE.fullmatch(each.text))}
+        stores = {each.operands()[0] for each in self.kernel.body.walk() if each.name == STORE}
         halved = stores | {copy.descriptor for copy in copies if copy.is_own}
         if halved & {copy.descriptor for copy in copies if not copy.is_own}:
             raise Unfit("what has rows of the result is read whole as well")
@@ -54,7 +180,7 @@ class Plan:
             for loop in self.kernel.body.statements
             if isinstance(loop, Loop)
             for each in loop.regions[0].walk()
-            if STAGED.fullmatch(each.text)
+            if each.is_alloc_of_tile
         ]
         """Tiles that are put into shared memory, to be stored, again and again."""
         self.parameters: Final = [
@@ -69,9 +195,9 @@ class Plan:
 
 def _check(kernel: Kernel, copies: Copies) -> None:
     if not any(copy.loops and not copy.is_own for copy in copies.all):
-        raise Unfit("no loop of it loads tiles by TMA for products")
+        raise Unfit("no loop of it loads tiles by TMA for matmuls")
     if not any(copy.is_own for copy in copies.all):
-        raise Unfit("no tile that it loads is the left operand of a product")
+        raise Unfit("no tile that it loads is the left operand of a matmul")
     for each in kernel.body.walk():
         name = each.name
         if name not in _ALLOWED and not name.startswith(_PURE):
@@ -80,6 +206,8 @@ def _check(kernel: Kernel, copies: Copies) -> None:
             raise Unfit("it reduces along rows")
         if name == "arith.constant" and "dense<[" in each.text:
             raise Unfit("it has a table of numbers")
+        if name == DOT and _adds_in_parts(each):
+            raise Unfit("it has a matmul that is added up in parts")
 
 
 def _rings(kernel: Kernel, copies: Copies, stages: int, shared: int) -> list[Ring]:
@@ -92,22 +220,17 @@ def _rings(kernel: Kernel, copies: Copies, stages: int, shared: int) -> list[Rin
     raise Unfit("its tiles do not fit into shared memory")
 
 
+def _adds_in_parts(dot: Statement) -> bool:
+    """Whether a matmul of f8 is added to f32 after some elements of K: lowering asks for that in a single one."""
+    found = _PRECISE_AFTER.search(dot.text)
+    return found is not None and "xf8E" in dot.text and 0 < int(found[1]) < _NEVER
+
+
 def _staged_bytes(statement: Statement) -> int:
-    found = STAGED.fullmatch(statement.text)
-    sizes = re.match(r"!ttg\.memdesc<((?:\d+x)+)[a-z]+(\d+)", found[3]) if found else None
-    if sizes is None:
+    if not statement.is_alloc_of_tile:
         return 0
-    total = int(sizes[2]) // 8
-    for size in sizes[1].split("x")[:-1]:
-        total *= int(size)
-    return total
-
-
-def staged_type(statement: Statement) -> str:
-    """The type of the shared memory that half of a tile is put into."""
-    found = STAGED.fullmatch(statement.text)
-    assert found is not None, "it is put there"
-    return half_memory(found[3])
+    sizes = re.match(r"!ttg\.memdesc<((?:\d+x)+)[a-z]+(\d+)", statement.types[-1])
+    return 0 if sizes is None else prod(map(int, sizes[1].split("x")[:-1])) * int(sizes[2]) // 8
 
 
 def mutable(type: str) -> str:

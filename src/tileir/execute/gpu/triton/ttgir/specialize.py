@@ -1,29 +1,121 @@
-"""Warp specialisation: a kernel of eight warps becomes one of three groups of four.
+"""Warp specialization: a kernel of eight warps becomes one of three groups of four.
 
-One group does nothing but start copies from global memory, as many ahead as there are buffers.  The two others have
-half of the rows each and never wait for one another, so that one computes while the other's products keep the tensor
-cores busy.  Loops of two products are rotated on top of it (`rotation.py`).  Results are those of the kernel before:
-every element is computed by the same operations in the same order.
+One group only starts copies from global memory, as many ahead as there are buffers.  The two others have half of the
+rows each and never wait for one another, so that one computes while the other's matmuls keep the tensor cores busy.
+Results are those of the kernel before: every element is computed by the same operations in the same order.
 
 Triton's own pass of this kind is for a few forms of loops, some versions do not have it and some make wrong code by it.
-Here Triton has chosen layouts already; the kernel is its text before software pipelining, where every copy is waited
-for and every product as well.
+Here Triton has chosen layouts already; the kernel is its text before software pipelining, where every copy and every
+matmul is waited for.  Then Triton compiles the changed text.
 """
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
+from tileir.execute.gpu.errors import TritonError
+from tileir.execute.gpu.triton.code import Limits
+from tileir.execute.gpu.triton.toolchain import TritonTarget
 from tileir.execute.gpu.triton.ttgir.computing import Computing
-from tileir.execute.gpu.triton.ttgir.copies import Part, Ring
-from tileir.execute.gpu.triton.ttgir.loading import Loading
-from tileir.execute.gpu.triton.ttgir.plan import Plan, mutable, staged_type
-from tileir.execute.gpu.triton.ttgir.text import Statement
+from tileir.execute.gpu.triton.ttgir.copies import Copies, Copy, Part, Ring, half_memory, rows_of
+from tileir.execute.gpu.triton.ttgir.plan import Plan, mutable
+from tileir.execute.gpu.triton.ttgir.text import LOAD, Kernel, Loop, Region, Statement, Unfit
 from tileir.execute.gpu.triton.ttgir.writing import BARRIER, GROUPS, RingBarriers, Writer, buffer_type, many
+from tileir.execute.gpu.triton.worker.pool import compile_ttir
+from tileir.execute.gpu.triton.worker.process import Answer, Request
 
 _Key = TypeVar("_Key")
 REGISTERS: Final = 240
 """For each thread that computes; those that load keep 24 of the 168 that all begin with."""
+OPTION: Final = "warp_specialize"
+"""Among the options for Triton, which has none of this name: that a kernel is to be one of this kind."""
+_WARPS: Final = 8
+"""That compute."""
+_GROUP_WARPS: Final = 4
+
+
+class Loading(Writer):
+    """The group that starts copies."""
+
+    def __init__(self, plan: Plan, buffers: list[dict[Part, str]], barriers: dict[Ring, RingBarriers]) -> None:
+        super().__init__("l", 3)
+        self._plan: Final = plan
+        self._group_buffers: Final = buffers
+        self.barriers.update(barriers)
+        self._needed: Final = _needed(plan.kernel, plan.copies)
+        self.start(plan.all_rings)
+        self._true: Final = self.emit("arith.constant true")
+        self._region(plan.kernel.body)
+
+    def _region(self, region: Region) -> None:
+        for statement in region.statements:
+            copy = self._plan.copies.of.get(statement)
+            if copy is not None:
+                self._copy(copy)
+            elif isinstance(statement, Loop):
+                rings = self._plan.rings_in(statement.regions[0])
+                if rings:
+                    self._loop(statement, rings)
+            elif statement in self._needed:
+                self.copied(statement)
+
+    def _loop(self, loop: Loop, rings: list[Ring]) -> None:
+        counter = self.names[loop.counter] = self.fresh()
+        bounds = f"{counter} = {self.used(f'{loop.first} to {loop.last} step {loop.step}')}"
+        types = ["i32"] * (2 * len(rings))
+        name, carried = self.loop(bounds, loop.type, self.counters(rings), types)
+        self.set_counters(rings, carried)
+        self._region(loop.regions[0])
+        self.set_counters(rings, self.close(name, self.counters(rings), types))
+
+    def _copy(self, copy: Copy) -> None:
+        ring, part = self._plan.rings[copy], self._plan.parts[copy]
+        if part is ring.parts[0]:
+            if ring.is_reused:
+                parity = self.emit(f"arith.xori {self.at[ring][1]}, {self.integer(1)} : i32")
+                self.write(f"ttng.wait_barrier {self.free(ring)}, {parity} : {BARRIER}")
+            self.write(f"ttng.barrier_expect {self.full(ring)}, {ring.bytes}, {self._true} : {BARRIER}")
+        full = self.full(ring)
+        type = buffer_type(part)
+        descriptor = dict(self._plan.parameters)[copy.descriptor].split(" {", 1)[0]
+        for group in range(GROUPS if part.is_own else 1):
+            self.buffers[part] = self._group_buffers[group][part]
+            buffer = self.buffer(ring, part)
+            place = [self.names.get(index, index) for index in copy.place]
+            if group:
+                place[-2] = self.emit(f"arith.addi {place[-2]}, {self.integer(rows_of(type) * group)} : i32")
+            self.write(
+                f"{LOAD} {copy.descriptor}[{', '.join(place)}] {buffer}, {full}, "
+                f"{self._true}{copy.statement.attributes} : {descriptor}, {BARRIER} -> {type}"
+            )
+        if part is ring.parts[-1]:
+            self.advance(ring)
+
+
+def _needed(kernel: Kernel, copies: Copies) -> set[Statement]:
+    """What says which tiles are copied: the statements that the group for that needs."""
+    defined = {value: each for each in kernel.body.walk() for value in each.values()}
+    carried = {value for each in kernel.body.walk() if isinstance(each, Loop) for value in each.carried}
+    wanted = [index for copy in copies.all for index in copy.place]
+    for each in kernel.body.walk():
+        if isinstance(each, Loop) and any(inner in copies.of for inner in each.regions[0].walk()):
+            wanted += [each.first, each.last, each.step]
+    found: set[Statement] = set()
+    while wanted:
+        value = wanted.pop()
+        statement = defined.get(value)
+        if value in carried or isinstance(statement, Loop):
+            raise Unfit("which tiles are loaded depends on what a loop computes")
+        if statement is None or statement in found:
+            continue
+        if "tensor<" in statement.text or not statement.name.startswith(("arith.", "tt.get_")):
+            raise Unfit("which tiles are loaded depends on what is loaded")
+        found.add(statement)
+        wanted += statement.operands()
+    return found
+
+
+# --- all groups ---
 
 
 def specialize(text: str, stages: int, shared: int) -> str:
@@ -51,7 +143,7 @@ class _Shared:
             free = self._barriers(ring.depth, GROUPS) if ring.is_reused else ""
             self.barriers[ring] = (self._barriers(ring.depth, 1), free)
         for each in plan.staged:
-            self._fill(self.staged, each, mutable(staged_type(each)), True)
+            self._fill(self.staged, each, mutable(half_memory(each.types[-1])), True)
         self.writer.write("gpu.barrier")
 
     def _fill(self, groups: list[dict[_Key, str]], key: _Key, type: str, is_own: bool) -> None:
@@ -107,3 +199,33 @@ def _lines(plan: Plan) -> list[str]:
             f"    }}{end}",
         ]
     return [*lines, "    tt.return", "  }", "}"]
+
+
+class NotSpecialized(Exception):
+    """A kernel cannot be one of this kind; the words say why."""
+
+
+def compile_specialized(text: str, target: TritonTarget, options: dict[str, Any], last: str, limits: Limits) -> Answer:
+    """What Triton makes of TTIR as such a kernel; raises `NotSpecialized`."""
+    if not target.has_wgmma:
+        raise NotSpecialized(f"{target.name} has no matmuls by groups of warps")
+    # Layouts are chosen for the warps that compute; what is loaded when is not Triton's to say.
+    waiting = {**options, "num_warps": _WARPS, "num_stages": 1}
+    for name in (OPTION, "maxnreg"):
+        waiting.pop(name, None)
+    made = compile_ttir(Request(text, target.code, waiting, "ttgir"), limits)
+    try:
+        changed = specialize(made.data.decode(), options["num_stages"], target.shared)
+    except Unfit as error:
+        raise NotSpecialized(str(error)) from None
+    if last == "ttgir":
+        return made._replace(data=changed.encode())
+    waiting["num_warps"] = _GROUP_WARPS
+    request = Request(changed, target.code, waiting, last, first="ttgir")
+    try:
+        return compile_ttir(request, limits)
+    except TritonError as error:
+        if not error.is_of_program:
+            raise
+        # What is made of the program itself is right, if slower.
+        raise NotSpecialized(error.diagnostics[0].message) from None

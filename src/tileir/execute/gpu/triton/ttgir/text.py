@@ -10,6 +10,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+DOT: Final = "ttng.warp_group_dot"
+WAIT: Final = "ttng.warp_group_dot_wait"
+LOAD: Final = "ttng.async_tma_copy_global_to_local"
+STORE: Final = "ttng.async_tma_copy_local_to_global"
+
 VALUE: Final = re.compile(r"%[\w$.-]+(?:#\d+)?")
 _RESULTS: Final = re.compile(r"(%[\w$.-]+(?::\d+)?(?:, %[\w$.-]+(?::\d+)?)*) = ")
 _LOCATION: Final = re.compile(r'\s*loc\((?:#loc\d*|"[^"]*":\d+:\d+|unknown|"[^"]*"(?:\([^()]*\))?)\)')
@@ -50,19 +55,38 @@ class Statement:
 
     def values(self) -> list[str]:
         """All that it defines for those behind it."""
-        return [value for name, count in self.results for value in _values(name, count)]
+        return [f"{name}#{number}" if count else name for name, count in self.results for number in range(count or 1)]
 
     def uses(self) -> set[str]:
         """All that is used in it, and in its regions."""
-        found = set(VALUE.findall(self.text))
-        for region in self.regions:
-            for statement in region.statements:
-                found |= statement.uses()
-        return found
+        return {value for each in self.walk() for value in VALUE.findall(each.text)}
 
     def operands(self) -> list[str]:
         """What its own text uses, in order."""
         return VALUE.findall(self.text)
+
+    @property
+    def types(self) -> list[str]:
+        """The types behind its last colon, in order: of operands, then of results."""
+        listed = self.text.rpartition(" : ")[2].replace(" * ", ", ").replace(" -> ", ", ")
+        return [each.strip("()") for each in split_list(listed)]
+
+    @property
+    def attributes(self) -> str:
+        """What stands between its last operand and the types."""
+        last = [*VALUE.finditer(self.text)][-1]
+        return self.text[last.end() :].rpartition(" : ")[0]
+
+    @property
+    def is_alloc_of_tile(self) -> bool:
+        """Whether it puts a tile into shared memory."""
+        return self.name == "ttg.local_alloc" and bool(self.operands())
+
+    def walk(self) -> Iterator[Statement]:
+        """It, and all in it."""
+        yield self
+        for region in self.regions:
+            yield from region.walk()
 
 
 class Region:
@@ -77,9 +101,7 @@ class Region:
 
     def walk(self) -> Iterator[Statement]:
         for statement in self.statements:
-            yield statement
-            for region in statement.regions:
-                yield from region.walk()
+            yield from statement.walk()
 
 
 class Loop(Statement):
@@ -109,9 +131,6 @@ class Loop(Statement):
     def yielded(self) -> list[str]:
         last = self.regions[0].statements[-1:]
         return last[0].operands() if last and last[0].name == "scf.yield" else []
-
-    def values(self) -> list[str]:
-        return [value for name, count in self.results for value in _values(name, count)]
 
 
 class Kernel:
@@ -223,7 +242,3 @@ def split_list(text: str) -> list[str]:
             begin = at + 1
     rest = text[begin:].strip()
     return [*found, rest] if rest else found
-
-
-def _values(name: str, count: int) -> list[str]:
-    return [f"{name}#{number}" for number in range(count)] if count else [name]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tileir.execute.gpu.triton.ttgir.copies import Part, Ring
-from tileir.execute.gpu.triton.ttgir.halves import half_memory
+from tileir.execute.gpu.triton.ttgir.copies import Part, Ring, half_memory
 from tileir.execute.gpu.triton.ttgir.text import VALUE, Statement
 
 BARRIER: Final = "!ttg.memdesc<1xi64, #bar, #smem, mutable>"

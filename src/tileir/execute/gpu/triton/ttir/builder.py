@@ -152,6 +152,13 @@ class TtirBuilder:
         text = f"tt.expand_dims {value.name} {{axis = {axis} : i32}} : {value.type} -> {type}"
         return self.emit(text, value.element, shape)
 
+    def along(self, value: TtirValue, axis: int, shape: Shape) -> TtirValue:
+        """A vector along one dimension of a shape, repeated along the others."""
+        for other in range(len(shape)):
+            if other != axis:
+                value = self.expand(value, other)
+        return self.broadcast(value, shape)
+
     def reshape(self, value: TtirValue, shape: Shape) -> TtirValue:
         """The same elements in the same order; a scalar is a tensor of one element."""
         if value.shape == shape:

@@ -7,26 +7,8 @@ from typing import Final, NamedTuple
 from tileir.dialect.types import PointerType, TileType
 from tileir.ir.types import Type
 
-_ELEMENTS: Final = {
-    "i1": "i1",
-    "i8": "i8",
-    "i16": "i16",
-    "i32": "i32",
-    "i64": "i64",
-    "f16": "f16",
-    "bf16": "bf16",
-    "f32": "f32",
-    "f64": "f64",
-    "f8E4M3FN": "f8E4M3FN",
-    "f8E5M2": "f8E5M2",
-    # A tf32 is the 32 bits that it is held in.
-    "tf32": "f32",
-    # Those that Triton does not have are their bits; of four bits, one in a byte.
-    "i4": "i8",
-    "f8E8M0FNU": "i8",
-    "f4E2M1FN": "i8",
-    "fnv8E5M3FNU": "i8",
-}
+_OTHER_ELEMENTS: Final = {"tf32": "f32", "i4": "i8", "f8E8M0FNU": "i8", "f4E2M1FN": "i8", "fnv8E5M3FNU": "i8"}
+"""Elements that Triton does not have: a tf32 is the 32 bits that hold it, others are their bits, four in a byte."""
 
 _BITS: Final = {
     "i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64, "f8E4M3FN": 8,
@@ -83,7 +65,7 @@ def value_element(element: Type) -> str:
     """What elements of tiles are in TTIR."""
     if isinstance(element, PointerType):
         return pointer_to(memory_element(element.pointee))
-    return _ELEMENTS[element.text]
+    return _OTHER_ELEMENTS.get(element.text, element.text)
 
 
 def memory_element(element: Type) -> str:
@@ -91,7 +73,7 @@ def memory_element(element: Type) -> str:
     if isinstance(element, PointerType):
         # A pointer in memory is a number: Triton has no pointers to pointers.
         return "i64"
-    found = _ELEMENTS[element.text]
+    found = value_element(element)
     return "i8" if found == "i1" else found
 
 

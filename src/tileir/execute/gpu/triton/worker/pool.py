@@ -17,20 +17,18 @@ from threading import Condition
 from typing import Final
 
 from tileir.execute.errors import MissingDependencyError
-from tileir.execute.gpu.reproducers import VARIABLE, save_reproducer
-from tileir.execute.gpu.triton.errors import TritonCrash, TritonError, TritonTimeout
-from tileir.execute.gpu.triton.versions import INSTALL, Triton, find_triton
+from tileir.execute.gpu.command import memory_note, save_reproducer
+from tileir.execute.gpu.errors import TritonCrash, TritonError, TritonTimeout
+from tileir.execute.gpu.triton.code import Limits
+from tileir.execute.gpu.triton.toolchain import INSTALL, Triton, find_triton
 from tileir.execute.gpu.triton.worker import serving, stages
-from tileir.execute.gpu.triton.worker.process import Ended, OutOfTime, Process, Reply
-from tileir.execute.gpu.triton.worker.requests import Answer, Request
+from tileir.execute.gpu.triton.worker.process import Answer, Ended, OutOfTime, Process, Reply, Request
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN
 from tileir.processors import processors
 from tileir.signal_names import signal_name
 
-TIME_LIMIT: Final = 120.0
-MEMORY_LIMIT: Final = 16 << 30
-
+_USUAL_LIMITS: Final = Limits()
 _ATTEMPTS: Final = 2
 _MOST_WORDS: Final = 2000
 _ERROR: Final = re.compile(
@@ -103,15 +101,15 @@ class _Pool:
 _pool: _Pool = _Pool()
 
 
-def compile_ttir(request: Request, time_limit: float = TIME_LIMIT, memory_limit: int = MEMORY_LIMIT) -> Answer:
-    """What Triton makes of TTIR, in seconds and bytes that are limited; raises `TritonError` if it makes nothing."""
+def compile_ttir(request: Request, limits: Limits = _USUAL_LIMITS) -> Answer:
+    """What Triton makes of TTIR, within limits; raises `TritonError` if it makes nothing."""
     triton = find_triton()
     for attempt in range(_ATTEMPTS):
         pool = _pool
         process = pool.take(triton)
         is_well = False
         try:
-            reply = process.ask(request, time_limit, memory_limit)
+            reply = process.ask(request, limits.seconds, limits.memory)
             # MLIR goes on after an assertion that failed, with whatever is left of its state.
             is_well = reply.kind != serving.REFUSED or _ASSERTED.search(reply.rest[-1]) is None
             if not is_well:
@@ -119,14 +117,14 @@ def compile_ttir(request: Request, time_limit: float = TIME_LIMIT, memory_limit:
                 raise Ended(-int(signal.SIGABRT), reply.rest[-1], 0)
             return _answered(reply, triton, request)
         except OutOfTime as error:
-            words = f"Triton did not finish within {time_limit:g} s and was stopped"
-            raise TritonTimeout(_told(words, triton, request), error.said) from None
+            words = f"Triton did not finish within {limits.seconds:g} s and was stopped"
+            raise TritonTimeout(_diagnostics(words, triton, request), error.output) from None
         except Ended as ended:
             # One that nobody had asked for a while has ended by itself; or somebody has ended it, which says nothing of
             # the program.
             if (ended.status == 0 or ended.is_by_others) and attempt + 1 < _ATTEMPTS:
                 continue
-            raise _crash(ended, triton, request, memory_limit) from None
+            raise _crash(ended, triton, request, limits.memory) from None
         finally:
             pool.give_back(process, is_well)
     raise AssertionError("the last attempt returns or raises")
@@ -144,35 +142,35 @@ def close_workers() -> None:
 
 def _answered(reply: Reply, triton: Triton, request: Request) -> Answer:
     if reply.kind == serving.MADE:
-        data, texts, metadata, parameters, said = reply.rest
-        return Answer(data, texts, metadata, said, parameters)
+        data, texts, metadata, parameters, output = reply.rest
+        return Answer(data, texts, metadata, output, parameters)
     if reply.kind == serving.BROKEN:
         raise MissingDependencyError(
             f"Triton {triton.version} in '{triton.folder}' cannot be imported: {reply.rest[0]}; "
             f"install it anew, {INSTALL}"
         )
-    kind, words, said = reply.rest
-    failed = _PASS.search(said)
+    kind, words, output = reply.rest
+    failed = _PASS.search(output)
     where = f"the pass {failed[1]} fails" if failed is not None else ""
-    found = _errors(said) or where or words.strip() or kind
-    raise TritonError(_told(f"Triton refuses the program: {found}", triton, request), said)
+    found = _errors(output) or where or words.strip() or kind
+    raise TritonError(_diagnostics(f"Triton refuses the program: {found}", triton, request), output)
 
 
-def _errors(said: str) -> str:
+def _errors(output: str) -> str:
     """The errors in what MLIR and ptxas print, one in a line; what failed of Triton's own comes first."""
     found: dict[str, None] = {}
-    asserted, failed = _ASSERTED.search(said), _PASS.search(said)
+    asserted, failed = _ASSERTED.search(output), _PASS.search(output)
     if asserted is not None:
         found[f"assertion {asserted[1]} failed" + (f" in the pass {failed[1]}" if failed is not None else "")] = None
-    for line in said.splitlines():
-        told = _ERROR.match(line)
-        if told is not None and not told["words"].startswith(_LAST_WORDS):
-            place = f"{told['file']}:{told['line']}:{told['column']}: " if told["file"] else ""
-            found[place + told["words"]] = None
+    for line in output.splitlines():
+        matched = _ERROR.match(line)
+        if matched is not None and not matched["words"].startswith(_LAST_WORDS):
+            place = f"{matched['file']}:{matched['line']}:{matched['column']}: " if matched["file"] else ""
+            found[place + matched["words"]] = None
     return "\n".join(found)[:_MOST_WORDS]
 
 
-def _told(words: str, triton: Triton, request: Request, *notes: str) -> list[Diagnostic]:
+def _diagnostics(words: str, triton: Triton, request: Request, *notes: str) -> list[Diagnostic]:
     who = f"compiled for {request.target} by Triton {triton.version}"
     return [Diagnostic("error", words, UNKNOWN, [note(each, UNKNOWN) for each in (*notes, who) if each])]
 
@@ -180,10 +178,10 @@ def _told(words: str, triton: Triton, request: Request, *notes: str) -> list[Dia
 def _crash(ended: Ended, triton: Triton, request: Request, limit: int) -> TritonCrash:
     name = signal_name(-ended.status) if ended.status < 0 else ""
     words = f"Triton crashed: {name or f'it ended with status {ended.status}'}"
-    found = _errors(ended.said)
+    found = _errors(ended.output)
     memory = ""
-    if ended.peak >= limit // 4 or "bad_alloc" in ended.said or "out of memory" in ended.said.lower():
-        memory = f"it may have {limit / (1 << 30):.3g} GiB of memory, which may be too little"
+    if ended.peak >= limit // 4 or "bad_alloc" in ended.output or "out of memory" in ended.output.lower():
+        memory = memory_note(limit)
     digest = blake2b(repr(request).encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
     asked = {"target": request.target, "options": request.options, "last": request.last, "first": request.first}
     with open(stages.__file__, "rb") as file:
@@ -197,17 +195,11 @@ def _crash(ended: Ended, triton: Triton, request: Request, limit: int) -> Triton
         },
         [sys.executable, os.path.join("{}", "stages.py"), os.path.join("{}", "request.json")],
         f"Triton {triton.version}: {words}",
-        ended.said,
+        ended.output,
         # Without the limit it may well succeed.
         (f"ulimit -v {limit // 1024}; " if memory else "") + f"PYTHONPATH={triton.folder} ",
     )
-    if saved is None:
-        kept = f"the program could not be kept: set {VARIABLE} to a directory"
-        return TritonCrash(_told(words, triton, request, found, memory, kept), ended.said, name)
-    place = f"the program that it crashes on is kept in {saved.directory}"
-    again = f"this shows it: {saved.command}"
-    told = _told(words, triton, request, found, memory, place, again)
-    return TritonCrash(told, ended.said, name, saved.directory, saved.command)
+    return TritonCrash(_diagnostics(words, triton, request, found, memory, *saved.notes), ended.output, name, *saved)
 
 
 def _after_fork() -> None:

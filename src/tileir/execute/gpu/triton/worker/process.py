@@ -1,8 +1,4 @@
-"""A process that runs Triton, seen from this one: started, asked, and ended.
-
-It is started by executing Python anew, never by a fork, so that it shares nothing with what this process has open.  It
-has a directory for its temporary files and for what is printed, which goes with it.
-"""
+"""What is asked of the worker, and what it answers."""
 
 from __future__ import annotations
 
@@ -18,9 +14,8 @@ import time
 from typing import Any, Final, NamedTuple
 
 from tileir.execute.errors import CompilationError
-from tileir.execute.gpu.triton.versions import VARIABLE, Triton
+from tileir.execute.gpu.triton.toolchain import VARIABLE, Triton
 from tileir.execute.gpu.triton.worker import serving
-from tileir.execute.gpu.triton.worker.requests import Request
 
 _KEPT_VARIABLES: Final = (
     "TRITON_PTXAS_PATH",
@@ -47,12 +42,42 @@ _CHANGING_NAMES: Final = (
 _PIECE: Final = 1 << 16
 
 
+class Request(NamedTuple):
+    """TTIR, or TTGIR, to compile."""
+
+    text: str
+    target: str
+    """`sm_90`, `gfx942`."""
+    options: dict[str, Any]
+    """Triton's own: num_warps, num_stages, maxnreg, enable_fp_fusion, enable_reflect_ftz, debug .."""
+    last: str = "cubin"
+    """The stage to end with: ttir, ttgir, llvm, ptx, cubin; of AMD's GPUs ttir, ttgir, llvm, amdgcn, hsaco."""
+    kept: tuple[str, ...] = ()
+    """Stages whose text is wanted."""
+    first: str = "ttir"
+    """The stage whose text is given: TTIR, or TTGIR that has all that the stage `ttgir` makes."""
+
+
+class Answer(NamedTuple):
+    """What Triton made of it."""
+
+    data: bytes
+    """What the last stage gives: the cubin."""
+    stages: dict[str, str]
+    metadata: dict[str, Any]
+    """Triton's: num_warps (of all groups), shared, global_scratch_size, tensordesc_meta, name .."""
+    output: str
+    """What it and ptxas printed: spills, warnings."""
+    parameters: int
+    """How many the kernel has, those that Triton adds included."""
+
+
 class Ended(Exception):
     """The process has ended, or was: with which status, what was printed, and the most memory that it had."""
 
-    def __init__(self, status: int, said: str, peak: int) -> None:
+    def __init__(self, status: int, output: str, peak: int) -> None:
         self.status: Final = status
-        self.said: Final = said
+        self.output: Final = output
         self.peak: Final = peak
 
     @property
@@ -64,8 +89,8 @@ class Ended(Exception):
 class OutOfTime(Exception):
     """It took too long, and was ended."""
 
-    def __init__(self, said: str) -> None:
-        self.said: Final = said
+    def __init__(self, output: str) -> None:
+        self.output: Final = output
 
 
 class Reply(NamedTuple):
@@ -84,9 +109,9 @@ class Process:
             raise CompilationError("Triton runs in a process of its own, and sys.executable names no Python for it")
         self.triton: Final = triton
         self._directory: Final = tempfile.mkdtemp(prefix="tileir-triton-")
-        said = os.path.join(self._directory, "said")
+        output = os.path.join(self._directory, "said")
         try:
-            with open(said, "ab+") as sink:
+            with open(output, "ab+") as sink:
                 self._process: Final = subprocess.Popen(
                     [sys.executable, serving.__file__],
                     env=_environment(self._directory),
@@ -100,7 +125,7 @@ class Process:
             raise CompilationError(
                 f"the process that runs Triton, '{sys.executable}', cannot be started: {error.strerror or error}"
             ) from None
-        self._said: Final = said
+        self._output: Final = output
         assert self._process.stdin is not None and self._process.stdout is not None, "both are pipes"
         self._requests: Final = self._process.stdin.fileno()
         self._answers: Final = self._process.stdout.fileno()
@@ -120,8 +145,8 @@ class Process:
             is_whole = True
             return Reply(kind, tuple(rest))
         except TimeoutError:
-            said = self._printed()
-            raise OutOfTime(said) from None
+            output = self._printed()
+            raise OutOfTime(output) from None
         except (BrokenPipeError, EOFError):
             status, peak = self._status()
             raise Ended(status, self._printed(), peak) from None
@@ -181,7 +206,7 @@ class Process:
 
     def _printed(self) -> str:
         try:
-            with open(self._said, "rb") as file:
+            with open(self._output, "rb") as file:
                 return file.read().decode("utf-8", "replace")
         except OSError:
             return ""

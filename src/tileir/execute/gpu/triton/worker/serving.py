@@ -23,7 +23,7 @@ LENGTH: Final = 8
 MADE: Final = "made"
 REFUSED: Final = "refused"
 BROKEN: Final = "broken"
-"""Whether Triton made code, said why not, or could not be imported."""
+"""Whether Triton made code, output why not, or could not be imported."""
 
 _IDLE_SECONDS: Final = 600
 """How long it waits for a request: it has some hundred megabytes, and another is started when one comes."""
@@ -76,8 +76,7 @@ def _serve(requests: int, answers: int) -> None:
 def _imported() -> tuple[Any, str]:
     """Triton's stages; or why they cannot be imported."""
     try:
-        from tileir.execute.gpu.triton.worker.libdevice import Libdevice
-        from tileir.execute.gpu.triton.worker.stages import Stages
+        from tileir.execute.gpu.triton.worker.stages import Libdevice, Stages
 
         stages = Stages(in_parts=True)
         Libdevice(stages.library).install()
@@ -88,15 +87,15 @@ def _imported() -> tuple[Any, str]:
 
 def _answer_to(work: Callable[..., Any], *asked: Any) -> tuple[Any, ...]:
     try:
-        return (MADE, *(work(*asked) or ()), _said())
+        return (MADE, *(work(*asked) or ()), _output())
     except MemoryError:
         # What ends a process for want of memory ends it here too.
         os.abort()
     except (Exception, SystemExit) as error:
-        return (REFUSED, type(error).__name__, str(error), _said())
+        return (REFUSED, type(error).__name__, str(error), _output())
 
 
-def _said() -> str:
+def _output() -> str:
     """What was printed since the request came."""
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,0 +1,213 @@
+"""Which of the engines for GPUs runs a launch that names none: the faster one, by measurement.
+
+The first launch of its kind is measured before it is made: its code by each engine runs on the arrays of the launch,
+which are restored in between where the kernel reads what it writes, and then the launch itself by the faster one.  So
+results come from one engine from the first launch on, and nobody sees those of the other.
+
+A choice is kept on disk beside compiled code.  It holds for a program, a kind of launches, a number of tile blocks up
+to a factor of two, a GPU, and the compilers of both engines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from threading import Lock, Thread
+from typing import Any, Final
+
+from tileir.execute.engine.interface import Engine, KernelSettings, LaunchOptions
+from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
+from tileir.execute.gpu.arrays import is_capturing
+from tileir.execute.gpu.cache import Choice, choice_key, keep_choice, kept_choice
+from tileir.execute.gpu.driver.devices import Device
+from tileir.execute.gpu.driver.library import OLDEST_DRIVER, DriverError
+from tileir.execute.gpu.launching import GpuLauncher
+from tileir.execute.gpu.loading import LaunchedCode, Launching, VariantKey, launch_again
+from tileir.execute.gpu.timing import repeatable, writes_globals
+from tileir.execute.gpu.triton.launching.kernel import TritonKernel
+from tileir.execute.gpu.triton.stored_code import structure_key
+from tileir.execute.memory import Region
+from tileir.ir.core import Operation
+
+_BLOCKS: Final = "(x * y * z).bit_length()"
+"""Launches of more or fewer tile blocks, by a factor of two, are measured again."""
+_MOST_MEASURED: Final = 16
+"""Kinds of launches of a kernel that are measured: further ones go where most of those went."""
+
+
+class ChosenKernel(GpuLauncher):
+    """A kernel as several engines have it; the first launch of a kind decides which of them runs such launches."""
+
+    def __init__(
+        self,
+        entry: Operation,
+        globals: dict[str, Region],
+        settings: KernelSettings,
+        engines: list[Engine],
+        versions: Callable[[], tuple[str, ...]],
+    ) -> None:
+        """`versions` tells those of the compilers."""
+        super().__init__(entry, oldest_driver=OLDEST_DRIVER)
+        self._kernels: Final[dict[str, GpuLauncher]] = {}
+        for engine in engines:
+            made = engine.prepare(entry, globals, settings)
+            assert isinstance(made, GpuLauncher), "engines of this package have such kernels"
+            self._kernels[engine.name] = made
+        self._versions: Final = versions
+        self._fast: Final = settings.fast
+        self._chosen: Final[dict[tuple[object, ...], Choice]] = {}
+        self._choosing: Final = Lock()
+        self.chosen_engine: str = ""
+
+    @property
+    def choices(self) -> list[Choice]:
+        """What was chosen so far, by kind of launches."""
+        return list(self._chosen.values())
+
+    @cached_property
+    def _triton(self) -> TritonKernel:
+        return next(each for each in self._kernels.values() if isinstance(each, TritonKernel))
+
+    @cached_property
+    def _key(self) -> VariantKey:
+        return VariantKey(self._triton.key.parts, _BLOCKS)
+
+    @property
+    def key(self) -> VariantKey:
+        return self._key
+
+    @cached_property
+    def _writes_globals(self) -> bool:
+        return writes_globals(self.entry)
+
+    def listen(self, stream: int, options: LaunchOptions, place: Device, report: Any) -> None:
+        # Code of Triton writes what it has to say to a report, that of others to standard output.
+        spoken = [each for each in self._kernels.values() if isinstance(each, TritonKernel) is (report is not None)]
+        spoken[0].listen(stream, options, place, report)
+
+    def code_for(self, launching: Launching) -> LaunchedCode | None:
+        x, y, z = launching.grid
+        kind = self._triton.kind_of(launching)
+        circumstances = (launching.place.target, launching.place.name, kind, (x * y * z).bit_length())
+        choice = self._chosen.get(circumstances)
+        if choice is None:
+            if launching.bound is None:
+                return None
+            with self._choosing:
+                choice = self._chosen.get(circumstances)
+                if choice is None:
+                    choice = self._choose(circumstances, launching)
+        self.chosen_engine = choice.engine
+        return self._kernels[choice.engine].code_for(launching)
+
+    def _choose(self, circumstances: tuple[object, ...], launching: Launching) -> Choice:
+        if self._writes_globals:
+            # Each engine has its own: all kernels of the module have to be the same engine's, whatever else there is.
+            choice = Choice(next(iter(self._kernels)), {}, {})
+        elif len(self._chosen) >= _MOST_MEASURED:
+            choice = self._first(launching, self._most_chosen())
+        else:
+            parts = (structure_key(self.entry), self._fast, *self._versions(), *map(_plain, circumstances))
+            key = choice_key(parts)
+            kept = kept_choice(key)
+            if kept is not None and kept.engine in self._kernels:
+                choice = self._first(launching, kept.engine)
+                choice = kept if choice.engine == kept.engine else choice
+            else:
+                choice, is_kept = self._made(launching)
+                if not is_kept:
+                    return choice
+                keep_choice(key, choice)
+        self._chosen[circumstances] = choice
+        return choice
+
+    def _most_chosen(self) -> str:
+        """The engine that was chosen most often."""
+        engines = [choice.engine for choice in self._chosen.values()]
+        return max(self._kernels, key=engines.count)
+
+    def _made(self, launching: Launching) -> tuple[Choice, bool]:
+        """A choice, and whether it is worth keeping."""
+        if is_capturing(launching.stream):
+            # Nothing runs now: a later launch is measured.
+            return self._first(launching), False
+        # Imported here: where a choice is kept, nothing is measured.
+        from tileir.execute.gpu.timing import has_space, measured, restored
+
+        plan = repeatable(self.entry)
+        bound = launching.bound
+        assert bound is not None, "the arguments were looked at"
+        ranges = [] if plan is None else restored(plan, bound)
+        if plan is None or not has_space(ranges):
+            return self._first(launching), True
+        codes, errors = self._compiled(launching)
+        failures = {name: str(error) for name, error in errors.items()}
+        if not codes:
+            raise _telling(list(errors.values()))
+        if len(codes) == 1:
+            return Choice(next(iter(codes)), {}, failures), True
+        launches = {name: self._launch_of(name, launching) for name in codes}
+        times = measured(list(launches.values()), launching.stream, ranges)
+        seconds = dict(zip(launches, times, strict=True))
+        return Choice(min(seconds, key=lambda name: seconds[name]), seconds, failures), True
+
+    def _first(self, launching: Launching, preferred: str = "") -> Choice:
+        """The first engine that has code for a launch that is not measured, the preferred one before the others."""
+        errors: dict[str, LaunchError] = {}
+        for name in sorted(self._kernels, key=lambda name: name != preferred):
+            try:
+                _loaded(self._kernels[name], launching)
+                return Choice(name, {}, {name: str(error) for name, error in errors.items()})
+            except (CompilationError, MissingDependencyError) as error:
+                errors[name] = error
+        raise _telling(list(errors.values()))
+
+    def _compiled(self, launching: Launching) -> tuple[dict[str, LaunchedCode], dict[str, LaunchError]]:
+        """The codes of all engines, compiled at the same time; and why there is none of some."""
+        codes: dict[str, LaunchedCode] = {}
+        errors: dict[str, LaunchError] = {}
+        others: dict[str, BaseException] = {}
+
+        def compile(name: str, kernel: GpuLauncher) -> None:
+            try:
+                codes[name] = _loaded(kernel, launching)
+            except LaunchError as error:
+                errors[name] = error
+            except BaseException as error:
+                others[name] = error
+
+        pairs = list(self._kernels.items())
+        threads = [Thread(target=compile, args=pair, daemon=True) for pair in pairs[1:]]
+        for thread in threads:
+            thread.start()
+        compile(*pairs[0])
+        for thread in threads:
+            thread.join()
+        for error in others.values():
+            raise error
+        return {name: codes[name] for name in self._kernels if name in codes}, errors
+
+    def _launch_of(self, name: str, launching: Launching) -> Callable[[], None]:
+        _, record, function = self._kernels[name].filled(launching)
+        return launch_again(record, function, lambda code: self.error(code, launching.place))
+
+
+def _loaded(kernel: GpuLauncher, launching: Launching) -> LaunchedCode:
+    """The code of a kernel for a launch, in the driver."""
+    code = kernel.code_for(launching)
+    assert code is not None, "there is code for arguments that were looked at"
+    code.loader.kernel(launching.place, launching.context)
+    return code
+
+
+def _telling(errors: list[LaunchError]) -> LaunchError:
+    """The error that says most about the program: that of an engine that is there."""
+    found = [error for error in errors if not isinstance(error, (MissingDependencyError, DriverError))]
+    return (found or errors)[0]
+
+
+def _plain(part: object) -> object:
+    """A part of a key in a form that is the same in each process."""
+    if isinstance(part, frozenset):
+        return sorted(part)
+    return tuple([_plain(each) for each in part]) if isinstance(part, tuple) else part

@@ -1,0 +1,245 @@
+"""The engines for GPUs as the choice of an engine sees them: `tileiras`, `triton`, and the faster of the two.
+
+Each needs a GPU.  A compiler is needed only for kernels that are not in the cache: on a machine where nothing can be
+installed, code that was made elsewhere is enough.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tileir.execute.engine.interface import Engine, EngineForm, KernelSettings, LaunchOptions
+from tileir.ir.core import Operation
+
+if TYPE_CHECKING:
+    from tileir.execute.gpu.choosing import ChosenKernel
+    from tileir.execute.gpu.cubin import Cubin, Resources
+    from tileir.execute.gpu.tileiras.kernel import TileirasKernel
+    from tileir.execute.gpu.triton.launching.kernel import TritonKernel
+    from tileir.execute.memory import Region
+
+VARIABLE: Final = "TILEIR_GPU_ENGINE"
+"""Names the engine for GPUs that is taken instead of the faster one."""
+_SHOWN: Final = (("ttir", "TTIR"), ("ttgir", "TTGIR"), ("ptx", "PTX of Triton"), ("sass", "SASS of Triton"))
+_SHOWN_TARGETS: Final = ("sm_90", "sm_100")
+
+
+class TileirasEngine(Engine):
+    name: str = "tileiras"
+    title: str = "the engine 'tileiras'"
+    summary: str = "NVIDIA GPUs, through NVIDIA's assembler"
+    options: frozenset[str] = frozenset(("stream", "cubin"))
+    stages: tuple[str, ...] = ("bytecode", "sass")
+    dumps_anywhere: bool = True
+    on_gpu: bool = True
+
+    def missing(self) -> str:
+        from tileir.execute.gpu.driver.devices import why_no_gpu
+        from tileir.execute.gpu.targets import ASSEMBLER_DRIVER
+
+        return why_no_gpu(ASSEMBLER_DRIVER)
+
+    def facts(self) -> dict[str, str]:
+        from tileir.execute.errors import LaunchError
+        from tileir.execute.gpu.tileiras.tool import find_assembler
+
+        try:
+            tool = find_assembler()
+            assembler = f"tileiras {tool.version}, {tool.path}"
+        except LaunchError as error:
+            assembler = f"{error.message}; kernels of the cache run without it"
+        return {"assembler": assembler, **_gpu_facts()}
+
+    def forms(self) -> list[EngineForm]:
+        from tileir.execute.gpu import nvidia_tools
+        from tileir.execute.gpu.tileiras.tool import MOST_SHOWN, SASS, SHOWN_TARGETS, why_missing
+
+        # No GPU is needed to compile for one.
+        reason = why_missing() or nvidia_tools.why_missing()
+        return [
+            EngineForm(f"{SASS}{target}", f"SASS for {target}", "assembly", f"{SASS}{target}", reason, MOST_SHOWN)
+            for target in SHOWN_TARGETS
+        ]
+
+    def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> TileirasKernel:
+        from tileir.execute.gpu.tileiras.kernel import TileirasKernel
+
+        return TileirasKernel(entry, globals, settings.cubin)
+
+
+class TritonEngine(Engine):
+    name: str = "triton"
+    title: str = "the engine 'triton'"
+    summary: str = "NVIDIA GPUs, through Triton"
+    options: frozenset[str] = frozenset(("stream", "fast", "tune"))
+    stages: tuple[str, ...] = ("schedule", "tile", "ttir", "ttgir", "llvm", "ptx", "sass", "amdgcn")
+    dumps_anywhere: bool = True
+    on_gpu: bool = True
+
+    def missing(self) -> str:
+        from tileir.execute.gpu.driver.devices import why_no_gpu
+        from tileir.execute.gpu.driver.library import OLDEST_DRIVER
+
+        return why_no_gpu(OLDEST_DRIVER)
+
+    def facts(self) -> dict[str, str]:
+        from tileir.execute.errors import LaunchError
+        from tileir.execute.gpu.triton.toolchain import find_triton
+
+        gpus = _gpu_facts()
+        try:
+            triton = find_triton()
+            found = {"compiler": f"Triton {triton.version}, {triton.folder}"}
+            if not gpus:
+                found["without a GPU"] = "tileir compile --backend triton, kernel.cubin and kernel.dump work"
+        except LaunchError as error:
+            found = {"compiler": f"{error.message}; kernels of the cache run without it"}
+        return {**found, **gpus}
+
+    def forms(self) -> list[EngineForm]:
+        from tileir.execute.gpu import nvidia_tools
+        from tileir.execute.gpu.tileiras.tool import MOST_SHOWN
+        from tileir.execute.gpu.triton.toolchain import why_missing
+
+        # No GPU is needed to compile for one, and nothing at all for TTIR.
+        reason = why_missing()
+        lacks = {"ttir": "", "sass": reason or nvidia_tools.why_missing()}
+        return [
+            EngineForm(
+                f"triton-{stage}-{target}",
+                f"{title} for {target}",
+                "assembly",
+                f"{stage}-{target}",
+                lacks.get(stage, reason),
+                MOST_SHOWN,
+            )
+            for stage, title in _SHOWN
+            for target in _SHOWN_TARGETS
+        ]
+
+    def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> TritonKernel:
+        from tileir.execute.gpu.triton.launching.kernel import TritonKernel
+
+        return TritonKernel(entry, globals, settings.fast, settings.tune)
+
+
+class GpuChoice(Engine):
+    """What `backend="auto"` takes where several engines for GPUs can work."""
+
+    name: str = "auto"
+    title: str = "the choice between the engines for GPUs"
+    options: frozenset[str] = frozenset(("stream", "fast"))
+    on_gpu: bool = True
+
+    def __init__(self, engines: list[Engine]) -> None:
+        self._engines: Final = engines
+
+    def missing(self) -> str:
+        reasons = [engine.missing() for engine in self._engines]
+        return "" if "" in reasons else reasons[0]
+
+    def refusal(self, entry: Operation, options: LaunchOptions) -> str:
+        return self._engines[0].refusal(entry, options)
+
+    def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> ChosenKernel:
+        from tileir.execute.gpu.choosing import ChosenKernel
+
+        return ChosenKernel(entry, globals, settings, self._engines, _versions)
+
+
+def _gpu_facts() -> dict[str, str]:
+    """What there is to say about the GPUs of this machine; nothing if there is none."""
+    from tileir.execute.gpu.driver.devices import devices, why_no_gpu
+    from tileir.execute.gpu.driver.library import driver, version_words
+
+    if why_no_gpu():
+        return {}
+    return {
+        "driver": f"for CUDA {version_words(driver().version)}",
+        "GPUs": ", ".join([each.words for each in devices()]),
+    }
+
+
+def _versions() -> tuple[str, ...]:
+    """The file stamps of the compilers."""
+    from tileir.execute.gpu.tileiras.tool import installed_assembler
+    from tileir.execute.gpu.triton.toolchain import installed_triton
+
+    assembler, triton = installed_assembler(), installed_triton()
+    return ("" if assembler is None else assembler.stamp, "" if triton is None else triton.stamp)
+
+
+def compilers_here() -> dict[str, bool]:
+    """By engine, whether its compiler is installed."""
+    from tileir.execute.gpu.tileiras import tool
+    from tileir.execute.gpu.triton import toolchain
+
+    return {"tileiras": not tool.why_missing(), "triton": not toolchain.why_missing()}
+
+
+# --- code without a launch: `Kernel.cubin` and `Kernel.resources` ---
+
+COMPILERS: Final = ("tileiras", "triton")
+
+
+class CodeRequest(NamedTuple):
+    """What is asked for."""
+
+    entry: Operation
+    target: str | None = None
+    """None for the GPU of this machine."""
+    opt_level: int = 3
+    lineinfo: bool = False
+    host: str = ""
+    time_limit: float | None = None
+    fast: bool = False
+    ready: bytes | None = None
+    """A cubin that was given: it is the answer, unless another is asked for."""
+
+
+def compiled(backend: str, request: CodeRequest) -> tuple[Cubin, Resources]:
+    """The cubin of a kernel, and what it takes of a GPU; what there is to say about it is a warning."""
+    from tileir.execute.errors import LaunchError
+
+    if backend not in COMPILERS:
+        raise LaunchError(f"'{backend}' makes no cubins: choose the backend {' or '.join(COMPILERS)}")
+    return _by_triton(request) if backend == "triton" else _by_assembler(request)
+
+
+def _by_assembler(request: CodeRequest) -> tuple[Cubin, Resources]:
+    from tileir.execute.gpu.cubin import cubin_of
+    from tileir.execute.gpu.driver.devices import target_here
+    from tileir.execute.gpu.targets import target_named
+    from tileir.execute.gpu.tileiras.kernel import make_cubin
+    from tileir.execute.gpu.tileiras.tool import TIME_LIMIT, AssemblyOptions
+
+    limit = TIME_LIMIT if request.time_limit is None else request.time_limit
+    options = AssemblyOptions(request.opt_level, request.lineinfo, request.host, time_limit=limit)
+    target = request.target
+    if request.ready is not None and options == AssemblyOptions():
+        ready = cubin_of(request.entry, request.ready)
+        if target is None or target_named(target) == ready.target:
+            return ready, ready.resources
+    found = make_cubin(request.entry, target_here() if target is None else target, options, warns=True)
+    return found, found.resources
+
+
+def _by_triton(request: CodeRequest) -> tuple[Cubin, Resources]:
+    from tileir.execute.errors import AssemblerWarning, LaunchError, warn_caller
+    from tileir.execute.gpu.driver.devices import target_here
+    from tileir.execute.gpu.triton.code import CodeOptions, Limits
+    from tileir.execute.gpu.triton.compiler import make
+    from tileir.execute.gpu.triton.toolchain import NOT_RUN, triton_target
+
+    if request.opt_level != 3 or request.host:
+        raise LaunchError("opt_level and host are the assembler's: compile with backend='tileiras'")
+    target = triton_target(target_here() if request.target is None else request.target)
+    if target.is_amd:
+        raise LaunchError(f"there are no cubins for {target.name}: {NOT_RUN}; 'tileir compile' makes their code")
+    limits = Limits() if request.time_limit is None else Limits(request.time_limit)
+    made = make(request.entry, target, CodeOptions(request.fast, request.lineinfo), limits)
+    assert made.code is not None and made.resources is not None, "it is code for NVIDIA"
+    for each in made.diagnostics:
+        if each.severity == "warning":
+            warn_caller(each.render(), AssemblerWarning)
+    return made.code.cubin, made.resources

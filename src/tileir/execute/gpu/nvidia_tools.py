@@ -1,0 +1,123 @@
+"""NVIDIA's tools: where they are, and the instructions of a cubin by the disassembler.
+
+Packages of pip, as `nvidia-cuda-tileiras`, put a tool into `nvidia/cu13/bin` beside other packages.  Triton brings some
+of them too, often older ones.  The disassembler takes half a second for the smallest cubin, so its output is cached.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from _blake2 import blake2b
+from typing import Final
+
+from tileir.execute.cache.code_cache import default_cache
+from tileir.execute.cache.private_files import name_of, stamp_of
+from tileir.execute.errors import CompilationError, MissingDependencyError
+from tileir.execute.gpu.cubin import Cubin
+
+_SUFFIX: Final = ".exe" if sys.platform == "win32" else ""
+
+_SECONDS: Final = 60.0
+_FILE: Final = "kernel.cubin"
+_TOOL: Final = "nvdisasm"
+_WARNING: Final = f"{_TOOL} warning"
+_PLACE: Final = re.compile(r'\s*//## File ".*", line (\d+)')
+_INSTRUCTION: Final = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+\S")
+
+
+def find_tool(name: str) -> str:
+    """The path of a tool: in a package, that for the newest CUDA, on PATH, or Triton's; empty if nowhere."""
+    return _installed(name + _SUFFIX) or _on_path(name) or _with_triton(name + _SUFFIX)
+
+
+def _installed(name: str) -> str:
+    for folder in sys.path:
+        packages = os.path.join(folder or os.curdir, "nvidia")
+        try:
+            kits = os.listdir(packages)
+        except OSError:
+            continue
+        for kit in sorted(kits, key=_number, reverse=True):
+            path = os.path.join(packages, kit, "bin", name)
+            if kit.startswith("cu") and os.path.isfile(path):
+                return os.path.abspath(path)
+    return ""
+
+
+def _with_triton(name: str) -> str:
+    for folder in sys.path:
+        path = os.path.join(folder or os.curdir, "triton", "backends", "nvidia", "bin", name)
+        if os.path.isfile(path):
+            return os.path.abspath(path)
+    return ""
+
+
+def _number(kit: str) -> int:
+    digits = kit.removeprefix("cu")
+    return int(digits) if digits.isascii() and digits.isdecimal() else -1
+
+
+def _on_path(name: str) -> str:
+    # Imported here: hardly any machine gets here.
+    from shutil import which
+
+    return which(name) or ""
+
+
+def why_missing() -> str:
+    """Why there is no disassembler, with what to do about it; empty if there is one."""
+    if find_tool(_TOOL):
+        return ""
+    return "NVIDIA's disassembler, nvdisasm, is not installed: pip install nvidia-cuda-nvdisasm"
+
+
+def disassembled(cubin: Cubin) -> str:
+    """What `nvdisasm` prints of a kernel."""
+    return _output(cubin, "-c")
+
+
+def disassembled_lines(cubin: Cubin) -> tuple[list[str], list[int]]:
+    """What it prints of a kernel with line information, and for each instruction its line; 0 is none."""
+    lines: list[str] = []
+    numbers: list[int] = []
+    number = 0
+    for line in _output(cubin, "-c", "-g").splitlines():
+        place = _PLACE.match(line)
+        if place is not None:
+            number = int(place[1])
+            continue
+        is_padding = line.rstrip().endswith(" NOP;")
+        lines.append(line)
+        numbers.append(number if _INSTRUCTION.match(line) and not is_padding else 0)
+    return lines, numbers
+
+
+def _output(cubin: Cubin, *options: str) -> str:
+    tool = find_tool(_TOOL)
+    if not tool:
+        raise MissingDependencyError(why_missing())
+    key = _key(tool, options, cubin)
+    kept = default_cache().get(key)
+    if kept is not None:
+        return kept[0].decode("utf-8", "surrogateescape")
+    # Imported here: who only looks for a tool starts no process.
+    from tileir.execute.gpu.command import run_command
+
+    outcome = run_command([tool, *options, _FILE], {_FILE: cubin.data}, time_limit=_SECONDS)
+    if outcome.status != 0:
+        how = "did not finish" if outcome.timed_out else f"ended with status {outcome.status}"
+        raise CompilationError(f"NVIDIA's disassembler {how}: {outcome.output.strip()}")
+    # One that is older than what made the cubin warns of its format.
+    output = "".join([line for line in outcome.output.splitlines(keepends=True) if not line.startswith(_WARNING)])
+    default_cache().put(key, output.encode("utf-8", "surrogateescape"), {})
+    return output
+
+
+def _key(tool: str, options: tuple[str, ...], cubin: Cubin) -> str:
+    try:
+        stamp = name_of([stamp_of(tool, os.stat(tool))], " ".join(options))
+    except OSError as error:
+        raise MissingDependencyError(f"NVIDIA's disassembler, '{tool}', cannot be used: {error.strerror}") from None
+    return blake2b(stamp.encode() + cubin.data, digest_size=20).hexdigest()

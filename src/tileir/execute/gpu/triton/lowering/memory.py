@@ -1,0 +1,137 @@
+"""Lowering of loads and stores: through tiles of pointers, and through views by descriptors or addresses."""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from tileir.dialect.ops import ALLOCA
+from tileir.execute.analysis.values import pointee_of, reserved_bytes
+from tileir.execute.gpu.triton.code import Slot
+from tileir.execute.gpu.triton.lowering import descriptors
+from tileir.execute.gpu.triton.lowering.accesses import access_of
+from tileir.execute.gpu.triton.lowering.addresses import addresses, from_memory, inside, memory_zero, padding, to_memory
+from tileir.execute.gpu.triton.lowering.atomics import ordered_load, ordered_store, wait_for_others
+from tileir.execute.gpu.triton.lowering.context import Lowering, block_number
+from tileir.execute.gpu.triton.ttir.values import TtirValue
+from tileir.ir.attributes import SymbolAttribute
+from tileir.ir.core import Operation
+from tileir.ir.traversal import pre_order
+
+_MOST_ALIGNMENT: Final = 256
+"""Bytes; what the driver aligns memory to."""
+
+
+def lower_offset(lowering: Lowering, operation: Operation) -> None:
+    pointers, offsets = lowering.operands(operation)
+    lowering.result(operation, lowering.build.advance(pointers, _counted(lowering, offsets)))
+
+
+def _counted(lowering: Lowering, offsets: TtirValue) -> TtirValue:
+    """Offsets, which are signed, in at least the 32 bits that Triton counts in."""
+    return lowering.build.convert("arith.extsi", offsets, "i32") if offsets.bits < 32 else offsets
+
+
+def lower_load_pointers(lowering: Lowering, operation: Operation) -> None:
+    wait_for_others(lowering, operation)
+    build = lowering.build
+    pointers = lowering.value(operation.operands[0])
+    element = pointee_of(operation.operands[0])
+    mask = lowering.optional(operation.mask)
+    given = lowering.optional(operation.padding_value)
+    other: TtirValue | None = None
+    if mask is not None:
+        zero = memory_zero(build, element, pointers.shape)
+        other = zero if given is None else to_memory(build, element, given)
+    if operation.memory_ordering_semantics == "weak":
+        loaded = build.load(pointers, mask, other)
+    else:
+        loaded = ordered_load(lowering, operation, pointers, mask, other)
+    lowering.result(operation, from_memory(build, element, loaded))
+
+
+def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
+    wait_for_others(lowering, operation)
+    build = lowering.build
+    pointers, value = [lowering.value(operand) for operand in operation.operands[:2]]
+    mask = lowering.optional(operation.mask)
+    stored = to_memory(build, pointee_of(operation.operands[0]), value)
+    if operation.memory_ordering_semantics == "weak":
+        build.store(pointers, stored, mask)
+    else:
+        ordered_store(lowering, operation, pointers, stored, mask)
+
+
+# --- memory that is no argument ---
+
+
+def lower_alloca(lowering: Lowering, operation: Operation) -> None:
+    """A part, of the tile block's own, of a buffer that the launcher has for all of them."""
+    build = lowering.build
+    places, size = _reserved(lowering.program.entry)
+    base = lowering.parameter(
+        Slot("scratch", (size, _MOST_ALIGNMENT)), "!tt.ptr<i8>", f" {{tt.divisibility = {_MOST_ALIGNMENT} : i32}}"
+    )
+    distance = build.immediate("arith.muli", block_number(lowering), size)
+    pointer = build.advance(base, build.immediate("arith.addi", distance, places[operation]))
+    alignment = operation.alignment
+    if alignment > _MOST_ALIGNMENT:
+        number = build.immediate("arith.addi", build.reinterpret("tt.ptr_to_int", pointer, "i64"), alignment - 1)
+        pointer = build.reinterpret("tt.int_to_ptr", build.immediate("arith.andi", number, -alignment), "!tt.ptr<i8>")
+    lowering.result(operation, build.bitcast(pointer, lowering.type_of(operation.results[0])[0]))
+
+
+def _reserved(entry: Operation) -> tuple[dict[Operation, int], int]:
+    """Where each `alloca` has its memory, and how much a tile block has in all.
+
+    One in a loop has the same each time around: what it had is free by then.
+    """
+    places: dict[Operation, int] = {}
+    size = 0
+    for operation in pre_order(entry):
+        if operation.declaration is ALLOCA:
+            alignment = operation.alignment
+            size = -(-size // min(alignment, _MOST_ALIGNMENT)) * min(alignment, _MOST_ALIGNMENT)
+            places[operation] = size
+            size += max(reserved_bytes(operation), 1) + (alignment if alignment > _MOST_ALIGNMENT else 0)
+    return places, -(-size // _MOST_ALIGNMENT) * _MOST_ALIGNMENT
+
+
+def lower_global(lowering: Lowering, operation: Operation) -> None:
+    (name,) = cast(SymbolAttribute, operation.attributes["name"]).path
+    element = lowering.type_of(operation.results[0])[0]
+    lowering.result(operation, lowering.parameter(Slot("global", name), element, " {tt.divisibility = 16 : i32}"))
+
+
+def lower_load_view(lowering: Lowering, operation: Operation) -> None:
+    wait_for_others(lowering, operation)
+    build = lowering.build
+    access = access_of(lowering, operation)
+    by = descriptors.described(lowering, operation, access)
+    if by is not None:
+        value = descriptors.load(lowering, access, by)
+    else:
+        pointers, mask = addresses(lowering, access), inside(lowering, access)
+        other = padding(build, access.type, pointers.shape) if mask is not None else None
+        if operation.memory_ordering_semantics == "weak":
+            loaded = build.load(pointers, mask, other)
+        else:
+            loaded = ordered_load(lowering, operation, pointers, mask, other)
+        value = from_memory(build, access.type.tensor.element, loaded)
+    lowering.result(operation, value)
+
+
+def lower_store_view(lowering: Lowering, operation: Operation) -> None:
+    wait_for_others(lowering, operation)
+    build = lowering.build
+    access = access_of(lowering, operation)
+    value = lowering.value(operation.tile)
+    by = descriptors.described(lowering, operation, access)
+    if by is not None:
+        descriptors.store(lowering, access, by, value)
+        return
+    stored = to_memory(build, access.type.tensor.element, value)
+    pointers, mask = addresses(lowering, access), inside(lowering, access)
+    if operation.memory_ordering_semantics == "weak":
+        build.store(pointers, stored, mask)
+    else:
+        ordered_store(lowering, operation, pointers, stored, mask)

@@ -1,0 +1,180 @@
+"""Which Triton is installed, and the GPUs that it makes code for.  It is looked at, and not imported.
+
+It is the one in the folder that TILEIR_TRITON names, or the installed package `triton`.  Code for GPUs of AMD is made
+and not run: nobody has tried.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib.machinery import PathFinder
+from typing import Final, NamedTuple
+
+from tileir.execute.cache.private_files import name_of, stamp_of
+from tileir.execute.errors import CompilationError, MissingDependencyError
+from tileir.execute.gpu.targets import ARCHITECTURES, target_named
+from tileir.ir.diagnostics import OptionError
+
+VARIABLE: Final = "TILEIR_TRITON"
+INSTALL: Final = "pip install 'tileir[triton]'"
+MISSING: Final = f"Triton is not installed: {INSTALL}"
+OLDEST: Final = (3, 4)
+
+_VERSION: Final = re.compile(r"""^__version__\s*=\s*['"](\d+)\.(\d+)([^'"]*)['"]""", re.MULTILINE)
+
+_found: dict[str, Triton] = {}
+
+STAGES: Final = ("schedule", "tile", "ttir", "ttgir", "llvm", "ptx", "cubin")
+"""The first is what was decided, the second the tile program that is lowered, with what does not fit split."""
+AMD_STAGES: Final = ("schedule", "tile", "ttir", "ttgir", "llvm", "amdgcn", "hsaco")
+_MADE_AS: Final = {"sm_88": "sm_86"}
+_SINCE: Final = {"sm_103": (3, 6), "sm_107": (3, 9), "sm_110": (3, 7), "sm_121": (3, 6)}
+NOT_RUN: Final = "nobody has run code that is made of tile programs for GPUs of AMD"
+
+
+class Triton:
+    """A Triton on this machine."""
+
+    def __init__(self, folder: str, version: str, number: tuple[int, int], stamp: str) -> None:
+        self.folder: Final = folder
+        """Where its package `triton` is."""
+        self.version: Final = version
+        """As `3.6.0`."""
+        self.number: Final = number
+        self.stamp: Final = stamp
+        """What tells, without reading it, that it is what it was."""
+
+
+def installed_triton() -> Triton | None:
+    """The Triton of this machine; None where there is none, refused where one is named that cannot be used."""
+    named = os.environ.get(VARIABLE)
+    folder = os.path.abspath(named) if named else _installed()
+    if not folder:
+        return None
+    path = os.path.join(folder, "triton", "__init__.py")
+    try:
+        stamp = name_of([stamp_of(path, os.stat(path))])
+        found = _found.get(stamp)
+        if found is None:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                found = _found.setdefault(stamp, _read(folder, file.read(), stamp))
+    except OSError as error:
+        where = f"{VARIABLE} names '{named}'" if named else f"Triton is in '{folder}'"
+        raise MissingDependencyError(
+            f"{where}, which has no package 'triton' that can be used: {error.strerror or error}"
+        ) from None
+    return found
+
+
+def find_triton() -> Triton:
+    """The Triton of this machine; refused, with what to install, where there is none, or one that is too old."""
+    found = installed_triton()
+    if found is None:
+        raise MissingDependencyError(MISSING)
+    reason = _too_old(found)
+    if reason:
+        raise MissingDependencyError(reason)
+    return found
+
+
+def why_missing() -> str:
+    """Why there is no Triton that can be used, with what to do about it; empty if there is one."""
+    try:
+        found = installed_triton()
+    except MissingDependencyError as error:
+        return error.message
+    return MISSING if found is None else _too_old(found)
+
+
+def _too_old(found: Triton) -> str:
+    if found.number >= OLDEST:
+        return ""
+    oldest = ".".join([str(number) for number in OLDEST])
+    return f"Triton {found.version} in '{found.folder}' is too old, the oldest that serves is {oldest}: {INSTALL}"
+
+
+def _installed() -> str:
+    """The folder that has the package; empty if none has."""
+    found = PathFinder.find_spec("triton")
+    # A folder of that name is no package.
+    return os.path.dirname(os.path.dirname(found.origin)) if found is not None and found.origin else ""
+
+
+def _read(folder: str, text: str, stamp: str) -> Triton:
+    found = _VERSION.search(text)
+    if found is None:
+        raise MissingDependencyError(f"the package 'triton' in '{folder}' does not say its version: {INSTALL}")
+    return Triton(folder, f"{found[1]}.{found[2]}{found[3]}", (int(found[1]), int(found[2])), stamp)
+
+
+class TritonTarget(NamedTuple):
+    """A kind of GPU."""
+
+    name: str
+    shared: int
+    """Bytes of shared memory that a tile block may have at most."""
+    made_as: str = ""
+    """The target that Triton gets, if another: older code of the same generation, which runs there too."""
+    since: tuple[int, int] = OLDEST
+    """The first version of Triton that makes code for it."""
+    has_tma: bool = False
+    has_wgmma: bool = False
+    """Matmuls by groups of warps, out of shared memory."""
+    has_short_accumulators: bool = False
+    """Whether tensor cores keep less than f32 of accumulators of f8."""
+
+    @property
+    def is_amd(self) -> bool:
+        return self.name.startswith("gfx")
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """What code goes through."""
+        return AMD_STAGES if self.is_amd else STAGES
+
+    @property
+    def code(self) -> str:
+        """The target that Triton gets."""
+        return self.made_as or self.name
+
+
+_NVIDIA: Final = [
+    TritonTarget(
+        name,
+        has.shared_memory_per_block,
+        _MADE_AS.get(name, ""),
+        _SINCE.get(name, OLDEST),
+        has.has_tma,
+        has.has_wgmma,
+        has.has_short_accumulators,
+    )
+    for name, has in ARCHITECTURES.items()
+]
+_AMD: Final = [TritonTarget("gfx90a", 64 << 10), TritonTarget("gfx942", 64 << 10), TritonTarget("gfx950", 160 << 10)]
+TRITON_TARGETS: Final = {each.name: each for each in (*_NVIDIA, *_AMD)}
+
+
+def triton_target(text: object) -> TritonTarget:
+    """The target that a text names: `sm_90`, in all spellings there are, or `gfx942`."""
+    if isinstance(text, str):
+        found = TRITON_TARGETS.get(text.strip().lower())
+        if found is not None:
+            return found
+        if text.strip().lower().startswith("gfx"):
+            names = ", ".join([each.name for each in _AMD])
+            raise OptionError(f"'{text}' is no GPU of AMD that Tile IR is compiled for: choose one of {names}")
+    try:
+        return TRITON_TARGETS[target_named(text)]
+    except OptionError as error:
+        names = ", ".join([each.name for each in _AMD])
+        raise OptionError(f"{error.message}, or of AMD's {names}") from None
+
+
+def check_target(target: TritonTarget, triton: Triton) -> None:
+    """Refuse a GPU that a version of Triton does not know, in words."""
+    if triton.number < target.since:
+        first = ".".join([str(number) for number in target.since])
+        raise CompilationError(
+            f"Triton {triton.version} makes no code for {target.name}: {first} and newer do, {INSTALL} --upgrade"
+        )
