@@ -30,12 +30,6 @@ _UNROLL: Final = 4
 """Steps along k in one turn of the innermost loop, if they are short."""
 _LONG_STEP: Final = 16
 """Vectors of C that make a step long enough to take half as many."""
-_LINE: Final = 64
-"""Bytes that come into the nearest cache together."""
-_AHEAD: Final = 8
-"""How many steps before they are used the elements of a long panel are asked for: it comes from the second cache."""
-_LONG_BYTES: Final = 1 << 14
-"""Bytes of a packed operand from which on it does not stay in the nearest cache, beside everything else."""
 
 
 class Blocks:
@@ -63,11 +57,9 @@ class Blocks:
         self.suffix: Final = suffix
         self.width: Final = plan.lanes if plan.lanes > 1 else 0
         self.vectors: Final = plan.columns // plan.lanes
-        self.fetches: bool = False
 
     def emit(self, a: Rows, b: str, c: Rows, extent: Number) -> None:
         builder, plan = self.builder, self.plan
-        self.fetches = plan.kind == "fma" and (extent != plan.k or plan.packed_bytes > _LONG_BYTES)
 
         def rows(row: Number, count: int) -> None:
             first = builder.moved(a[0], builder.multiply(row, a[1]))
@@ -145,8 +137,6 @@ class Blocks:
         left_rows = [builder.moved(here, distance) for distance in left[1]]
         current = accumulators
         for step in range(count):
-            if self.fetches:
-                self._fetch(builder.moved(right_rows, (step + _AHEAD) * b_bytes), b_bytes)
             right = [
                 self._load_right(builder.moved(right_rows, step * b_bytes + vector * b_bytes // self.vectors))
                 for vector in range(self.vectors)
@@ -172,11 +162,6 @@ class Blocks:
         """Pointers to the vectors of a block of C, from those to its rows."""
         step = self.plan.lanes * self.plan.accumulator_dtype.itemsize
         return [self.builder.moved(row, vector * step) for row in rows for vector in range(self.vectors)]
-
-    def _fetch(self, pointer: str, size: int) -> None:
-        for line in range(0, size, _LINE):
-            operands = [f"ptr {self.builder.moved(pointer, line)}", "i32 0", "i32 3", "i32 1"]
-            self.builder.call("void", "llvm.prefetch.p0", operands)
 
     def _load_left(self, pointer: str) -> Register:
         """An element of A, or a pair of them, in all lanes."""
