@@ -10,7 +10,7 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.control import emit_repeat
 from tileir.execute.cpu.emission.destinations import destination_of
 from tileir.execute.cpu.emission.grouped_chains import emit_vector_chain
-from tileir.execute.cpu.emission.panels import column_slots, fetch_rows_ahead, panel_of, row_place
+from tileir.execute.cpu.emission.panels import fetch_rows_ahead, panel_of, row_place
 from tileir.execute.cpu.emission.products import guarded, row_offset, stage_of, store_packed, woven
 from tileir.execute.cpu.emission.tile_packing import pack_tiles
 from tileir.execute.cpu.emission.views import Box
@@ -109,8 +109,7 @@ def _emit_part(
     panel_size = statement.tiles * plan.packed_bytes
     stretch = builder.emit(f"udiv i64 {first}, {statement.tiles}")
     stretches = builder.emit(f"udiv i64 {builder.add(last, statement.tiles - 1)}, {statement.tiles}")
-    column = builder.multiply(builder.multiply(column_slots(emission, memo), keys[1]), stretches)
-    slot = str(builder.add(stretch, column))
+    slot = str(builder.add(stretch, builder.multiply(keys[1], stretches)))
 
     def pack(panel: str) -> str:
         if plan.kind == "amx":

@@ -6,14 +6,11 @@ from collections.abc import Callable
 from typing import Final
 
 from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.loops.order import shared_axis
 from tileir.execute.cpu.loops.statements import Memo
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.native.compilation import AS_WRITTEN
 from tileir.execute.cpu.vector.builder import Number
 
-_MANY_BLOCKS: Final = 8
-"""Tile blocks in a row that share panels from which on these are worth packing once more."""
 _MANY_COLUMNS: Final = 4
 """Columns of tile blocks that a thread goes through from which on it remembers the rows from one to the next."""
 _STRETCHES_AT_HAND: Final = 4
@@ -100,24 +97,6 @@ def _launch_number(emission: Emission) -> str:
     emission.frame.add(f"%launch.first = load i64, ptr %arena, align 8{emission.arena_suffix}")
     emission.frame.add(f"store i64 %launch.first, ptr {pointer}, align 8")
     return pointer
-
-
-def column_slots(emission: Emission, memo: Memo) -> str:
-    """1 where each column of tile blocks has slots of its own for its panels, 0 where all have the same ones.
-
-    Tile blocks of a column follow each other where the order is made for it.  If there are many of them, packing again
-    when the column comes back is cheap, and a panel that is packed where the last one was stays in the nearer caches.
-    One alone shares its panels with no other, unless it goes through many columns itself.
-    """
-    fastest = shared_axis(emission.program)
-    block = emission.program.entry.regions[0].blocks[0]
-    if fastest < 0 or any(key.parent_block is not block for key in memo.keys):
-        return "1"
-    frame = emission.frame
-    frame.add(f"%more.blocks = sub i64 {frame.record_slot(slots.GRID + fastest)}, 2")
-    frame.add(f"%few.blocks = icmp ult i64 %more.blocks, {_MANY_BLOCKS - 2}")
-    frame.add("%column.slots = zext i1 %few.blocks to i64")
-    return "%column.slots"
 
 
 def row_place(emission: Emission, memo: Memo, axes: tuple[int, int], stretch: str, stretches: str) -> str:

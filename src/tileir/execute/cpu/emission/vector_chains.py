@@ -17,7 +17,7 @@ from tileir.execute.cpu.emission.chain_sides import ComputedSide, PointerSide, S
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.destinations import Destination, chosen, destination_of
 from tileir.execute.cpu.emission.exits import is_stopped, leave_worker
-from tileir.execute.cpu.emission.panels import column_slots, panel_of
+from tileir.execute.cpu.emission.panels import panel_of
 from tileir.execute.cpu.emission.products import copy_left, pack
 from tileir.execute.cpu.loops.affine import Path
 from tileir.execute.cpu.loops.expressions import Gathered, matrix_in_memory
@@ -361,7 +361,7 @@ class VectorChain:
         # Rounded up: the last part may begin within the stretch of the one before.
         tiles = statement.tiles
         stretch = builder.emit(f"udiv i64 {builder.add(first, tiles - 1)}, {tiles}")
-        slot = builder.add(stretch, builder.multiply(column_slots(emission, statement.memo), keys[0]))
+        slot = builder.add(stretch, keys[0])
         if emission.group is not None and emission.member is not None and emission.group.counts[1] > 1:
             # Alone, the columns of a group take turns: each has slots of its own.
             apart = statement.memo.slots // emission.group.counts[1]
