@@ -30,13 +30,12 @@ MANY_CHECKS: Final = 2000
 class Version:
     """A version of a kernel in memory, ready to run."""
 
-    __slots__ = ("arena_bytes", "loaded", "lowered", "may_restart", "options", "print_count", "shared_axis", "together")
+    __slots__ = ("arena_bytes", "loaded", "lowered", "may_restart", "options", "print_count", "together")
 
     def __init__(self, loaded: runtime.Loaded, meta: dict[str, Any], options: Options) -> None:
         self.loaded: runtime.Loaded = loaded
         self.arena_bytes: int = meta["arena_bytes"]
         self.print_count: int = meta["prints"]
-        self.shared_axis: int = meta["shared_axis"]
         self.together: int = meta["together"]
         """How many tile blocks should be in the same chunk."""
         self.may_restart: bool = meta["restarts"]

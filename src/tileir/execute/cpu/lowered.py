@@ -55,7 +55,6 @@ class Lowered:
         return {
             "arena_bytes": self.program.arena_bytes,
             "prints": len(self.prints),
-            "shared_axis": order.shared_axis(self.program),
             "together": group.counts[0] * group.counts[1] if group is not None else 1,
             "repeats": any(isinstance(statement, Repeat) for statement in statements(self.program.body)),
             "restarts": self.may_restart,
