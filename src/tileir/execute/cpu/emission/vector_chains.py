@@ -23,7 +23,7 @@ from tileir.execute.cpu.loops.affine import Path
 from tileir.execute.cpu.loops.expressions import Gathered, matrix_in_memory
 from tileir.execute.cpu.loops.statements import Chain
 from tileir.execute.cpu.matrix.edges import Reach
-from tileir.execute.cpu.matrix.plan import COPY_GAP, MmaPlan, Rows
+from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop, Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
@@ -309,7 +309,7 @@ class VectorChain:
         """The left operand of a part, where it is brought tile by tile; found, if it stays as it is."""
         emission, builder, memo = self.emission, self.builder, self.statement.left
         size = self.plan.lhs_dtype.itemsize
-        row = builder.multiply(builder.add(extent, COPY_GAP), size)
+        row = builder.multiply(extent, size)
         assert self.product.left is not None
         if memo is None:
             copy = emission.buffer(self.product.left)

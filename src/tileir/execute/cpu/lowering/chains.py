@@ -30,7 +30,7 @@ from tileir.execute.cpu.loops.statements import (
 from tileir.execute.cpu.lowering.context import Lowering, source_of
 from tileir.execute.cpu.lowering.memos import memo_keys, remembered
 from tileir.execute.cpu.lowering.pointer_chains import chained_through_pointers
-from tileir.execute.cpu.matrix.plan import COPY_GAP, MmaPlan, plan_of_vectors
+from tileir.execute.cpu.matrix.plan import MmaPlan, plan_of_vectors
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation
 from tileir.ir.types import TF32
@@ -173,7 +173,7 @@ def _without_the_loop(lowering: Lowering, loop: Repeat, product: Multiply, tiles
     if 0 in computed:
         limit = lowering.target.second_cache_bytes // _COPY_PARTS
         tiles = max(min(tiles, _COPY_LENGTH // plan.k, limit // (plan.m * plan.k * plan.lhs_dtype.itemsize)), 1)
-    size = plan.m * (tiles * plan.k + COPY_GAP)
+    size = plan.m * tiles * plan.k
     product.left.count = size
     left = None
     keys = memo_keys(lowering, [product.lhs]) if 0 in computed else []

@@ -61,10 +61,6 @@ _UNIT_FACTORS: Final = (BF16, F16, F8E4M3FN, F8E5M2)
 _ROWS: Final = 6
 """Rows of a large block of C.  No power of two is a multiple of six, but each from 16 on a sum of sixes and fives."""
 
-COPY_GAP: Final = 16
-"""Elements between the rows of a long copy of the left operand: rows whose distance is a power of two share a few
-places of the nearest cache."""
-
 Shape = tuple[int, int, int]
 Rows = tuple[str, Number]
 """A matrix in memory: a pointer to it, and the distance of its rows in bytes."""
