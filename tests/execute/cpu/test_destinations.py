@@ -197,7 +197,7 @@ def test_nor_are_those_that_not_all_tile_blocks_come_to(head: str, end: str) -> 
 def test_a_result_is_no_scratch_memory() -> None:
     """Its stores claim nothing about what they do not overlap: parts before the last write scratch memory."""
     text = cpu_kernel(tileir.compile(tileir.parse(program()), backend="cpu")).dump("llvm")
-    head, body = text[text.index("product.float32.64x64x32.result") :].split("\n}", 1)[0].split("{", 1)
+    head, body = text[text.index("product.fma.float32.64x64x32.result") :].split("\n}", 1)[0].split("{", 1)
     assert "noalias %panel" in head and "noalias %target" not in head and "noalias %result" not in head
     stores = [line for line in body.splitlines() if line.startswith("  store ")]
     assert stores and not any("!" in line for line in stores)

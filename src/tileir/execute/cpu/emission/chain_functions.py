@@ -235,7 +235,7 @@ def turn_square(emission: Emission, dtype: DType, side: int, square: str, target
 
 
 def _name(plan: MmaPlan) -> str:
-    return f"{plan.accumulator_dtype.name}.{plan.m}x{plan.n}x{plan.k}"
+    return f"{plan.kind}.{plan.accumulator_dtype.name}.{plan.m}x{plan.n}x{plan.k}"
 
 
 def _call(

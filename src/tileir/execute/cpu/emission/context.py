@@ -138,8 +138,6 @@ class Emission:
         self.sure: dict[Operation, bool] = {}
         """The accesses through pointers that are known to stay in their arrays, in the version of a nest that is being
         emitted; and whether their masks are true everywhere."""
-        self.called_products: dict[Statement, tuple[str, str]] = {}
-        """The products that are calls of a chain's function, with the `fresh` and the `addend` that it takes then."""
         self.ahead: dict[Operation, Number] = {}
         """Of loads through pointers how far away in bytes the next turn is, to be fetched; 0 where nothing is."""
         self.doubtful: set[Operation] = set()

@@ -40,10 +40,6 @@ def emit_pointer_chain(emission: Emission, statement: Chain) -> None:
     def each_turn() -> list[str]:
         if statement.clearing is not None:
             emission.statements([statement.clearing])
-        # The product is the chain's own function, where that has no other place for its result.
-        if chain.destination is None:
-            fresh = "false" if statement.clearing is None else "0"
-            emission.called_products[statement.product] = fresh, "-0.0" if chain.cut != "false" else ""
         emit_repeat(emission, statement.loop)
         return ["i1 false"] if goal is not None and goal.user in emission.done else []
 

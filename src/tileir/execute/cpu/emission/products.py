@@ -10,8 +10,6 @@ operands, so most are packed once for many products.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy
 
 from tileir.execute.cpu.emission import accesses, chain_functions, streaming
@@ -59,45 +57,23 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
             odd = builder.any_of([odd, found])
         else:
             left, stage = _left(emission, statement, number), stage_of(emission, statement)
-        call = emission.called_products.get(statement)
-        if call is not None:
-            chain_functions.multiply(emission, plan, left, right, target[0], str(plan.k), None, *call)
-            return
         goal = destination_of(emission, statement)
         result = None
         if goal is not None and goal.is_copy:
             result = chosen(builder, goal.direct, (goal.box.pointer, goal.row), target)
             emission.done[emission.program.destinations[statement].user] = goal.direct
-        start, fresh = None, "false"
-        if plan.kind == "amx" and statement.start is not None:
-            fresh = "true"
-        elif statement.start is not None:
-            start = partial(_start, emission, statement, number)
-        emit_mma(
-            builder, plan, left, right, target,
-            suffix=emission.arena_suffix, stage=stage, staged=brought is not None, odd=odd, fresh=fresh, start=start,
-            result=result, reach=None if goal is None else goal.reach,
-        )  # fmt: skip
+        fresh = "true" if statement.zero_init else "false"
+        reach = None if goal is None else goal.reach
+        if plan.kind in ("amx", "dots"):
+            emit_mma(
+                builder, plan, left, right, target,
+                suffix=emission.arena_suffix, stage=stage, staged=brought is not None, odd=odd, fresh=fresh,
+                reach=reach,
+            )  # fmt: skip
+        else:
+            chain_functions.multiply(emission, plan, left, right, target[0], str(plan.k), result, fresh, "", reach)
 
     builder.count(0, batch, 1, one)
-
-
-def _start(
-    emission: Emission, statement: Multiply, batch: Number, rows: list[Number], columns: list[Number]
-) -> list[Register]:
-    """Vectors of what a product is added to, row after row."""
-    start, lanes = statement.start, statement.plan.lanes
-    assert start is not None
-    nest = NestEmission(emission, (), lanes, False)
-    found = []
-    for row in rows:
-        for column in columns:
-            index = (Axis(batch, False, 0), Axis(row, False, 0), Axis(column, lanes > 1, 0))
-            register, _ = nest.at(start, index[-len(start.shape) :])
-            with nest.at_level(0):
-                found.append(emission.builder.splat(register, lanes if lanes > 1 else 0))
-    nest.close()
-    return found
 
 
 def stage_of(emission: Emission, statement: Multiply) -> str:

@@ -55,7 +55,7 @@ def choose(program: Program, overlapping: bool) -> None:
 def _goal(program: Program, body: list[Statement], source: Chain | Multiply, overlapping: bool) -> Goal | None:
     product = source.product if isinstance(source, Chain) else source
     plan, buffer = product.plan, product.accumulator
-    is_fresh = (source.clearing if isinstance(source, Chain) else source.start) is not None
+    is_fresh = source.clearing is not None if isinstance(source, Chain) else source.zero_init
     if body is not program.body and not is_fresh:
         # What it begins with may be the result of the turn before.
         return None

@@ -213,9 +213,7 @@ class LoopPrinter:
         factors = f"{self._inner(statement.lhs)} x {self._inner(statement.rhs)}"
         extents = f"{plan.m}x{plan.n}x{plan.k}"
         operation = statement.operation
-        target = f"{statement.accumulator.name} +="
-        if statement.start is not None:
-            target = f"{statement.accumulator.name} <- {self._inner(statement.start)} +"
+        target = f"{statement.accumulator.name} {'<-' if statement.zero_init else '+='}"
         self._add(f"{indent}multiply {extents}: {target} {factors}", operation)
         self._lines.extend(shared)
         block = f"{plan.kind}, blocks of {plan.rows}x{plan.columns} in vectors of {plan.lanes}"

@@ -150,7 +150,7 @@ def memo_slots(panel_bytes: int) -> int:
 
 @dataclass(eq=False, repr=False, slots=True)
 class Multiply(Statement):
-    """A matrix product added to a buffer in place, or to `start`; the right operand goes through `packed`."""
+    """A matrix product added to a buffer in place; the right operand goes through `packed`."""
 
     operation: Operation
     plan: MmaPlan
@@ -168,12 +168,12 @@ class Multiply(Statement):
     """For a few rows of the left operand at a time (`matrix.amx`)."""
     brought: Memo | None
     """For all of its rows, where a loop multiplies the same ones again and again."""
-    start: Expression | None
-    """What the product is added to, where that is not in the buffer; for AMX nothing but zeros."""
+    zero_init: bool
+    """Whether the product is added to zeros, whatever is in the buffer."""
 
     @property
     def roots(self) -> list[Expression]:
-        return [self.lhs, self.rhs, *self.scales, *([self.start] if self.start is not None else [])]
+        return [self.lhs, self.rhs, *self.scales]
 
     @property
     def written(self) -> list[Buffer]:

@@ -92,7 +92,7 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
     roots = lowering.resolved([root for (root,), _ in prepared])
     # The operands are read while the accumulator is written.
     busy = frozenset().union(*[root.buffers for root in roots])
-    buffer, start = _accumulator(lowering, operation, plan, busy)
+    buffer, zero_init = _accumulator(lowering, operation, plan, busy)
     roots = lowering.resolved(roots)
     left, right, scales = roots[0], roots[1], roots[2:]
     load = matrix_in_memory(left)
@@ -108,7 +108,7 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
     brought = _brought(lowering, operation, left, plan) if stage is not None and in_place else None
     product = Multiply(
         operation, plan, left, right, scales, buffer, packed, copy, in_place, memo,
-        None if brought is not None else stage, brought, start,
+        None if brought is not None else stage, brought, zero_init,
     )  # fmt: skip
     lowering.body.append(product)
     lowering.finish({operation})
@@ -135,8 +135,8 @@ def _plan(lowering: Lowering, operation: Operation) -> MmaPlan:
 
 def _accumulator(
     lowering: Lowering, operation: Operation, plan: MmaPlan, busy: frozenset[Buffer]
-) -> tuple[Buffer, Expression | None]:
-    """The buffer that gets the result, and the addend where it is not there yet.
+) -> tuple[Buffer, bool]:
+    """The buffer that gets the result, and whether the addend is zero and not there yet.
 
     It is the addend's own buffer where nobody else wants it.
     """
@@ -146,22 +146,21 @@ def _accumulator(
     if plan.accumulator_dtype != value_dtype(type.element):
         buffer = lowering.new_buffer(plan.accumulator_dtype, type.count)
         lowering.nest(place, operation, lambda root: StoreBuffer(root, buffer))
-        return buffer, None
+        return buffer, False
     if isinstance(place, Stored) and value.parent_block is operation.parent and place.buffer not in busy:
         alone = all(user is operation or user in lowering.done for user in value.users)
         if alone and not lowering.shares(place.buffer, value, operation):
-            return place.buffer, None
+            return place.buffer, False
     reach = fusion.Reach([place], type.shape, [operation])
     finished = fusion.finished(reach, set(), [operation], lowering.done)
     buffer = lowering.buffer_for(result, reach, finished)
     if buffer in busy:
         buffer = lowering.new_buffer(plan.accumulator_dtype, type.count)
     (place,), kept = lowering.prepare([place], place.shape, operation)
-    starts = _is_zero(place) if plan.kind == "amx" else plan.kind != "dots" and place.cost <= _LARGEST_START
-    if starts and not kept and not place.reads:
-        return buffer, place
+    if _is_zero(place) and plan.kind != "dots" and not kept:
+        return buffer, True
     lowering.body.append(Nest(place.shape, [*kept, StoreBuffer(place, buffer)]))
-    return buffer, None
+    return buffer, False
 
 
 def _is_zero(expression: Expression) -> bool:
@@ -169,10 +168,6 @@ def _is_zero(expression: Expression) -> bool:
     if not isinstance(expression, Table) or expression.array.size != 1:
         return False
     return not any(expression.array.tobytes())
-
-
-_LARGEST_START: Final = 4
-"""The work on an element of the addend that a product does on the way to its registers."""
 
 
 def _memo(

@@ -110,7 +110,12 @@ def _tiles(lowering: Lowering, plan: MmaPlan) -> int:
 
 def _suits(lowering: Lowering, operation: Operation, product: Multiply) -> bool:
     """Whether the products of a loop may be a chain."""
-    if product.scales or product.start or len(product.lhs.shape) != 2 or scalar_constant(operation.operands[2]) != 1:
+    if (
+        product.scales
+        or product.zero_init
+        or len(product.lhs.shape) != 2
+        or scalar_constant(operation.operands[2]) != 1
+    ):
         return False
     if not _tiles(lowering, product.plan):
         return False

@@ -32,7 +32,7 @@ def chained_through_pointers(lowering: Lowering, loop: Repeat, length: int, larg
     if operation.declaration is not FOR or operation.unsigned_cmp:
         return None
     product = _only_product(loop)
-    if product is None or product.plan.kind != "fma" or product.scales or product.start is not None:
+    if product is None or product.plan.kind != "fma" or product.scales or product.zero_init:
         return None
     plan, lhs, rhs = product.plan, product.lhs, product.rhs
     if not isinstance(lhs, Gathered) or not isinstance(rhs, Gathered) or len(lhs.shape) != 2 or product.left is None:

@@ -21,8 +21,6 @@ from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, value
 
 Step: TypeAlias = Callable[[Builder, Register, Register, Register], Register]
 """Emits one step of the chain: left, right, accumulator to the new accumulator."""
-Start: TypeAlias = Callable[[list[Number], list[Number]], list[Register]]
-"""Emits what a block of C starts with, row after row, from its rows and the first columns of its vectors."""
 _BlockRows: TypeAlias = tuple[str, list[Number]]
 """The rows of A for a block: a pointer to the first, and the distance of each from it."""
 
@@ -40,7 +38,6 @@ class Blocks:
         builder: Builder,
         plan: MmaPlan,
         suffix: str,
-        start: Start | None = None,
         source: Rows | None = None,
         result: Rows | None = None,
         addend: str = "",
@@ -48,7 +45,6 @@ class Blocks:
     ) -> None:
         self.builder: Final = builder
         self.reach: Final = reach
-        self.start: Final = start
         self.source: Final = source
         self.result: Final = result
         self.addend: Final = addend
@@ -97,18 +93,12 @@ class Blocks:
             for row in rows
             for vector in range(self.vectors)
         ]
-        if self.start is None:
-            begins, suffix = places, self.suffix
-            if self.source is not None:
-                begins, suffix = self._vectors(self._rows_of(self.source, origin, len(rows))), ""
-            start = [
-                builder.value(f"load {kind}, ptr {begin}, align {size}{suffix}", dtype, self.width) for begin in begins
-            ]
-        else:
-            start = self.start(
-                [builder.add(origin[0], row) for row in rows],
-                [builder.add(origin[1], vector * plan.lanes) for vector in range(self.vectors)],
-            )
+        begins, suffix = places, self.suffix
+        if self.source is not None:
+            begins, suffix = self._vectors(self._rows_of(self.source, origin, len(rows))), ""
+        start = [
+            builder.value(f"load {kind}, ptr {begin}, align {size}{suffix}", dtype, self.width) for begin in begins
+        ]
         turn = min(plan.k, plan.group * (_UNROLL // 2 if plan.rows * self.vectors >= _LONG_STEP else _UNROLL))
 
         def steps(index: Number, accumulators: list[Register]) -> list[Register]:

@@ -11,7 +11,7 @@ wrap, so the order of their sums does not matter.
 from __future__ import annotations
 
 from tileir.execute.cpu.matrix.amx import bring_rows, configure, emit_amx, release
-from tileir.execute.cpu.matrix.blocks import Blocks, Start
+from tileir.execute.cpu.matrix.blocks import Blocks
 from tileir.execute.cpu.matrix.dots import emit_dots
 from tileir.execute.cpu.matrix.edges import Known, Reach
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows, plan, plan_scaled
@@ -33,7 +33,6 @@ def emit_mma(
     staged: bool = False,
     odd: str = "false",
     fresh: str = "false",
-    start: Start | None = None,
     source: Rows | None = None,
     result: Rows | None = None,
     addend: str = "",
@@ -46,9 +45,9 @@ def emit_mma(
     `extent` is how far k goes where that is the plan's k more than once: A goes on along its rows, and the panels of B
     are as much longer.  `stage` is memory for the plan's `stage_elements`, or if it is `staged` what `bring_rows` has
     left in it.  `odd` is an i1: the packed operand holds something that the plan's `guard` is about.  So is `fresh`, of
-    AMX alone: C counts as zero.  `start` gives what the product is added to where C does not hold it, or `source` where
-    it lies, and `result` where the sum goes if not to C; `addend` is a number that is added to every sum at the end;
-    all for plans of vectors.  `reach` is how much of C is wanted, if not all of it: blocks behind that are left out
+    AMX alone: C counts as zero.  `source` is what the product is added to where C does not hold it, `result` where the
+    sum goes if not to C; `addend` is a number that is added to every sum at the end; all for plans of vectors.
+    `reach` is how much of C is wanted, if not all of it: blocks behind that are left out
     (dots compute all).  `known` says what there is of A, for AMX with a stage alone.
     """
     extent = extent or plan.k
@@ -57,4 +56,4 @@ def emit_mma(
     elif plan.kind == "dots":
         emit_dots(builder, plan, a, b, c, extent, odd)
     else:
-        Blocks(builder, plan, suffix, start, source, result, addend, reach).emit(a, b, c, extent)
+        Blocks(builder, plan, suffix, source, result, addend, reach).emit(a, b, c, extent)
