@@ -66,7 +66,7 @@ def test_products_show_their_plan_and_their_operands() -> None:
         "      left: a copy in b1; right: 64 packed panels remembered in b2 by %blockId_y (b3)",
     ]
     assert "chain: 16 iterations at once; 64 packed panels remembered in b2 by %blockId_y (b3)" in lines
-    assert "  left operand: 32 packed panels remembered in b4 by %blockId_x (b5)" in lines
+    assert "  left operand: 64 packed panels remembered in b4 by %blockId_x (b5)" in lines
     assert any(line.endswith("kept from tile block to tile block") for line in lines)
 
 

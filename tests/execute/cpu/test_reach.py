@@ -148,13 +148,6 @@ def test_tile_blocks_that_go_through_several_tiles(work: str, carried: bool) -> 
         assert first == second
 
 
-def test_such_a_tile_block_has_a_place_for_the_panel_of_each_column() -> None:
-    """Others share one place, where few tile blocks would find what is in it."""
-    texts = [program(), persistent("", "%sum", False)]
-    codes = [cpu_kernel(tileir.compile(tileir.parse(text), backend="cpu")).dump("llvm") for text in texts]
-    assert ["%column.slots" in code for code in codes] == [True, False]
-
-
 def alone(after: str, stored: str, start: str = "%none") -> str:
     """C = A * B, or C + A * B, of the first 32 columns of A."""
     return (
