@@ -131,7 +131,7 @@ class KernelCode:
 
     @property
     def _has_products_through_pointers(self) -> bool:
-        """Whether there may be a chain with a loop beside it; others have one version for both."""
+        """Whether there may be a k-loop with a general loop beside it; others have one version for both."""
         found = {operation.declaration for operation in self.entry.walk()}
         return ops.LOAD_PTR_TKO in found and any(each.has_trait(MATRIX_PRODUCT) for each in found)
 

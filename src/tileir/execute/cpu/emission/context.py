@@ -25,9 +25,8 @@ from tileir.execute.cpu.loops.order import order_of, together
 from tileir.execute.cpu.loops.repeatable import is_repeatable
 from tileir.execute.cpu.loops.sites import Site
 from tileir.execute.cpu.loops.statements import (
-    Chain,
     Group,
-    Multiply,
+    Matmul,
     Program,
     Reserve,
     Statement,
@@ -117,7 +116,7 @@ class Emission:
         self.arena_suffix: str = ", !alias.scope !2"
         self.memory_suffix: str = ", !noalias !2"
         body = list(statements(program.body))
-        self.uses_amx: bool = any(isinstance(each, Multiply) and each.plan.kind == "amx" for each in body)
+        self.uses_amx: bool = any(isinstance(each, Matmul) and each.plan.kind == "amx" for each in body)
         self.order: tuple[int, int, int] = order_of(program)
         self.group: Group | None = together(program)
         self.member: Member | None = None
@@ -171,10 +170,12 @@ class Emission:
         reserves = [each.operation for each in body if isinstance(each, Reserve)]
         self.reserves: dict[Operation, int] = {operation: number for number, operation in enumerate(reserves)}
         """The number of each `alloca`."""
-        self.remembers: bool = any(_remembers(each) for each in body)
-        """Whether packed operands are remembered from tile block to tile block."""
+        self.caches_operands: bool = any(
+            isinstance(each, Matmul) and (each.a_cache or each.b_cache) is not None for each in body
+        )
+        """Whether packed operands are kept from tile block to tile block."""
         self.restarts: bool = options.restarts and is_repeatable(program, self.origins, options.unchecked)
-        """Whether what a chain is not made for is left to another version, which begins again."""
+        """Whether what a k-loop is not made for is left to another version, which begins again."""
 
     def position(self, operation: Operation) -> int:
         """The place of an operation in the program."""
@@ -265,10 +266,3 @@ class Emission:
                 yield found
             found += [*self.frame.lines, *lines]
         self.scalars, self.views = before
-
-
-def _remembers(statement: Statement) -> bool:
-    """Whether a statement keeps operands for later tile blocks."""
-    if isinstance(statement, Multiply):
-        return statement.memo is not None or statement.brought is not None
-    return isinstance(statement, Chain)

@@ -9,7 +9,7 @@ from tileir.execute.cpu.emission.reservations import forget
 from tileir.execute.cpu.emission.sinking import near_uses
 from tileir.execute.cpu.emission.taking import define_function, is_within_budget, take_chunk
 from tileir.execute.cpu.loops.order import PLAIN, may_change_order
-from tileir.execute.cpu.matrix.microkernel import configure
+from tileir.execute.cpu.matmul.amx import configure
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.native.compilation import AS_WRITTEN
 from tileir.execute.cpu.vector.builder import Builder, Loop, Number

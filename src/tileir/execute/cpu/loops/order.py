@@ -1,7 +1,7 @@
 """The order in which tile blocks are handed out.
 
 Tile blocks go to threads in the order of the grid, its first dimension fastest, unless groups of them are computed as
-one (`emission.grouped_chains`).  A kernel that orders memory between tile blocks, prints or asserts always has this
+one (`matmul.groups`).  A kernel that orders memory between tile blocks, prints or asserts always has this
 order: one that waits for an earlier tile block must find it started.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tileir.dialect.ops import ASSUME, GET_TILE_BLOCK_ID
 from tileir.execute.analysis.values import ordering_of
-from tileir.execute.cpu.loops.statements import Chain, Group, Program, statements
+from tileir.execute.cpu.loops.statements import Group, Matmul, Program, statements
 from tileir.ir.core import Operation
 from tileir.ir.traits import ATOMIC, BLOCK_ORDER
 from tileir.ir.values import Value
@@ -28,7 +28,7 @@ def order_of(program: Program) -> tuple[int, int, int]:
 
 def together(program: Program) -> Group | None:
     """The tile blocks that are handed out one after the other since their products may be computed as one."""
-    groups = [each.group for each in statements(program.body) if isinstance(each, Chain) and each.group is not None]
+    groups = [each.group for each in statements(program.body) if isinstance(each, Matmul) and each.group is not None]
     return groups[0] if len(groups) == 1 and may_change_order(program.entry) else None
 
 

@@ -192,6 +192,6 @@ def test_products_and_packing_stand_in_functions_of_their_own() -> None:
     kernel = tileir.compile(tileir.parse(program((32, 32, 16))), backend="cpu", cpu="skylake-avx512")
     functions = {part.split("(")[0].split("@")[1]: part for part in kernel.dump("llvm").split("\ndefine ")[1:]}
     written = [name for name in functions if name.startswith(AS_WRITTEN)]
-    assert len([name for name in written if "product" in name]) == 2, "one for the group, one for a tile block alone"
-    assert not any("@llvm.fma" in functions[name] for name in functions if "product" not in name)
+    assert len([name for name in written if "matmul" in name]) == 2, "one for the group, one for a tile block alone"
+    assert not any("@llvm.fma" in functions[name] for name in functions if "matmul" not in name)
     assert sum(name in functions["worker"] for name in written) == len(written)
