@@ -17,7 +17,7 @@ Facts about tile IR that any engine may want are in `execute/analysis`.  The fol
     vector/      LLVM IR as text (`llvm`; `builder`: branches and loops), and elementwise arithmetic on vectors
                  (`instructions`)
     loops/       the loop form: `expressions`, `sinks`, `statements`; what is decided once a whole program is in that
-                 form: places in scratch memory (`arena`), the `order` of tile blocks, memory `traffic`; `printer`
+                 form: places in scratch memory (`arena`), memory `traffic`; `printer`
     lowering/    tile IR to the loop form: one function per operation (`roster`), which take a `context`; what is
                  computed together (`fusion`); `carried_pointers` rewrites tile IR before
     emission/    the loop form to LLVM IR: one function per statement and sink, which take a `context`; `entry` is the

@@ -30,14 +30,12 @@ MANY_CHECKS: Final = 2000
 class Version:
     """A version of a kernel in memory, ready to run."""
 
-    __slots__ = ("arena_bytes", "loaded", "lowered", "may_restart", "options", "print_count", "together")
+    __slots__ = ("arena_bytes", "loaded", "lowered", "may_restart", "options", "print_count")
 
     def __init__(self, loaded: runtime.Loaded, meta: dict[str, Any], options: Options) -> None:
         self.loaded: runtime.Loaded = loaded
         self.arena_bytes: int = meta["arena_bytes"]
         self.print_count: int = meta["prints"]
-        self.together: int = meta["together"]
-        """How many tile blocks should be in the same chunk."""
         self.may_restart: bool = meta["restarts"]
         """Whether a launch may have to begin again with the version that is ready for everything."""
         if meta["repeats"]:

@@ -13,7 +13,7 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.entry import emit_worker
 from tileir.execute.cpu.emission.provenance import ProvenanceModule
 from tileir.execute.cpu.emission.statements import EMITTERS
-from tileir.execute.cpu.loops import arena, order, traffic
+from tileir.execute.cpu.loops import arena, traffic
 from tileir.execute.cpu.loops.checks import Check, refused_allocation
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.loops.printer import LoopLine, LoopPrinter
@@ -52,11 +52,9 @@ class Lowered:
 
     def description(self) -> dict[str, Any]:
         """What a launch has to know of the code, to be stored with it."""
-        group = order.together(self.program)
         return {
             "arena_bytes": self.program.arena_bytes,
             "prints": len(self.prints),
-            "together": group.counts[0] * group.counts[1] if group is not None else 1,
             "repeats": any(_repeats(statement) for statement in statements(self.program.body)),
             "restarts": self.may_restart,
             "deciding": trip_counts.deciding_parameters(self.program.entry),

@@ -21,11 +21,9 @@ from tileir.execute.cpu.emission.views import Box, TensorView, TileView
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.expressions import Buffer
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.loops.order import order_of, together
 from tileir.execute.cpu.loops.repeatable import is_repeatable
 from tileir.execute.cpu.loops.sites import Site
 from tileir.execute.cpu.loops.statements import (
-    Group,
     Matmul,
     Program,
     Reserve,
@@ -57,19 +55,6 @@ class Guard:
     fine: str
     whole: str = ""
     unmasked: bool = False
-
-
-@dataclass(eq=False, repr=False, slots=True)
-class Member:
-    """A tile block in its group: the group's first number, and the place in it along rows and columns.
-
-    `is_whole` is an i1: the thread has all tile blocks of the group, and they follow each other.
-    """
-
-    first: str
-    row: str
-    column: str
-    is_whole: str
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -117,10 +102,6 @@ class Emission:
         self.memory_suffix: str = ", !noalias !2"
         body = list(statements(program.body))
         self.uses_amx: bool = any(isinstance(each, Matmul) and each.plan.kind == "amx" for each in body)
-        self.order: tuple[int, int, int] = order_of(program)
-        self.group: Group | None = together(program)
-        self.member: Member | None = None
-        """Where the tile block at hand is in its group, if there are any."""
         self.block_number: str = ""
         self.block_id: list[str] = []
         self.block_end: str = ""

@@ -48,7 +48,7 @@ from tileir.execute.cpu.loops.statements import (
     Terminator,
     VersionedNest,
 )
-from tileir.execute.cpu.matmul.groups import emit_grouped
+from tileir.execute.cpu.matmul.k_loop import emit_matmul
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import UINT64, to_storage
@@ -209,7 +209,7 @@ EMITTERS: Final[Emitters] = {
     Inspect: emit_inspect,
     Terminator: emit_terminator,
     Let: emit_let,
-    Matmul: emit_grouped,
+    Matmul: emit_matmul,
     Nest: emit_nest,
     Print: emit_print,
     Reduce: reductions.emit_reduce,

@@ -207,9 +207,6 @@ class LoopPrinter:
             counter = self._name(statement.loop.regions[0].blocks[0].arguments[0])
             text = f"for {counter} in ({lower} to {upper}), {statement.iterations} iterations per k-block"
             self._add(f"{indent}  k-loop: {text}", operation, statement.loop)
-        if statement.group is not None:
-            result, counts = statement.group.cache.panels.name, _extents(statement.group.counts)
-            self._add(f"{indent}  {counts} tile blocks at once in {result}, where a thread has them", operation)
         block = f"{plan.kind}, register tile {plan.mr}x{plan.column_block} in vectors of {plan.lanes}"
         dtypes = f"{plan.a_dtype.name} x {plan.b_dtype.name} to {plan.acc_dtype.name}"
         self._add(f"{indent}  plan: {block}, {dtypes}", operation)

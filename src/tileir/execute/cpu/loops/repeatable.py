@@ -1,4 +1,4 @@
-"""Kernels whose tile blocks may run again: what they write is the same the second time.
+"""Kernels whose tile blocks may run in any order, or again: what they write is the same the second time.
 
 Some code is hardly ever needed and takes long to compile: the loop beside a k-loop, what looks at each
 element of an access that leaves its array.  A version without it ends a launch that needs it, and the launch begins
@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from tileir.dialect.types import TileType
 from tileir.execute.analysis.aliasing import Origin, Origins, likely_origin
+from tileir.execute.analysis.values import ordering_of
 from tileir.execute.cpu.loops.expressions import Gathered
-from tileir.execute.cpu.loops.order import may_change_order
 from tileir.execute.cpu.loops.statements import Matmul, Program, statements
 from tileir.ir.core import Operation
+from tileir.ir.traits import ATOMIC, BLOCK_ORDER
 from tileir.ir.values import Value
 
 
@@ -52,3 +53,17 @@ def _has_likely_array(entry: Operation, pointers: Value) -> bool:
     """Whether an access is compared with an argument or a global before anything else."""
     array = likely_origin(entry, pointers)
     return array is not None and not isinstance(array, Operation)
+
+
+def may_change_order(entry: Operation) -> bool:
+    """Whether tile blocks may run in any order: none orders memory between them, prints or asserts.
+
+    One that waits for an earlier tile block must find it started.
+    """
+    for operation in entry.walk():
+        declaration = operation.declaration
+        if declaration.has_trait(BLOCK_ORDER | ATOMIC):
+            return False
+        if declaration.accesses_memory and ordering_of(operation) != "weak":
+            return False
+    return True

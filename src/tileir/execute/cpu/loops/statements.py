@@ -159,8 +159,6 @@ class Matmul(Statement):
     """How many of its iterations are a k-block."""
     general: Repeat | None = None
     """The loop as it is, where operands are read through pointers: they may turn out not to lie side by side."""
-    group: Group | None = None
-    """The tile blocks whose matmuls may be computed together."""
 
     @property
     def roots(self) -> list[Expression]:
@@ -198,20 +196,6 @@ class Repeat(Statement):
     @property
     def bodies(self) -> list[list[Statement]]:
         return [self.body]
-
-
-@dataclass(eq=False, repr=False, slots=True)
-class Group:
-    """Tile blocks that are neighbors in the grid and whose k-loops are computed as one, where a thread has all of them.
-
-    `counts` of them along the dimensions `axes` of the grid, first those of the rows.  The first one computes the
-    matmul of all, by the wide `plan`, and it is cached for the others.
-    """
-
-    counts: tuple[int, int]
-    axes: tuple[int, int]
-    plan: Plan
-    cache: PackCache
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -299,8 +283,6 @@ class StoreTarget:
     store: StoreView
     is_copy: bool
     """Whether the result is stored as it is, so that the matmul may write it there; it reads nothing from there."""
-    is_shared: bool
-    """Whether the tile block that computes the matmuls of its group may write them all."""
 
 
 class Ahead(NamedTuple):

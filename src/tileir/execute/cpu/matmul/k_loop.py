@@ -6,7 +6,6 @@ there too, and nothing is copied: the k tail.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from tileir.execute.analysis.values import dtype_of, is_scalar
@@ -26,7 +25,7 @@ from tileir.execute.cpu.matmul.operands import (
     smaller,
 )
 from tileir.execute.cpu.matmul.packed_operands import PackedOperands
-from tileir.execute.cpu.matmul.plan import Plan, Rows
+from tileir.execute.cpu.matmul.plan import Rows
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop, Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
@@ -72,18 +71,17 @@ class KLoop(PackedOperands):
 
     # --- k-blocks ---
 
-    def emit(self, start: Number, written: str = "false") -> None:
-        """Emit the iterations from one on; the i1 `written` says that the result is stored already."""
+    def emit(self) -> None:
+        """Emit all iterations."""
         builder, destination = self.builder, self.destination
         if self.matmul.loop is None:
             self._k_block(0, 1)
             is_left = "true"
         else:
-            is_left = builder.emit(f"icmp slt i64 {start}, {self.iterations}")
-            builder.branch(is_left, lambda: self.k_blocks(start, self.iterations, self._k_block))
+            is_left = builder.emit(f"icmp slt i64 0, {self.iterations}")
+            builder.branch(is_left, self._k_blocks)
         if destination is not None and destination.target is not None and destination.target.is_copy:
-            done = builder.any_of([builder.all_of([destination.direct, is_left]), written])
-            self.emission.done[destination.target.user] = done
+            self.emission.done[destination.target.user] = builder.all_of([destination.direct, is_left])
 
     def zero_fill(self) -> None:
         """Fill the accumulator where there is no iteration to begin with zeros."""
@@ -92,14 +90,11 @@ class KLoop(PackedOperands):
             size = self.matmul.accumulator.bytes
             self.builder.branch(is_empty, lambda: self.builder.fill(self.accumulator, 0, size))
 
-    def k_blocks(self, start: Number, iterations: Number, emit: Callable[[Number, Number], None]) -> None:
-        """Emit k-blocks from an iteration to others, one at least; each gets its first iteration and how many it has.
-
-        One ends where tiles begin to lie over an edge.
-        """
-        builder, room = self.builder, self.room
+    def _k_blocks(self) -> None:
+        """Emit k-blocks, one at least; one ends where tiles begin to lie over an edge."""
+        builder, room, iterations = self.builder, self.room, self.iterations
         loop = Loop(builder)
-        first = loop.carry("i64", start)
+        first = loop.carry("i64", 0)
         count = ""
 
         def block() -> None:
@@ -109,7 +104,7 @@ class KLoop(PackedOperands):
             end = builder.call("i64", "llvm.umin.i64", [f"i64 {end}", f"i64 {iterations}"])
             rest = builder.emit(f"sub i64 {end}, {first}")
             count = builder.call("i64", "llvm.umin.i64", [f"i64 {rest}", f"i64 {self.matmul.iterations}"])
-            emit(first, count)
+            self._k_block(first, count)
             # A tile block that would not end can still be stopped.
             builder.branch(is_stopped(self.emission), lambda: leave_worker(self.emission, 2))
 
@@ -123,13 +118,10 @@ class KLoop(PackedOperands):
     def _k_block(self, first: Number, count: Number) -> None:
         builder, plan = self.builder, self.plan
         end = builder.add(first, count)
-        k = self.extent(first, count)
+        k = self._extent(first, count)
         a_whole, b_whole = (self._is_whole(operand, end) for operand in (self.a, self.b))
 
-        def pack(panel: str) -> str:
-            return self.pack_b(first, count, k, a_whole, b_whole, panel)
-
-        panel, b_special = self.b_panel(plan, first, k, self.keys, pack)
+        panel, b_special = self.b_panel(first, count, k, a_whole, b_whole)
         rows, a_special = self.a_block(first, count, k, a_whole)
         own = self.accumulator, plan.n * plan.acc_dtype.itemsize
         destination = self.destination
@@ -141,9 +133,9 @@ class KLoop(PackedOperands):
                 # The last k-block writes the result where it is stored.
                 is_last = builder.all_of([destination.direct, compared(builder, "eq", end, self.iterations)])
                 c_out = destination.rows(builder, is_last, own)
-        c_in = self.zeros_at_first(first, own, plan) if self.matmul.zero_init else own
+        c_in = self._zeros_at_first(first, own) if self.matmul.zero_init else own
         special = builder.any_of([a_special, b_special])
-        operands = Operands(rows, panel, c_in, c_out, k, *extents, special, self.signed_zero(end))
+        operands = Operands(rows, panel, c_in, c_out, k, *extents, special, self._signed_zero(end))
         call_macrokernel(self.emission, plan, operands)
 
     def _is_whole(self, operand: Operand, end: Number) -> str:
@@ -151,7 +143,7 @@ class KLoop(PackedOperands):
         near = compared(self.builder, "ule", end, operand.room) if operand.is_whole != "false" else "false"
         return "false" if near == "false" else self.builder.all_of([operand.is_whole, near])
 
-    def extent(self, first: Number, count: Number) -> Number:
+    def _extent(self, first: Number, count: Number) -> Number:
         """The extent of a k-block: so many iterations from one on, or less with a k tail."""
         builder, k = self.builder, self.plan.k
         extent = builder.multiply(count, k)
@@ -162,7 +154,7 @@ class KLoop(PackedOperands):
         left = builder.emit(f"select i1 {self.k_tail}, i64 {left}, i64 {extent}")
         return smaller(builder, left, extent)
 
-    def signed_zero(self, end: Number) -> str:
+    def _signed_zero(self, end: Number) -> str:
         """What to add to accumulators up to an iteration; empty where it is never anything.
 
         The products of zeros that a k tail leaves out make nothing of an accumulator but zero of its negative.
@@ -174,10 +166,10 @@ class KLoop(PackedOperands):
         is_short = compared(builder, "ult", self.a.along, builder.multiply(self.iterations, self.plan.k))
         return builder.emit(f"select i1 {builder.all_of([self.k_tail, is_last, is_short])}, {kind} 0.0, {kind} -0.0")
 
-    def zeros_at_first(self, first: Number, rows: Rows, plan: Plan) -> Rows:
+    def _zeros_at_first(self, first: Number, rows: Rows) -> Rows:
         """Rows of zeros in the first iteration, else others."""
         builder = self.builder
-        zeros = self.emission.module.zeros(plan.n * plan.acc_dtype.itemsize)
+        zeros = self.emission.module.zeros(self.plan.n * self.plan.acc_dtype.itemsize)
         if first == 0:
             return zeros, 0
         is_first = builder.emit(f"icmp eq i64 {first}, 0")
@@ -192,11 +184,11 @@ def emit_matmul(emission: Emission, matmul: Matmul) -> None:
     elif matmul.loop is not None:
         k_loop = KLoop(emission, matmul)
         k_loop.zero_fill()
-        k_loop.emit(0)
+        k_loop.emit()
     else:
         streaming.fetch_turns(emission, [matmul.lhs, matmul.rhs])
         batch = matmul.lhs.shape[0] if len(matmul.lhs.shape) == 3 else 1
-        emission.builder.count(0, batch, 1, lambda number: KLoop(emission, matmul, number).emit(0))
+        emission.builder.count(0, batch, 1, lambda number: KLoop(emission, matmul, number).emit())
 
 
 def _emit_pointer_loop(emission: Emission, matmul: Matmul) -> None:
@@ -215,7 +207,7 @@ def _emit_pointer_loop(emission: Emission, matmul: Matmul) -> None:
         return [f"i1 {emission.done[target.user]}"] if target is not None and target.user in emission.done else []
 
     def all_iterations() -> list[str]:
-        k_loop.emit(0)
+        k_loop.emit()
         # What the loop would carry to its end.
         reader = AffineReader(loop, Exact(None))
         for argument in carried:

@@ -5,7 +5,6 @@ A is read where it lies, or copied or packed; B is packed.  What lies over an ed
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from tileir.execute.analysis.values import dtype_of
@@ -18,7 +17,7 @@ from tileir.execute.cpu.matmul.operands import BufferOperand, Operand, PointerOp
 from tileir.execute.cpu.matmul.pack import copy_rows, pack_a, pack_rows, scan_packed
 from tileir.execute.cpu.matmul.pack_cache import cached_panel
 from tileir.execute.cpu.matmul.pack_tile import copy_tile, pack_tile
-from tileir.execute.cpu.matmul.plan import Plan, Rows
+from tileir.execute.cpu.matmul.plan import Rows
 from tileir.execute.cpu.matmul.store_target import Destination, destination_of
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Number
@@ -97,11 +96,13 @@ class PackedOperands:
 
     # --- B ---
 
-    def b_panel(
-        self, plan: Plan, first: Number, k: Number, keys: list[Number], pack: Callable[[str], str]
-    ) -> tuple[str, str]:
+    def b_panel(self, first: Number, count: Number, k: Number, a_whole: str, b_whole: str) -> tuple[str, str]:
         """Packed B of a k-block, found by its keys or packed; and an i1: there are special values."""
-        matmul, cache = self.matmul, self.matmul.b_cache
+        matmul, plan, cache, keys = self.matmul, self.plan, self.matmul.b_cache, self.keys
+
+        def pack(panel: str) -> str:
+            return self._pack_b(first, count, k, a_whole, b_whole, panel)
+
         if cache is None:
             assert matmul.b_packed is not None
             panel = self.emission.buffer(matmul.b_packed)
@@ -109,7 +110,7 @@ class PackedOperands:
         columns = keys
         if isinstance(self.b, PointerOperand):
             columns = [quotient(self.builder, keys[0], plan.n * plan.b_dtype.itemsize)]
-        size = matmul.iterations * (plan if matmul.group is None else matmul.group.plan).packed_bytes
+        size = matmul.iterations * plan.packed_bytes
         slot = self._slot(first, columns)
         return cached_panel(self.emission, cache, self._tag(first, k, keys), slot, size, pack)
 
@@ -131,7 +132,7 @@ class PackedOperands:
         """What a k-block is found by in a cache."""
         return keys if self.matmul.loop is None else [self.builder.add(self.lower, first), *keys, k]
 
-    def pack_b(self, first: Number, count: Number, k: Number, a_whole: str, b_whole: str, panel: str) -> str:
+    def _pack_b(self, first: Number, count: Number, k: Number, a_whole: str, b_whole: str, panel: str) -> str:
         """Pack B of a k-block; an i1: there are special values."""
         emission, builder, plan, a, b = self.emission, self.builder, self.plan, self.a, self.b
 

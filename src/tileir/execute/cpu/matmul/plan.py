@@ -147,10 +147,12 @@ class Plan:
         Where `mr` does not divide them the last blocks have one row less: a much smaller block would read as much of a
         panel, and wait for it.
         """
-        rest = self.m % self.mr
-        if not rest:
-            return [(self.mr, self.m)]
-        return [(self.mr, self.m - (self.mr - rest) * (self.mr - 1)), (self.mr - 1, self.m)]
+        count = -(-self.m // self.mr)
+        rows = -(-self.m // count)
+        smaller = count * rows - self.m
+        if not smaller:
+            return [(rows, self.m)]
+        return [(rows, self.m - smaller * (rows - 1)), (rows - 1, self.m)]
 
     @property
     def column_block(self) -> int:
@@ -221,11 +223,6 @@ def make_scaled_plan(target: Target, scale: Type, m: int, n: int, k: int) -> Pla
     return _single(target, (m, n, k))
 
 
-def widened_plan(target: Target, like: Plan, m: int, n: int) -> Plan:
-    """The same with blocks of C in vectors, for other rows and columns."""
-    return _blocks(target, like.kind, (m, n, like.k), like.a_dtype, like.acc_dtype, like.k_group)
-
-
 def _narrow(target: Target, shape: Shape, lhs: Type, rhs: Type) -> Plan | None:
     """Floats of 16 and eight bits by a unit of the machine; None if it has none that is better than f32."""
     is_half = F16 in (lhs, rhs)
@@ -254,7 +251,8 @@ def _blocks(target: Target, kind: str, shape: Shape, factors: DType, accumulator
     """A block of C in registers: half of them for it, the other half for the factors.
 
     A step of fma needs no others, so that three quarters of them can hold C where it is large enough: six rows of four
-    vectors, or of two.  The more of C a step computes, the fewer elements are loaded for each.
+    vectors, or of two; twelve rows of two where C has no more columns.  The more of C a step computes, the fewer
+    elements are loaded for each.
     """
     m, n, _ = shape
     lanes = min(n, target.vector_bytes // max(factors.itemsize * group, accumulator.itemsize))
@@ -262,6 +260,8 @@ def _blocks(target: Target, kind: str, shape: Shape, factors: DType, accumulator
     across = registers // 4
     if kind == "fma" and m >= 8 and n >= across * lanes:
         rows, columns = (_ROWS if m > 8 else 4), across * lanes
+    elif kind == "fma" and across == 4 and n == 2 * lanes and m >= 4 * _ROWS:
+        rows, columns = 2 * _ROWS, n
     else:
         rows = min(m, max(1, registers // min(2, n // lanes)))
         columns = min(n, registers // rows * lanes)

@@ -22,11 +22,9 @@ from tileir.execute.cpu.loops.expressions import (
     Viewed,
     matrix_in_memory,
 )
-from tileir.execute.cpu.loops.order import block_axis, may_change_order
 from tileir.execute.cpu.loops.sinks import StoreBuffer
 from tileir.execute.cpu.loops.statements import (
     Alias,
-    Group,
     Let,
     Matmul,
     Nest,
@@ -37,7 +35,7 @@ from tileir.execute.cpu.loops.statements import (
 from tileir.execute.cpu.lowering.context import Lowering, source_of
 from tileir.execute.cpu.matmul.affine import AffineReader, Exact, is_index_arithmetic
 from tileir.execute.cpu.matmul.mma import cache_keys, cache_slots, has_dtype, is_zero, new_pack_cache, resized
-from tileir.execute.cpu.matmul.plan import Plan, widened_plan
+from tileir.execute.cpu.matmul.plan import Plan
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation
 
@@ -170,10 +168,7 @@ def _become_loop(lowering: Lowering, loop: Operation, matmul: Matmul) -> None:
 
 
 def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
-    """Leave it to k-loops to begin with zeros, where the statements before do nothing but write them.
-
-    Tile blocks of small ones are computed together then, where each has only one.
-    """
+    """Leave it to k-loops to begin with zeros, where the statements before do nothing but write them."""
     for matmul in reversed(matmuls):
         last = lowering.body[-1] if lowering.body else None
         if not isinstance(last, Nest) or len(last.sinks) != 1:
@@ -181,8 +176,6 @@ def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
         sink = last.sinks[0]
         if not isinstance(sink, StoreBuffer) or sink.buffer is not matmul.accumulator or not is_zero(sink.expression):
             return
-        if matmul.plan.kind == "fma" and matmul.general is None and len(matmuls) == 1:
-            matmul.group = _group(lowering, matmul)
         matmul.zero_init = True
         lowering.body.pop()
 
@@ -255,43 +248,3 @@ def _carries_nothing_else(loop: Operation, matmul: Matmul, reader: AffineReader)
         elif is_tile(argument) or (is_scalar(argument) and not reader.advances(argument)):
             return False
     return any(argument is start for argument in block.arguments[1:])
-
-
-# --- groups ---
-
-_LEAST_ROWS: Final = 64
-"""Rows of a matmul, and for each two columns another, below which those of several tile blocks are better."""
-_MOST_BLOCKS: Final = 64
-"""Tile blocks that a thread takes at a time, if it is the only one: a larger group is never computed together."""
-
-
-def _group(lowering: Lowering, matmul: Matmul) -> Group | None:
-    """Tile blocks whose matmuls are one, where theirs is so small that panels are read too often, or not filled."""
-    small, lhs, rhs, cache = matmul.plan, matmul.lhs, matmul.rhs, matmul.b_cache
-    if not isinstance(lhs, Viewed) or not isinstance(rhs, Viewed) or matmul.computed or cache is None:
-        return None
-    axes = block_axis(lhs.operation.index[0]), block_axis(rhs.operation.index[1])
-    if len(lhs.type.shape) != 2 or -1 in axes or axes[0] == axes[1] or not _lie_in_rows(lhs, rhs):
-        return None
-    if lowering.options.sanitize or not may_change_order(lowering.entry):
-        return None
-    view = lhs.operation.view
-    if not lowering.origins.is_launch_constant(view) or not lowering.is_never_written(lowering.origins.of(view)):
-        return None
-    # Those that fill the registers beside many rows; beside few they would be more.
-    filled = widened_plan(lowering.target, small, max(small.m, _LEAST_ROWS), 1 << 10).nr
-    columns = max(filled // small.n, 1)
-    rows = max(max(_LEAST_ROWS, columns * small.n // 2) // small.m, 1)
-    if not 1 < rows * columns <= _MOST_BLOCKS:
-        return None
-    plan = widened_plan(lowering.target, small, rows * small.m, columns * small.n)
-    # Panels of the wide matmul are cached where those of the other are.
-    slots = cache_slots(matmul.iterations * plan.packed_bytes)
-    resized(cache, cache.keys, slots, matmul.iterations * plan.packed_elements)
-    return Group((rows, columns), axes, plan, new_pack_cache(lowering, plan.acc_dtype, [], 1, plan.m * plan.n))
-
-
-def _lie_in_rows(*loads: Viewed) -> bool:
-    """Whether no view transposes the matrices it is made of."""
-    views = [load.operation.view.type for load in loads]
-    return not any(isinstance(view, PartitionViewType) and view.dim_map != (0, 1) for view in views)

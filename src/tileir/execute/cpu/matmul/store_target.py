@@ -18,7 +18,7 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.streaming import moves_much
 from tileir.execute.cpu.emission.views import Box, TensorView, TileView
 from tileir.execute.cpu.loops.expressions import Applied, Buffer, Expression, Gathered, Stored, Viewed, nodes, squeezed
-from tileir.execute.cpu.loops.order import block_axis, may_change_order
+from tileir.execute.cpu.loops.repeatable import may_change_order
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.loops.statements import (
     Alias,
@@ -86,9 +86,7 @@ def _target(program: Program, body: list[Statement], matmul: Matmul, overlapping
         return None
     between = body[place + 1 : body.index(user)]
     is_copy = not overlapping and nest is user and _is_plain(between) and _is_copy(program, matmul, sink)
-    # In a branch or a loop a neighbor may never come to where it would store its own.
-    is_shared = is_copy and body is program.body and _is_shared(program, matmul, sink)
-    return StoreTarget(user, sink, is_copy, is_shared)
+    return StoreTarget(user, sink, is_copy)
 
 
 def _takes(statement: Statement, buffer: Buffer) -> bool:
@@ -165,28 +163,6 @@ def _is_copy(program: Program, matmul: Matmul, sink: StoreView) -> bool:
     return is_apart(sink, origins, frozenset(read))
 
 
-def _is_shared(program: Program, matmul: Matmul, sink: StoreView) -> bool:
-    """Whether a tile block may write the results of its neighbors: they add as many products, their tiles lie side by
-    side, and nobody else reads or writes this memory."""
-    view, *indices = [sink.operation.view, *sink.operation.index]
-    if matmul.group is None or matmul.loop is None:
-        return False
-    if tuple([block_axis(index) for index in indices]) != matmul.group.axes:
-        return False
-    if not isinstance(view.type, PartitionViewType) or view.type.dim_map != (0, 1):
-        return False
-    origins = Origins(program.entry, False)
-    if not all(origins.is_launch_constant(value) for value in (view, *matmul.loop.operands[:2])):
-        return False
-    written = origins.provenance(view)
-    for operation in program.entry.walk():
-        place = operation.declaration.reads or operation.declaration.writes
-        if place is not None and operation is not sink.operation:
-            if not origins.never_alias(written, origins.provenance(operation.operand_group(place)[0])):
-                return False
-    return True
-
-
 # --- code ---
 
 
@@ -196,12 +172,8 @@ class Destination(NamedTuple):
     box: Box
     row: Number
     """The row stride in bytes."""
-    size: int
-    """Bytes of an element."""
     extents: tuple[Number, Number]
     """The rows and columns of the tile that lie in its tensor."""
-    cached: str = "false"
-    """An i1: then they are written through the caches."""
     direct: str = "false"
     """An i1: the matmul may write them, since the whole tile lies in its tensor and is stored as it is."""
     target: StoreTarget | None = None
@@ -229,7 +201,7 @@ def destination_of(emission: Emission, matmul: Matmul) -> Destination | None:
         for axis in (-2, -1)
     )
     if not target.is_copy:
-        return Destination(box, row, size, (rows, columns), target=target)
+        return Destination(box, row, (rows, columns), target=target)
     cached = "true"
     if target.store in emission.program.streams.values():
         streams = builder.all_of(moves_much(emission, prod(view.shape[-2:]) * size))
@@ -237,7 +209,7 @@ def destination_of(emission: Emission, matmul: Matmul) -> Destination | None:
     # Rows that overlap are written in order.
     apart = builder.emit(f"icmp sge i64 {row}, {view.shape[-1] * size}")
     direct = builder.all_of([cached, accesses.is_inside(emission, box), apart])
-    return Destination(box, row, size, (rows, columns), cached, direct, target)
+    return Destination(box, row, (rows, columns), direct, target)
 
 
 def _view(emission: Emission, value: Value) -> TileView | None:
