@@ -18,9 +18,10 @@ pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
 from tests.execute.cpu.emulated_amx import PAIRS, emulate, emulated, emulating_target
 
-from tileir.execute.cpu.matrix.guards import Guard
-from tileir.execute.cpu.matrix.halves import halves
-from tileir.execute.cpu.matrix.microkernel import configure, emit_mma, plan, release
+from tileir.execute.cpu.matmul.amx import configure, emit_pack_a, release
+from tileir.execute.cpu.matmul.macrokernel import Operands, emit_macrokernel
+from tileir.execute.cpu.matmul.plan import make_plan
+from tileir.execute.cpu.matmul.special_values import SpecialValueScan, split_bf16
 from tileir.execute.cpu.native.compilation import assemble, assembly
 from tileir.execute.cpu.native.runtime import load
 from tileir.execute.cpu.native.target import host
@@ -70,11 +71,15 @@ def text_of(chosen, extent):
     builder = Builder(Module())
     words = [builder.word("%record", slot) for slot in range(5)]
     a, b, c = (builder.pointer(words[slot]) for slot in (0, 2, 3))
-    odd = builder.emit(f"icmp ne i64 {words[4]}, 0")
+    special = builder.emit(f"icmp ne i64 {words[4]}, 0")
     if chosen.kind == "amx":
         configure(builder)
-    stage = "%arena" if chosen.stage_elements else ""
-    emit_mma(builder, chosen, (a, words[1]), b, (c, chosen.n * 4), extent=str(extent), stage=stage, odd=odd)
+    if chosen.packs_a:
+        special = builder.any_of([special, emit_pack_a(builder, chosen, (a, words[1]), str(extent), "%arena")])
+        a = "%arena"
+    rows = c, chosen.n * 4
+    operands = Operands((a, words[1]), b, rows, rows, str(extent), chosen.m, chosen.n, special)
+    emit_macrokernel(builder, chosen, operands)
     if chosen.kind == "amx":
         release(builder)
     builder.do("ret i64 0")
@@ -84,7 +89,7 @@ def text_of(chosen, extent):
 
 @functools.cache
 def compiled(element, shape, extent):
-    chosen = plan(UNIT, element, element, F32, shape[0], shape[1], shape[2], False)
+    chosen = make_plan(UNIT, element, element, F32, shape[0], shape[1], shape[2], False)
     text = text_of(chosen, extent)
     return chosen, load(assemble(text if UNIT is HERE else emulated(text), UNIT))
 
@@ -93,8 +98,8 @@ def product(element, shape, a, b, c):
     """C + A * B by the unit; the rows of A lie apart in memory, k may go on beyond the shape."""
     m, n, k = a.shape[0], b.shape[1], a.shape[1]
     chosen, code = compiled(element, shape, k)
-    wide = numpy.zeros((m, k + 3), chosen.lhs_dtype)
-    wide[:, :k] = a.astype(chosen.lhs_dtype)
+    wide = numpy.zeros((m, k + 3), chosen.a_dtype)
+    wide[:, :k] = a.astype(chosen.a_dtype)
     packed = aligned(n * k * chosen.parts, BFLOAT16)
     positions = numpy.array([[chosen.packed_index(row, column, k) for column in range(n)] for row in range(k)])
     parts = parts_of(b) if chosen.parts == 2 else [b.astype(BFLOAT16)]
@@ -109,8 +114,8 @@ def product(element, shape, a, b, c):
     result[:] = c.reshape(-1)
     words = [wide.ctypes.data, wide.strides[0], packed.ctypes.data, result.ctypes.data, odd]
     record = numpy.array(words, numpy.int64)
-    stage = aligned(chosen.stage_elements, chosen.lhs_dtype)
-    assert code.call(record.ctypes.data, stage.ctypes.data) == 0
+    packed_a = aligned(m * k * chosen.parts, chosen.a_dtype)
+    assert code.call(record.ctypes.data, packed_a.ctypes.data) == 0
     return result.reshape(m, n)
 
 
@@ -208,7 +213,7 @@ def test_infinite_factors_are_the_chains(element, number):
 def dots(shape, a, b, c):
     """C + A * B two k at a time, in vectors."""
     m, n, k = a.shape[0], b.shape[1], a.shape[1]
-    chosen = plan(DOTS, BF16, BF16, F32, shape[0], shape[1], shape[2], False)
+    chosen = make_plan(DOTS, BF16, BF16, F32, shape[0], shape[1], shape[2], False)
     assert chosen.kind == "dots"
     text = text_of(chosen, k)
     code = load(assemble(text if DOTS is HERE else emulated(text), DOTS))
@@ -292,7 +297,7 @@ def vectors_of(step, patterns, results):
 def test_every_half_is_the_sum_of_two():
     def step(builder, pointer):
         number = builder.value(f"load <32 x half>, ptr {pointer}, align 2", numpy.dtype(numpy.float16), 32)
-        return [part.typed for part in halves(builder, number)]
+        return [part.typed for part in split_bf16(builder, number)]
 
     patterns = numpy.arange(1 << 16, dtype=numpy.uint16)
     found = vectors_of(step, patterns, 2)
@@ -310,11 +315,11 @@ def test_every_half_is_the_sum_of_two():
 @needs_vectors
 @pytest.mark.parametrize("name", ["subnormal", "infinite"])
 def test_guard_finds_what_it_is_about_and_nothing_else(name):
-    guard = Guard(name)
+    scan = SpecialValueScan(name)
 
     def step(builder, pointer):
         number = builder.value(f"load <32 x i16>, ptr {pointer}, align 2", BFLOAT16, 32)
-        answer = guard.answer(builder, [guard.seen(builder, guard.start(32), number)])
+        answer = scan.result(builder, [scan.add(builder, scan.start(32), number)])
         wide = builder.emit(f"sext i1 {answer} to i512")
         return [f"<32 x i16> {builder.emit(f'bitcast i512 {wide} to <32 x i16>')}"]
 
@@ -431,7 +436,7 @@ def test_left_operand_is_remembered_for_rows_of_tile_blocks(unit, grid):
     """Each row in a place of its own, where there are columns enough and no more rows than places, or all in one."""
     m, n, k = 16 * grid[0], 16 * grid[1], 2080
     kernel = tileir.compile(tileir.parse(matmul("bf16", (16, 16, 32))), backend="cpu", cpu=unit)
-    assert "left operand: 64 packed panels remembered" in kernel.dump("loops")
+    assert " cached in b" in kernel.dump("loops")
     generator = numpy.random.default_rng(grid)
     a, b = (generator.integers(-4, 5, shape).astype(BFLOAT16) for shape in ((m, k), (k, n)))
     c = numpy.full((m, n), numpy.nan, numpy.float32)
@@ -476,7 +481,7 @@ def test_left_operand_of_all_turns_of_a_loop_is_remembered(unit):
       %s = store_view_tko weak %sum, %vc[%i, %zero] : tile<32x{n}xf32>, {views["c"]}, tile<i32> -> token
       return }} }}"""
     kernel = tileir.compile(tileir.parse(text), backend="cpu", cpu=unit)
-    assert "all rows remembered" in kernel.dump("loops")
+    assert ", 1 cached in " in kernel.dump("loops")
     for seed, place in enumerate([(3, 9), (37, 63)]):
         generator = numpy.random.default_rng(seed)
         a, b = (generator.integers(-4, 5, shape).astype(BFLOAT16) for shape in ((rows, k), (k, width)))
@@ -506,12 +511,12 @@ def test_narrow_floats_are_multiplied_by_the_unit_of_the_machine():
     target = host("sapphirerapids")
 
     def summary(element, exact=False, shape=(64, 64, 64), accumulator=F32):
-        found = plan(target, element, element, accumulator, shape[0], shape[1], shape[2], exact)
+        found = make_plan(target, element, element, accumulator, shape[0], shape[1], shape[2], exact)
         return found.kind, found.parts, found.guard
 
     assert summary(BF16) == ("amx", 1, "subnormal")
     assert summary(F16) == summary(F16, accumulator=F16) == ("amx", 2, "infinite")
-    granite = plan(host("graniterapids"), F16, F16, F32, 64, 64, 64, False)
+    granite = make_plan(host("graniterapids"), F16, F16, F32, 64, 64, 64, False)
     assert (granite.kind, granite.parts, granite.guard) == ("amx", 1, "")
     code = assembly(text_of(granite, 128), host("graniterapids"))
     assert "tdpfp16ps" in code and "tdpbf16ps" not in code
@@ -523,27 +528,27 @@ def test_narrow_floats_are_multiplied_by_the_unit_of_the_machine():
 def test_machines_without_matrix_tiles_multiply_pairs_where_they_can():
     for name in ("znver4", "znver5"):
         target = host(name)
-        found = plan(target, BF16, BF16, F32, 64, 64, 64, False)
+        found = make_plan(target, BF16, BF16, F32, 64, 64, 64, False)
         assert (found.kind, found.guard) == ("dots", "subnormal")
-        assert plan(target, BF16, BF16, F32, 64, 64, 64, True).kind == "fma"
-        assert plan(target, F16, F16, F32, 64, 64, 64, False).kind == "fma"
-        assert plan(target, BF16, BF16, F32, 64, 8, 64, False).kind == "fma"
+        assert make_plan(target, BF16, BF16, F32, 64, 64, 64, True).kind == "fma"
+        assert make_plan(target, F16, F16, F32, 64, 64, 64, False).kind == "fma"
+        assert make_plan(target, BF16, BF16, F32, 64, 8, 64, False).kind == "fma"
         code = assembly(text_of(found, 128), target)
         assert "vdpbf16ps" in code and "call" not in code
-    assert plan(host("sapphirerapids"), BF16, BF16, F32, 1, 64, 64, False).kind == "fma"
-    assert plan(host("cooperlake"), BF16, BF16, F32, 64, 64, 64, False).kind == "fma"
+    assert make_plan(host("sapphirerapids"), BF16, BF16, F32, 1, 64, 64, False).kind == "fma"
+    assert make_plan(host("cooperlake"), BF16, BF16, F32, 64, 64, 64, False).kind == "fma"
 
 
 @pytest.mark.parametrize("element", [BF16, F16, F8E5M2], ids=str)
 def test_code_for_the_unit_has_its_instructions_and_calls_nothing(element):
     target = host("sapphirerapids")
-    code = assembly(text_of(plan(target, element, element, F32, 64, 64, 32, False), 128), target)
+    code = assembly(text_of(make_plan(target, element, element, F32, 64, 64, 32, False), 128), target)
     assert "tdpbf16ps" in code and "call" not in code
 
 
 @pytest.mark.parametrize("shape", [(16, 16, 32), (64, 64, 64)], ids=str)
 def test_packed_parts_are_a_permutation(shape):
     m, n, k = shape
-    chosen = plan(host("sapphirerapids"), F16, F16, F32, m, n, k, False)
+    chosen = make_plan(host("sapphirerapids"), F16, F16, F32, m, n, k, False)
     high = {chosen.packed_index(i, j) for i in range(k) for j in range(n)}
     assert high | {place + 512 for place in high} == set(range(2 * k * n))

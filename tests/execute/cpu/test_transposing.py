@@ -112,7 +112,7 @@ def test_a_left_factor_in_columns_is_turned_in_squares_of_every_size(cpu: str, e
             tileir.compile(tileir.parse(text), backend="interpreter", exact=True),
             tileir.compile(tileir.parse(text), backend="cpu", cpu=cpu, exact=True),
         )
-        assert "call void @plain.turn." in kernels[1].dump("llvm")
+        assert "call void @plain.transpose." in kernels[1].dump("llvm")
         for kernel in kernels:
             c = numpy.zeros((m, n), DTYPES[element])
             kernel.launch((-(-m // tile[0]), -(-n // tile[1])), *given, c, m, n, k)

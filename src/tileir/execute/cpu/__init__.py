@@ -16,21 +16,22 @@ Facts about tile IR that any engine may want are in `execute/analysis`.  The fol
                  `overlapping` (several launches at once)
     vector/      LLVM IR as text (`llvm`; `builder`: branches and loops), and elementwise arithmetic on vectors
                  (`instructions`)
-    matrix/      products of matrices in registers: which block suits the machine (`plan`), its code (`microkernel`)
     loops/       the loop form: `expressions`, `sinks`, `statements`; what is decided once a whole program is in that
-                 form: places in scratch memory (`arena`), the `order` of tile blocks, memory `traffic`, the
-                 `destinations` of products; `printer`
+                 form: places in scratch memory (`arena`), memory `traffic`; `printer`
     lowering/    tile IR to the loop form: one function per operation (`roster`), which take a `context`; what is
                  computed together (`fusion`); `carried_pointers` rewrites tile IR before
     emission/    the loop form to LLVM IR: one function per statement and sink, which take a `context`; `entry` is the
                  function around them
+    matmul/      matmuls through all of that, from the operation (`mma`) to the kernel (`macrokernel`); its
+                 functions are in the tables of lowering and emission
     engine       what the choice of an engine sees; `lowered`: a kernel as LLVM IR, through all of the above;
                  `located`: with the operations that each line comes from; `code`: its compiled versions; `kernel`:
                  how a launch goes; `reach`: what it reaches beside its arguments; `findings`: what sanitized code finds
 
-Imports point one way: a folder imports those to its left; lowering and emission know nothing of each other.
+Imports point one way: a folder imports those to its left; lowering and emission know nothing of each other.  Only
+`matmul` imports and is imported by `loops`, `lowering` and `emission`, module by module.
 
-    native <- vector <- matrix <- loops <- {lowering, emission}
+    native <- vector <- loops <- {lowering, emission, matmul}
            <- {reach, lowered, located, code, kernel, findings, engine}
 
 Three decisions explain most of the rest:

@@ -30,15 +30,12 @@ MANY_CHECKS: Final = 2000
 class Version:
     """A version of a kernel in memory, ready to run."""
 
-    __slots__ = ("arena_bytes", "loaded", "lowered", "may_restart", "options", "print_count", "shared_axis", "together")
+    __slots__ = ("arena_bytes", "loaded", "lowered", "may_restart", "options", "print_count")
 
     def __init__(self, loaded: runtime.Loaded, meta: dict[str, Any], options: Options) -> None:
         self.loaded: runtime.Loaded = loaded
         self.arena_bytes: int = meta["arena_bytes"]
         self.print_count: int = meta["prints"]
-        self.shared_axis: int = meta["shared_axis"]
-        self.together: int = meta["together"]
-        """How many tile blocks should be in the same chunk."""
         self.may_restart: bool = meta["restarts"]
         """Whether a launch may have to begin again with the version that is ready for everything."""
         if meta["repeats"]:
@@ -132,7 +129,7 @@ class KernelCode:
 
     @property
     def _has_products_through_pointers(self) -> bool:
-        """Whether there may be a chain with a loop beside it; others have one version for both."""
+        """Whether there may be a k-loop with a general loop beside it; others have one version for both."""
         found = {operation.declaration for operation in self.entry.walk()}
         return ops.LOAD_PTR_TKO in found and any(each.has_trait(MATRIX_PRODUCT) for each in found)
 

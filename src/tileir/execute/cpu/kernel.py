@@ -98,7 +98,8 @@ class CpuKernel(KernelCode, PreparedKernel):
         if version.print_count:
             return None
         slots = binding.record.slots
-        _divide(slots, version, grid, threads)
+        if threads > 1:
+            slots[record.TAIL] = slots[record.CHUNK] * ((threads + 1) // 2)
 
         def once() -> None:
             self._launch(grid, arguments, options, None)
@@ -144,8 +145,8 @@ class CpuKernel(KernelCode, PreparedKernel):
         loaded = version.loaded
         # Over before another thread could help.
         is_short = 0 < loaded.pace * count < WORTH_WAKING and not loaded.repeats
-        if version.together > 1 or (threads > 1 and not is_short):
-            _divide(slots, version, grid, threads)
+        if threads > 1 and not is_short:
+            slots[record.TAIL] = slots[record.CHUNK] * ((threads + 1) // 2)
         is_plain = sanitizer is None and progress is None and not (memory or words or version.print_count)
         if is_plain and launches is None and binding.bound is None:
             # What most launches are.
@@ -392,23 +393,6 @@ def _chunk(grid: BlockId, threads: int) -> int:
     """How many tile blocks a thread takes at a time."""
     chunk = grid[0] * grid[1] * grid[2] // (8 * threads)
     return (chunk if chunk < 64 else 64) or 1
-
-
-def _divide(slots: Any, version: Version, grid: BlockId, threads: int) -> None:
-    """Say in a record how threads share the tile blocks of a launch."""
-    chunk = slots[record.CHUNK]
-    together = version.together
-    if version.shared_axis >= 0 or together > 1:
-        if threads > 1 and version.shared_axis >= 0:
-            # Tile blocks along this dimension share packed operands: they go to one thread, if all have enough.
-            count = grid[0] * grid[1] * grid[2]
-            chunk = max(1, min(grid[version.shared_axis], count // (2 * threads)))
-        rest = chunk % together
-        if rest < chunk:
-            chunk -= rest
-        slots[record.CHUNK] = chunk
-    if threads > 1:
-        slots[record.TAIL] = chunk * ((threads + 1) // 2)
 
 
 class _DirectLaunches(DirectLaunches):

@@ -13,15 +13,16 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.entry import emit_worker
 from tileir.execute.cpu.emission.provenance import ProvenanceModule
 from tileir.execute.cpu.emission.statements import EMITTERS
-from tileir.execute.cpu.loops import arena, destinations, order, traffic
+from tileir.execute.cpu.loops import arena, traffic
 from tileir.execute.cpu.loops.checks import Check, refused_allocation
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.loops.printer import LoopLine, LoopPrinter
 from tileir.execute.cpu.loops.sites import Site
-from tileir.execute.cpu.loops.statements import Program, Repeat, Reserve, statements
+from tileir.execute.cpu.loops.statements import Matmul, Program, Repeat, Reserve, Statement, statements
 from tileir.execute.cpu.lowering import carried_pointers
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.lowering.roster import HANDLERS
+from tileir.execute.cpu.matmul import store_target
 from tileir.execute.cpu.native.record import Layout
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.errors import ExecutionError, LaunchError
@@ -51,13 +52,10 @@ class Lowered:
 
     def description(self) -> dict[str, Any]:
         """What a launch has to know of the code, to be stored with it."""
-        group = order.together(self.program)
         return {
             "arena_bytes": self.program.arena_bytes,
             "prints": len(self.prints),
-            "shared_axis": order.shared_axis(self.program),
-            "together": group.counts[0] * group.counts[1] if group is not None else 1,
-            "repeats": any(isinstance(statement, Repeat) for statement in statements(self.program.body)),
+            "repeats": any(_repeats(statement) for statement in statements(self.program.body)),
             "restarts": self.may_restart,
             "deciding": deciding_parameters(self.program.entry),
         }
@@ -73,6 +71,10 @@ class Lowered:
             return None
         operation = max(reserves, key=lambda each: each.buffer.bytes).operation
         return refused_allocation(operation).error(None, 0, 0)
+
+
+def _repeats(statement: Statement) -> bool:
+    return isinstance(statement, Repeat) or (isinstance(statement, Matmul) and statement.loop is not None)
 
 
 def loop_lines(program: Program, target: Target, options: Options) -> list[LoopLine]:
@@ -104,7 +106,7 @@ def lowered_program(entry: Operation, target: Target, options: Options, keep_loc
     arena.assign(program)
     if not options.sanitize:
         traffic.choose(program, target, options.overlapping)
-        destinations.choose(program, options.overlapping)
+        store_target.choose(program, options.overlapping)
     return program
 
 

@@ -21,13 +21,10 @@ from tileir.execute.cpu.emission.views import Box, TensorView, TileView
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.expressions import Buffer
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.loops.order import order_of, together
 from tileir.execute.cpu.loops.repeatable import is_repeatable
 from tileir.execute.cpu.loops.sites import Site
 from tileir.execute.cpu.loops.statements import (
-    Chain,
-    Group,
-    Multiply,
+    Matmul,
     Program,
     Reserve,
     Statement,
@@ -58,19 +55,6 @@ class Guard:
     fine: str
     whole: str = ""
     unmasked: bool = False
-
-
-@dataclass(eq=False, repr=False, slots=True)
-class Member:
-    """A tile block in its group: the group's first number, and the place in it along rows and columns.
-
-    `is_whole` is an i1: the thread has all tile blocks of the group, and they follow each other.
-    """
-
-    first: str
-    row: str
-    column: str
-    is_whole: str
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -117,11 +101,7 @@ class Emission:
         self.arena_suffix: str = ", !alias.scope !2"
         self.memory_suffix: str = ", !noalias !2"
         body = list(statements(program.body))
-        self.uses_amx: bool = any(isinstance(each, Multiply) and each.plan.kind == "amx" for each in body)
-        self.order: tuple[int, int, int] = order_of(program)
-        self.group: Group | None = together(program)
-        self.member: Member | None = None
-        """Where the tile block at hand is in its group, if there are any."""
+        self.uses_amx: bool = any(isinstance(each, Matmul) and each.plan.kind == "amx" for each in body)
         self.block_number: str = ""
         self.block_id: list[str] = []
         self.block_end: str = ""
@@ -138,8 +118,6 @@ class Emission:
         self.sure: dict[Operation, bool] = {}
         """The accesses through pointers that are known to stay in their arrays, in the version of a nest that is being
         emitted; and whether their masks are true everywhere."""
-        self.called_products: dict[Statement, tuple[str, str]] = {}
-        """The products that are calls of a chain's function, with the `fresh` and the `addend` that it takes then."""
         self.ahead: dict[Operation, Number] = {}
         """Of loads through pointers how far away in bytes the next turn is, to be fetched; 0 where nothing is."""
         self.doubtful: set[Operation] = set()
@@ -173,10 +151,12 @@ class Emission:
         reserves = [each.operation for each in body if isinstance(each, Reserve)]
         self.reserves: dict[Operation, int] = {operation: number for number, operation in enumerate(reserves)}
         """The number of each `alloca`."""
-        self.remembers: bool = any(_remembers(each) for each in body)
-        """Whether packed operands are remembered from tile block to tile block."""
+        self.caches_operands: bool = any(
+            isinstance(each, Matmul) and (each.a_cache or each.b_cache) is not None for each in body
+        )
+        """Whether packed operands are kept from tile block to tile block."""
         self.restarts: bool = options.restarts and is_repeatable(program, self.origins, options.unchecked)
-        """Whether what a chain is not made for is left to another version, which begins again."""
+        """Whether what a k-loop is not made for is left to another version, which begins again."""
 
     def position(self, operation: Operation) -> int:
         """The place of an operation in the program."""
@@ -267,10 +247,3 @@ class Emission:
                 yield found
             found += [*self.frame.lines, *lines]
         self.scalars, self.views = before
-
-
-def _remembers(statement: Statement) -> bool:
-    """Whether a statement keeps operands for later tile blocks."""
-    if isinstance(statement, Multiply):
-        return statement.memo is not None or statement.brought is not None
-    return isinstance(statement, Chain)

@@ -9,11 +9,11 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.exits import FAILED, call_function, restart_unless
 from tileir.execute.cpu.emission.likely_arrays import LikelyArray, accessed_array, places_in, pointers_of, wanted_of
 from tileir.execute.cpu.emission.nests import Index, LoopNest
-from tileir.execute.cpu.emission.panels import forget_panels
 from tileir.execute.cpu.emission.ranges import Ranges
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.expressions import Gathered, Shape, row_major
 from tileir.execute.cpu.loops.sinks import StorePointers
+from tileir.execute.cpu.matmul.pack_cache import clear_pack_cache
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import BOOL, to_storage
 from tileir.execute.cpu.vector.llvm import Register, index_register
@@ -51,9 +51,9 @@ def is_silent(emission: Emission, operation: Operation) -> bool:
 
 
 def _is_noticed(emission: Emission, operation: Operation) -> bool:
-    """Whether it has to be known that a write leaves the array it is meant for: operands are remembered in the
+    """Whether it has to be known that a write leaves the array it is meant for: operands are cached in the
     belief that it does not."""
-    return emission.remembers and operation.declaration.writes is not None
+    return emission.caches_operands and operation.declaration.writes is not None
 
 
 def judge_pointers(
@@ -128,7 +128,7 @@ def look_at_pointers(
             values = [f"i64 {first}", f"i64 {size}", f"i64 {wanted_of(operation)}", f"ptr {last}"]
             call_function(emission, "void", "remember", values)
         if _is_noticed(emission, operation):
-            forget_panels(emission)
+            clear_pack_cache(emission)
 
     builder.branch(answer, None, doubt, likely=True)
 

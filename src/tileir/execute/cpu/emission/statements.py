@@ -10,13 +10,11 @@ from tileir.execute.cpu.emission import (
     accesses,
     atomics,
     pointers,
-    products,
     reductions,
     repacking,
     reservations,
     streaming,
 )
-from tileir.execute.cpu.emission.chains import emit_chain
 from tileir.execute.cpu.emission.context import Emission, Emitters
 from tileir.execute.cpu.emission.control import emit_branch, emit_repeat, emit_terminator
 from tileir.execute.cpu.emission.evaluation import NestEmission
@@ -38,10 +36,9 @@ from tileir.execute.cpu.loops.sinks import (
 from tileir.execute.cpu.loops.statements import (
     Alias,
     Branch,
-    Chain,
     Inspect,
     Let,
-    Multiply,
+    Matmul,
     Nest,
     Print,
     Reduce,
@@ -51,6 +48,7 @@ from tileir.execute.cpu.loops.statements import (
     Terminator,
     VersionedNest,
 )
+from tileir.execute.cpu.matmul.k_loop import emit_matmul
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import UINT64, to_storage
@@ -208,11 +206,10 @@ def emit_inspect(emission: Emission, statement: Inspect) -> None:
 EMITTERS: Final[Emitters] = {
     VersionedNest: emit_versioned,
     Branch: emit_branch,
-    Chain: emit_chain,
     Inspect: emit_inspect,
     Terminator: emit_terminator,
     Let: emit_let,
-    Multiply: products.emit_multiply,
+    Matmul: emit_matmul,
     Nest: emit_nest,
     Print: emit_print,
     Reduce: reductions.emit_reduce,

@@ -136,9 +136,9 @@ def distance_ahead(emission: Emission, view: TileView, ahead: Ahead) -> Number:
     if ahead.is_turn:
         # Behind the last turn something is fetched for nothing.
         return distance
-    place = builder.emit(f"zext i32 {emission.block_id[emission.order[0]]} to i64")
+    place = builder.emit(f"zext i32 {emission.block_id[0]} to i64")
     after = builder.emit(f"add i64 {place}, 1")
-    more = builder.emit(f"icmp ult i64 {after}, {emission.frame.record_slot(slots.GRID + emission.order[0])}")
+    more = builder.emit(f"icmp ult i64 {after}, {emission.frame.record_slot(slots.GRID)}")
     return builder.emit(f"select i1 {more}, i64 {distance}, i64 0")
 
 

@@ -39,7 +39,7 @@ from tileir.execute.cpu.loops.sinks import (
     Update,
     operation_of,
 )
-from tileir.execute.cpu.loops.statements import Memo, Program, Statement
+from tileir.execute.cpu.loops.statements import PackCache, Program, Statement
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.quoting import harmless
@@ -119,22 +119,8 @@ class LoopPrinter:
             self._inspect(statement, indent)
         elif isinstance(statement, statements.Reduce):
             self._reduce(statement, indent)
-        elif isinstance(statement, statements.Multiply):
-            self._multiply(statement, indent)
-        elif isinstance(statement, statements.Chain):
-            limit = " where all tiles lie within their tensors" if statement.product.plan.kind != "fma" else ""
-            if statement.paths is not None:
-                limit = " where tiles lie side by side in their arrays"
-            head = f"chain: {statement.tiles} iterations at once{limit}"
-            operations = (statement.loop.operation, statement.product.operation)
-            self._add(f"{indent}{head}; {self._memo(statement.memo)}", *operations)
-            if statement.group is not None:
-                result = statement.group.memo.panels.name
-                counts = _extents(statement.group.counts)
-                self._add(f"{indent}  {counts} tile blocks at once in {result}, where a thread has them", *operations)
-            if statement.left is not None:
-                self._add(f"{indent}  left operand: {self._memo(statement.left)}", *operations)
-            self._body(statement.bodies[0], indent + "  ")
+        elif isinstance(statement, statements.Matmul):
+            self._matmul(statement, indent)
         elif isinstance(statement, statements.Repeat):
             self._add(indent + self._operation(statement.operation), statement.operation)
             self._body(statement.body, indent + "  ")
@@ -207,41 +193,45 @@ class LoopPrinter:
         self._add(f"{indent}  combine {names}:", operation)
         self._body(statement.body, indent + "    ")
 
-    def _multiply(self, statement: statements.Multiply, indent: str) -> None:
-        plan = statement.plan
+    def _matmul(self, statement: statements.Matmul, indent: str) -> None:
+        plan, operation = statement.plan, statement.operation
         shared = self._share(statement, indent)
-        factors = f"{self._inner(statement.lhs)} x {self._inner(statement.rhs)}"
+        operands = f"{self._inner(statement.lhs)} x {self._inner(statement.rhs)}"
         extents = f"{plan.m}x{plan.n}x{plan.k}"
-        operation = statement.operation
-        target = f"{statement.accumulator.name} +="
-        if statement.start is not None:
-            target = f"{statement.accumulator.name} <- {self._inner(statement.start)} +"
-        self._add(f"{indent}multiply {extents}: {target} {factors}", operation)
+        sign = "<-" if statement.zero_init else "+="
+        head = f"{indent}matmul {extents}: {statement.accumulator.name} {sign} {operands}"
+        self._add(head, operation, statement.loop)
         self._lines.extend(shared)
-        block = f"{plan.kind}, blocks of {plan.rows}x{plan.columns} in vectors of {plan.lanes}"
-        dtypes = f"{plan.lhs_dtype.name} x {plan.rhs_dtype.name} to {plan.accumulator_dtype.name}"
+        if statement.loop is not None:
+            lower, upper, _ = (self._name(value) for value in statement.loop.operands[:3])
+            counter = self._name(statement.loop.regions[0].blocks[0].arguments[0])
+            text = f"for {counter} in ({lower} to {upper}), {statement.iterations} iterations per k-block"
+            self._add(f"{indent}  k-loop: {text}", operation, statement.loop)
+        block = f"{plan.kind}, register tile {plan.mr}x{plan.column_block} in vectors of {plan.lanes}"
+        dtypes = f"{plan.a_dtype.name} x {plan.b_dtype.name} to {plan.acc_dtype.name}"
         self._add(f"{indent}  plan: {block}, {dtypes}", operation)
         if statement.scales:
             scales = " and ".join([self._inner(scale) for scale in statement.scales])
             self._add(f"{indent}  scales: {scales}", operation)
-        if statement.left is None:
-            left = "where it lies"
-        elif statement.in_place:
-            left = f"where it lies, or over an edge a copy in {statement.left.name}"
-        else:
-            left = f"a copy in {statement.left.name}"
-        if statement.brought is not None:
-            left += f", all rows remembered in {statement.brought.panels.name} ({statement.brought.tags.name})"
-        elif statement.stage is not None:
-            left += f", {plan.rows} rows at a time through {statement.stage.name}"
-        right = self._memo(statement.memo) if statement.memo is not None else ""
-        if statement.packed is not None:
-            right = f"packed in {statement.packed.name}"
-        self._add(f"{indent}  left: {left}; right: {right}", operation)
+        copied = f"copied to {statement.a_scratch.name}" if statement.a_scratch is not None else ""
+        a = copied or "copied"
+        if 0 not in statement.computed:
+            a = f"in place, or over an edge {copied}" if copied else "in place"
+        if statement.a_cache is not None:
+            a += f", {self._cache(statement.a_cache)}"
+        elif statement.a_packed is not None:
+            a += f", packed in {statement.a_packed.name}"
+        b = f"packed in {statement.b_packed.name}" if statement.b_packed is not None else "packed"
+        if statement.b_cache is not None:
+            b += f", {self._cache(statement.b_cache)}"
+        self._add(f"{indent}  A: {a}; B: {b}", operation)
+        if statement.general is not None:
+            self._add(f"{indent}  or, where tiles do not lie side by side in their arrays:", operation)
+            self._body([statement.general], indent + "    ")
 
-    def _memo(self, memo: Memo) -> str:
-        keys = ", ".join([self._name(key) for key in memo.keys])
-        return f"{memo.slots} packed panels remembered in {memo.panels.name} by {keys} ({memo.tags.name})"
+    def _cache(self, cache: PackCache) -> str:
+        keys = ", ".join([self._name(key) for key in cache.keys])
+        return f"{cache.slots} cached in {cache.panels.name} by {keys} ({cache.tags.name})"
 
     # --- sinks ---
 

@@ -18,9 +18,8 @@ from tileir.ir.traits import ELEMENTWISE
 from tileir.ir.values import Value
 
 if TYPE_CHECKING:
-    from tileir.execute.cpu.loops.affine import Path
     from tileir.execute.cpu.loops.checks import Check
-    from tileir.execute.cpu.matrix.plan import MmaPlan
+    from tileir.execute.cpu.matmul.plan import Plan
 
 
 class Statement:
@@ -123,8 +122,8 @@ class Reduce(Statement):
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class Memo:
-    """Packed operands that are remembered: `slots` panels, found by the values of `keys`."""
+class PackCache:
+    """Packed operands that are kept from tile block to tile block: `slots` panels, found by the values of `keys`."""
 
     keys: list[Value]
     slots: int
@@ -132,53 +131,47 @@ class Memo:
     tags: Buffer
 
 
-_MEMO_BYTES: Final = 1 << 23
-"""How much memory the remembered operands of one product may take; what is not used of it is never touched.
-
-They pay as long as those of a whole row of tile blocks are remembered, also far beyond a thread's own caches: packing
-takes longer than reading from the next ones."""
-_MEMO_SLOTS: Final = 256
-
-
-def memo_slots(panel_bytes: int) -> int:
-    """How many panels of a size are remembered; 1 where it is not worth it."""
-    slots = 1
-    while slots < _MEMO_SLOTS and 2 * slots * panel_bytes <= _MEMO_BYTES:
-        slots *= 2
-    return slots
-
-
 @dataclass(eq=False, repr=False, slots=True)
-class Multiply(Statement):
-    """A matrix product added to a buffer in place, or to `start`; the right operand goes through `packed`."""
+class Matmul(Statement):
+    """A matmul of tiles added to a buffer; or a whole k-loop of them, many iterations at a time."""
 
     operation: Operation
-    plan: MmaPlan
+    plan: Plan
     lhs: Expression
     rhs: Expression
     scales: list[Expression]
     accumulator: Buffer
-    packed: Buffer | None
-    left: Buffer | None
-    """For a copy of the left operand, where one may be needed."""
-    in_place: bool
-    """Whether the left operand may be read from the caller's memory."""
-    memo: Memo | None
-    stage: Buffer | None
-    """For a few rows of the left operand at a time (`matrix.amx`)."""
-    brought: Memo | None
-    """For all of its rows, where a loop multiplies the same ones again and again."""
-    start: Expression | None
-    """What the product is added to, where that is not in the buffer; for AMX nothing but zeros."""
+    computed: frozenset[int]
+    """Which of the operands (0 and 1) are not read where they lie, but converted, transposed or computed."""
+    a_scratch: Buffer | None
+    """For a row-major copy of A, where one may be needed."""
+    a_packed: Buffer | None
+    """For packed A, where the plan packs it and it is not cached."""
+    b_packed: Buffer | None
+    """For packed B, where it is not cached."""
+    a_cache: PackCache | None
+    b_cache: PackCache | None
+    zero_init: bool
+    """Whether the matmul is added to zeros, whatever is in the buffer."""
+    loop: Operation | None = None
+    """The `for` that does nothing but add matmuls."""
+    iterations: int = 1
+    """How many of its iterations are a k-block."""
+    general: Repeat | None = None
+    """The loop as it is, where operands are read through pointers: they may turn out not to lie side by side."""
 
     @property
     def roots(self) -> list[Expression]:
-        return [self.lhs, self.rhs, *self.scales, *([self.start] if self.start is not None else [])]
+        return [self.lhs, self.rhs, *self.scales]
 
     @property
     def written(self) -> list[Buffer]:
-        scratch = [buffer for buffer in (self.packed, self.left, self.stage) if buffer is not None]
-        return [self.accumulator, *scratch]
+        scratch = [self.a_scratch, self.a_packed, self.b_packed]
+        return [self.accumulator, *[buffer for buffer in scratch if buffer is not None]]
+
+    @property
+    def bodies(self) -> list[list[Statement]]:
+        return [[self.general]] if self.general is not None else []
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -203,50 +196,6 @@ class Repeat(Statement):
     @property
     def bodies(self) -> list[list[Statement]]:
         return [self.body]
-
-
-@dataclass(eq=False, repr=False, slots=True)
-class Group:
-    """Tile blocks that are neighbours in the grid and whose chains are computed as one, where a thread has all of them.
-
-    `counts` of them along the dimensions `axes` of the grid, first those of the rows.  The first one computes the
-    product of all, by the wide `plan`, and it is remembered for the others.
-    """
-
-    counts: tuple[int, int]
-    axes: tuple[int, int]
-    plan: MmaPlan
-    memo: Memo
-
-
-@dataclass(eq=False, repr=False, slots=True)
-class Chain(Statement):
-    """A loop that does nothing but add products of neighbouring tiles: many iterations of it at once, where all tiles
-    lie within their tensors; otherwise the loop itself."""
-
-    loop: Repeat
-    product: Multiply
-    tiles: int
-    """How many iterations are taken together."""
-    memo: Memo
-    left: Memo | None = None
-    """For the left operand, packed for matrix tiles."""
-    clearing: Nest | None = None
-    """What fills the accumulator with zeros before the loop, where that is not done yet: the unit begins with none."""
-    group: Group | None = None
-    """The tile blocks whose products may be computed together; what they start from is in `clearing`."""
-    computed: frozenset[int] = frozenset()
-    """Which of the operands (0 and 1) are not read where they lie, but converted, turned or computed tile by tile."""
-    paths: tuple[Path, Path] | None = None
-    """Where the operands are read through pointers: their places, turn after turn."""
-
-    @property
-    def written(self) -> list[Buffer]:
-        return [self.product.accumulator]
-
-    @property
-    def bodies(self) -> list[list[Statement]]:
-        return [[self.loop] if self.clearing is None else [self.clearing, self.loop]]
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -326,17 +275,14 @@ class Print(Statement):
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class Goal:
-    """Where the result of a chain goes: each element of it is wanted for one that is stored, and for nothing else."""
+class StoreTarget:
+    """Where the result of a matmul is stored: each of its elements is used for one that is stored, and nothing else."""
 
     user: Statement
     """The nest that stores it."""
     store: StoreView
     is_copy: bool
-    """Whether the result is stored as it is, so that the chain may write it there; nothing that the chain reads lies
-    there."""
-    is_shared: bool
-    """Whether the tile block that computes the products of its group may write them all."""
+    """Whether the result is stored as it is, so that the matmul may write it there; it reads nothing from there."""
 
 
 class Ahead(NamedTuple):
@@ -361,8 +307,8 @@ class Program:
         """What a tile block reads and writes outside of loops, where something streams."""
         self.fetches: dict[Statement, dict[Operation, Ahead]] = {}
         """By statement the loads that fetch for later too, and what (`traffic`)."""
-        self.destinations: dict[Statement, Goal] = {}
-        """Where the results of chains go."""
+        self.store_targets: dict[Statement, StoreTarget] = {}
+        """Where the results of matmuls are stored."""
 
 
 def statements(body: list[Statement]) -> Iterator[Statement]:
@@ -383,8 +329,8 @@ def operations_of(statement: Statement) -> list[Operation]:
         made = [operation_of(sink) for sink in statement.sinks]
     elif isinstance(statement, VersionedNest):
         made = list(operations_of(statement.fused)) if statement.fused is not None else []
-    elif isinstance(statement, Chain):
-        made = [statement.loop.operation, statement.product.operation]
+    elif isinstance(statement, Matmul):
+        made = [statement.loop, statement.operation]
     else:
         made = [getattr(statement, "operation", None)]
     return [operation for operation in made if operation is not None]

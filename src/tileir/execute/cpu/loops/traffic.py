@@ -29,7 +29,7 @@ from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewTyp
 from tileir.execute.analysis.aliasing import Origin, Origins
 from tileir.execute.analysis.values import scalar_constant
 from tileir.execute.cpu.loops.expressions import Expression, Mapped, Viewed
-from tileir.execute.cpu.loops.order import may_change_order, order_of
+from tileir.execute.cpu.loops.repeatable import may_change_order
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.loops.statements import (
     Ahead,
@@ -180,7 +180,6 @@ def _fetching(program: Program) -> dict[Statement, dict[Operation, Ahead]]:
 
 def _fetching_blocks(program: Program, found: dict[Statement, dict[Operation, Ahead]]) -> None:
     """Add what is fetched for the next tile block."""
-    fastest = order_of(program)[0]
     # By what is read: whether it has been fetched ahead.
     seen: dict[tuple[Value, ...], bool] = {}
     for statement in program.body:
@@ -191,7 +190,7 @@ def _fetching_blocks(program: Program, found: dict[Statement, dict[Operation, Ah
         for tile, operations in tiles.items():
             if seen.get(tile) is False and len(operations) == 1 and isinstance(statement, (Nest, Reduce)):
                 seen[tile] = True
-                steps = _steps(tile, partial(_from_block_to_block, fastest))
+                steps = _steps(tile, _from_block_to_block)
                 if any(steps):
                     found.setdefault(statement, {})[operations[0]] = Ahead(steps, False)
             seen.setdefault(tile, False)
@@ -222,13 +221,13 @@ _Move: TypeAlias = Callable[[Value], "int | None"]
 """How much a value grows from one tile block, or turn of a loop, to the next; None for one that is computed."""
 
 
-def _from_block_to_block(axis: int, value: Value) -> int | None:
-    """From a tile block to its neighbour along a dimension of the grid."""
+def _from_block_to_block(value: Value) -> int | None:
+    """From a tile block to the next one, its neighbor along the first dimension of the grid."""
     operation = value.defining_operation
     if operation is None:
         # What a loop carries is not known outside of it, so this is a parameter.
         return 0
-    return int(value is operation.results[axis]) if operation.declaration is GET_TILE_BLOCK_ID else None
+    return int(value is operation.results[0]) if operation.declaration is GET_TILE_BLOCK_ID else None
 
 
 def _from_turn_to_turn(loop: Operation, step: int, value: Value) -> int | None:

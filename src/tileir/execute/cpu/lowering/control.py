@@ -11,8 +11,8 @@ from tileir.execute.cpu.loops.expressions import Buffer, Stored
 from tileir.execute.cpu.loops.sinks import CheckAll, StoreBuffer
 from tileir.execute.cpu.loops.statements import Branch, Nest, Print, Repeat, Terminator
 from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.lowering.chains import chained, take_clearing
 from tileir.execute.cpu.lowering.context import Frame, Lowering
+from tileir.execute.cpu.matmul.recognize import from_loop
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
 
@@ -56,10 +56,7 @@ def lower_loop(lowering: Lowering, operation: Operation) -> None:
     body = lowering.inner(block)
     lowering.loops.pop()
     loop = Repeat(operation, body)
-    chains = chained(lowering, loop)
-    for chain in reversed(chains):
-        take_clearing(lowering, chain, len(chains) == 1)
-    lowering.body.extend(chains or [loop])
+    lowering.body.extend(from_loop(lowering, loop) or [loop])
     lowering.stored_results(operation.results, buffers)
 
 

@@ -1,5 +1,4 @@
-"""Loops that add products of neighbouring tiles are taken many turns at a time: the bits are those of the interpreter's
-exact mode, whatever lies over an edge, wherever the loop begins and ends."""
+"""K-loops are taken many iterations at a time: the bits are those of the interpreter's exact mode, whatever lies over an edge, wherever the loop begins and ends."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ import tileir
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
 from tileir.execute.cpu.kernel import CpuKernel, Options
-from tileir.execute.cpu.loops.statements import Chain, statements
+from tileir.execute.cpu.loops.statements import Matmul, statements
 
 DTYPES = {"f32": numpy.float32, "f64": numpy.float64}
 
@@ -68,10 +67,10 @@ def program(
     }}"""
 
 
-def chains(text: str) -> list[Chain]:
+def k_loops(text: str) -> list[Matmul]:
     entry = next(operation for operation in tileir.parse(text).walk() if operation.name == "cuda_tile.entry")
     program = CpuKernel(entry, {}).lower(Options(False, False, False)).program
-    return [statement for statement in statements(program.body) if isinstance(statement, Chain)]
+    return [each for each in statements(program.body) if isinstance(each, Matmul) and each.loop is not None]
 
 
 def agrees(
@@ -106,7 +105,7 @@ def agrees(
 )
 def test_every_extent_has_the_bits_of_the_interpreter(tile: tuple[int, int, int], element: str) -> None:
     text = program(tile, element)
-    assert chains(text)
+    assert k_loops(text)
     m, n, k = tile
     for extents in [tile, (2 * m, n, 5 * k), (m + 1, 2 * n, 3 * k + 1), (2 * m, n + 3, 2 * k - 1), (1, 1, 1)]:
         agrees(text, element, tile, extents, 0, 0, -(-extents[2] // k))
@@ -170,7 +169,7 @@ def test_any_tiles_of_any_matrices(
 def test_operands_may_lie_in_columns(turned: str) -> None:
     for tile in [(16, 32, 8), (8, 64, 32)]:
         text = program(tile, turned=turned)
-        assert chains(text)
+        assert k_loops(text)
         agrees(text, "f32", tile, (32, 64, 96), 0, 0, 12, turned=turned)
         agrees(text, "f32", tile, (37, 70, 77), 3, 0, 10, turned=turned)
 
@@ -205,9 +204,9 @@ def test_the_first_mistake_is_reported(short: str, column: int) -> None:
 
 def test_long_sums_go_through_several_panels() -> None:
     tile = (16, 128, 32)
-    (chain,) = chains(program(tile))
-    assert 1 < chain.tiles <= 64
-    agrees(program(tile), "f32", tile, (32, 256, 3 * chain.tiles * 32 + 40), 0, 0, 3 * chain.tiles + 2)
+    (loop,) = k_loops(program(tile))
+    assert 1 < loop.iterations <= 64
+    agrees(program(tile), "f32", tile, (32, 256, 3 * loop.iterations * 32 + 40), 0, 0, 3 * loop.iterations + 2)
 
 
 def test_more_blocks_than_share_a_panel() -> None:

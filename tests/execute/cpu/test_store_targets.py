@@ -1,4 +1,4 @@
-"""The result of a chain is written by the chain itself where it is stored as it is; the bits are the interpreter's,
+"""The result of a k-loop is written by the k-loop itself where it is stored as it is; the bits are the interpreter's,
 whatever else becomes of it and wherever it goes."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import tileir
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
 from tileir.execute.cpu.kernel import CpuKernel, Options
-from tileir.execute.cpu.loops.statements import Chain, Goal, Nest
+from tileir.execute.cpu.loops.statements import Matmul, Nest, StoreTarget
 
 TILE = (64, 64, 32)
 
@@ -59,10 +59,10 @@ def program(
     }}""".replace("SUM", f"tile<{m}x{n}xf32>").replace("VIEW", views["c"])
 
 
-def destinations(text: str, overlapping: bool = False) -> list[Goal]:
-    """Where the results of the chains go."""
+def store_targets(text: str, overlapping: bool = False) -> list[StoreTarget]:
+    """Where the results of the matmuls are stored."""
     entry = next(operation for operation in tileir.parse(text).walk() if operation.name == "cuda_tile.entry")
-    return list(CpuKernel(entry, {}).lower(Options(overlapping=overlapping)).program.destinations.values())
+    return list(CpuKernel(entry, {}).lower(Options(overlapping=overlapping)).program.store_targets.values())
 
 
 def agrees(
@@ -94,7 +94,7 @@ def agrees(
 )
 def test_a_result_that_is_stored_as_it_is(extents: tuple[int, int, int], start: str) -> None:
     text = program(start=start)
-    assert [goal.is_copy for goal in destinations(text)] == [True]
+    assert [goal.is_copy for goal in store_targets(text)] == [True]
     agrees(text, extents)
     agrees(text, extents, extents[1] + 5)
 
@@ -103,12 +103,11 @@ def test_a_view_that_is_made_behind_the_loop_is_made_before_it() -> None:
     made = "%tw = make_tensor_view %c, shape = [%m, %n], strides = [%pitch.c, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>"
     made += "\n%vw = make_partition_view %tw : VIEW\n%p = addi %i, %one : tile<i32>\n%q = subi %p, %one : tile<i32>"
     text = program(made, place="%q, %j").replace("weak %sum, %vc[", "weak %sum, %vw[")
-    (goal,) = destinations(text)
+    assert len(store_targets(text)) == 1
     entry = next(operation for operation in tileir.parse(text).walk() if operation.name == "cuda_tile.entry")
     body = CpuKernel(entry, {}).lower(Options()).program.body
-    (chain,) = [place for place, statement in enumerate(body) if isinstance(statement, Chain)]
+    (chain,) = [place for place, statement in enumerate(body) if isinstance(statement, Matmul)]
     assert isinstance(body[chain + 1], Nest)
-    assert goal.is_shared is False
     agrees(text, (128, 192, 96))
     agrees(text, (100, 90, 50))
 
@@ -128,7 +127,7 @@ def test_rows_that_overlap_are_written_in_order(pitch: int) -> None:
 )
 def test_a_result_that_is_stored_after_some_work(after: str, stored: str, element: str) -> None:
     text = program(after, stored, element=element)
-    assert [goal.is_copy for goal in destinations(text)] == [False]
+    assert [goal.is_copy for goal in store_targets(text)] == [False]
     for extents in ((128, 64, 64), (70, 130, 40)):
         agrees(text, extents, element="f4" if element == "f32" else "f2")
 
@@ -136,12 +135,12 @@ def test_a_result_that_is_stored_after_some_work(after: str, stored: str, elemen
 def test_a_result_that_is_stored_twice() -> None:
     after = "%s = store_view_tko weak %sum, %vc[%j, %i] : SUM, VIEW, tile<i32> -> token"
     text = program(after)
-    assert not destinations(text)
+    assert not store_targets(text)
     agrees(text, (64, 64, 64))
 
 
 def test_arguments_that_may_share_memory() -> None:
-    assert not destinations(program(), overlapping=True)
+    assert not store_targets(program(), overlapping=True)
     module = tileir.parse(program())
     given, b = numpy.random.default_rng(0).standard_normal((2, 64, 64)).astype("f4")
     results = []
@@ -152,33 +151,6 @@ def test_arguments_that_may_share_memory() -> None:
     assert results[0] == results[1]
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("extents", [(512, 512, 96), (512, 480, 100), (500, 512, 64), (512, 512, 0)], ids=str)
-def test_a_group_of_tile_blocks_is_written_by_the_first(extents: tuple[int, int, int], threads: int) -> None:
-    """Those of 32 x 32 are small enough to be computed together."""
-    text = program(tile=(32, 32))
-    assert [goal.is_shared for goal in destinations(text)] == [True]
-    agrees(text, extents, tile=(32, 32), threads=threads)
-    agrees(text, extents, extents[1] + 3, tile=(32, 32), threads=threads)
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"before": "%old, %t0 = load_view_tko weak %vc[%i, %j] : VIEW, tile<i32> -> SUM, token"},
-        {"after": "%t4 = store_view_tko weak %start, %vc[%i, %j] : SUM, VIEW, tile<i32> -> token"},
-        {"after": "%other = addi %i, %z : tile<i32>", "place": "%other, %j"},
-        {"before": "%turns = maxi %last, %i signed : tile<i32>", "turns": "%turns"},
-    ],
-    ids=["read", "written twice", "elsewhere", "other turns"],
-)
-def test_other_groups_are_not(changed: dict[str, str]) -> None:
-    text = program(**changed, tile=(32, 32))
-    assert not any(goal.is_shared for goal in destinations(text))
-    agrees(text, (256, 256, 64), tile=(32, 32))
-
-
 @pytest.mark.parametrize(
     ("head", "end"),
     [
@@ -187,18 +159,18 @@ def test_other_groups_are_not(changed: dict[str, str]) -> None:
     ],
     ids=["branch", "loop"],
 )
-def test_nor_are_those_that_not_all_tile_blocks_come_to(head: str, end: str) -> None:
+def test_a_result_that_not_all_tile_blocks_store(head: str, end: str) -> None:
     before, body = program(tile=(32, 32)).split("%sum = for", 1)
     text = f"{before}{head}\n%sum = for{body.replace('return', f'{end} return')}"
-    assert [(goal.is_copy, goal.is_shared) for goal in destinations(text)] == [(True, False)]
+    assert [goal.is_copy for goal in store_targets(text)] == [True]
     agrees(text, (512, 512, 64), tile=(32, 32))
 
 
 def test_a_result_is_no_scratch_memory() -> None:
     """Its stores claim nothing about what they do not overlap: parts before the last write scratch memory."""
     text = cpu_kernel(tileir.compile(tileir.parse(program()), backend="cpu")).dump("llvm")
-    head, body = text[text.index("product.float32.64x64x32.result") :].split("\n}", 1)[0].split("{", 1)
-    assert "noalias %panel" in head and "noalias %target" not in head and "noalias %result" not in head
+    head, body = text[text.index("matmul.fma.float32.float32.float32.64x64x32") :].split("\n}", 1)[0].split("{", 1)
+    assert "noalias %b" in head and "noalias %c.in" not in head and "noalias %c.out" not in head
     stores = [line for line in body.splitlines() if line.startswith("  store ")]
     assert stores and not any("!" in line for line in stores)
 

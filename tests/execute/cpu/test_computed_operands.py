@@ -1,4 +1,4 @@
-"""Chains of products whose operands are converted, turned, computed or have a batch in front, and loops that add several
+"""K-loops whose operands are converted, transposed, computed or have a batch in front, and loops that add several
 products: the bits are those of the interpreter's exact mode."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.execute.cpu.test_chains import chains
+from tests.execute.cpu.test_k_loops import k_loops
 from tests.sampling import one_in
 
 import tileir
@@ -128,7 +128,7 @@ PAIRS += [("turned", "turned"), ("half", "half"), ("batched", "batched"), ("comp
 def test_every_form_has_the_bits_of_the_interpreter(left: str, right: str) -> None:
     for tile in ((16, 32, 8), (8, 16, 32)):
         text = program(tile, left, right)
-        assert len(chains(text)) == 1
+        assert len(k_loops(text)) == 1
         agrees(text, [left, right], tile, (32, 64, 64), 0, -(-64 // tile[2]))
         agrees(text, [left, right], tile, (37, 35, 50), 0, -(-50 // tile[2]), wider=3)
         agrees(text, [left, right], tile, (20, 33, 30), 1, 5)
@@ -140,7 +140,7 @@ def test_every_form_has_the_bits_of_the_interpreter(left: str, right: str) -> No
 def test_a_loop_of_two_products_is_two_chains(forms: tuple[str, str, str]) -> None:
     tile = (16, 32, 8)
     text = program(tile, *forms)
-    assert len(chains(text)) == 2
+    assert len(k_loops(text)) == 2
     agrees(text, list(forms), tile, (32, 64, 64), 0, 8)
     agrees(text, list(forms), tile, (37, 35, 50), 0, 7, wider=1)
     agrees(text, list(forms), tile, (16, 32, 16), 2, 2)
@@ -149,7 +149,7 @@ def test_a_loop_of_two_products_is_two_chains(forms: tuple[str, str, str]) -> No
 def test_a_batch_that_goes_with_the_columns() -> None:
     tile = (16, 32, 8)
     text = program(tile, "plain", "batched").replace("%vy[%z, %s, %j]", "%vy[%j, %s, %j]")
-    assert chains(text)
+    assert k_loops(text)
     agrees(text, ["plain", "batched"], tile, (32, 96, 40), 0, 5, batch=3)
 
 
@@ -162,7 +162,7 @@ def test_matrices_that_a_batch_does_not_have_are_zeros(left: str, right: str, mo
     text = text.replace("%next =", "%1 = constant <i32: 1> : tile<i32>\n%next =", 1)
     for name in "xy":
         text = text.replace(f"%v{name}[%z,", f"%v{name}[%next,")
-    assert chains(text)
+    assert k_loops(text)
     agrees(text, [left, right], tile, (32, 64, 64), 0, 8)
     agrees(text, [left, right], tile, (37, 35, 50), 0, 7, wider=3)
 
@@ -171,7 +171,7 @@ def test_sums_of_different_kinds_stay_a_loop() -> None:
     """The second sum begins with what the first has so far."""
     tile = (16, 32, 8)
     text = program(tile, "plain", "plain", "plain").replace("%x, %w, %acc2", "%x, %w, %acc")
-    assert not chains(text)
+    assert not k_loops(text)
     agrees(text, ["plain"] * 3, tile, (32, 32, 24), 0, 3)
 
 
@@ -179,7 +179,7 @@ def test_a_loop_with_a_sum_that_is_no_chain_stays_a_loop() -> None:
     """The second product takes tiles from where C is written."""
     tile = (16, 32, 8)
     text = program(tile, "half", "plain", "plain").replace("make_tensor_view %aw", "make_tensor_view %c")
-    assert not chains(text)
+    assert not k_loops(text)
     random = numpy.random.default_rng(0)
     x, y = random.standard_normal((16, 24)).astype("f2"), random.standard_normal((24, 32)).astype("f4")
     c = random.standard_normal((24, 32)).astype("f4")
@@ -196,17 +196,17 @@ def test_a_loop_with_a_sum_that_is_no_chain_stays_a_loop() -> None:
 def test_more_terms_than_are_taken_at_once(left: str) -> None:
     tile = (8, 16, 16)
     text = program(tile, left, "plain")
-    (chain,) = chains(text)
-    assert chain.left is not None
+    (loop,) = k_loops(text)
+    assert loop.a_cache is not None
     agrees(text, [left, "plain"], tile, (24, 32, 2100), 0, 132, batch=1)
 
 
 def test_few_places_for_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows beyond those that are remembered share a place."""
-    from tileir.execute.cpu.lowering import chains as lowering
+    """Rows beyond those that are cached share a slot."""
+    from tileir.execute.cpu.matmul import recognize
 
     monkeypatch.setenv("TILEIR_CACHE", "0")
-    monkeypatch.setattr(lowering, "memo_slots", lambda size: 2)
+    monkeypatch.setattr(recognize, "cache_slots", lambda size: 2)
     tile = (8, 16, 8)
     for left in ("turned", "computed"):
         agrees(program(tile, left, "turned"), [left, "turned"], tile, (50, 70, 40), 0, 5)
@@ -231,13 +231,13 @@ def test_what_lies_outside_is_found(form: str, short: int) -> None:
     assert said[0] == said[1]
 
 
-def test_an_operand_that_the_kernel_writes_is_no_chain() -> None:
+def test_an_operand_that_the_kernel_writes_is_no_k_loop() -> None:
     """B is C: what is packed of it would not be what it is now."""
     tile = (16, 32, 8)
     for left, right in (("turned", "plain"), ("plain", "turned")):
         text = program(tile, left, right)
         wrong = text.replace("make_tensor_view %ay", "make_tensor_view %c")
-        assert not chains(wrong)
+        assert not k_loops(wrong)
 
 
 def test_of_the_mistakes_of_several_sums_the_first_is_found() -> None:
@@ -247,7 +247,7 @@ def test_of_the_mistakes_of_several_sums_the_first_is_found() -> None:
     made, body = operand("u", "plain", 16, 8, "%i", "%s", ("%m", "%k"))
     text = text.replace("%tc =", f"{made}\n%tc =")
     text = text.replace("%q = mmaf", f"{body}%q = mmaf").replace("@k(", "@k(%au: tile<ptr<f32>>, %pitch.u: tile<i32>, ")
-    assert len(chains(text)) == 2
+    assert len(k_loops(text)) == 2
     for name in "xu":
         moved = f"%o{name} = offset %a{name}, %i : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>\n%t{name} ="
         text = text.replace(f"%t{name} =", moved).replace(f"make_tensor_view %a{name}", f"make_tensor_view %o{name}")

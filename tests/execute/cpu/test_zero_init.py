@@ -1,4 +1,4 @@
-"""Products compute what they are added to on the way to registers, with the interpreter's bits."""
+"""Matmuls are added to zeros, constants and computed tiles, with the interpreter's bits."""
 
 from __future__ import annotations
 
@@ -84,11 +84,3 @@ def test_what_products_start_from(cpu: str, element: str, kind: str) -> None:
         tileir.compile(module, backend="interpreter", exact=True).launch((1,), a, b, expected)
         tileir.compile(module, backend="cpu", cpu=cpu, exact=True).launch((1,), a, b, found)
         numpy.testing.assert_array_equal(found, expected)
-
-
-def test_the_start_is_part_of_the_product() -> None:
-    """Neither zeros nor a scaled accumulator go through memory first."""
-    for kind, start in (("nothing", "<- 0.0 +"), ("rows", "<- mulf(")):
-        kernel = tileir.compile(tileir.parse(program(0, 16, 64, 8, "f32", kind)), backend="cpu", cpu="x86-64-v3")
-        (line,) = [line for line in kernel.dump("loops").splitlines() if "multiply" in line]
-        assert start in line

@@ -1,13 +1,13 @@
-"""How a matrix product of tiles is computed on a machine, and in what form it wants its operands.
+"""How a matmul of tiles is computed on a machine: which kernel, and in what layout it reads its operands.
 
-    left     row-major in place, any row stride, elements of `lhs_dtype` side by side along k
-    right    packed: `plan.packed_index(k, n)` is where an element of `rhs_dtype` goes; aligned to 64 bytes
-    C        row-major, elements of `accumulator_dtype`
+    A        row-major in place, any row stride, elements of `a_dtype`; for matrix tiles packed (`packs_a`)
+    B        packed: `packed_index(k, n)` is the position of an element of `b_dtype`; aligned to 64 bytes
+    C        row-major, elements of `acc_dtype`
 
-The packed form holds panels of `columns` columns, one after another.  Within a panel come groups of `group` successive
-k, then the columns, then the k of the group.  With a group of one a row of a panel is `columns` neighbours along n.
+Packed B holds panels of `nr` columns, one after another.  Within a panel come groups of `k_group` successive k, then
+the columns, then the k of the group.  With a group of one a row of a panel is `nr` neighbors along n.
 
-| kind      | products                    | left, right | C          | group | one step                               |
+| kind      | operations                  | A, B        | C          | group | one step                               |
 |-----------|-----------------------------|-------------|------------|-------|----------------------------------------|
 | `fma`     | mmaf to f64, f32 and f16    | as C        | f64, f32   | 1     | fma, rounded once                      |
 | `single`  | mmaf to f32 and f16 without | f64         | f32        | 1     | the same, in double                    |
@@ -15,16 +15,16 @@ k, then the columns, then the k of the group.  With a group of one a row of a pa
 | `double`  | mmaf_scaled                 | f64         | f32        | 1     | the sum in double, rounded once to f32 |
 | `pairs`   | mmai on x86                 | int16       | int32      | 2     | two products added, added to C         |
 | `widened` | mmai elsewhere              | int32       | int32      | 1     | multiply, add                          |
-| `amx`     | mmai; mmaf of bf16, f16 and | bytes, bf16 | int32, f32 | 4, 2  | a product of tiles                     |
+| `amx`     | mmai; mmaf of bf16, f16 and | bytes, bf16 | int32, f32 | 4, 2  | a product of matrix tiles              |
 |           | f8 unless `exact`           | or f16      |            |       |                                        |
 | `dots`    | mmaf of bf16 and f8 unless  | bf16        | f32        | 2     | two products added to C, one after the |
 |           | `exact`, with AVX512_BF16   |             |            |       | other                                  |
 
-Conversions of factors to these dtypes are exact, int8 to int16 by the signedness of the operand.  An f16 accumulator is
-widened to the C of an operation, which is rounded to f16 when the operation is done.
+Conversions of operands to these dtypes are exact, int8 to int16 by the signedness of the operand.  An f16 accumulator
+is widened to the C of an operation, which is rounded to f16 when the operation is done.
 
-A plan of two `parts` splits f16 in two numbers of bf16 (`halves`): the packed operand has every tile of the unit twice,
-the high parts and then the low ones.  `guard` is what the unit does not take (`guards`).
+A plan of two `parts` splits f16 into two bf16 (`special_values.split_bf16`): the packed operand has every matrix tile
+twice, the high parts and then the low ones.  `guard` names the special values that the unit does not multiply exactly.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from typing import Final
 import ml_dtypes
 import numpy
 
-from tileir.execute.cpu.matrix.guards import INFINITE, SUBNORMAL
+from tileir.execute.cpu.matmul.special_values import INFINITE, SUBNORMAL
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import DOUBLE, HALF, INT32, SINGLE, UINT8
@@ -49,33 +49,36 @@ AMX_ROWS: Final = 16
 """Rows of a matrix tile of AMX, and columns of one that holds elements of four bytes."""
 AMX_BYTES: Final = 64
 """Bytes of a row of it."""
-STAGED_BYTES: Final = 2048
-"""How much of each row of the left operand is staged at a time: with less, blocks of C come and go too often."""
-_STAGED_COLUMNS: Final = 256
-"""Columns of the right operand from which on that is worth it."""
+_PACKED_COLUMNS: Final = 256
+"""Columns of C from which on it pays to pack A for matrix tiles: packed rows load twice as fast."""
+_CHECKED_BYTES: Final = 2048
+"""Bytes of a row of A that are checked for special values together, at most."""
 
 _DOT_LANES: Final = 16
-"""Sums in a vector of AVX512_BF16."""
-_UNIT_FACTORS: Final = (BF16, F16, F8E4M3FN, F8E5M2)
+"""Accumulators in a vector of AVX512_BF16."""
+_UNIT_ELEMENTS: Final = (BF16, F16, F8E4M3FN, F8E5M2)
 """The floats that a matrix unit multiplies."""
 _ROWS: Final = 6
-"""Rows of a large block of C.  No power of two is a multiple of six, but each from 16 on a sum of sixes and fives."""
-
-COPY_GAP: Final = 16
-"""Elements between the rows of a long copy of the left operand: rows whose distance is a power of two share a few
-places of the nearest cache."""
+"""Rows of a large register tile.  No power of two is a multiple of six, but each from 16 on a sum of sixes and
+fives."""
+_UNROLL: Final = 4
+"""Steps along k in one iteration of the innermost loop, if they are short."""
+_LONG_STEP: Final = 16
+"""Vectors of C that make a step long enough to take half as many."""
 
 Shape = tuple[int, int, int]
 Rows = tuple[str, Number]
 """A matrix in memory: a pointer to it, and the distance of its rows in bytes."""
 
 
-class MmaPlan:
-    """How a product of an m x k by a k x n tile is computed; the table above says what the kinds are."""
+class Plan:
+    """How a matmul of an m x k by a k x n tile is computed; the table above lists the kinds.
+
+    The register tile of the kernel has `mr` rows, and `nr` columns in vectors of `lanes` (`amx`: two panels of `nr`).
+    """
 
     __slots__ = (
-        "accumulator_dtype", "columns", "group", "guard", "k", "kind", "lanes", "lhs_dtype", "m", "n", "parts",
-        "rhs_dtype", "rows",
+        "a_dtype", "acc_dtype", "b_dtype", "guard", "k", "k_group", "kind", "lanes", "m", "mr", "n", "nr", "parts",
     )  # fmt: skip
 
     def __init__(
@@ -84,75 +87,101 @@ class MmaPlan:
         shape: Shape,
         dtypes: tuple[DType, DType, DType],
         block: Shape,
-        group: int,
+        k_group: int,
         parts: int = 1,
         guard: str = "",
     ) -> None:
         self.kind: str = kind
         self.m, self.n, self.k = shape
-        self.lhs_dtype, self.rhs_dtype, self.accumulator_dtype = dtypes
-        self.rows, self.columns, self.lanes = block
-        self.group: int = group
+        self.a_dtype, self.b_dtype, self.acc_dtype = dtypes
+        self.mr, self.nr, self.lanes = block
+        self.k_group: int = k_group
         self.parts: int = parts
         self.guard: str = guard
 
     def __repr__(self) -> str:
-        block = f"{self.rows}x{self.columns}"
-        return f"MmaPlan({self.kind}, {self.m}x{self.n}x{self.k} of {self.lhs_dtype}, {self.rhs_dtype}, blocks {block})"
+        return f"Plan({self.kind}, {self.m}x{self.n}x{self.k} of {self.a_dtype}, {self.b_dtype}, {self.mr}x{self.nr})"
+
+    @property
+    def name(self) -> str:
+        """A name that no plan of another kernel has."""
+        dtypes = f"{self.a_dtype.name}.{self.b_dtype.name}.{self.acc_dtype.name}"
+        return f"{self.kind}.{dtypes}.{self.m}x{self.n}x{self.k}"
 
     def packed_index(self, k: int, n: int, extent: int = 0) -> int:
-        """The position of an element of the right operand, in elements; `extent` of k if it is not the plan's.
+        """The position of an element of B, in elements; `extent` of k if it is not the plan's.
 
-        With two parts it is that of the high one, and the low one is a tile of AMX behind it.
+        With two parts it is that of the high one, and the low one is a matrix tile behind it.
         """
-        panel, column = divmod(n, self.columns)
-        step, member = divmod(k, self.group)
+        panel, column = divmod(n, self.nr)
+        step, member = divmod(k, self.k_group)
         if self.parts > 1:
             tile, row = divmod(step, AMX_ROWS)
             step = tile * self.parts * AMX_ROWS + row
-        panel_size = (extent or self.k) * self.columns * self.parts
-        return panel * panel_size + (step * self.columns + column) * self.group + member
+        panel_size = (extent or self.k) * self.nr * self.parts
+        return panel * panel_size + (step * self.nr + column) * self.k_group + member
 
     @property
     def packed_elements(self) -> int:
-        """How many elements the packed right operand has."""
+        """How many elements packed B has."""
         return self.k * self.n * self.parts
+
+    @property
+    def packed_bytes(self) -> int:
+        return self.packed_elements * self.b_dtype.itemsize
+
+    @property
+    def a_step(self) -> int:
+        """Bytes of a row block of packed A for one k."""
+        return self.a_dtype.itemsize * self.mr * self.parts
+
+    @property
+    def b_step(self) -> int:
+        """Bytes of a panel of packed B for one k."""
+        return self.b_dtype.itemsize * self.nr * self.parts
 
     @property
     def row_blocks(self) -> list[tuple[int, int]]:
         """How the rows of C are divided, from the first on: so many rows at a time, up to a row.
 
-        Where the plan's rows do not divide them the last blocks have one row less: a much smaller block would read as
-        much of a panel, and wait for it.
+        Where `mr` does not divide them the last blocks have one row less: a much smaller block would read as much of a
+        panel, and wait for it.
         """
-        rest = self.m % self.rows
-        if not rest:
-            return [(self.rows, self.m)]
-        return [(self.rows, self.m - (self.rows - rest) * (self.rows - 1)), (self.rows - 1, self.m)]
+        count = -(-self.m // self.mr)
+        rows = -(-self.m // count)
+        smaller = count * rows - self.m
+        if not smaller:
+            return [(rows, self.m)]
+        return [(rows, self.m - smaller * (rows - 1)), (rows - 1, self.m)]
 
     @property
-    def packed_bytes(self) -> int:
-        """The size of the packed right operand."""
-        return self.packed_elements * self.rhs_dtype.itemsize
+    def column_block(self) -> int:
+        """Columns of a register tile."""
+        return min(2 * self.nr, self.n) if self.kind == "amx" else self.nr
 
     @property
-    def staged(self) -> int:
-        """How many elements of each row of the left operand are staged at a time."""
-        return STAGED_BYTES // (self.lhs_dtype.itemsize * self.parts)
+    def k_unroll(self) -> int:
+        """How many k the innermost loop of a kernel takes in one iteration."""
+        if self.kind == "amx":
+            tile_k = AMX_BYTES // self.a_dtype.itemsize
+            return min(self.k, 2 * tile_k) if self.parts == 1 else tile_k
+        is_long = self.mr * self.nr // self.lanes >= _LONG_STEP
+        return min(self.k, self.k_group * (_UNROLL // 2 if is_long else _UNROLL))
 
     @property
-    def stage_elements(self) -> int:
-        """How many elements a copy of a block of rows of the left operand takes, 0 where they are read where they lie.
+    def checked_k(self) -> int:
+        """How many k are multiplied with or without the unit as one, by the special values among their elements."""
+        if self.kind != "amx":
+            return self.k
+        return min(self.k, _CHECKED_BYTES // (self.a_dtype.itemsize * self.parts))
 
-        AMX takes twice as long to load rows that do not begin at a cache line.  A copy is read for all columns, from
-        the nearest caches, which pays for it if there are enough of them, or if elements have to be looked at anyway.
-        """
-        if self.kind != "amx" or (self.n < _STAGED_COLUMNS and not self.guard):
-            return 0
-        return self.rows * STAGED_BYTES // self.lhs_dtype.itemsize
+    @property
+    def packs_a(self) -> bool:
+        """Whether A is packed too: matrix tiles load packed rows faster, and special values are searched on the way."""
+        return self.kind == "amx" and (self.n >= _PACKED_COLUMNS or bool(self.guard))
 
 
-def plan(
+def make_plan(
     target: Target,
     lhs: Type,
     rhs: Type,
@@ -163,14 +192,14 @@ def plan(
     exact: bool,
     lhs_signed: bool = True,
     rhs_signed: bool = True,
-) -> MmaPlan:
+) -> Plan:
     """Choose for mmaf and mmai; the extents are powers of two.
 
     With `exact` the sums of floats are those of the chain of fma, whatever the machine has.
     """
     shape = (m, n, k)
     if isinstance(accumulator, FloatType):
-        if not exact and lhs in _UNIT_FACTORS and rhs in _UNIT_FACTORS:
+        if not exact and lhs in _UNIT_ELEMENTS and rhs in _UNIT_ELEMENTS:
             found = _narrow(target, shape, lhs, rhs)
             if found is not None:
                 return found
@@ -186,7 +215,7 @@ def plan(
     return _blocks(target, "widened", shape, INT32, INT32)
 
 
-def plan_scaled(target: Target, scale: Type, m: int, n: int, k: int) -> MmaPlan:
+def make_scaled_plan(target: Target, scale: Type, m: int, n: int, k: int) -> Plan:
     """Choose for mmaf_scaled; the factors are the elements times their scales."""
     # Only a power of two can lead out of what f32 holds: all other scales are eight-bit numbers around one.
     if scale is F8E8M0FNU:
@@ -194,12 +223,7 @@ def plan_scaled(target: Target, scale: Type, m: int, n: int, k: int) -> MmaPlan:
     return _single(target, (m, n, k))
 
 
-def plan_of_vectors(target: Target, like: MmaPlan, m: int, n: int) -> MmaPlan:
-    """The same with blocks of C in vectors, for other rows and columns."""
-    return _blocks(target, like.kind, (m, n, like.k), like.lhs_dtype, like.accumulator_dtype, like.group)
-
-
-def _narrow(target: Target, shape: Shape, lhs: Type, rhs: Type) -> MmaPlan | None:
+def _narrow(target: Target, shape: Shape, lhs: Type, rhs: Type) -> Plan | None:
     """Floats of 16 and eight bits by a unit of the machine; None if it has none that is better than f32."""
     is_half = F16 in (lhs, rhs)
     # Eight-bit floats are normal numbers of bf16.
@@ -213,21 +237,22 @@ def _narrow(target: Target, shape: Shape, lhs: Type, rhs: Type) -> MmaPlan | Non
     if not target.has_bf16_dots or is_half or n < _DOT_LANES or k < 2 * _DOT_LANES:
         return None
     block = (min(m, 8), min(n, 2 * _DOT_LANES), _DOT_LANES)
-    return MmaPlan("dots", shape, (BFLOAT16, BFLOAT16, SINGLE), block, 2, 1, guard)
+    return Plan("dots", shape, (BFLOAT16, BFLOAT16, SINGLE), block, 2, 1, guard)
 
 
-def _single(target: Target, shape: Shape) -> MmaPlan:
+def _single(target: Target, shape: Shape) -> Plan:
     if target.has_fma:
         return _blocks(target, "fma", shape, SINGLE, SINGLE)
     # A call for every element would be slow, and C libraries exist that round it twice.
     return _blocks(target, "single", shape, DOUBLE, SINGLE)
 
 
-def _blocks(target: Target, kind: str, shape: Shape, factors: DType, accumulator: DType, group: int = 1) -> MmaPlan:
+def _blocks(target: Target, kind: str, shape: Shape, factors: DType, accumulator: DType, group: int = 1) -> Plan:
     """A block of C in registers: half of them for it, the other half for the factors.
 
     A step of fma needs no others, so that three quarters of them can hold C where it is large enough: six rows of four
-    vectors, or of two.  The more of C a step computes, the fewer elements are loaded for each.
+    vectors, or of two; twelve rows of two where C has no more columns.  The more of C a step computes, the fewer
+    elements are loaded for each.
     """
     m, n, _ = shape
     lanes = min(n, target.vector_bytes // max(factors.itemsize * group, accumulator.itemsize))
@@ -235,10 +260,12 @@ def _blocks(target: Target, kind: str, shape: Shape, factors: DType, accumulator
     across = registers // 4
     if kind == "fma" and m >= 8 and n >= across * lanes:
         rows, columns = (_ROWS if m > 8 else 4), across * lanes
+    elif kind == "fma" and across == 4 and n == 2 * lanes and m >= 4 * _ROWS:
+        rows, columns = 2 * _ROWS, n
     else:
         rows = min(m, max(1, registers // min(2, n // lanes)))
         columns = min(n, registers // rows * lanes)
-    return MmaPlan(kind, shape, (factors, factors, accumulator), (rows, columns, lanes), group)
+    return Plan(kind, shape, (factors, factors, accumulator), (rows, columns, lanes), group)
 
 
 def _fills_amx(shape: Shape, group: int) -> bool:
@@ -246,7 +273,7 @@ def _fills_amx(shape: Shape, group: int) -> bool:
     return m >= AMX_ROWS and n >= AMX_ROWS and k >= AMX_ROWS * group
 
 
-def _amx(shape: Shape, dtypes: tuple[DType, DType, DType], parts: int = 1, guard: str = "") -> MmaPlan:
+def _amx(shape: Shape, dtypes: tuple[DType, DType, DType], parts: int = 1, guard: str = "") -> Plan:
     group = 4 // dtypes[0].itemsize
     block = (min(shape[0], 2 * AMX_ROWS), AMX_ROWS, AMX_ROWS)
-    return MmaPlan("amx", shape, dtypes, block, group, parts, guard)
+    return Plan("amx", shape, dtypes, block, group, parts, guard)

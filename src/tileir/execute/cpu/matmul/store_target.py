@@ -1,0 +1,226 @@
+"""Where the result of a matmul is stored.
+
+A matmul writes its result where it is stored as it is, without a copy in scratch memory.  Where something is still
+computed from each element, the store says at least how much of the result is needed: rows and columns over an edge of
+the tensor are not stored, so that nobody has to multiply for them.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
+
+from tileir.dialect.ops import EXTRACT, INSERT, MAKE_PARTITION_VIEW
+from tileir.dialect.types import PartitionViewType
+from tileir.execute.analysis.aliasing import Origins
+from tileir.execute.cpu.emission import accesses
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.streaming import moves_much
+from tileir.execute.cpu.emission.views import Box, TensorView, TileView
+from tileir.execute.cpu.loops.expressions import Applied, Buffer, Expression, Gathered, Stored, Viewed, nodes, squeezed
+from tileir.execute.cpu.loops.repeatable import may_change_order
+from tileir.execute.cpu.loops.sinks import StoreView
+from tileir.execute.cpu.loops.statements import (
+    Alias,
+    Let,
+    Matmul,
+    Nest,
+    Program,
+    Statement,
+    StoreTarget,
+    VersionedNest,
+    statements,
+)
+from tileir.execute.cpu.loops.traffic import is_apart
+from tileir.execute.cpu.matmul.operands import remaining, smaller
+from tileir.execute.cpu.matmul.plan import Rows
+from tileir.execute.cpu.vector.builder import Builder, Number
+from tileir.execute.dtypes import memory_bytes, plain_memory
+from tileir.ir.values import Value
+
+
+def choose(program: Program, overlapping: bool) -> None:
+    """Find the store of each matmul; with `overlapping`, arguments may share memory."""
+    everything = list(statements(program.body))
+    # A matmul in the general version of a k-loop has no store of its own.
+    inner = {id(each) for matmul in everything if isinstance(matmul, Matmul) for each in list(statements([matmul]))[1:]}
+    for body in [program.body, *[body for each in everything for body in each.bodies]]:
+        found: list[tuple[Matmul, StoreTarget]] = []
+        for statement in body:
+            if isinstance(statement, Matmul) and id(statement) not in inner:
+                target = _target(program, body, statement, overlapping)
+                if target is not None:
+                    found.append((statement, target))
+        for statement, target in found:
+            _make_place(body, statement, target)
+            program.store_targets[statement] = target
+
+
+def _target(program: Program, body: list[Statement], matmul: Matmul, overlapping: bool) -> StoreTarget | None:
+    plan, buffer = matmul.plan, matmul.accumulator
+    if body is not program.body and not matmul.zero_init:
+        # It may begin with the result of the iteration before.
+        return None
+    if prod(matmul.lhs.shape[:-2]) != 1:
+        return None
+    place = body.index(matmul)
+    users = [statement for statement in body[place + 1 :] if _reads(statement, buffer)]
+    if len(users) != 1:
+        return None
+    inside = {id(each) for each in (*statements([matmul]), *statements(users))}
+    if any(id(each) not in inside and _takes(each, buffer) for each in statements(program.body)):
+        return None
+    (user,) = users
+    nest = user.fused if isinstance(user, VersionedNest) else user
+    if not isinstance(nest, Nest) or len(nest.sinks) != 1:
+        return None
+    (sink,) = nest.sinks
+    if not isinstance(sink, StoreView) or sink.positions is not None:
+        return None
+    type = sink.operation.view.type
+    if not isinstance(type, PartitionViewType):
+        return None
+    if prod(type.tile_shape[:-2]) != 1 or type.tile_shape[-2:] != (plan.m, plan.n):
+        return None
+    if not _is_elementwise(sink.expression, buffer, (plan.m, plan.n)):
+        return None
+    between = body[place + 1 : body.index(user)]
+    is_copy = not overlapping and nest is user and _is_plain(between) and _is_copy(program, matmul, sink)
+    return StoreTarget(user, sink, is_copy)
+
+
+def _takes(statement: Statement, buffer: Buffer) -> bool:
+    """Whether a statement itself reads scratch memory."""
+    return any(buffer in root.buffers for root in statement.roots)
+
+
+def _reads(statement: Statement, buffer: Buffer) -> bool:
+    """Whether a statement reads scratch memory, or one inside it does."""
+    return any(_takes(each, buffer) for each in statements([statement]))
+
+
+def _is_elementwise(root: Expression, buffer: Buffer, shape: tuple[int, int]) -> bool:
+    """Whether each element of a tile is computed from the element of scratch memory in the same place."""
+    for node in nodes([root]):
+        if buffer in node.buffers and not isinstance(node, (Applied, Stored)):
+            return False
+        if buffer in node.buffers and squeezed(node.shape) != squeezed(shape):
+            return False
+    return True
+
+
+def _make_place(body: list[Statement], matmul: Matmul, target: StoreTarget) -> None:
+    """Move the scalars and views between a matmul and its store before the matmul: so it knows where its result is
+    stored.  What is made of its own results stays."""
+    first = body.index(matmul)
+    between = body[first + 1 : body.index(target.user)]
+    if not _is_plain(between):
+        return
+    late: set[Value] = set((matmul.loop or matmul.operation).results)
+    before: list[Statement] = []
+    behind: list[Statement] = []
+    for statement in between:
+        if isinstance(statement, Alias):
+            made, used = [statement.value], [statement.source]
+        else:
+            assert isinstance(statement, Let)
+            made, used = [*statement.operation.results], statement.operation.operands
+        if any(value in late for value in used):
+            late.update(made)
+            behind.append(statement)
+        else:
+            before.append(statement)
+    body[first : first + 1 + len(before) + len(behind)] = [*before, matmul, *behind]
+
+
+def _is_plain(between: list[Statement]) -> bool:
+    """Whether statements are nothing but scalars and views."""
+    if not all(isinstance(each, (Let, Alias)) for each in between):
+        return False
+    # Windows that are not there: whatever the matmul does comes before that.
+    return not any(isinstance(each, Let) and each.operation.declaration in (EXTRACT, INSERT) for each in between)
+
+
+def _is_copy(program: Program, matmul: Matmul, sink: StoreView) -> bool:
+    """Whether a matmul may write its result where a nest stores it, if nothing is between them."""
+    root, buffer = sink.expression, matmul.accumulator
+    if not isinstance(root, Stored) or matmul.plan.kind != "fma" or not may_change_order(program.entry):
+        return False
+    if not plain_memory(root.element) or root.dtype != buffer.dtype:
+        return False
+    view = sink.operation.view.type
+    assert isinstance(view, PartitionViewType)
+    if view.tensor.strides[view.dim_map[-1]] != 1:
+        return False
+    origins = Origins(program.entry, False)
+    read: set[object] = set()
+    for root in matmul.roots:
+        for load in root.reads:
+            assert isinstance(load, (Viewed, Gathered))
+            source = load.operation.declaration.reads
+            assert source is not None
+            read |= origins.provenance(load.operation.operand_group(source)[0])
+    return is_apart(sink, origins, frozenset(read))
+
+
+# --- code ---
+
+
+class Destination(NamedTuple):
+    """The rows in memory that a tile is stored to."""
+
+    box: Box
+    row: Number
+    """The row stride in bytes."""
+    extents: tuple[Number, Number]
+    """The rows and columns of the tile that lie in its tensor."""
+    direct: str = "false"
+    """An i1: the matmul may write them, since the whole tile lies in its tensor and is stored as it is."""
+    target: StoreTarget | None = None
+
+    def rows(self, builder: Builder, condition: str, otherwise: Rows) -> Rows:
+        """These rows where an i1 holds, else others."""
+        pointer = builder.emit(f"select i1 {condition}, ptr {self.box.pointer}, ptr {otherwise[0]}")
+        return pointer, builder.emit(f"select i1 {condition}, i64 {self.row}, i64 {otherwise[1]}")
+
+
+def destination_of(emission: Emission, matmul: Matmul) -> Destination | None:
+    """Where the result of a matmul is stored; None where that is not known yet."""
+    target = emission.program.store_targets.get(matmul)
+    if target is None or emission.sanitize:
+        return None
+    builder, operation = emission.builder, target.store.operation
+    view = _view(emission, operation.view)
+    if view is None or any(index not in emission.scalars for index in operation.index):
+        return None
+    box = accesses.box_in(emission, operation, view)
+    size = memory_bytes(view.tensor.element)
+    row = builder.multiply(view.strides[-2], size)
+    rows, columns = (
+        smaller(builder, remaining(builder, view.extents[axis], box.starts[axis]), view.shape[axis])
+        for axis in (-2, -1)
+    )
+    if not target.is_copy:
+        return Destination(box, row, (rows, columns), target=target)
+    cached = "true"
+    if target.store in emission.program.streams.values():
+        streams = builder.all_of(moves_much(emission, prod(view.shape[-2:]) * size))
+        cached = builder.emit(f"xor i1 {streams}, true")
+    # Rows that overlap are written in order.
+    apart = builder.emit(f"icmp sge i64 {row}, {view.shape[-1] * size}")
+    direct = builder.all_of([cached, accesses.is_inside(emission, box), apart])
+    return Destination(box, row, (rows, columns), direct, target)
+
+
+def _view(emission: Emission, value: Value) -> TileView | None:
+    """A view that is made by now, or could be."""
+    found = emission.views.get(value)
+    if isinstance(found, TileView):
+        return found
+    operation = value.defining_operation
+    if operation is None or operation.declaration is not MAKE_PARTITION_VIEW:
+        return None
+    tensor = emission.views.get(operation.operands[0])
+    if not isinstance(tensor, TensorView) or not isinstance(value.type, PartitionViewType):
+        return None
+    return TileView(tensor, value.type)

@@ -1,1 +1,0 @@
-"""Matrix products in registers: plans and microkernels."""
