@@ -9,8 +9,8 @@ import numpy
 from tileir.execute.cpu.kernel import CpuKernel
 from tileir.execute.cpu.native import thread_pool
 from tileir.execute.cpu.native.compilation import assemble
+from tileir.execute.cpu.native.loader import Loaded, load
 from tileir.execute.cpu.native.record import ARGUMENTS, BUDGET, CHUNK, COUNT, Record
-from tileir.execute.cpu.native.runtime import Loaded, load
 from tileir.execute.cpu.native.target import host
 from tileir.execute.launch import Kernel
 

@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from tileir.execute.cpu.native.compilation import assemble
-from tileir.execute.cpu.native.runtime import load
+from tileir.execute.cpu.native.loader import load
 from tileir.execute.cpu.native.target import host
 from tileir.execute.cpu.vector.builder import Builder, Loop, Module, Number
 from tileir.execute.cpu.vector.casting import INT64

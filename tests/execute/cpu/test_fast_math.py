@@ -19,7 +19,7 @@ import tileir
 from tileir.declarations import declaration_of
 from tileir.execute.arithmetic.functions import float_atan2, float_power, float_unary
 from tileir.execute.cpu.native.compilation import assemble, assembly
-from tileir.execute.cpu.native.objects import symbols_of
+from tileir.execute.cpu.native.loader import symbols_of
 from tileir.execute.cpu.native.target import host
 from tileir.execute.cpu.vector import fast_math, instructions
 from tileir.execute.cpu.vector.builder import Builder, Module

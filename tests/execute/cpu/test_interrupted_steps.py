@@ -19,7 +19,7 @@ import faulthandler, gc, os, random, sys, threading
 faulthandler.enable()
 faulthandler.dump_traceback_later(150, exit=True)
 import llvmlite, numpy, tileir
-from tileir.execute.cpu.native import compilation, runtime, target
+from tileir.execute.cpu.native import compilation, loader, target
 from tests.execute.interrupting import interrupted, steps
 from tests.soak.programs import Elementwise
 
@@ -71,7 +71,7 @@ TEXT = "define i64 @worker(ptr %record, ptr %arena) { ret i64 {number} }"
 
 def work(number):
     data = compilation.assemble(TEXT.replace("{number}", str(number)), target.host(), 0)
-    loaded = runtime.load(data)
+    loaded = loader.load(data)
     assert loaded.call(0, 0) == number
 
 work(0)
@@ -137,7 +137,7 @@ except tileir.CompilationError as error:
 else:
     raise AssertionError
 try:
-    runtime.load(b"")
+    loader.load(b"")
 except tileir.CompilationError:
     pass
 del kernel

@@ -18,7 +18,7 @@ pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
 from tileir.execute.cpu.matrix.microkernel import configure, emit_mma, plan, plan_scaled, release
 from tileir.execute.cpu.native.compilation import assemble, assembly
-from tileir.execute.cpu.native.runtime import load
+from tileir.execute.cpu.native.loader import load
 from tileir.execute.cpu.native.target import host
 from tileir.execute.cpu.vector.builder import Builder, Module
 

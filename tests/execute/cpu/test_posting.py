@@ -13,12 +13,10 @@ import pytest
 from tests.execute.cpu.native import count, counting, cpu_kernel
 
 import tileir
-from tileir.execute.cpu.native import pending, posting, runtime, scratch
+from tileir.execute.cpu.native import posting, scratch
 from tileir.execute.cpu.native.posting import Mailbox, Post, Table
 from tileir.execute.cpu.native.posting_code import PAUSED
 from tileir.execute.cpu.native.record import ARGUMENTS, BUDGET, CHUNK, COUNT, LANE, LANES, STRETCHES, Record
-from tileir.execute.cpu.native.stored import stored_function
-from tileir.execute.cpu.native.target import host
 
 ROOT = Path(__file__).parents[3]
 NOBODY = 10_000_000
@@ -152,13 +150,6 @@ def test_what_nobody_has_come_for_can_be_taken_back(post: Post) -> None:
     post.recycle(table)
     # Nor has a launch begun that is interrupted before it is posted.
     assert not post.table(3).is_begun
-
-
-def test_functions_of_the_engine_are_loaded_without_the_linker(monkeypatch: pytest.MonkeyPatch, post: Post) -> None:
-    """Setting that up takes longer than the first launch of a process."""
-    monkeypatch.setattr(runtime, "_linked", lambda *_given: pytest.fail("links"))
-    assert posting._found() is not None
-    assert stored_function(pending._CHAIN, host("native")).address
 
 
 def test_table_grows_with_the_helpers(post: Post) -> None:

@@ -20,9 +20,9 @@ import tileir
 from tileir import processors as machine
 from tileir.execute import memory
 from tileir.execute.cpu.native import helpers, posting, scratch, thread_pool
+from tileir.execute.cpu.native.loader import Loaded
 from tileir.execute.cpu.native.posting_code import ARENA
 from tileir.execute.cpu.native.record import ARGUMENTS, CHUNK, COUNT, LANES, NEXT, STOP, TAIL, TAIL_SHIFT, Record
-from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.errors import LaunchError
 
 ROOT = Path(__file__).parents[3]

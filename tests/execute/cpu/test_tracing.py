@@ -16,7 +16,7 @@ from tests.execute.cpu.operations import case_of, operations, sample
 
 from tileir.execute.arithmetic import rounding
 from tileir.execute.cpu.native.compilation import assemble
-from tileir.execute.cpu.native.objects import symbols_of
+from tileir.execute.cpu.native.loader import symbols_of
 from tileir.execute.cpu.native.target import host
 from tileir.execute.cpu.vector.builder import Builder, Module
 from tileir.execute.cpu.vector.casting import Untraceable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tileir.dialect import ops
 from tileir.execute import code_cache
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.native import keys, record, runtime
+from tileir.execute.cpu.native import loader, record
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.engine_forms import LocatedText
 from tileir.execute.errors import CompilationError, converted, raise_if_interrupted
@@ -32,8 +32,8 @@ class Version:
 
     __slots__ = ("arena_bytes", "loaded", "lowered", "may_restart", "options", "print_count", "shared_axis", "together")
 
-    def __init__(self, loaded: runtime.Loaded, meta: dict[str, Any], options: Options) -> None:
-        self.loaded: runtime.Loaded = loaded
+    def __init__(self, loaded: loader.Loaded, meta: dict[str, Any], options: Options) -> None:
+        self.loaded: loader.Loaded = loaded
         self.arena_bytes: int = meta["arena_bytes"]
         self.print_count: int = meta["prints"]
         self.shared_axis: int = meta["shared_axis"]
@@ -151,12 +151,12 @@ class KernelCode:
         if any(operation.declaration is ops.ALLOCA for operation in self.entry.walk()):
             # What is refused for its size is refused by the code.
             flags += f" {available_memory()}"
-        key = keys.key_of(self.target, [self._printed, flags, ",".join(self.globals)])
+        key = loader.key_of(self.target, [self._printed, flags, ",".join(self.globals)])
         found = store.get(key)
         if found is not None:
             self.target.require_runnable()
             try:
-                return Version(runtime.load(found[0]), found[1], options)
+                return Version(loader.load(found[0]), found[1], options)
             except (KeyError, TypeError, CompilationError):
                 # Not what was meant to be stored: made again, and stored in its place.
                 pass
@@ -169,7 +169,7 @@ class KernelCode:
         meta = lowered.description()
         store.put(key, data, meta)
         self.target.require_runnable()
-        version = Version(runtime.load(data), meta, options)
+        version = Version(loader.load(data), meta, options)
         version.lowered = lowered if options.sanitize else None
         return version
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final, cast
 
-from tileir.execute.cpu.native.objects import CALLABLE, symbols_of
+from tileir.execute.cpu.native.loader import CALLABLE, symbols_of
 from tileir.execute.cpu.native.target import Target, binding
 from tileir.execute.cpu.native.uninterrupted import uninterrupted
 from tileir.execute.errors import CompilationError

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import Final
 
 from tileir.execute.cpu.native import caches
+from tileir.execute.cpu.native.loader import Loaded, stored_functions
 from tileir.execute.cpu.native.record import CACHED, CHUNK, COUNT, NEXT, Record
-from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.cpu.native.scratch import Scratch, numbers
-from tileir.execute.cpu.native.stored import stored_function
 from tileir.execute.cpu.native.target import host
 
 WORTH_SHARING: Final = 30_000
@@ -121,7 +120,7 @@ def _chain_function() -> Loaded:
     global _chain
     made = _chain
     if made is None:
-        made = _chain = stored_function(_CHAIN, host())
+        made = _chain = stored_functions(_CHAIN, lambda: _CHAIN, host(), ["worker"])[0]
     return made
 
 

@@ -31,8 +31,7 @@ from typing import Any, Final
 
 from tileir.execute.cpu.native import posting_code as code
 from tileir.execute.cpu.native import record
-from tileir.execute.cpu.native.runtime import Loaded
-from tileir.execute.cpu.native.stored import stored_function
+from tileir.execute.cpu.native.loader import Loaded, stored_functions
 from tileir.execute.cpu.native.target import host
 
 _FUTEX: Final = {"x86_64": 202, "aarch64": 98}
@@ -230,7 +229,7 @@ def _found() -> Post | None:
     numbers = {"STRETCHES": record.STRETCHES, "LANES": record.LANES, "BUDGET": record.BUDGET, "FUTEX": _FUTEX[machine]}
     for name, number in numbers.items():
         text = text.replace(f"i64 {name}", f"i64 {number}")
-    return Post(stored_function(text, target), syscall, clock)
+    return Post(stored_functions(text, lambda: text, target, ["worker"])[0], syscall, clock)
 
 
 def _address(library: Any, name: str) -> int:

@@ -14,8 +14,8 @@ import numpy
 from tileir.execute.array_addresses import address_of
 from tileir.execute.cpu.native import thread_pool
 from tileir.execute.cpu.native.binding import Binding
+from tileir.execute.cpu.native.loader import Loaded
 from tileir.execute.cpu.native.record import ARGUMENTS, FAILED
-from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.overlap import overlapped
 
 Where = tuple[Any, int, Any, int]

@@ -17,10 +17,10 @@ from typing import Final
 from tileir.execute.arguments import MOST_THREADS
 from tileir.execute.cpu.native import caches, helpers, posting
 from tileir.execute.cpu.native.helpers import Helper, Job, waking
+from tileir.execute.cpu.native.loader import Loaded
 from tileir.execute.cpu.native.posting import Post, Table
 from tileir.execute.cpu.native.posting_code import PAUSED
 from tileir.execute.cpu.native.record import CACHED, CHUNK, COUNT, NEXT, STOP, Record
-from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.cpu.native.scratch import Arena, arena_of, numbers, spare
 from tileir.execute.errors import LaunchError
 from tileir.processors import processors

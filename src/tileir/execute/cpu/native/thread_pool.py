@@ -22,8 +22,8 @@ from typing import Final
 
 from tileir.execute.arguments import MOST_THREADS
 from tileir.execute.cpu.native import scratch
+from tileir.execute.cpu.native.loader import Loaded
 from tileir.execute.cpu.native.record import CHUNK, COUNT, FAILED, LANES, NEXT, STOP, Record
-from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.cpu.native.scratch import arena_of, numbers, spare
 from tileir.execute.errors import LaunchError
 from tileir.execute.releasing import release_with
