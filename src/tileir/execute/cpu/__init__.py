@@ -11,9 +11,8 @@ A kernel goes through three forms:
 Facts about tile IR that any engine may want are in `execute/analysis`.  The folders, each with the files to read first:
 
     native/      the machine, which knows nothing of tile programs: `target` (the processor), `compilation` (LLVM IR to
-                 an object), `runtime` (loading), `keys` (of objects on disk), `record` (what a launch hands to code),
-                 `binding` (arguments into a record), `thread_pool`, `posting` (launches to helper threads),
-                 `overlapping` (several launches at once)
+                 an object), `loader`, `record` (memory that Python and native code share), `binding` (arguments into
+                 a record), `thread_pool`, `overlapping` (several launches at once)
     vector/      LLVM IR as text (`llvm`; `builder`: branches and loops), and elementwise arithmetic on vectors
                  (`instructions`)
     matrix/      products of matrices in registers: which block suits the machine (`plan`), its code (`microkernel`)
@@ -30,7 +29,7 @@ Facts about tile IR that any engine may want are in `execute/analysis`.  The fol
 
 Imports point one way: a folder imports those to its left; lowering and emission know nothing of each other.
 
-    native <- vector <- matrix <- loops <- {lowering, emission}
+    vector <- native <- matrix <- loops <- {lowering, emission}
            <- {reach, lowered, located, code, kernel, findings, engine}
 
 Three decisions explain most of the rest:

@@ -186,7 +186,7 @@ class CpuKernel(KernelCode, PreparedKernel):
             self._run(version, binding, threads, keep, calls_back)
         else:
             # One counter, which tells how far it is.
-            slots[record.LANES] = -1
+            slots[record.RANGE_COUNT] = -1
             _tell_progress(slots, count, progress, lambda: self._run(version, binding, threads, keep, calls_back))
         if inspector is not None and inspector.error is not None:
             failures.append(inspector.error)
@@ -248,8 +248,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         memory it reaches, or if it needs all there is.
         """
         # Imported here: most launches have no others beside them.
-        from tileir.execute.cpu.native.overlapping import AT_ONCE
-        from tileir.execute.cpu.native.pending import Launch
+        from tileir.execute.cpu.native.overlapping import AT_ONCE, Launch
         from tileir.execute.cpu.reach import Reach
 
         if launches.is_idle and 0 < version.loaded.pace * binding.record.slots[record.COUNT] < AT_ONCE:
@@ -285,7 +284,7 @@ class CpuKernel(KernelCode, PreparedKernel):
 
     def _table(self, binding: Binding, arguments: Arguments, memory: Sequence[object]) -> object:
         """Have a table of the launch's memory, where its arguments and globals are not all, or are not apart and some
-        not writable: who asks takes what overlaps for one stretch, to which one may write if one may to a part."""
+        not writable: who asks takes what overlaps for one region, to which one may write if one may to a part."""
         bound = binding.bound
         if not memory and (bound is None or not binding.overlap):
             return None
@@ -299,7 +298,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         return table
 
     def _table_of(self, binding: Binding, words: Sequence[int]) -> object:
-        """The same from what is known already; stretches may overlap."""
+        """The same from what is known already; regions may overlap."""
         slots = binding.record.slots
         begin = self._layout.regions
         own = slots[begin : begin + record.REGION_WORDS * self._layout.region_count]
@@ -357,7 +356,7 @@ class CpuKernel(KernelCode, PreparedKernel):
             types = [cast(TileType, value.type) for value in operation.args]
             writers.append((parts_of(text_of(operation), [type.element for type in types]), types))
 
-        # What `write` does may depend on the context of the caller, which a helper thread has not.
+        # What `write` does may depend on the context of the caller, which a worker thread does not have.
         context = copy_context()
 
         def call(site: int, block: int, table: int) -> None:

@@ -7,7 +7,7 @@ from tileir.execute.cpu.emission.context import Emission, Member
 from tileir.execute.cpu.emission.exits import FAILED, UNCHAINED, is_stopped, leave_to_another, leave_worker
 from tileir.execute.cpu.emission.reservations import forget
 from tileir.execute.cpu.emission.sinking import near_uses
-from tileir.execute.cpu.emission.taking import define_function, is_within_budget, take_chunk
+from tileir.execute.cpu.emission.work_stealing import define_functions, is_within_budget, take_chunk
 from tileir.execute.cpu.loops.order import PLAIN, may_change_order
 from tileir.execute.cpu.matrix.microkernel import configure
 from tileir.execute.cpu.native import record as slots
@@ -28,7 +28,7 @@ def emit_worker(emission: Emission) -> str:
         bounds.emit_suitability(emission)
     if emission.uses_amx:
         configure(builder)
-    define_function(module, may_change_order(emission.program.entry))
+    define_functions(module, may_change_order(emission.program.entry))
     end = emission.frame.stack("i64", 1, 8)
     chunks = Loop(builder)
     stopped = ""

@@ -133,7 +133,7 @@ def row_place(emission: Emission, memo: Memo, axes: tuple[int, int], stretch: st
         return at_hand
     rows, columns = frame.record_slot(slots.GRID + down), frame.record_slot(slots.GRID + across)
     # Below zero no tile block may be taken out of turn: as a number without a sign that is too many.
-    lanes = frame.record_slot(slots.LANES)
+    lanes = frame.record_slot(slots.RANGE_COUNT)
     builder.module.declare("declare i64 @llvm.umax.i64(i64, i64)")
     frame.add(f"%row.lanes = call i64 @llvm.umax.i64(i64 {lanes}, i64 1)")
     frame.add(f"%row.columns{across} = udiv i64 {columns}, %row.lanes")

@@ -14,7 +14,6 @@ from _blake2 import blake2b
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, cast
 
-from tileir.execute import code_cache
 from tileir.execute.cpu.native.record import ARGUMENTS, GRID
 from tileir.execute.cpu.native.target import Target, binding, llvm
 from tileir.execute.cpu.native.uninterrupted import give_back_after, uninterrupted
@@ -85,20 +84,6 @@ def load_all(data: bytes, entries: Sequence[str]) -> list[Loaded]:
             raise CompilationError(f"the compiled kernel cannot be loaded: it has no function '{entry}'")
     library, addresses = uninterrupted(_linked, data, entries, {name: address_of(name) for name in symbols.undefined})
     return [Loaded(library, address) for address in addresses]
-
-
-def stored_functions(name: str, text: Callable[[], str], target: Target, entries: Sequence[str]) -> list[Loaded]:
-    """Functions of the engine itself, from the cache or compiled from LLVM IR; the sources of the engine make it."""
-    store = code_cache.default_cache()
-    key = key_of(target, [name])
-    found = store.get(key)
-    if found is not None:
-        return load_all(found[0], entries)
-    from tileir.execute.cpu.native.compilation import assemble
-
-    data = assemble(text(), target)
-    store.put(key, data, {})
-    return load_all(data, entries)
 
 
 class _Library:

@@ -1,15 +1,15 @@
 """Launches under way at the same time, each after those whose memory it needs.
 
-A launch begins when no earlier unfinished one conflicts with it (`conflicts`).  Helper threads (`thread_pool`) take
-launches that may begin; where there are more helpers than launches, several work on one, since all it takes to join is
-to call its worker.  A helper that finds nothing leaves.  Who waits for launches works too: the main thread on what will
-soon be over, so that Ctrl-C is not held up, and on everything if no helper can be had.
+A launch begins when no earlier unfinished one conflicts with it (`conflicts`).  Workers of the pool (`thread_pool`)
+take launches that may begin; where there are more of them than launches, several work on one, since all it takes to
+join is to call the kernel's function.  A worker that finds nothing leaves.  Who waits for launches works too: the main
+thread on what will soon be over, so that Ctrl-C is not held up, and on everything if there is no worker.
 
 When a launch fails, later ones that have not begun are left out, as they would not have been reached without overlap;
 earlier ones are run.  So which error is the first does not depend on the threads.
 
 An interrupt may come between any two steps of the main thread.  Nothing is then taken to be in order but the list of
-helpers that are at work: they are waited for, and all launches are forgotten (`abort`).
+workers at work: they are waited for, and all launches are forgotten (`abort`).
 """
 
 from __future__ import annotations
@@ -17,20 +17,25 @@ from __future__ import annotations
 import _thread
 import os
 import threading
+import time
+from array import array
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
-from tileir.execute.cpu.native import helpers, thread_pool
+from tileir.execute.cpu.native import caches, thread_pool
 from tileir.execute.cpu.native.binding import Span
 from tileir.execute.cpu.native.conflicts import Accesses
-from tileir.execute.cpu.native.helpers import Helper, Job
-from tileir.execute.cpu.native.pending import WORTH_SHARING, Launch, run_chain
-from tileir.execute.cpu.native.record import FAILED, STOP
-from tileir.execute.cpu.native.scratch import Scratch
+from tileir.execute.cpu.native.loader import Loaded
+from tileir.execute.cpu.native.record import CACHED, CHUNK, COUNT, FAILED, NEXT, STOP, Record
+from tileir.execute.cpu.native.scratch import Scratch, numbers
+from tileir.execute.cpu.native.thread_pool import pool
 from tileir.execute.errors import LaunchError
 
+WORTH_SHARING: Final = 30_000
+"""Nanoseconds of work below which one thread does it: workers come by way of Python."""
 AT_ONCE: Final = 15_000
 """Nanoseconds below which a launch is over sooner than it is left to others."""
 _MOST: Final = 256
@@ -43,21 +48,101 @@ _PAUSE: Final = 0.05
 """Seconds of a wait: on Windows it cannot be interrupted, and where several threads wait only one is woken."""
 
 
-class _Service(Job):
-    """A helper at work on the launches of a context, from when it is woken until it finds nothing to do."""
+class Launch:
+    """A launch that is ready to run but for others before it."""
 
-    __slots__ = ("has_arrived", "launches")
+    __slots__ = (
+        "arena_bytes", "began", "error", "expected", "followers", "function", "is_here", "is_over", "is_predictable",
+        "joined", "keep", "limit", "number", "raise_failure", "record", "recycle", "threads", "waits",
+    )  # fmt: skip
 
-    def __init__(self, launches: Launches) -> None:
-        super().__init__()
-        self.launches: Launches = launches
+    def __init__(self, function: Loaded, record: Record, arena_bytes: int, threads: int) -> None:
+        count = record.slots[COUNT]
+        self.function: Loaded = function
+        self.record: Record = record
+        self.arena_bytes: int = arena_bytes
+        self.recycle: Callable[[], None] | None = None
+        """Called when it is over and all is well."""
+        self.raise_failure: Callable[[], None] | None = None
+        """Raises what its record says."""
+        self.keep: object = None
+        """What must stay alive as long as native code runs."""
+        self.expected: int = function.pace * count
+        """How many nanoseconds it will take one thread; 0 if that is not known."""
+        self.is_predictable: bool = function.takes_as_long(record.slots)
+        """Whether that can be relied on."""
+        self.limit: int = min(threads, -(-count // record.slots[CHUNK]))
+        """How many threads may work on it."""
+        if 0 < self.expected < WORTH_SHARING:
+            self.limit = 1
+        if self.limit > 1:
+            record.slots[CACHED] = caches.cached_bytes(self.limit)
+        self.number: int = next(numbers)
+        self.threads: int = 0
+        self.joined: int = 0
+        """How many threads had a part in it."""
+        self.is_here: bool = False
+        """Whether it runs on a thread that waits, instead of a worker."""
+        self.is_over: bool = False
+        self.began: int = 0
+        self.waits: int = 0
+        """How many earlier launches it waits for."""
+        self.followers: list[Launch] = []
+        """Who waits for it."""
+        self.error: BaseException | None = None
+
+    @property
+    def is_joinable(self) -> bool:
+        slots = self.record.slots
+        return self.threads < self.limit and slots[NEXT] < slots[COUNT]
+
+    def join(self) -> None:
+        """A thread begins to work on it."""
+        if not self.joined:
+            self.began = time.perf_counter_ns()
+        self.joined += 1
+        self.threads += 1
+
+    def measure(self, part: int) -> None:
+        """Learn from a launch that is over how long a tile block takes; it was one of so many in a row."""
+        function = self.function
+        pace = (time.perf_counter_ns() - self.began) * self.joined // (part * self.record.slots[COUNT]) or 1
+        if not function.pace or pace < function.pace or not function.takes_as_long(self.record.slots):
+            function.measured(self.record.slots, pace)
+
+    def forget_arguments(self) -> None:
+        self.keep = self.recycle = self.raise_failure = None
+
+
+def run_chain(chain: list[Launch], scratch: Scratch) -> None:
+    """Run launches one after the other."""
+    try:
+        first = chain[0]
+        arena = scratch.for_launch(max([launch.arena_bytes for launch in chain]), first.number)
+        threads = pool()
+        if len(chain) > 1 and threads.is_native:
+            # Without coming back to Python, whose lock the workers would wait for each time.
+            table = array("q", [len(chain)])
+            for launch in chain:
+                table.extend((launch.function.address, launch.record.address, launch.number))
+            threads.run_all(table.buffer_info()[0], arena)
+            return
+        for launch in chain:
+            launch.function.call(launch.record.address, scratch.for_launch(launch.arena_bytes, launch.number))
+    except Exception as error:
+        for launch in chain:
+            launch.error = error
+
+
+class _Service:
+    """A worker at work on the launches of a context, from when it is called until it finds nothing to do."""
+
+    __slots__ = ("has_arrived", "started")
+
+    def __init__(self) -> None:
         self.has_arrived: bool = False
-
-    def work(self, helper: Helper) -> None:
-        self.launches.serve(self, helper)
-
-    def finish(self, helper: Helper) -> None:
-        """Nobody waits for this: who waits was told when it ended."""
+        self.started: list[object] = []
+        """Not empty as soon as a worker is on its way."""
 
 
 class Launches:
@@ -221,9 +306,9 @@ class Launches:
         except LaunchError as error:
             launch.error = error
 
-    # --- for helpers ---
+    # --- for workers ---
 
-    def serve(self, service: _Service, helper: Helper) -> None:
+    def serve(self, service: _Service, memory: Scratch) -> None:
         chain: list[Launch] = []
         try:
             while True:
@@ -238,8 +323,8 @@ class Launches:
                         self._services.remove(service)
                         self._notify()
                         return
-                    self._call_helpers()
-                run_chain(chain, helper)
+                    self._call_workers()
+                run_chain(chain, memory)
         except BaseException:
             # The main thread was interrupted in the middle of something, and is about to stop all this.
             with self._lock:
@@ -257,7 +342,7 @@ class Launches:
         self._unfinished[launch] = None
         if not launch.waits:
             self._ready.append(launch)
-            self._call_helpers()
+            self._call_workers()
 
     def _notify(self) -> None:
         """Wake who waits."""
@@ -270,7 +355,7 @@ class Launches:
     def _take_here(self, chain: list[Launch], longest: int) -> bool:
         """Find work for a thread that waits; True if it must do it in slices, as nobody else will."""
         if not self._is_served():
-            self._call_helpers()
+            self._call_workers()
         self._take(chain, longest)
         is_alone = not chain and not self._is_served()
         if is_alone:
@@ -315,8 +400,8 @@ class Launches:
     def _is_served(self) -> bool:
         return any(service.started for service in self._services) or any(launch.is_here for launch in self._running)
 
-    def _call_helpers(self) -> None:
-        """Have helpers come for what is there to do."""
+    def _call_workers(self) -> None:
+        """Have workers come for what is there to do."""
         free = self._threads - len(self._services)
         if free <= 0:
             return
@@ -330,15 +415,15 @@ class Launches:
                 work += _UNKNOWN
         coming = sum([not service.has_arrived for service in self._services])
         for _ in range(min(places - coming, work // WORTH_SHARING, free)):
-            service = _Service(self)
+            if not pool().grow(self._threads):
+                return
+            service = _Service()
             self._services.append(service)
             try:
-                helpers.lend(service, self._threads)
+                pool().submit([partial(self.serve, service)], service.started)
             finally:
                 if not service.started:
                     self._services.remove(service)
-            if not service.started:
-                return
 
     def _end(self, launch: Launch, part: int) -> None:
         """A thread is done with a launch, which has no more tile blocks to hand out and was one of so many in a row."""

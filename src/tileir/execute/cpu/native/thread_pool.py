@@ -1,30 +1,70 @@
-"""The threads of a launch: how many, and which.
+"""The threads of a launch: how many, and the pool of worker threads that share it with the caller.
 
 A launch is one call of the kernel's worker per thread; each takes tile blocks until none is left (`record`).  The
-calling thread works too, beside helper threads that stay for the next launch (`sharing`).  A launch too short for a
+calling thread takes part, beside the workers of the pool, which stay for the next launch.  A launch too short for a
 second thread to be worth waking stays on the calling thread.
 
-Python runs signal handlers on the main thread and between its own instructions only, so a native call there would hold
-up Ctrl-C.  The main thread therefore works in slices of some milliseconds.  A slice is one tile block at least, and how
-long that takes is not known where loops may run longer than they did (`trip_counts`): such a launch is left to helpers
-while the main thread waits, as is one that calls back into Python, as no exception gets through native code.  An
-interrupt lets every worker finish the tile block at hand or the iteration of its loop, and is then raised.
+**The pool.**  One launch has the pool at a time: who launches takes its token, and another launch that begins meanwhile
+runs on its own thread.  On Linux workers wait in native code (`pool_native`), without Python's lock:
+
+    launch    write the job, open it, change the signal, wake those who sleep; take part; close; wait for the others
+    worker    see the signal change, say "inside", look whether the job is (still) open; take part; say "outside"
+
+A worker that comes too late finds the job closed and goes back to waiting, so that nobody waits for it.  Each worker
+has a slot in the pool's memory: its scratch memory, its range of tile blocks, and whether it is inside.  Who waits
+spins for 100 us and then sleeps in the system.  Elsewhere, and for all but launches, workers are called back to Python
+and run a job: a function that takes scratch memory.
+
+**Signals.**  Python runs signal handlers on the main thread and between its own instructions only, so a native call
+there would hold up Ctrl-C.  The main thread therefore works in slices of some milliseconds.  A slice is one chunk of
+tile blocks at least, and how long that takes is not known where loops may run longer than they did (`trip_counts`):
+such a launch is left to workers while the main thread waits, as is one that calls back into Python, as no exception
+gets through native code.  An interrupt lets every worker finish the tile block at hand or the iteration of its loop,
+and is then raised.  It may come between any two steps of the caller; what must not be torn apart is one call of a
+function in C.
+
+**Forks.**  The child of a fork has none of the threads, and begins with another pool.  A launch that a signal handler
+forked in the middle of fails in the child.
 """
 
 from __future__ import annotations
 
+import _thread
+import ctypes
+import mmap
+import operator
 import os
 import sys
 import threading
-from collections.abc import Callable
+from _queue import SimpleQueue  # `queue` itself imports more than it is
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import isqrt
+from struct import Struct
 from time import perf_counter_ns
-from typing import Final
+from typing import Any, Final
 
+from tileir.execute import code_cache
 from tileir.execute.arguments import MOST_THREADS
-from tileir.execute.cpu.native import scratch
-from tileir.execute.cpu.native.loader import Loaded
-from tileir.execute.cpu.native.record import CHUNK, COUNT, FAILED, LANES, NEXT, STOP, Record
-from tileir.execute.cpu.native.scratch import arena_of, numbers, spare
+from tileir.execute.cpu.native import caches, scratch
+from tileir.execute.cpu.native.loader import Loaded, key_of, load_all
+from tileir.execute.cpu.native.record import (
+    BUDGET,
+    CACHED,
+    CHUNK,
+    COUNT,
+    FAILED,
+    PAUSED,
+    POOL_FUNCTIONS,
+    RANGE_COUNT,
+    RANGE_WORDS,
+    SLOT_BYTES,
+    STOP,
+    PoolWords,
+    Record,
+)
+from tileir.execute.cpu.native.scratch import Arena, Scratch, arena_of, numbers, spare
+from tileir.execute.cpu.native.target import host
 from tileir.execute.errors import LaunchError
 from tileir.execute.releasing import release_with
 from tileir.processors import memory_nodes, processors
@@ -34,17 +74,24 @@ VARIABLE: Final = "TILEIR_NUM_THREADS"
 SLICE: Final = 20_000_000
 """Nanoseconds that a native call may hold up the main thread."""
 WORTH_WAKING: Final = 12_000 if sys.platform == "linux" else 30_000
-"""Nanoseconds of work below which a launch stays on one thread; less where helpers do not come through Python."""
+"""Nanoseconds of work below which a launch stays on one thread; less where workers need no Python to begin."""
 WORTH_SLICING: Final = 30_000
 """Nanoseconds of work below which a launch on one thread goes the shortest way."""
+_SHORT: Final = 1_000_000
+"""Nanoseconds of work below which a launch is not made in slices, even if it takes twenty times as long."""
 _SHARE: Final = 800
-"""Nanoseconds that each further thread costs: it has to be posted to and waited for."""
+"""Nanoseconds that each further thread costs."""
+_WAKING: Final = 1_500
+"""Nanoseconds that it takes to wake a thread which is asleep."""
 _MEASURABLE: Final = 1_000_000
 """Nanoseconds below which a launch on several threads says more about waking them than about the kernel."""
-_PROBE: Final = 8
-"""The binary logarithm of the part of a launch that is run to see how long the rest will take."""
 _FEW: Final = 16
 """Tile blocks that are not worth dividing."""
+SPIN: Final = 100_000
+"""Nanoseconds for which a thread spins before it sleeps.  Launches one after the other are some 20 us apart, and the
+first worker to be done waits for the last: with half of this many go to sleep in between, and are woken one by one."""
+_TIMEOUT: Final = 50_000_000
+"""Nanoseconds of a sleep, after which Python looks for signals."""
 
 
 def default_threads() -> int:
@@ -59,13 +106,188 @@ def default_threads() -> int:
     return number
 
 
+# --- the pool ---
+
+Job = Callable[[Scratch], None]
+"""What a worker does in Python; must not raise."""
+
+_FIRST: Final = (0,)
+_CALL: Final = operator.methodcaller("__call__")
+_pack_job: Final = Struct("=7q").pack_into
+
+
+def _slot(number: int) -> int:
+    """The first word of a slot."""
+    return PoolWords.SLOTS + RANGE_WORDS * number
+
+
+_POOL_BYTES: Final = SLOT_BYTES * _slot(MOST_THREADS + 1)
+
+
+class Pool:
+    """Worker threads, and the memory that native code shares with them."""
+
+    def __init__(self) -> None:
+        self.token: list[None] = [None]
+        """Empty while a launch has the pool."""
+        self.count: int = 0
+        """How many workers there are."""
+        self.is_abandoned: bool = False
+        """Whether this is the pool of the process that this one was forked from."""
+        self._jobs: SimpleQueue[Job] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._arenas: list[Arena | None] = []
+        self._reserved: tuple[int, int] = (0, 0)
+        """How many workers have scratch memory, and how much each has."""
+        self._functions: list[Loaded] = _native_functions()
+        if self._functions:
+            memory = mmap.mmap(-1, _POOL_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            # Workers look at it while the process ends.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(memory))
+            self.words: Any = memoryview(memory).cast("q")
+            self._address: int = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+            for word, name in ((PoolWords.SYSCALL, "syscall"), (PoolWords.CLOCK, "clock_gettime")):
+                self.words[word] = _system_function(name)
+            self.words[PoolWords.TIMEOUT + 1] = _TIMEOUT
+            self._wait, self._launch, self._resume, self._finish, self._call, self.run_all = [
+                each.call for each in self._functions
+            ]
+
+    @property
+    def is_native(self) -> bool:
+        """Whether launches reach workers in native code."""
+        return bool(self._functions)
+
+    # --- workers ---
+
+    def grow(self, wanted: int) -> int:
+        """Have so many workers, or as many as the system allows; how many there are."""
+        while self.count < min(wanted, MOST_THREADS):
+            ready = _thread.allocate_lock()
+            ready.acquire()
+            try:
+                # One step, other than starting a thread of `threading`, which an interrupt may divide.
+                _thread.start_new_thread(self._serve, (ready,))
+            except RuntimeError:
+                break
+            ready.acquire()
+        return self.count
+
+    def _serve(self, ready: _thread.LockType) -> None:
+        with self._lock:
+            if self.count < MOST_THREADS:
+                self.count += 1
+            number = self.count
+        ready.release()
+        memory = Scratch()
+        while True:
+            if self._functions:
+                self._wait(self._address, self._address + SLOT_BYTES * _slot(number))
+            job = self._jobs.get()
+            job(memory)
+            memory.clear()
+            # Not to keep a launch's arrays until the next one.
+            del job
+
+    def submit(self, jobs: Sequence[Job], started: list[object]) -> None:
+        """Have workers do jobs, as soon as they can; `started` is not empty if they are on their way."""
+        steps: list[Callable[[], object]] = []
+        for job in jobs:
+            steps.append(partial(self._jobs.put, job))
+            if self._functions:
+                steps.append(partial(self._call, self._address, 0))
+        # One call: an interrupt finds all done or nothing.
+        started.extend(map(_CALL, steps))
+
+    # --- launches in native code; the caller has the token ---
+
+    def reserve(self, workers: int, size: int) -> None:
+        """Have scratch memory for the first workers."""
+        ready, least = self._reserved
+        if workers <= ready and size <= least:
+            return
+        self._reserved = (0, 0)
+        self._arenas += [None] * (workers - len(self._arenas))
+        for number in range(workers):
+            arena = self._arenas[number]
+            if arena is None or arena.size < size:
+                # The old one goes first: there may not be memory for both.
+                arena = self._arenas[number] = None
+                arena = self._arenas[number] = arena_of(size)
+            self.words[_slot(number + 1) + PoolWords.ARENA] = arena.address
+        self._reserved = (workers, size)
+
+    def release(self) -> None:
+        """Give the scratch memory of workers back, unless a launch has the pool."""
+        taken: list[None] = []
+        try:
+            taken.extend(map(self.token.pop, _FIRST))
+            self._reserved = (0, 0)
+            self._arenas.clear()
+        except IndexError:
+            pass
+        finally:
+            self.token.extend(taken)
+
+    def launch(self, function: Loaded, record: Record, workers: int, arena: Arena | None, wakes: int) -> int:
+        """Run tile blocks on workers, and on the caller if it has an arena; returns as `finish` does."""
+        # Where threads share processors, who spins is in the way of who works.
+        spin = SPIN if workers < processors() else 0
+        job = (function.address, record.address, next(numbers), workers, arena is None, wakes, spin)
+        _pack_job(self.words, SLOT_BYTES * PoolWords.FUNCTION, *job)
+        return self._launch(self._address, 0 if arena is None else arena.address)
+
+    def resume(self, arena: Arena) -> int:
+        """Go on with the caller's part, after a slice."""
+        return self._resume(self._address, arena.address)
+
+    def finish(self) -> int:
+        """Close the launch, unless it is left to workers and none is done, and wait; 0 if no worker is inside."""
+        return self._finish(self._address, 1)
+
+
+_pools: Final[dict[int, Pool]] = {}
+
+
+def pool() -> Pool:
+    """The pool of this process."""
+    # Two threads may make one each: the first is what both use.
+    return _pools.get(0) or _pools.setdefault(0, Pool())
+
+
+def _native_functions() -> list[Loaded]:
+    """The functions of `pool_native`; none where the system has no futex."""
+    machine = os.uname().machine if sys.platform == "linux" else ""
+    target = host("native")
+    if machine not in ("x86_64", "aarch64") or target.triple.partition("-")[0] != machine:
+        return []
+
+    store = code_cache.default_cache()
+    # The sources of the engine, which are a part of the key, decide what the functions are.
+    key = key_of(target, ["thread pool"])
+    found = store.get(key)
+    if found is not None:
+        return load_all(found[0], POOL_FUNCTIONS)
+    from tileir.execute.cpu.native.compilation import assemble
+    from tileir.execute.cpu.native.pool_native import pool_text
+
+    data = assemble(pool_text(machine), target)
+    store.put(key, data, {})
+    return load_all(data, POOL_FUNCTIONS)
+
+
+def _system_function(name: str) -> int:
+    return ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value or 0
+
+
 def release_memory() -> None:
     """Give scratch memory that no launch uses back to the system."""
+    for each in _pools.values():
+        each.release()
     spare.clear()
 
 
 release_with(release_memory)
-
 
 _main_thread: int = threading.main_thread().ident or 0
 
@@ -73,6 +295,9 @@ _main_thread: int = threading.main_thread().ident or 0
 def _forget_threads() -> None:
     """In a process made by a fork, which has one thread: scratch memory may have been in use."""
     global _main_thread
+    for each in _pools.values():
+        each.is_abandoned = True
+    _pools.clear()
     spare.clear()
     _main_thread = threading.get_ident()
     processors.cache_clear()
@@ -93,6 +318,11 @@ def worth_sharing(expected: int, threads: int) -> int:
     # Where the work of one and what the others cost are least together, as a power of two: tile blocks stay where they
     # are when the next launch is a little shorter.
     return min(threads, max(2, 1 << (expected // _SHARE).bit_length() // 2))
+
+
+def worth_waking(expected: int) -> int:
+    """How many sleepers a launch is to wake: with n of them it takes about expected / n + n `_WAKING`."""
+    return isqrt(expected // _WAKING) if expected else MOST_THREADS
 
 
 def run(
@@ -120,27 +350,25 @@ def run(
         # No signal handler may be needed here before the launch is over, nor run inside of it.
         is_left = threading.get_ident() == _main_thread and (calls_back or not is_known or not 0 < expected < SLICE)
     if threads > 1 and not 0 < expected < WORTH_WAKING:
-        if _run_on(worth_sharing(expected, threads), function, record, arena_bytes, keep, is_left):
-            return
-    elif is_left and _run_on(1, function, record, arena_bytes, keep, True):
-        return
-    run_here(function, record, arena_bytes, is_known)
+        threads = worth_sharing(expected, threads)
+    elif is_left:
+        threads = 1
+    else:
+        threads = 0
+    if not threads or not _run_shared(function, record, arena_bytes, threads, keep, is_left):
+        run_here(function, record, arena_bytes, is_known)
 
 
 def run_here(function: Loaded, record: Record, arena_bytes: int, is_known: bool) -> None:
     """Run on the calling thread; `is_known` if the last launch tells how long this one takes."""
-    count = record.slots[COUNT]
+    slots = record.slots
+    count = slots[COUNT]
     arena = arena_of(arena_bytes)
-    arena.tag.value = next(numbers)
+    arena.words[0] = next(numbers)
     begin = perf_counter_ns()
-    is_short = count == 1 or (count <= _FEW and 0 < function.pace * count < SLICE)
-    if is_short or threading.get_ident() != _main_thread:
-        function.call(record.address, arena.address)
-    else:
-        _run_sliced(function, record, arena)
+    _run_own(function, record, arena, count == 1 or _is_short(function, count, 1))
     elapsed = perf_counter_ns() - begin
     spare.append(arena)
-    slots = record.slots
     # A launch that did not reach its end says nothing about the next.
     if slots[STOP] or slots[FAILED]:
         return
@@ -151,12 +379,9 @@ def run_here(function: Loaded, record: Record, arena_bytes: int, is_known: bool)
 
 
 def run_short(function: Loaded, record: Record, arena_bytes: int, count: int) -> int:
-    """Run what is over before another thread could help, with few steps; gives what `FAILED` says."""
-    if count > _FEW:
-        run_here(function, record, arena_bytes, True)
-        return int(record.slots[FAILED])
+    """Run what is over before another thread could help, with few steps; returns what `FAILED` is."""
     arena = arena_of(arena_bytes)
-    arena.tag.value = next(numbers)
+    arena.words[0] = next(numbers)
     begin = perf_counter_ns()
     function.call(record.address, arena.address)
     elapsed = perf_counter_ns() - begin
@@ -167,54 +392,210 @@ def run_short(function: Loaded, record: Record, arena_bytes: int, count: int) ->
     return failed
 
 
-def _run_sliced(function: Loaded, record: Record, arena: scratch.Arena) -> None:
-    """Run on the main thread, coming back to Python every now and then."""
-    slots = record.slots
-    total = slots[COUNT]
-    chunk = slots[CHUNK]
-    pace = function.pace
-    # A small part first, however fast the last launch was: how long a tile block takes may depend on the arguments.
-    size = max(1, min(total >> _PROBE, SLICE // pace) // chunk) if pace else 1
-    done = 0
-    while True:
-        limit = min(total, done + size * chunk)
-        slots[COUNT] = limit
-        begin = perf_counter_ns()
+def _is_short(function: Loaded, count: int, threads: int) -> bool:
+    """Whether a launch is over soon on so many threads, even if a tile block takes much longer than it did."""
+    # 1 stands for a time that was not measured.
+    return function.pace > 1 and function.pace * count < _SHORT * threads
+
+
+def _run_own(function: Loaded, record: Record, arena: Arena, is_short: bool) -> None:
+    """Run tile blocks on the calling thread; in slices on the main thread."""
+    if is_short or threading.get_ident() != _main_thread:
         function.call(record.address, arena.address)
-        if limit == total or slots[STOP] or slots[FAILED]:
-            break
-        elapsed = perf_counter_ns() - begin
-        size = max(1, min(size << _PROBE, SLICE * (limit - done) // max(elapsed, 1) // chunk))
-        slots[NEXT] = done = limit
-    slots[COUNT] = total
+    else:
+        slices = _Slices(arena)
+        while slices.has_next() and not record.slots[STOP]:
+            function.call(record.address, arena.address)
+        arena.words[BUDGET] = 0
 
 
-_shared: Callable[..., int] | None = None
+class _Slices:
+    """Slices of what the main thread does, measured in chunks of tile blocks."""
+
+    __slots__ = ("_begin", "_budget", "_words")
+
+    def __init__(self, arena: Arena) -> None:
+        self._words: Any = arena.words
+        # Those without a limit count down from zero.
+        self._words[BUDGET] = 0
+        self._budget: int = 0
+        self._begin: int = 0
+
+    def has_next(self) -> bool:
+        """Begin the next slice, unless something is left of the last one: then there are no tile blocks any more."""
+        now = perf_counter_ns()
+        if self._words[BUDGET]:
+            return False
+        # One chunk first, however fast the last launch was: how long it takes may depend on the arguments.
+        if 2 * (now - self._begin) < SLICE or not self._budget:
+            self._budget = 2 * self._budget or 1
+        self._words[BUDGET] = self._budget
+        self._begin = now
+        return True
 
 
-def _run_on(threads: int, function: Loaded, record: Record, arena_bytes: int, keep: object, is_left: bool) -> bool:
-    """Run on several threads, with `is_left` all of them helpers; False if no helper is to be had."""
-    global _shared
-    if _shared is None:
-        # Imported here: a process with small launches needs no helpers.
-        from tileir.execute.cpu.native.sharing import run_shared
+_FORKED: Final = "a process made by a fork in the middle of a launch cannot go on with it"
 
-        _shared = run_shared
+
+def _run_shared(function: Loaded, record: Record, arena_bytes: int, threads: int, keep: object, is_left: bool) -> bool:
+    """Run on several threads, with `is_left` all of them workers; False if no worker is to be had."""
+    slots = record.slots
     if not function.pace and memory_nodes() == 1:
         # No memory is in any thread's cache yet, and of several tile blocks that fail one of the first is reported.
         # Where processors have memory of their own, it lies with who touches it first: with who uses it from then on.
-        record.slots[LANES] = -1
-    # Python handles signals on the main thread, which has to come back to it.
-    slice = SLICE if threading.get_ident() == _main_thread else 0
-    elapsed = _shared(function, record, arena_bytes, threads, keep, is_left, slice)
+        slots[RANGE_COUNT] = -1
+    slots[CACHED] = caches.cached_bytes(threads)
+    elapsed = 0
+    if pool().is_native:
+        elapsed = _run_natively(function, record, arena_bytes, threads - (not is_left), is_left)
+    if not elapsed and (is_left or not pool().is_native):
+        elapsed = _run_jobs(function, record, arena_bytes, threads - (not is_left), keep, is_left)
     if not elapsed:
         return False
-    slots = record.slots
-    count, pace = slots[COUNT], function.pace
     if slots[STOP] or slots[FAILED]:
         return True
+    count, pace = slots[COUNT], function.pace
     # The first launch starts threads and touches memory for the first time: measured alone the next time.
     measured = max(elapsed * threads // count, 1) if pace or elapsed > _MEASURABLE else 1
     # Of a short launch more than half may be waiting: a tile block took this long at most.
     function.measured(slots, measured if elapsed > _MEASURABLE or not pace else min(measured, pace))
     return True
+
+
+def _run_natively(function: Loaded, record: Record, arena_bytes: int, wanted: int, is_left: bool) -> int:
+    """Run in native code; how many nanoseconds it took, 0 if another launch has the pool or there are no workers."""
+    threads = pool()
+    taken: list[None] = []
+    interrupt: BaseException | None = None
+    elapsed = 0
+    has_begun = is_over = False
+    while True:
+        try:
+            if not has_begun:
+                has_begun = True
+                try:
+                    # One call: an interrupt finds the token in one list or the other.
+                    taken.extend(map(threads.token.pop, _FIRST))
+                except IndexError:
+                    return 0
+                workers = min(threads.grow(wanted), wanted)
+                if workers:
+                    elapsed = _launch(threads, function, record, arena_bytes, workers, is_left)
+                is_over = True
+            # After an interrupt, too, and one that comes while this is done changes nothing.
+            if taken:
+                while not is_over and not threads.is_abandoned and threads.finish():
+                    pass
+                is_over = True
+                threads.token.extend(map(taken.pop, _FIRST))
+            break
+        except BaseException as error:
+            record.slots[STOP] = 1
+            if taken:
+                threads.words[PoolWords.LEFT] = 0
+            interrupt = error
+    if interrupt is not None:
+        raise interrupt
+    if threads.is_abandoned:
+        raise LaunchError(_FORKED)
+    return elapsed
+
+
+def _launch(threads: Pool, function: Loaded, record: Record, arena_bytes: int, workers: int, is_left: bool) -> int:
+    threads.reserve(workers, arena_bytes)
+    expected = function.pace * record.slots[COUNT]
+    # Who is not woken has its tile blocks taken by others; one has to be there to do so.
+    wakes = workers if is_left else worth_waking(expected)
+    begin = perf_counter_ns()
+    if is_left:
+        state = threads.launch(function, record, workers, None, wakes)
+    else:
+        arena = arena_of(arena_bytes)
+        if _is_short(function, record.slots[COUNT], workers) or threading.get_ident() != _main_thread:
+            state = threads.launch(function, record, workers, arena, wakes)
+        else:
+            slices = _Slices(arena)
+            slices.has_next()
+            state = threads.launch(function, record, workers, arena, wakes)
+            # Python looks for signals in between; a handler may fork, and there are no workers in the child.
+            while slices.has_next() and state == PAUSED and not (threads.is_abandoned or record.slots[STOP]):
+                state = threads.resume(arena)
+            arena.words[BUDGET] = 0
+        spare.append(arena)
+    while state and not threads.is_abandoned:
+        state = threads.finish()
+    return perf_counter_ns() - begin or 1
+
+
+# --- launches by way of Python ---
+
+
+class _Share:
+    """A launch as workers in Python see it; refers to all the memory that native code works in."""
+
+    __slots__ = ("_arena_bytes", "_call", "_done", "_keep", "_record", "_workers", "errors", "finished")
+
+    def __init__(self, function: Loaded, record: Record, arena_bytes: int, workers: int, keep: object) -> None:
+        self._call: Callable[[int, int], int] = function.call
+        self._record: Record = record
+        self._arena_bytes: int = arena_bytes
+        self._workers: int = workers
+        self._keep: object = (function, keep)
+        self._done: _thread.LockType = _thread.allocate_lock()
+        self._done.acquire()
+        self.finished: list[None] = []
+        self.errors: list[BaseException] = []
+
+    def work(self, memory: Scratch) -> None:
+        try:
+            self._call(self._record.address, memory.for_launch(self._arena_bytes, next(numbers)))
+        except BaseException as error:
+            self.errors.append(error)
+        self.finished.append(None)
+        if len(self.finished) == self._workers:
+            try:
+                self._done.release()
+            except RuntimeError:
+                # Two workers saw the last one finish.
+                pass
+
+    def wait(self, threads: Pool) -> None:
+        """Wait for all workers; an interrupt stops them and is raised afterwards."""
+        interrupt: BaseException | None = None
+        while len(self.finished) < self._workers and not threads.is_abandoned:
+            try:
+                self._done.acquire(True, _TIMEOUT / 1e9)
+            except BaseException as error:
+                self._record.slots[STOP] = 1
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
+        if threads.is_abandoned:
+            raise LaunchError(_FORKED)
+
+
+def _run_jobs(function: Loaded, record: Record, arena_bytes: int, wanted: int, keep: object, is_left: bool) -> int:
+    """Run by jobs for workers in Python; how many nanoseconds it took, 0 if there are no workers."""
+    threads = pool()
+    workers = min(threads.grow(wanted), wanted)
+    if not workers:
+        return 0
+    share = _Share(function, record, arena_bytes, workers, keep)
+    started: list[object] = []
+    begin = perf_counter_ns()
+    try:
+        threads.submit([share.work] * workers, started)
+        if not is_left:
+            arena = arena_of(arena_bytes)
+            arena.words[0] = next(numbers)
+            _run_own(function, record, arena, _is_short(function, record.slots[COUNT], workers))
+            spare.append(arena)
+        share.wait(threads)
+    except BaseException:
+        record.slots[STOP] = 1
+        if started:
+            share.wait(threads)
+        raise
+    if share.errors:
+        raise share.errors[0]
+    return perf_counter_ns() - begin or 1
