@@ -17,8 +17,7 @@ from tileir.execute.arguments import bind, is_array, known_memory
 from tileir.execute.cpu.code import KernelCode, Version
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.native import record, scratch, thread_pool
-from tileir.execute.cpu.native.binding import Arguments, Binder, Binding, listed
-from tileir.execute.cpu.native.filling import Fill, filling
+from tileir.execute.cpu.native.binding import Arguments, Binder, Binding, Fill, filling, listed
 from tileir.execute.cpu.native.repeating import Repeated, places_of
 from tileir.execute.cpu.native.target import Target, host
 from tileir.execute.cpu.native.thread_pool import WORTH_SLICING, WORTH_WAKING, run_short
