@@ -18,7 +18,6 @@ import _thread
 import os
 import threading
 import time
-from array import array
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,8 +39,6 @@ AT_ONCE: Final = 15_000
 """Nanoseconds below which a launch is over sooner than it is left to others."""
 _MOST: Final = 256
 """Launches under way; one more waits until half of them are done."""
-_CHAIN_MOST: Final = 64
-"""Launches that a thread begins at once."""
 _UNKNOWN: Final = 10 * WORTH_SHARING
 """Nanoseconds that a launch may take of which that is not known."""
 _PAUSE: Final = 0.05
@@ -103,35 +100,29 @@ class Launch:
         self.joined += 1
         self.threads += 1
 
-    def measure(self, part: int) -> None:
-        """Learn from a launch that is over how long a tile block takes; it was one of so many in a row."""
+    def run(self, memory: Scratch) -> None:
+        """Run tile blocks until none is left."""
+        try:
+            self.function.call(self.record.address, memory.for_launch(self.arena_bytes, self.number))
+        except Exception as error:
+            self.error = error
+
+    def run_alone(self) -> None:
+        """Run all tile blocks, in slices on the main thread."""
+        try:
+            thread_pool.run(self.function, self.record, self.arena_bytes, 1)
+        except LaunchError as error:
+            self.error = error
+
+    def measure(self) -> None:
+        """Learn from a launch that is over how long a tile block takes."""
         function = self.function
-        pace = (time.perf_counter_ns() - self.began) * self.joined // (part * self.record.slots[COUNT]) or 1
+        pace = (time.perf_counter_ns() - self.began) * self.joined // self.record.slots[COUNT] or 1
         if not function.pace or pace < function.pace or not function.takes_as_long(self.record.slots):
             function.measured(self.record.slots, pace)
 
     def forget_arguments(self) -> None:
         self.keep = self.recycle = self.raise_failure = None
-
-
-def run_chain(chain: list[Launch], scratch: Scratch) -> None:
-    """Run launches one after the other."""
-    try:
-        first = chain[0]
-        arena = scratch.for_launch(max([launch.arena_bytes for launch in chain]), first.number)
-        threads = pool()
-        if len(chain) > 1 and threads.is_native:
-            # Without coming back to Python, whose lock the workers would wait for each time.
-            table = array("q", [len(chain)])
-            for launch in chain:
-                table.extend((launch.function.address, launch.record.address, launch.number))
-            threads.run_all(table.buffer_info()[0], arena)
-            return
-        for launch in chain:
-            launch.function.call(launch.record.address, scratch.for_launch(launch.arena_bytes, launch.number))
-    except Exception as error:
-        for launch in chain:
-            launch.error = error
 
 
 class _Service:
@@ -277,54 +268,48 @@ class Launches:
         if not self.is_open:
             return
         longest = thread_pool.SLICE if threading.current_thread() is threading.main_thread() else 0
-        scratch = Scratch()
+        memory = Scratch()
         try:
             while True:
-                chain: list[Launch] = []
+                taken: list[Launch] = []
                 with self._lock:
                     if len(self._unfinished) <= allowed:
                         return
-                    is_alone = self._take_here(chain, longest)
-                    if not chain:
+                    is_alone = self._take_here(taken, longest)
+                    if not taken:
                         self._awaited = max(self._awaited, allowed)
-                if not chain:
+                if not taken:
                     self._news.acquire(True, _PAUSE)
                     continue
                 if is_alone:
-                    self._run_alone(chain[0])
+                    taken[0].run_alone()
                 else:
-                    run_chain(chain, scratch)
+                    taken[0].run(memory)
                 with self._lock:
-                    for launch in chain:
-                        self._end(launch, _part(chain))
+                    self._end(taken[0])
         finally:
-            scratch.clear()
-
-    def _run_alone(self, launch: Launch) -> None:
-        try:
-            thread_pool.run(launch.function, launch.record, launch.arena_bytes, 1)
-        except LaunchError as error:
-            launch.error = error
+            memory.clear()
 
     # --- for workers ---
 
     def serve(self, service: _Service, memory: Scratch) -> None:
-        chain: list[Launch] = []
+        """Work on launches until there is nothing to do."""
+        taken: list[Launch] = []
         try:
             while True:
                 with self._lock:
                     service.has_arrived = True
-                    for launch in chain:
-                        self._end(launch, _part(chain))
-                    chain = []
+                    for launch in taken:
+                        self._end(launch)
+                    taken = []
                     if not self._is_stopped:
-                        self._take(chain)
-                    if not chain:
+                        self._take(taken)
+                    if not taken:
                         self._services.remove(service)
                         self._notify()
                         return
                     self._call_workers()
-                run_chain(chain, memory)
+                taken[0].run(memory)
         except BaseException:
             # The main thread was interrupted in the middle of something, and is about to stop all this.
             with self._lock:
@@ -352,50 +337,41 @@ class Launches:
             # Nobody has heard of the last news yet.
             pass
 
-    def _take_here(self, chain: list[Launch], longest: int) -> bool:
+    def _take_here(self, taken: list[Launch], longest: int) -> bool:
         """Find work for a thread that waits; True if it must do it in slices, as nobody else will."""
         if not self._is_served():
             self._call_workers()
-        self._take(chain, longest)
-        is_alone = not chain and not self._is_served()
+        self._take(taken, longest)
+        is_alone = not taken and not self._is_served()
         if is_alone:
-            self._begin(chain)
+            self._begin(taken)
             # Nobody joins: what is made in slices seems to end sooner than it does.
-            chain[0].limit = 1
-        if chain:
-            chain[0].is_here = True
+            taken[0].limit = 1
+        if taken:
+            taken[0].is_here = True
         return is_alone
 
-    def _take(self, chain: list[Launch], longest: int = 0) -> None:
-        """Find work: launches that have not begun, or else the one with the fewest threads.
+    def _take(self, taken: list[Launch], longest: int = 0) -> None:
+        """Find work: a launch that has not begun, or else the one with the fewest threads.
 
-        With `longest` only launches that will not take longer, all together.
+        With `longest` only one that has not begun and will not take longer.
         """
-        ready = self._ready
-        if not ready:
+        if self._ready:
+            launch = self._ready[0]
+            if not longest or (launch.is_predictable and 0 < launch.expected <= longest):
+                self._begin(taken)
+        elif not longest:
             joinable = [launch for launch in self._running if launch.is_joinable]
-            if joinable and not longest:
-                chain.append(min(joinable, key=lambda launch: launch.threads))
-                chain[0].join()
-            return
-        # Where there are many, several at once, but not so many that other threads are left without.
-        share = min(_CHAIN_MOST, len(ready) // (2 * self._threads))
-        total = 0
-        while ready:
-            launch = ready[0]
-            total += launch.expected
-            if longest and (not launch.expected or not launch.is_predictable or total > longest):
-                return
-            if chain and (len(chain) >= share or launch.limit > 1 or chain[0].limit > 1):
-                return
-            self._begin(chain)
+            if joinable:
+                taken.append(min(joinable, key=lambda launch: launch.threads))
+                taken[0].join()
 
-    def _begin(self, chain: list[Launch]) -> None:
+    def _begin(self, taken: list[Launch]) -> None:
         """Begin the next launch."""
         launch = self._ready.popleft()
         launch.join()
         self._running.append(launch)
-        chain.append(launch)
+        taken.append(launch)
 
     def _is_served(self) -> bool:
         return any(service.started for service in self._services) or any(launch.is_here for launch in self._running)
@@ -425,8 +401,8 @@ class Launches:
                 if not service.started:
                     self._services.remove(service)
 
-    def _end(self, launch: Launch, part: int) -> None:
-        """A thread is done with a launch, which has no more tile blocks to hand out and was one of so many in a row."""
+    def _end(self, launch: Launch) -> None:
+        """A thread is done with a launch, which has no more tile blocks to hand out."""
         launch.threads -= 1
         if launch.threads:
             return
@@ -438,8 +414,7 @@ class Launches:
             self._drop_after(launch.number)
         else:
             if not launch.record.slots[STOP] and launch.recycle is not None:
-                if part:
-                    launch.measure(part)
+                launch.measure()
                 launch.recycle()
             launch.forget_arguments()
         for follower in launch.followers:
@@ -461,11 +436,6 @@ class Launches:
                 launch.forget_arguments()
                 del self._unfinished[launch]
         self._ready = deque([launch for launch in self._ready if not launch.is_over])
-
-
-def _part(chain: list[Launch]) -> int:
-    """How many launches shared the time of a chain; 0 if they are of different kernels."""
-    return len(chain) if all(launch.function is chain[0].function for launch in chain) else 0
 
 
 def _add_notes(error: BaseException, others: list[BaseException]) -> None:

@@ -8,7 +8,6 @@ function takes two pointers and returns an i64, as the worker of a kernel does:
     resume(pool, arena)    go on with the caller's part after `PAUSED`
     finish(pool, sleep)    close the launch and wait for the workers; with `sleep` not null by sleeping, once
     call(pool, null)       call one worker back to Python
-    run_all(table, arena)  run launches one after the other (`overlap`)
 
 `launch`, `resume` and `finish` return `OVER`, or `RUNNING` while workers are at work, or `PAUSED`.
 """
@@ -53,7 +52,6 @@ class _Writer:
             (self._write_resume, "ptr %pool, ptr %arena"),
             (self._write_finish, "ptr %pool, ptr %sleep"),
             (self._write_call, "ptr %pool, ptr %nothing"),
-            (self._write_run_all, "ptr %table, ptr %arena"),
         ):
             name = write.__name__.removeprefix("_write_")
             with self._builder.into([]) as lines:
@@ -334,18 +332,4 @@ class _Writer:
         self._change("add", words.SIGNAL, 1)
         is_needed = self._is("ne", self._seen(words.SLEEPERS), 0, "i32")
         self._builder.branch(is_needed, lambda: self._futex(_WAKE, self._at(words.SIGNAL), 1))
-        self._return(0)
-
-    def _write_run_all(self) -> None:
-        """The table has the number of launches, and of each its function, its record and its number."""
-        builder = self._builder
-
-        def run(number: str, carried: list[str]) -> list[str]:
-            entry = self._at(builder.add(builder.multiply(number, 3), 1), "%table")
-            function, launch = self._load(0, entry, "ptr"), self._load(1, entry, "ptr")
-            self._store(self._load(2, entry), 0, "%arena")
-            builder.emit(f"call i64 {function}(ptr {launch}, ptr %arena)")
-            return carried
-
-        builder.each(self._load(0, "%table"), run, [])
         self._return(0)

@@ -85,7 +85,7 @@ OVER, RUNNING, PAUSED = range(3)
 """What the functions of the pool return about a launch: it is over; workers are inside; the caller's slice is over."""
 
 
-POOL_FUNCTIONS: Final = ("wait", "launch", "resume", "finish", "call", "run_all")
+POOL_FUNCTIONS: Final = ("wait", "launch", "resume", "finish", "call")
 """The native functions of the pool (`pool_native`)."""
 
 

@@ -149,9 +149,7 @@ class Pool:
             for word, name in ((PoolWords.SYSCALL, "syscall"), (PoolWords.CLOCK, "clock_gettime")):
                 self.words[word] = _system_function(name)
             self.words[PoolWords.TIMEOUT + 1] = _TIMEOUT
-            self._wait, self._launch, self._resume, self._finish, self._call, self.run_all = [
-                each.call for each in self._functions
-            ]
+            self._wait, self._launch, self._resume, self._finish, self._call = [each.call for each in self._functions]
 
     @property
     def is_native(self) -> bool:
