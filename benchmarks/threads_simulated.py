@@ -20,9 +20,9 @@ from unittest import mock
 
 from measure import Line, add_line_options, finish, table
 from tileir.execute.cpu.kernel import _chunk
-from tileir.execute.cpu.native import caches, thread_pool
+from tileir.execute.cpu.native import caches, parallel_launch
+from tileir.execute.cpu.native.parallel_launch import worth_waking
 from tileir.execute.cpu.native.record import TAIL_SHIFT
-from tileir.execute.cpu.native.thread_pool import worth_waking
 
 MICROSECOND = 1_000
 MILLISECOND = 1_000_000
@@ -116,9 +116,9 @@ def run(
     expected = alone if expected is None else expected
     chunk = _chunk((count, 1, 1), machine.cores)
     threads = min(machine.cores, -(-count // chunk))
-    if threads < 2 or 0 < expected < thread_pool.WORTH_WAKING:
+    if threads < 2 or 0 < expected < parallel_launch.WORTH_WAKING:
         return _on_one(machine, blocks, homes)
-    threads = thread_pool.worth_sharing(expected, threads)
+    threads = parallel_launch.worth_sharing(expected, threads)
     wakes = worth_waking(expected)
     lanes = [[0, count]] if ordered else ranges(count, chunk, threads)
     tail = chunk * ((machine.cores + 1) // 2) if ordered else chunk

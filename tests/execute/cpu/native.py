@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from tileir.execute.cpu.kernel import CpuKernel
-from tileir.execute.cpu.native import thread_pool
+from tileir.execute.cpu.native import parallel_launch
 from tileir.execute.cpu.native.compilation import assemble
 from tileir.execute.cpu.native.loader import Loaded, load
 from tileir.execute.cpu.native.record import ARGUMENTS, BUDGET, CHUNK, COUNT, Record
@@ -92,7 +92,7 @@ def count(function: Loaded, blocks: int, turns: int, threads: int, chunk: int = 
     record.slots[ARGUMENTS] = turns
     record.slots[ARGUMENTS + 1] = visits.ctypes.data
     record.slots[ARGUMENTS + 2] = launches.ctypes.data
-    thread_pool.run(function, record, arena_bytes, threads, (visits, launches))
+    parallel_launch.run(function, record, arena_bytes, threads, (visits, launches))
     return visits, launches
 
 

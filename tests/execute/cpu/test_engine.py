@@ -149,7 +149,7 @@ def test_kernel_from_the_cache_is_not_compiled(tmp_path: Path, monkeypatch: pyte
 
 NEEDED = (
     "cpu cpu.code cpu.engine cpu.kernel cpu.loops cpu.loops.options cpu.native cpu.native.binding cpu.native.caches"
-    " cpu.native.loader"
+    " cpu.native.loader cpu.native.parallel_launch"
     " cpu.native.record cpu.native.repeating cpu.native.scratch cpu.native.target"
     " cpu.native.thread_pool cpu.native.uninterrupted"
 )

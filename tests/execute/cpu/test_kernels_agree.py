@@ -16,7 +16,7 @@ import tileir
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.emission import streaming
 from tileir.execute.cpu.loops.traffic import STREAMED_BYTES
-from tileir.execute.cpu.native import caches, thread_pool
+from tileir.execute.cpu.native import caches, parallel_launch
 from tileir.execute.cpu.native.target import host
 from tileir.execute.dtypes import is_float_dtype, memory_dtype
 from tileir.execute.launch import Kernel
@@ -31,8 +31,8 @@ PATTERN = 0xA5
 def _threads_and_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEIR_CACHE", "0")
     # However short a launch is.
-    monkeypatch.setattr(thread_pool, "WORTH_WAKING", 0)
-    monkeypatch.setattr(thread_pool, "_SHARE", 1)
+    monkeypatch.setattr(parallel_launch, "WORTH_WAKING", 0)
+    monkeypatch.setattr(parallel_launch, "_SHARE", 1)
     monkeypatch.setattr(caches, "cached_bytes", lambda threads: 0)
 
 

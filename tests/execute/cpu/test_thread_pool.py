@@ -19,7 +19,7 @@ from tests.execute.interrupting import interrupted, steps
 import tileir
 from tileir import processors as machine
 from tileir.execute import memory
-from tileir.execute.cpu.native import scratch, thread_pool
+from tileir.execute.cpu.native import parallel_launch, scratch, thread_pool
 from tileir.execute.cpu.native.loader import Loaded
 from tileir.execute.cpu.native.record import (
     ARGUMENTS,
@@ -93,7 +93,7 @@ def test_record_states_all_tile_blocks_after_a_launch_in_slices(function: Loaded
         record.slots[slot] = value
     arrays = [numpy.zeros(100, numpy.int64), numpy.zeros(100, numpy.int64)]
     record.slots[ARGUMENTS + 1], record.slots[ARGUMENTS + 2] = [array.ctypes.data for array in arrays]
-    thread_pool.run(function, record, 64, 1)
+    parallel_launch.run(function, record, 64, 1)
     assert arrays[0].tolist() == [1] * 100
     assert record.slots[COUNT] == 100
 
@@ -113,7 +113,7 @@ def test_stopped_launch_leaves_tile_blocks_out(function: Loaded) -> None:
     record.slots[COUNT], record.slots[CHUNK], record.slots[STOP] = 100, 1, 1
     # No array to write to: a tile block that ran would end the process.
     for threads in (1, 2):
-        thread_pool.run(function, record, 64, threads)
+        parallel_launch.run(function, record, 64, threads)
 
 
 def test_scratch_memory_grows_and_is_aligned(function: Loaded) -> None:
@@ -195,22 +195,22 @@ def test_workers_without_memory_are_an_error_of_the_launch(function: Loaded, mon
 
 def test_environment_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEIR_NUM_THREADS", "3")
-    assert thread_pool.default_threads() == 3
+    assert parallel_launch.default_threads() == 3
     for wrong in ("0", "-1", "many", "²", "٣", "1e3", "1025", "20000", "9" * 5000, " "):
         monkeypatch.setenv("TILEIR_NUM_THREADS", wrong)
         with pytest.raises(LaunchError, match=f"TILEIR_NUM_THREADS is '{wrong}'"):
-            thread_pool.default_threads()
+            parallel_launch.default_threads()
     monkeypatch.delenv("TILEIR_NUM_THREADS")
-    assert 1 <= thread_pool.default_threads() <= (os.cpu_count() or 1)
+    assert 1 <= parallel_launch.default_threads() <= (os.cpu_count() or 1)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no way to confine a process")
 def test_default_follows_the_processors_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TILEIR_NUM_THREADS", raising=False)
-    thread_pool.processors.cache_clear()
+    parallel_launch.processors.cache_clear()
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0})
-    assert thread_pool.default_threads() == 1
-    thread_pool.processors.cache_clear()
+    assert parallel_launch.default_threads() == 1
+    parallel_launch.processors.cache_clear()
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not say which processors are ours")
@@ -241,9 +241,9 @@ def test_the_first_launch_touches_memory_as_later_ones_do_where_processors_have_
         seen.append(record.slots[RANGE_COUNT])
         return 0
 
-    monkeypatch.setattr(thread_pool, "memory_nodes", lambda: nodes)
-    monkeypatch.setattr(thread_pool, "_run_natively", run)
-    monkeypatch.setattr(thread_pool, "_run_jobs", run)
+    monkeypatch.setattr(parallel_launch, "memory_nodes", lambda: nodes)
+    monkeypatch.setattr(parallel_launch, "_run_natively", run)
+    monkeypatch.setattr(parallel_launch, "_run_jobs", run)
     count(function, 100, 1, 4)
     assert seen == [0 if is_divided else -1]
 
@@ -299,7 +299,7 @@ def test_a_short_launch_uses_no_more_threads_than_are_worth_it(
         wanted.append(threads)
         return False
 
-    monkeypatch.setattr(thread_pool, "_run_shared", run_shared)
+    monkeypatch.setattr(parallel_launch, "_run_shared", run_shared)
     function.pace = expected // 1000
     count(function, 1000, 1, 16)
     assert wanted == [threads]
@@ -309,7 +309,7 @@ def test_a_short_launch_uses_no_more_threads_than_are_worth_it(
 def test_every_launch_that_is_shared_has_two_threads(
     function: Loaded, pace: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(thread_pool, "WORTH_WAKING", 0)
+    monkeypatch.setattr(parallel_launch, "WORTH_WAKING", 0)
     function.pace = pace
     visits, _ = count(function, 30, 1, 3)
     assert visits.tolist() == [1] * 30
@@ -628,7 +628,7 @@ def test_the_last_chunks_of_a_compiled_kernel_are_small_and_complete(
         binding.record.slots[RANGE_COUNT] = lanes
         version = kernel.version(binding.overlap, False)
         version.loaded.pace = pace
-        thread_pool.run(version.loaded, binding.record, version.arena_bytes, threads)
+        parallel_launch.run(version.loaded, binding.record, version.arena_bytes, threads)
         assert (visits == 1).all()
         if binding.record.slots[RANGE_COUNT] > 0:
             # Not in the first launch.

@@ -16,11 +16,11 @@ from tileir.dialect.types import TileType
 from tileir.execute.arguments import bind, is_array, known_memory
 from tileir.execute.cpu.code import KernelCode, Version
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.native import record, scratch, thread_pool
+from tileir.execute.cpu.native import parallel_launch, record, scratch
 from tileir.execute.cpu.native.binding import Arguments, Binder, Binding, Fill, filling, listed
+from tileir.execute.cpu.native.parallel_launch import WORTH_SLICING, WORTH_WAKING, run_short
 from tileir.execute.cpu.native.repeating import Repeated, places_of
 from tileir.execute.cpu.native.target import Target, host
-from tileir.execute.cpu.native.thread_pool import WORTH_SLICING, WORTH_WAKING, run_short
 from tileir.execute.dtypes import from_memory, memory_dtype
 from tileir.execute.engine import Again, DirectLaunches, Given, LaunchOptions, PreparedKernel
 from tileir.execute.errors import BlockId, LaunchError, converted
@@ -54,7 +54,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         self._binder: Binder = Binder(entry, globals)
         super().__init__(entry, globals, fast, exact, target if target is not None else host(), self._binder.layout)
         self._reach: Reach | None = None
-        self._threads: int = thread_pool.default_threads()
+        self._threads: int = parallel_launch.default_threads()
 
     def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
         self._launch(grid, arguments, options, None)
@@ -340,7 +340,7 @@ class CpuKernel(KernelCode, PreparedKernel):
 
     def _run(self, version: Version, binding: Binding, threads: int, keep: object, calls_back: bool) -> None:
         try:
-            thread_pool.run(version.loaded, binding.record, version.arena_bytes, threads, keep, calls_back)
+            parallel_launch.run(version.loaded, binding.record, version.arena_bytes, threads, keep, calls_back)
         except LaunchError as error:
             raise self.lower(version.options).too_large(version.arena_bytes) or error from None
 

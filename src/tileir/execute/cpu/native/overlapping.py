@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Final
 
-from tileir.execute.cpu.native import caches, thread_pool
+from tileir.execute.cpu.native import caches, parallel_launch
 from tileir.execute.cpu.native.binding import Span
 from tileir.execute.cpu.native.conflicts import Accesses
 from tileir.execute.cpu.native.loader import Loaded
@@ -110,7 +110,7 @@ class Launch:
     def run_alone(self) -> None:
         """Run all tile blocks, in slices on the main thread."""
         try:
-            thread_pool.run(self.function, self.record, self.arena_bytes, 1)
+            parallel_launch.run(self.function, self.record, self.arena_bytes, 1)
         except LaunchError as error:
             self.error = error
 
@@ -144,7 +144,7 @@ class Launches:
         self._process: int = os.getpid()
         self._inside: set[int] = set()
         """Threads in the middle of something here: a signal handler that runs then must not wait for them."""
-        self._threads: int = thread_pool.default_threads()
+        self._threads: int = parallel_launch.default_threads()
         self._lock = threading.Lock()
         self._news = _thread.allocate_lock()
         """Released when there is something new for who waits."""
@@ -267,7 +267,7 @@ class Launches:
         """Wait until no more than a number of launches are unfinished, and work on them meanwhile."""
         if not self.is_open:
             return
-        longest = thread_pool.SLICE if threading.current_thread() is threading.main_thread() else 0
+        longest = parallel_launch.SLICE if threading.current_thread() is threading.main_thread() else 0
         memory = Scratch()
         try:
             while True:
