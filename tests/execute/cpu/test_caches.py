@@ -10,7 +10,7 @@ import pytest
 from tests.execute.cpu.native import counting
 
 from tileir.execute.cpu.native import caches
-from tileir.execute.cpu.native.pending import Launch
+from tileir.execute.cpu.native.overlapping import Launch
 from tileir.execute.cpu.native.record import ARGUMENTS, CACHED, CHUNK, COUNT, Record
 
 

@@ -33,7 +33,7 @@ def compiled() -> tileir.Kernel:
 @pytest.fixture(params=[0, 20_000, 10**9], ids=["first", "short", "long"])
 def step(request: pytest.FixtureRequest, compiled: tileir.Kernel) -> tileir.Kernel:
     """How launches are handed on depends on how long the last one took."""
-    cpu_kernel(compiled).version(False, False).loaded.pace = request.param
+    cpu_kernel(compiled).version(False, False).loaded.ns_per_block = request.param
     return compiled
 
 

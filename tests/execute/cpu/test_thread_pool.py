@@ -65,7 +65,7 @@ needs_futex = pytest.mark.parametrize("way", ["native"], indirect=True)
 
 @pytest.fixture(autouse=True)
 def forget_pace(function: Loaded) -> None:
-    function.pace = 0
+    function.ns_per_block = 0
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -82,7 +82,7 @@ def test_every_tile_block_runs_once(function: Loaded, threads: int, blocks: int,
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_what_is_expected_of_a_launch_changes_nothing(function: Loaded, pace: int, threads: int) -> None:
     for blocks in (1, 63, 64 * 3, 5000):
-        function.pace = pace
+        function.ns_per_block = pace
         visits, _ = count(function, blocks, 1, threads)
         assert visits.tolist() == [1] * blocks
 
@@ -129,7 +129,7 @@ def test_scratch_memory_grows_and_is_aligned(function: Loaded) -> None:
 
 @needs_futex
 def test_memory_of_workers_is_kept_while_a_launch_has_the_pool(function: Loaded) -> None:
-    function.pace = 10_000_000
+    function.ns_per_block = 10_000_000
     count(function, 20, 1, 3)
     arenas = [arena for arena in pool()._arenas if arena is not None]
     assert len(arenas) >= 2
@@ -139,7 +139,7 @@ def test_memory_of_workers_is_kept_while_a_launch_has_the_pool(function: Loaded)
     pool().token.extend(taken)
     tileir.release_memory()
     assert pool()._arenas == []
-    function.pace = 10_000_000
+    function.ns_per_block = 10_000_000
     assert count(function, 20, 1, 3)[0].tolist() == [1] * 20
 
 
@@ -185,7 +185,7 @@ def test_workers_without_memory_are_an_error_of_the_launch(function: Loaded, mon
 
     with monkeypatch.context() as patched:
         patched.setattr(scratch, "Arena", arena)
-        function.pace = 10_000_000
+        function.ns_per_block = 10_000_000
         with pytest.raises(LaunchError, match="no memory for a worker"):
             count(function, 10, 1, 2)
     assert pool().token == [None]
@@ -270,11 +270,11 @@ def test_launches_from_many_threads_at_once_do_not_mix(function: Loaded) -> None
 
 
 def test_workers_stay_for_the_next_launch(function: Loaded) -> None:
-    function.pace = 10_000_000
+    function.ns_per_block = 10_000_000
     count(function, 100, 1, 3)
     before = pool().count
     for _ in range(10):
-        function.pace = 10_000_000
+        function.ns_per_block = 10_000_000
         count(function, 100, 1, 3)
     assert pool().count == before
 
@@ -283,7 +283,7 @@ def test_launch_of_one_short_tile_block_wakes_nobody(function: Loaded, monkeypat
     count(function, 16, 1, 1)
     monkeypatch.setattr(Pool, "grow", lambda self, wanted: pytest.fail("a worker was requested"))
     for _ in range(10):
-        function.pace = 100
+        function.ns_per_block = 100
         count(function, 16, 1, 4)
 
 
@@ -300,7 +300,7 @@ def test_a_short_launch_uses_no_more_threads_than_are_worth_it(
         return False
 
     monkeypatch.setattr(parallel_launch, "_run_shared", run_shared)
-    function.pace = expected // 1000
+    function.ns_per_block = expected // 1000
     count(function, 1000, 1, 16)
     assert wanted == [threads]
 
@@ -310,7 +310,7 @@ def test_every_launch_that_is_shared_has_two_threads(
     function: Loaded, pace: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parallel_launch, "WORTH_WAKING", 0)
-    function.pace = pace
+    function.ns_per_block = pace
     visits, _ = count(function, 30, 1, 3)
     assert visits.tolist() == [1] * 30
 
@@ -321,7 +321,7 @@ def test_launch_for_which_there_is_no_worker_runs_on_its_own_thread(
 ) -> None:
     monkeypatch.setattr(Pool, "grow", lambda self, wanted: 0)
     for blocks in (2, 100, 5000):
-        function.pace = pace
+        function.ns_per_block = pace
         visits, _ = count(function, blocks, 1, 4)
         assert visits.tolist() == [1] * blocks
 
@@ -334,7 +334,7 @@ def test_launch_while_another_has_the_pool_is_complete(function: Loaded, is_left
     try:
         function.repeats = is_left
         for blocks in (1, 100, 2000):
-            function.pace = 10_000_000
+            function.ns_per_block = 10_000_000
             assert count(function, blocks, 1, 3)[0].tolist() == [1] * blocks
     finally:
         function.repeats = False
@@ -440,7 +440,7 @@ def test_kernel_that_orders_memory_takes_tile_blocks_from_the_first_on() -> None
 
 def test_idle_workers_use_no_processor(function: Loaded) -> None:
     for _ in range(3):
-        function.pace = 10_000_000
+        function.ns_per_block = 10_000_000
         count(function, 100, 1, 4)
     begin = time.process_time()
     time.sleep(0.5)
@@ -454,7 +454,7 @@ def test_process_ends_while_workers_spin() -> None:
 from tests.execute.cpu.native import count, counting
 function = counting()
 for _ in range(5):
-    function.pace = 10_000_000
+    function.ns_per_block = 10_000_000
     assert count(function, 50, 1, 4)[0].tolist() == [1] * 50
 """
     for _ in range(3):
@@ -468,7 +468,7 @@ import os, sys
 from tests.execute.cpu.native import count, counting, cpu_kernel
 function = counting()
 def launch():
-    function.pace = 10_000_000
+    function.ns_per_block = 10_000_000
     assert count(function, 50, 1, 2)[0].tolist() == [1] * 50
 launch()
 child = os.fork()
@@ -530,7 +530,7 @@ function = counting()
 count(function, 50, 1, 8)
 # Workers are asleep, and not all of them are worth waking for a launch that is expected to be as short as this.
 time.sleep(0.1)
-function.pace = 1
+function.ns_per_block = 1
 parent = os.getpid()
 def handler(number, frame):
     if sys.argv[1] == "raise":
@@ -546,7 +546,7 @@ except KeyboardInterrupt:
 except LaunchError:
     # A launch that the child of a fork finds itself in.
     assert os.getpid() != parent and sys.argv[1] == "fork"
-function.pace = 1
+function.ns_per_block = 1
 assert count(function, 13_000, 1, 8)[0].tolist() == [1] * 13_000
 if os.getpid() != parent:
     os._exit(0)
@@ -599,7 +599,7 @@ def test_exceptions_at_any_moment_lose_neither_workers_nor_tile_blocks(function:
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.001, 0.0007)
         for turn in range(400):
-            function.pace = (0, 1, 1000, 10_000_000)[turn % 4]
+            function.ns_per_block = (0, 1, 1000, 10_000_000)[turn % 4]
             try:
                 armed = True
                 visits, _ = count(function, (5, 100, 2000)[turn % 3], (1, 1000, 5000)[turn // 3 % 3], 1 + turn % 3)
@@ -627,7 +627,7 @@ def test_the_last_chunks_of_a_compiled_kernel_are_small_and_complete(
         binding.record.slots[TAIL] = tail
         binding.record.slots[RANGE_COUNT] = lanes
         version = kernel.version(binding.overlap, False)
-        version.loaded.pace = pace
+        version.loaded.ns_per_block = pace
         parallel_launch.run(version.loaded, binding.record, version.arena_bytes, threads)
         assert (visits == 1).all()
         if binding.record.slots[RANGE_COUNT] > 0:

@@ -23,14 +23,13 @@ Facts about tile IR that any engine may want are in `execute/analysis`.  The fol
                  computed together (`fusion`); `carried_pointers` rewrites tile IR before
     emission/    the loop form to LLVM IR: one function per statement and sink, which take a `context`; `entry` is the
                  function around them
-    engine       what the choice of an engine sees; `lowered`: a kernel as LLVM IR, through all of the above;
-                 `located`: with the operations that each line comes from; `code`: its compiled versions; `kernel`:
-                 how a launch goes; `reach`: what it reaches beside its arguments; `findings`: what sanitized code finds
+    engine       what the choice of an engine sees; `pipeline`: a kernel to LLVM IR, through all of the above; `code`:
+                 its compiled versions; `kernel`: how a launch goes; `findings`: what sanitized code finds
 
 Imports point one way: a folder imports those to its left; lowering and emission know nothing of each other.
 
     vector <- native <- matrix <- loops <- {lowering, emission}
-           <- {reach, lowered, located, code, kernel, findings, engine}
+           <- {pipeline, code, kernel, findings, engine}
 
 Three decisions explain most of the rest:
 

@@ -21,7 +21,7 @@ from tileir.ir.diagnostics import TileIRError
 from tileir.ir.traits import MATRIX_PRODUCT
 
 if TYPE_CHECKING:
-    from tileir.execute.cpu.lowered import Lowered
+    from tileir.execute.cpu.pipeline import Lowered
 
 MANY_CHECKS: Final = 2000
 """Branches of a sanitized kernel beyond which it is compiled quickly rather than well."""
@@ -73,7 +73,7 @@ class KernelCode:
         """Lower and emit, without compiling."""
         try:
             _import_lowering()
-            from tileir.execute.cpu.lowered import lower
+            from tileir.execute.cpu.pipeline import lower
 
             return lower(self.entry, self.target, self._layout, options)
         except TileIRError:
@@ -84,7 +84,7 @@ class KernelCode:
     def dump(self, stage: str, *, overlapping: bool = False, sanitize: bool = False, unchecked: bool = False) -> str:
         """A version of the kernel as text, to read: "tiles", "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md)."""
         _import_lowering()
-        from tileir.execute.cpu.lowered import optimized
+        from tileir.execute.cpu.pipeline import optimized
 
         if stage == "tiles":
             entry = self.entry if sanitize else optimized(self.entry)
@@ -103,7 +103,7 @@ class KernelCode:
     def located(self, stage: str) -> LocatedText:
         """The version for arrays apart, line by line; operations that were merged count with all their locations."""
         _import_lowering()
-        from tileir.execute.cpu.located import located
+        from tileir.execute.cpu.pipeline import located
 
         return located(self.entry, self.target, self._layout, self._options(False, False, False), stage)
 
@@ -177,9 +177,9 @@ class KernelCode:
 def _import_lowering() -> None:
     """Import what compiles a kernel, which one from the cache does without."""
     try:
-        from tileir.execute.cpu.lowered import lower  # noqa: F401
         from tileir.execute.cpu.native.compilation import assemble  # noqa: F401
+        from tileir.execute.cpu.pipeline import lower  # noqa: F401
     except ImportError:
-        raise_if_interrupted("tileir.execute.cpu.lowered", "lower")
+        raise_if_interrupted("tileir.execute.cpu.pipeline", "lower")
         raise_if_interrupted("tileir.execute.cpu.native.compilation", "assemble")
         raise

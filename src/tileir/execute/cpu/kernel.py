@@ -31,8 +31,8 @@ from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.findings import Inspector
+    from tileir.execute.cpu.native.conflicts import ReachableMemory
     from tileir.execute.cpu.native.overlapping import Launches
-    from tileir.execute.cpu.reach import Reach
     from tileir.execute.sanitizer.report import SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
 
@@ -53,7 +53,7 @@ class CpuKernel(KernelCode, PreparedKernel):
     ) -> None:
         self._binder: Binder = Binder(entry, globals)
         super().__init__(entry, globals, fast, exact, target if target is not None else host(), self._binder.layout)
-        self._reach: Reach | None = None
+        self._reach: ReachableMemory | None = None
         self._threads: int = parallel_launch.default_threads()
 
     def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
@@ -142,7 +142,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         slots = binding.record.slots
         loaded = version.loaded
         # Over before another thread could help.
-        is_short = 0 < loaded.pace * count < WORTH_WAKING and not loaded.repeats
+        is_short = 0 < loaded.ns_per_block * count < WORTH_WAKING and not loaded.repeats
         if version.together > 1 or (threads > 1 and not is_short):
             _divide(slots, version, grid, threads)
         is_plain = sanitizer is None and progress is None and not (memory or words or version.print_count)
@@ -247,13 +247,13 @@ class CpuKernel(KernelCode, PreparedKernel):
         memory it reaches, or if it needs all there is.
         """
         # Imported here: most launches have no others beside them.
+        from tileir.execute.cpu.native.conflicts import ReachableMemory
         from tileir.execute.cpu.native.overlapping import AT_ONCE, Launch
-        from tileir.execute.cpu.reach import Reach
 
-        if launches.is_idle and 0 < version.loaded.pace * binding.record.slots[record.COUNT] < AT_ONCE:
+        if launches.is_idle and 0 < version.loaded.ns_per_block * binding.record.slots[record.COUNT] < AT_ONCE:
             return False
         if self._reach is None:
-            self._reach = Reach(self.entry, self.globals)
+            self._reach = ReachableMemory(self.entry, self.globals)
         spans = self._binder.spans(binding) if self._reach.is_known else None
         if spans is None or not scratch.has_memory(version.arena_bytes, self._threads):
             return False
@@ -429,7 +429,12 @@ class _DirectLaunches(DirectLaunches):
         kernel, version = self._kernel, self._version
         x, y, z = grid
         count = x * y * z
-        if version is None or memory or not 0 < version.loaded.pace * count < self._short or overlapped() is not None:
+        if (
+            version is None
+            or memory
+            or not 0 < version.loaded.ns_per_block * count < self._short
+            or overlapped() is not None
+        ):
             kernel._launch(grid, again, self._options, None, True, self._fill, numbers, memory)
             if version is None and self._is_plain:
                 self._version = kernel.short_version(self._options.unchecked)

@@ -26,7 +26,7 @@ _WORKER: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void
 class Loaded:
     """A function in native code, alive as long as this is; calling it releases the interpreter lock."""
 
-    __slots__ = ("_deciding", "_library", "_measured", "address", "call", "pace", "repeats")
+    __slots__ = ("_deciding", "_library", "_measured", "address", "call", "ns_per_block", "repeats")
 
     def __init__(self, library: object, address: int) -> None:
         self._library: object = library
@@ -35,7 +35,7 @@ class Loaded:
         """The worker: the address of a record and that of an arena."""
         self.repeats: bool = False
         """Whether a tile block has loops, which may take any time."""
-        self.pace: int = 0
+        self.ns_per_block: int = 0
         """How many nanoseconds a tile block took in the last launch, 0 before the first: `thread_pool` keeps it."""
         self._deciding: Callable[[Any], object] | None = None
         self._measured: object = None
@@ -47,15 +47,15 @@ class Loaded:
             self._deciding = operator.itemgetter(*range(GRID, GRID + 3), *[ARGUMENTS + each for each in deciding])
 
     def takes_as_long(self, slots: Any) -> bool:
-        """Whether a tile block of this launch takes about as long as one of the launch that `pace` is of."""
+        """Whether a tile block of this launch takes about as long as one of the launch that `ns_per_block` is of."""
         if not self.repeats:
             return True
         return self._deciding is not None and self._deciding(slots) == self._measured
 
-    def measured(self, slots: Any, pace: int) -> None:
+    def measured(self, slots: Any, ns_per_block: int) -> None:
         """Remember how long a tile block took in a launch."""
         self._measured = None
-        self.pace = pace
+        self.ns_per_block = ns_per_block
         if self._deciding is not None:
             self._measured = self._deciding(slots)
 

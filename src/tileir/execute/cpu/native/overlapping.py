@@ -64,7 +64,7 @@ class Launch:
         """Raises what its record says."""
         self.keep: object = None
         """What must stay alive as long as native code runs."""
-        self.expected: int = function.pace * count
+        self.expected: int = function.ns_per_block * count
         """How many nanoseconds it will take one thread; 0 if that is not known."""
         self.is_predictable: bool = function.takes_as_long(record.slots)
         """Whether that can be relied on."""
@@ -118,7 +118,7 @@ class Launch:
         """Learn from a launch that is over how long a tile block takes."""
         function = self.function
         pace = (time.perf_counter_ns() - self.began) * self.joined // self.record.slots[COUNT] or 1
-        if not function.pace or pace < function.pace or not function.takes_as_long(self.record.slots):
+        if not function.ns_per_block or pace < function.ns_per_block or not function.takes_as_long(self.record.slots):
             function.measured(self.record.slots, pace)
 
     def forget_arguments(self) -> None:

@@ -95,7 +95,7 @@ def run(
     """
     slots = record.slots
     count = slots[COUNT]
-    expected = function.pace * count
+    expected = function.ns_per_block * count
     if 0 < expected < WORTH_WAKING and not (function.repeats or calls_back):
         # The shortest launches, for which it matters what is asked before.
         run_here(function, record, arena_bytes, True)
@@ -134,7 +134,7 @@ def run_here(function: Loaded, record: Record, arena_bytes: int, is_known: bool)
     if slots[STOP] or slots[FAILED]:
         return
     if is_known:
-        function.pace = elapsed // count or 1
+        function.ns_per_block = elapsed // count or 1
     else:
         function.measured(slots, elapsed // count or 1)
 
@@ -149,14 +149,14 @@ def run_short(function: Loaded, record: Record, arena_bytes: int, count: int) ->
     spare.append(arena)
     failed: int = record.slots[FAILED]
     if not failed:
-        function.pace = elapsed // count or 1
+        function.ns_per_block = elapsed // count or 1
     return failed
 
 
 def _is_short(function: Loaded, count: int, threads: int) -> bool:
     """Whether a launch is over soon on so many threads, even if a tile block takes much longer than it did."""
     # 1 stands for a time that was not measured.
-    return function.pace > 1 and function.pace * count < _SHORT * threads
+    return function.ns_per_block > 1 and function.ns_per_block * count < _SHORT * threads
 
 
 def _run_own(function: Loaded, record: Record, arena: Arena, is_short: bool) -> None:
@@ -201,7 +201,7 @@ _FORKED: Final = "a process made by a fork in the middle of a launch cannot go o
 def _run_shared(function: Loaded, record: Record, arena_bytes: int, threads: int, keep: object, is_left: bool) -> bool:
     """Run on several threads, with `is_left` all of them workers; False if no worker is to be had."""
     slots = record.slots
-    if not function.pace and memory_nodes() == 1:
+    if not function.ns_per_block and memory_nodes() == 1:
         # No memory is in any thread's cache yet, and of several tile blocks that fail one of the first is reported.
         # Where processors have memory of their own, it lies with who touches it first: with who uses it from then on.
         slots[RANGE_COUNT] = -1
@@ -215,7 +215,7 @@ def _run_shared(function: Loaded, record: Record, arena_bytes: int, threads: int
         return False
     if slots[STOP] or slots[FAILED]:
         return True
-    count, pace = slots[COUNT], function.pace
+    count, pace = slots[COUNT], function.ns_per_block
     # The first launch starts threads and touches memory for the first time: measured alone the next time.
     measured = max(elapsed * threads // count, 1) if pace or elapsed > _MEASURABLE else 1
     # Of a short launch more than half may be waiting: a tile block took this long at most.
@@ -264,7 +264,7 @@ def _run_natively(function: Loaded, record: Record, arena_bytes: int, wanted: in
 
 def _launch(threads: Pool, function: Loaded, record: Record, arena_bytes: int, workers: int, is_left: bool) -> int:
     threads.reserve(workers, arena_bytes)
-    expected = function.pace * record.slots[COUNT]
+    expected = function.ns_per_block * record.slots[COUNT]
     # Who is not woken has its tile blocks taken by others; one has to be there to do so.
     wakes = workers if is_left else worth_waking(expected)
     begin = perf_counter_ns()
