@@ -62,7 +62,7 @@ def compile_once(operations: int) -> dict[str, float]:
     # All that compiling needs, which the engine itself imports only when it compiles.
     from tileir.execute.cpu import kernel as native
     from tileir.execute.cpu import pipeline  # noqa: F401
-    from tileir.execute.cpu.native import target
+    from tileir.execute.cpu.runtime import target
 
     target.host()
 

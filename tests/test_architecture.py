@@ -196,7 +196,7 @@ def reached_from(start: str, imports: Iterable[Import]) -> set[str]:
 
 
 def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Import]) -> None:
-    loader = pytest.importorskip("tileir.execute.cpu.native.loader", reason="running programs needs NumPy")
+    loader = pytest.importorskip("tileir.execute.cpu.runtime.loader", reason="running programs needs NumPy")
     own_sources = pytest.importorskip("tileir.execute.own_sources")
     # From the folder of the package in use, which need not be that of the sources.
     package = Path(own_sources.__file__).parents[1]

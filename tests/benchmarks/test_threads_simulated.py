@@ -10,8 +10,8 @@ from tests.execute.cpu.test_thread_pool import Visits
 
 import threads_simulated as simulated
 from threads_simulated import MICROSECOND, MILLISECOND, Machine
-from tileir.execute.cpu.native.record import CHUNK, RANGE_COUNT, RANGE_END
-from tileir.execute.cpu.native.thread_pool import _slot, pool
+from tileir.execute.cpu.runtime.launch_record import CHUNK, RANGE_COUNT, RANGE_END
+from tileir.execute.cpu.runtime.thread_pool import _slot, pool
 
 machines = st.builds(Machine, st.sampled_from([2, 3, 16, 64, 192]), st.sampled_from([1, 2]))
 blocks = st.one_of(

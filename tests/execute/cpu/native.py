@@ -7,11 +7,11 @@ from typing import Any
 import numpy
 
 from tileir.execute.cpu.kernel import CpuKernel
-from tileir.execute.cpu.native import parallel_launch
-from tileir.execute.cpu.native.compilation import assemble
-from tileir.execute.cpu.native.loader import Loaded, load
-from tileir.execute.cpu.native.record import ARGUMENTS, BUDGET, CHUNK, COUNT, Record
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime import parallel_launch
+from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, BUDGET, CHUNK, COUNT, Record
+from tileir.execute.cpu.runtime.llvm_compile import assemble
+from tileir.execute.cpu.runtime.loader import Loaded, load
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.launch import Kernel
 
 COUNTING = """

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tileir.execute import looks, own_sources
-from tileir.execute.cpu.native import loader, target
-from tileir.execute.cpu.native.loader import key_of
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime import loader, target
+from tileir.execute.cpu.runtime.loader import key_of
+from tileir.execute.cpu.runtime.target import host
 
 
 def test_key_depends_on_all_that_matters() -> None:
@@ -85,7 +85,16 @@ def test_key_changes_with_the_version_of_llvm(monkeypatch: pytest.MonkeyPatch) -
     assert key_of_new_process(monkeypatch) == before
 
 
-FOLDERS = ("", "ir", "dialect", "dialect/ops", "passes", "execute/sanitizer", "execute/cpu/native", "execute/new/inner")
+FOLDERS = (
+    "",
+    "ir",
+    "dialect",
+    "dialect/ops",
+    "passes",
+    "execute/sanitizer",
+    "execute/cpu/runtime",
+    "execute/new/inner",
+)
 """Some of what a package holds that the code depends on, and what may come."""
 
 

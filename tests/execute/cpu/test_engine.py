@@ -13,7 +13,7 @@ import pytest
 
 import tileir
 from tileir.dialect.ops import SINH
-from tileir.execute.cpu.native import compilation
+from tileir.execute.cpu.runtime import llvm_compile
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.execute.launch import Kernel
 
@@ -143,15 +143,14 @@ def _launched() -> list[int]:
 def test_kernel_from_the_cache_is_not_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path))
     assert _launched() == [3] * 4
-    monkeypatch.setattr(compilation, "assemble", lambda *_given: pytest.fail("compiles"))
+    monkeypatch.setattr(llvm_compile, "assemble", lambda *_given: pytest.fail("compiles"))
     assert _launched() == [3] * 4
 
 
 NEEDED = (
-    "cpu cpu.code cpu.engine cpu.kernel cpu.loops cpu.loops.options cpu.native cpu.native.binding cpu.native.caches"
-    " cpu.native.loader cpu.native.parallel_launch"
-    " cpu.native.record cpu.native.repeating cpu.native.scratch cpu.native.target"
-    " cpu.native.thread_pool cpu.native.uninterrupted"
+    "cpu cpu.code cpu.engine cpu.kernel cpu.loops cpu.loops.options cpu.runtime cpu.runtime.binder"
+    " cpu.runtime.bound_launch cpu.runtime.cache_size cpu.runtime.launch_record cpu.runtime.llvm_thread"
+    " cpu.runtime.loader cpu.runtime.parallel_launch cpu.runtime.scratch cpu.runtime.target cpu.runtime.thread_pool"
 )
 
 

@@ -15,8 +15,8 @@ pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 from tileir.execute.cpu.kernel import CpuKernel, Options
 from tileir.execute.cpu.loops.order import together
 from tileir.execute.cpu.loops.statements import Group
-from tileir.execute.cpu.native.compilation import AS_WRITTEN
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.llvm_compile import AS_WRITTEN
+from tileir.execute.cpu.runtime.target import host
 
 Shape = tuple[int, int, int]
 

@@ -9,10 +9,10 @@ import threading
 import numpy
 import pytest
 
-from tileir.execute.cpu.native import loader
-from tileir.execute.cpu.native.compilation import assemble
-from tileir.execute.cpu.native.loader import CALLABLE, address_of, load
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime import loader
+from tileir.execute.cpu.runtime.llvm_compile import assemble
+from tileir.execute.cpu.runtime.loader import CALLABLE, address_of, load
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.errors import CompilationError
 
 FMA_AND_FMOD = """

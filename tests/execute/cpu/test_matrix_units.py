@@ -21,9 +21,9 @@ from tests.execute.cpu.emulated_amx import PAIRS, emulate, emulated, emulating_t
 from tileir.execute.cpu.matrix.guards import Guard
 from tileir.execute.cpu.matrix.halves import halves
 from tileir.execute.cpu.matrix.microkernel import configure, emit_mma, plan, release
-from tileir.execute.cpu.native.compilation import assemble, assembly
-from tileir.execute.cpu.native.loader import load
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.llvm_compile import assemble, assembly
+from tileir.execute.cpu.runtime.loader import load
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.cpu.vector.builder import Builder, Module
 
 HERE = host("native")

@@ -12,10 +12,10 @@ import pytest
 from tests.soak.memory import bytes_in_use, can_tell_use
 
 import tileir
-from tileir.execute.cpu.native import loader, uninterrupted
-from tileir.execute.cpu.native.compilation import assemble
-from tileir.execute.cpu.native.loader import load
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime import llvm_thread, loader
+from tileir.execute.cpu.runtime.llvm_compile import assemble
+from tileir.execute.cpu.runtime.loader import load
+from tileir.execute.cpu.runtime.target import host
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux") or not can_tell_use(), reason="the C library does not say what is in use"
@@ -40,9 +40,9 @@ class Held:
         gc.collect()
         # What comes before it in the queue is done then, and what that has let go, after it.
         for _ in range(2):
-            uninterrupted.uninterrupted(int)
+            llvm_thread.uninterrupted(int)
         self.bytes = bytes_in_use()
-        self.resources = len(uninterrupted._resources)
+        self.resources = len(llvm_thread._resources)
         self.objects = len(gc.get_objects())
         with open("/proc/self/maps") as file:
             self.code = sum([" r-xp " in line for line in file])
@@ -74,7 +74,7 @@ def test_library_that_cannot_be_linked_takes_no_memory() -> None:
             # LLVM finds nothing in it.
             loader._linked(data, ["absent"], {})
 
-    size, before, after = kept(lambda: uninterrupted.uninterrupted(fail))
+    size, before, after = kept(lambda: llvm_thread.uninterrupted(fail))
     assert size < 1000
     assert (after.resources, after.code) == (before.resources, before.code)
 
@@ -97,7 +97,7 @@ def test_compilation_keeps_little() -> None:
 @pytest.mark.parametrize("is_done", [False, True], ids=["early", "late"])
 def test_interrupted_calls_leave_nothing(is_done: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     data = assemble(ANSWER, host())
-    wait = uninterrupted._wait
+    wait = llvm_thread._wait
 
     def interrupted(call: Any) -> None:
         if is_done:
@@ -106,7 +106,7 @@ def test_interrupted_calls_leave_nothing(is_done: bool, monkeypatch: pytest.Monk
 
     def interrupt() -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(uninterrupted, "_wait", interrupted)
+            patch.setattr(llvm_thread, "_wait", interrupted)
             for action in (lambda: assemble(ANSWER, host()), lambda: load(data)):
                 with pytest.raises(KeyboardInterrupt):
                     action()

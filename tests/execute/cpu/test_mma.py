@@ -17,9 +17,9 @@ from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F3
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
 from tileir.execute.cpu.matrix.microkernel import configure, emit_mma, plan, plan_scaled, release
-from tileir.execute.cpu.native.compilation import assemble, assembly
-from tileir.execute.cpu.native.loader import load
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.llvm_compile import assemble, assembly
+from tileir.execute.cpu.runtime.loader import load
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.cpu.vector.builder import Builder, Module
 
 HERE = host("native")

@@ -20,7 +20,7 @@ from tests.execute.cpu.native import cpu_kernel
 from tests.execute.cpu.overlapping import LONG, PROGRAM, TILE
 
 import tileir
-from tileir.execute.cpu.native.thread_pool import Pool, pool
+from tileir.execute.cpu.runtime.thread_pool import Pool, pool
 
 ROOT = Path(__file__).parents[3]
 

@@ -19,7 +19,7 @@ from tests.sampling import one_in
 
 import tileir
 from tileir.execute.argument_words import argument
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.entries import entries_of
 from tileir.execute.observer import Observers
 

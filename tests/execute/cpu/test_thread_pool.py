@@ -19,9 +19,8 @@ from tests.execute.interrupting import interrupted, steps
 import tileir
 from tileir import processors as machine
 from tileir.execute import memory
-from tileir.execute.cpu.native import parallel_launch, scratch, thread_pool
-from tileir.execute.cpu.native.loader import Loaded
-from tileir.execute.cpu.native.record import (
+from tileir.execute.cpu.runtime import parallel_launch, scratch, thread_pool
+from tileir.execute.cpu.runtime.launch_record import (
     ARGUMENTS,
     BUDGET,
     CHUNK,
@@ -39,7 +38,8 @@ from tileir.execute.cpu.native.record import (
     PoolWords,
     Record,
 )
-from tileir.execute.cpu.native.thread_pool import Pool, pool
+from tileir.execute.cpu.runtime.loader import Loaded
+from tileir.execute.cpu.runtime.thread_pool import Pool, pool
 from tileir.execute.errors import LaunchError
 
 ROOT = Path(__file__).parents[3]

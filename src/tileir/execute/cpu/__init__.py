@@ -10,9 +10,9 @@ A kernel goes through three forms:
 
 Facts about tile IR that any engine may want are in `execute/analysis`.  The folders, each with the files to read first:
 
-    native/      the machine, which knows nothing of tile programs: `target` (the processor), `compilation` (LLVM IR to
-                 an object), `loader`, `record` (memory that Python and native code share), `binding` (arguments into
-                 a record), `thread_pool`, `overlapping` (several launches at once)
+    runtime/     compiled code: `target` (the processor), `llvm_compile` (LLVM IR to an object), `loader`,
+                 `launch_record` (memory that Python and native code share), `binder` (arguments into a record),
+                 `parallel_launch` and `thread_pool`, `overlap` (several launches at once)
     vector/      LLVM IR as text (`llvm`; `builder`: branches and loops), and elementwise arithmetic on vectors
                  (`instructions`)
     matrix/      products of matrices in registers: which block suits the machine (`plan`), its code (`microkernel`)
@@ -28,7 +28,7 @@ Facts about tile IR that any engine may want are in `execute/analysis`.  The fol
 
 Imports point one way: a folder imports those to its left; lowering and emission know nothing of each other.
 
-    vector <- native <- matrix <- loops <- {lowering, emission}
+    vector <- runtime <- matrix <- loops <- {lowering, emission}
            <- {pipeline, code, kernel, findings, engine}
 
 Three decisions explain most of the rest:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from tileir.dialect import ops
 from tileir.execute import code_cache
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.native import loader, record
-from tileir.execute.cpu.native.target import Target
+from tileir.execute.cpu.runtime import launch_record as record
+from tileir.execute.cpu.runtime import loader
+from tileir.execute.cpu.runtime.target import Target
 from tileir.execute.engine_forms import LocatedText
 from tileir.execute.errors import CompilationError, converted, raise_if_interrupted
 from tileir.execute.memory import Region, available_memory
@@ -95,9 +96,9 @@ class KernelCode:
             return lowered.loop_text(self.target, options)
         if stage == "llvm":
             return lowered.text
-        from tileir.execute.cpu.native import compilation
+        from tileir.execute.cpu.runtime import llvm_compile
 
-        make = {"llvm-opt": compilation.optimized, "asm": compilation.assembly}[stage]
+        make = {"llvm-opt": llvm_compile.optimized, "asm": llvm_compile.assembly}[stage]
         return make(lowered.text, self.target)
 
     def located(self, stage: str) -> LocatedText:
@@ -161,7 +162,7 @@ class KernelCode:
                 # Not what was meant to be stored: made again, and stored in its place.
                 pass
         lowered = self.lower(options)
-        from tileir.execute.cpu.native.compilation import assemble
+        from tileir.execute.cpu.runtime.llvm_compile import assemble
 
         # The time LLVM takes for good code grows with the square of the number of checks.
         many = options.sanitize and lowered.text.count("br i1 ") > MANY_CHECKS
@@ -177,9 +178,9 @@ class KernelCode:
 def _import_lowering() -> None:
     """Import what compiles a kernel, which one from the cache does without."""
     try:
-        from tileir.execute.cpu.native.compilation import assemble  # noqa: F401
         from tileir.execute.cpu.pipeline import lower  # noqa: F401
+        from tileir.execute.cpu.runtime.llvm_compile import assemble  # noqa: F401
     except ImportError:
         raise_if_interrupted("tileir.execute.cpu.pipeline", "lower")
-        raise_if_interrupted("tileir.execute.cpu.native.compilation", "assemble")
+        raise_if_interrupted("tileir.execute.cpu.runtime.llvm_compile", "assemble")
         raise

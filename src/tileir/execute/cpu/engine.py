@@ -31,7 +31,7 @@ class CpuEngine(Engine):
         return "" if _is_installed() else "it needs llvmlite: pip install 'tileir[cpu]'"
 
     def facts(self) -> dict[str, str]:
-        from tileir.execute.cpu.native import parallel_launch, target
+        from tileir.execute.cpu.runtime import parallel_launch, target
 
         machine, llvm = target.host(), target.llvm()
         return {
@@ -58,7 +58,7 @@ class CpuEngine(Engine):
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> CpuKernel:
         try:
             from tileir.execute.cpu.kernel import CpuKernel
-            from tileir.execute.cpu.native.target import host
+            from tileir.execute.cpu.runtime.target import host
         except ImportError:
             raise_if_interrupted("tileir.execute.cpu.kernel", "CpuKernel")
             raise

@@ -16,11 +16,12 @@ from tileir.dialect.types import TileType
 from tileir.execute.arguments import bind, is_array, known_memory
 from tileir.execute.cpu.code import KernelCode, Version
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.native import parallel_launch, record, scratch
-from tileir.execute.cpu.native.binding import Arguments, Binder, Binding, Fill, filling, listed
-from tileir.execute.cpu.native.parallel_launch import WORTH_SLICING, WORTH_WAKING, run_short
-from tileir.execute.cpu.native.repeating import Repeated, places_of
-from tileir.execute.cpu.native.target import Target, host
+from tileir.execute.cpu.runtime import launch_record as record
+from tileir.execute.cpu.runtime import parallel_launch, scratch
+from tileir.execute.cpu.runtime.binder import Arguments, Binder, Binding, Fill, filling, listed
+from tileir.execute.cpu.runtime.bound_launch import Repeated, places_of
+from tileir.execute.cpu.runtime.parallel_launch import WORTH_SLICING, WORTH_WAKING, run_short
+from tileir.execute.cpu.runtime.target import Target, host
 from tileir.execute.dtypes import from_memory, memory_dtype
 from tileir.execute.engine import Again, DirectLaunches, Given, LaunchOptions, PreparedKernel
 from tileir.execute.errors import BlockId, LaunchError, converted
@@ -31,8 +32,8 @@ from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.findings import Inspector
-    from tileir.execute.cpu.native.conflicts import ReachableMemory
-    from tileir.execute.cpu.native.overlapping import Launches
+    from tileir.execute.cpu.runtime.conflicts import ReachableMemory
+    from tileir.execute.cpu.runtime.overlap import Launches
     from tileir.execute.sanitizer.report import SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
 
@@ -247,8 +248,8 @@ class CpuKernel(KernelCode, PreparedKernel):
         memory it reaches, or if it needs all there is.
         """
         # Imported here: most launches have no others beside them.
-        from tileir.execute.cpu.native.conflicts import ReachableMemory
-        from tileir.execute.cpu.native.overlapping import AT_ONCE, Launch
+        from tileir.execute.cpu.runtime.conflicts import ReachableMemory
+        from tileir.execute.cpu.runtime.overlap import AT_ONCE, Launch
 
         if launches.is_idle and 0 < version.loaded.ns_per_block * binding.record.slots[record.COUNT] < AT_ONCE:
             return False

@@ -23,9 +23,9 @@ from tileir.execute.cpu.loops.statements import Program, Repeat, Reserve, statem
 from tileir.execute.cpu.lowering import carried_pointers
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.lowering.roster import HANDLERS
-from tileir.execute.cpu.native import compilation
-from tileir.execute.cpu.native.record import Layout
-from tileir.execute.cpu.native.target import Target
+from tileir.execute.cpu.runtime import llvm_compile
+from tileir.execute.cpu.runtime.launch_record import Layout
+from tileir.execute.cpu.runtime.target import Target
 from tileir.execute.engine_forms import LocatedText, located_lines
 from tileir.execute.errors import ExecutionError, LaunchError
 from tileir.ir.core import Operation
@@ -161,11 +161,11 @@ def _compiled(lowered: Lowered, target: Target, stage: str) -> tuple[list[str], 
     numbers = [sets.setdefault(each, len(sets) + 1) if each else 0 for each in _operations(lowered)]
     numbered = line_numbers.with_line_numbers(lowered.text, [*numbers, 0])
     if stage == "asm":
-        plain = compilation.assembly(lowered.text, target)
-        found = line_numbers.numbers_of_assembly(compilation.assembly(numbered, target), plain)
+        plain = llvm_compile.assembly(lowered.text, target)
+        found = line_numbers.numbers_of_assembly(llvm_compile.assembly(numbered, target), plain)
     else:
-        plain = compilation.optimized(lowered.text, target)
-        found = line_numbers.numbers_of_text(compilation.optimized(numbered, target), plain, numbered)
+        plain = llvm_compile.optimized(lowered.text, target)
+        found = line_numbers.numbers_of_text(llvm_compile.optimized(numbered, target), plain, numbered)
     named: list[list[Operation]] = [[], *[list(each) for each in sets]]
     lines = _lines(plain)
     return lines, [named[number] for number in found[: len(lines)]]

@@ -15,7 +15,7 @@ from tileir.execute.cpu.emission.transposing import sorted_parts, units_of_part,
 from tileir.execute.cpu.matrix.edges import Reach, lanes_below, load_masked
 from tileir.execute.cpu.matrix.microkernel import emit_mma
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
-from tileir.execute.cpu.native.compilation import AS_WRITTEN
+from tileir.execute.cpu.runtime.llvm_compile import AS_WRITTEN
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
 from tileir.execute.dtypes import DType

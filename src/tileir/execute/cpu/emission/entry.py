@@ -10,8 +10,8 @@ from tileir.execute.cpu.emission.sinking import near_uses
 from tileir.execute.cpu.emission.work_stealing import define_functions, is_within_budget, take_chunk
 from tileir.execute.cpu.loops.order import PLAIN, may_change_order
 from tileir.execute.cpu.matrix.microkernel import configure
-from tileir.execute.cpu.native import record as slots
-from tileir.execute.cpu.native.compilation import AS_WRITTEN
+from tileir.execute.cpu.runtime import launch_record as slots
+from tileir.execute.cpu.runtime.llvm_compile import AS_WRITTEN
 from tileir.execute.cpu.vector.builder import Builder, Loop, Number
 
 _HEAD = "define i64 @worker(ptr noalias noundef %record, ptr noalias noundef align 64 %arena) nounwind {\nentry:"

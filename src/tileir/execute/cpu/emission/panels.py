@@ -8,8 +8,8 @@ from typing import Final
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.loops.order import shared_axis
 from tileir.execute.cpu.loops.statements import Memo
-from tileir.execute.cpu.native import record as slots
-from tileir.execute.cpu.native.compilation import AS_WRITTEN
+from tileir.execute.cpu.runtime import launch_record as slots
+from tileir.execute.cpu.runtime.llvm_compile import AS_WRITTEN
 from tileir.execute.cpu.vector.builder import Number
 
 _MANY_BLOCKS: Final = 8

@@ -1,4 +1,4 @@
-"""How a worker takes tile blocks: a chunk of the next numbers, from one counter or from ranges (`record`).
+"""How a worker takes tile blocks: a chunk of the next numbers, from one counter or from ranges (`launch_record`).
 
 With ranges every thread has a part of the tile blocks to itself, the same one in the next launch, whose memory is then
 in its caches; and no counter goes from processor to processor.  A thread that is done with its range takes from those
@@ -7,7 +7,7 @@ of others.
 
 from __future__ import annotations
 
-from tileir.execute.cpu.native import record
+from tileir.execute.cpu.runtime import launch_record as record
 from tileir.execute.cpu.vector.builder import Builder, Loop, Module
 
 _ATTRIBUTES = "noinline optnone nounwind"

@@ -32,7 +32,7 @@ from tileir.execute.binder import (
     torch_classes,
     torch_dtypes,
 )
-from tileir.execute.cpu.native.record import ARGUMENTS, REGION_WORDS, SLOT_BYTES, Layout, Record
+from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, REGION_WORDS, SLOT_BYTES, Layout, Record
 from tileir.execute.engine import Again, Given
 from tileir.execute.errors import BlockId
 from tileir.execute.generated_functions import generated

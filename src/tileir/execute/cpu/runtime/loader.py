@@ -14,9 +14,9 @@ from _blake2 import blake2b
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, cast
 
-from tileir.execute.cpu.native.record import ARGUMENTS, GRID
-from tileir.execute.cpu.native.target import Target, binding, llvm
-from tileir.execute.cpu.native.uninterrupted import give_back_after, uninterrupted
+from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, GRID
+from tileir.execute.cpu.runtime.llvm_thread import give_back_after, uninterrupted
+from tileir.execute.cpu.runtime.target import Target, binding, llvm
 from tileir.execute.errors import CompilationError
 from tileir.execute.own_sources import hash_of_sources
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy
 
 from tileir.execute.array_addresses import address_of
-from tileir.execute.cpu.native import parallel_launch
-from tileir.execute.cpu.native.binding import Binding
-from tileir.execute.cpu.native.loader import Loaded
-from tileir.execute.cpu.native.record import ARGUMENTS, FAILED
+from tileir.execute.cpu.runtime import parallel_launch
+from tileir.execute.cpu.runtime.binder import Binding
+from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, FAILED
+from tileir.execute.cpu.runtime.loader import Loaded
 from tileir.execute.overlap import overlapped
 
 Where = tuple[Any, int, Any, int]

@@ -32,10 +32,10 @@ from typing import Any, Final
 
 from tileir.execute import code_cache
 from tileir.execute.arguments import MOST_THREADS
-from tileir.execute.cpu.native.loader import Loaded, key_of, load_all
-from tileir.execute.cpu.native.record import POOL_FUNCTIONS, RANGE_WORDS, SLOT_BYTES, PoolWords, Record
-from tileir.execute.cpu.native.scratch import Arena, Scratch, arena_of, numbers, spare
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.launch_record import POOL_FUNCTIONS, RANGE_WORDS, SLOT_BYTES, PoolWords, Record
+from tileir.execute.cpu.runtime.loader import Loaded, key_of, load_all
+from tileir.execute.cpu.runtime.scratch import Arena, Scratch, arena_of, numbers, spare
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.releasing import release_with
 from tileir.processors import memory_nodes, processors
 
@@ -204,8 +204,8 @@ def _native_functions() -> list[Loaded]:
     found = store.get(key)
     if found is not None:
         return load_all(found[0], POOL_FUNCTIONS)
-    from tileir.execute.cpu.native.compilation import assemble
-    from tileir.execute.cpu.native.pool_native import pool_text
+    from tileir.execute.cpu.runtime.llvm_compile import assemble
+    from tileir.execute.cpu.runtime.pool_native import pool_text
 
     data = assemble(pool_text(machine), target)
     store.put(key, data, {})

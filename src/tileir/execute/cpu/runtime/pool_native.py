@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from tileir.execute.cpu.native import record
-from tileir.execute.cpu.native.record import OVER, PAUSED, RUNNING, SLOT_BYTES
-from tileir.execute.cpu.native.record import PoolWords as words
+from tileir.execute.cpu.runtime import launch_record as record
+from tileir.execute.cpu.runtime.launch_record import OVER, PAUSED, RUNNING, SLOT_BYTES
+from tileir.execute.cpu.runtime.launch_record import PoolWords as words
 from tileir.execute.cpu.vector.builder import Builder, Loop, Module, Number
 
 _FUTEX: Final = {"x86_64": 202, "aarch64": 98}

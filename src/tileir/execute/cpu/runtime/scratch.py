@@ -37,7 +37,7 @@ class Arena:
             except OSError:
                 pass
         self.words: Any = memoryview(self._memory).cast("q")
-        """The first one is the number of the launch; others are those of `record`."""
+        """The first one is the number of the launch; others are those of `launch_record`."""
         self.address: int = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
 
 

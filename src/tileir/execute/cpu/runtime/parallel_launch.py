@@ -1,7 +1,7 @@
 """The threads of a launch: how many, and how they share it.
 
-A launch is one call of the kernel's worker per thread; each takes tile blocks until none is left (`record`).  The
-calling thread takes part, beside workers of the pool (`thread_pool`).  A launch too short for a second thread to be
+A launch is one call of the kernel's worker per thread; each takes tile blocks until none is left (`launch_record`).
+The calling thread takes part, beside workers of the pool (`thread_pool`).  A launch too short for a second thread to be
 worth waking stays on the calling thread.
 
 Python runs signal handlers on the main thread and between its own instructions only, so a native call there would hold
@@ -23,9 +23,8 @@ from time import perf_counter_ns
 from typing import Any, Final
 
 from tileir.execute.arguments import MOST_THREADS
-from tileir.execute.cpu.native import caches, scratch
-from tileir.execute.cpu.native.loader import Loaded
-from tileir.execute.cpu.native.record import (
+from tileir.execute.cpu.runtime import cache_size, scratch
+from tileir.execute.cpu.runtime.launch_record import (
     BUDGET,
     CACHED,
     CHUNK,
@@ -37,8 +36,9 @@ from tileir.execute.cpu.native.record import (
     PoolWords,
     Record,
 )
-from tileir.execute.cpu.native.scratch import Arena, Scratch, arena_of, numbers, spare
-from tileir.execute.cpu.native.thread_pool import FIRST, TIMEOUT, Pool, is_main_thread, pool
+from tileir.execute.cpu.runtime.loader import Loaded
+from tileir.execute.cpu.runtime.scratch import Arena, Scratch, arena_of, numbers, spare
+from tileir.execute.cpu.runtime.thread_pool import FIRST, TIMEOUT, Pool, is_main_thread, pool
 from tileir.execute.errors import LaunchError
 from tileir.processors import memory_nodes, processors
 
@@ -205,7 +205,7 @@ def _run_shared(function: Loaded, record: Record, arena_bytes: int, threads: int
         # No memory is in any thread's cache yet, and of several tile blocks that fail one of the first is reported.
         # Where processors have memory of their own, it lies with who touches it first: with who uses it from then on.
         slots[RANGE_COUNT] = -1
-    slots[CACHED] = caches.cached_bytes(threads)
+    slots[CACHED] = cache_size.cached_bytes(threads)
     elapsed = 0
     if pool().is_native:
         elapsed = _run_natively(function, record, arena_bytes, threads - (not is_left), is_left)

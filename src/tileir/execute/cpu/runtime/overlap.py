@@ -24,13 +24,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Final
 
-from tileir.execute.cpu.native import caches, parallel_launch
-from tileir.execute.cpu.native.binding import Span
-from tileir.execute.cpu.native.conflicts import Accesses
-from tileir.execute.cpu.native.loader import Loaded
-from tileir.execute.cpu.native.record import CACHED, CHUNK, COUNT, FAILED, NEXT, STOP, Record
-from tileir.execute.cpu.native.scratch import Scratch, numbers
-from tileir.execute.cpu.native.thread_pool import pool
+from tileir.execute.cpu.runtime import cache_size, parallel_launch
+from tileir.execute.cpu.runtime.binder import Span
+from tileir.execute.cpu.runtime.conflicts import Accesses
+from tileir.execute.cpu.runtime.launch_record import CACHED, CHUNK, COUNT, FAILED, NEXT, STOP, Record
+from tileir.execute.cpu.runtime.loader import Loaded
+from tileir.execute.cpu.runtime.scratch import Scratch, numbers
+from tileir.execute.cpu.runtime.thread_pool import pool
 from tileir.execute.errors import LaunchError
 
 WORTH_SHARING: Final = 30_000
@@ -73,7 +73,7 @@ class Launch:
         if 0 < self.expected < WORTH_SHARING:
             self.limit = 1
         if self.limit > 1:
-            record.slots[CACHED] = caches.cached_bytes(self.limit)
+            record.slots[CACHED] = cache_size.cached_bytes(self.limit)
         self.number: int = next(numbers)
         self.threads: int = 0
         self.joined: int = 0

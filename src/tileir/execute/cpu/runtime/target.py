@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any, Final, NamedTuple
 
-from tileir.execute.cpu.native.uninterrupted import uninterrupted
+from tileir.execute.cpu.runtime.llvm_thread import uninterrupted
 from tileir.execute.errors import INSTEAD, ChoiceError, LaunchError, MissingDependencyError
 from tileir.forking import NO_FORK
 
