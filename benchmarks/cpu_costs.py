@@ -61,8 +61,8 @@ def compile_once(operations: int) -> dict[str, float]:
     times = [time.process_time()]
     # All that compiling needs, which the engine itself imports only when it compiles.
     from tileir.execute.cpu import kernel as native
-    from tileir.execute.cpu import lowered  # noqa: F401
-    from tileir.execute.cpu.native import target
+    from tileir.execute.cpu import pipeline  # noqa: F401
+    from tileir.execute.cpu.runtime import target
 
     target.host()
 

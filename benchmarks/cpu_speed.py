@@ -33,7 +33,7 @@ import cpu_costs
 import cpu_programs
 import tileir
 from measure import Line, Rounds, add_line_options, extremes, finish, machine, race, table, tileir_build
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.target import host
 
 try:
     import torch

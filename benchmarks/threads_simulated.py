@@ -2,7 +2,7 @@
 
     python benchmarks/threads_simulated.py
 
-The decisions are those of the engine (how many threads, whom to wake, chunks, stretches, what the first launch does);
+The decisions are those of the engine (how many threads, whom to wake, chunks, ranges, what the first launch does);
 time is the model's: posting to a helper, waking one that sleeps and how long it takes to come, taking a chunk, memory
 of the other socket.  The first two were measured (docs/cpu.md), the others are what such machines are known for.
 
@@ -20,9 +20,9 @@ from unittest import mock
 
 from measure import Line, add_line_options, finish, table
 from tileir.execute.cpu.kernel import _chunk
-from tileir.execute.cpu.native import caches, thread_pool
-from tileir.execute.cpu.native.record import TAIL_SHIFT
-from tileir.execute.cpu.native.sharing import _worth_waking
+from tileir.execute.cpu.runtime import cache_size, parallel_launch
+from tileir.execute.cpu.runtime.launch_record import TAIL_SHIFT
+from tileir.execute.cpu.runtime.parallel_launch import worth_waking
 
 MICROSECOND = 1_000
 MILLISECOND = 1_000_000
@@ -45,9 +45,9 @@ class Machine:
     begin: int = 1_000
     """A launch that is shared at all."""
     take: int = 60
-    """To take a chunk of a stretch of one's own."""
+    """To take a chunk of a range of one's own."""
     far: int = 400
-    """The same of a stretch that others take from too, or of the one counter."""
+    """The same of a range that others take from too, or of the one counter."""
     remote: float = 1.6
     """How much longer a tile block takes whose memory is the other socket's."""
     last_level: int = 32 << 20
@@ -84,8 +84,8 @@ class Launch:
         return len(self.ends)
 
 
-def stretches(count: int, chunk: int, workers: int) -> list[list[int]]:
-    """The tile blocks of each worker, as `posting_code` divides them: next number and end, in whole chunks."""
+def ranges(count: int, chunk: int, workers: int) -> list[list[int]]:
+    """The tile blocks of each worker, as `pool_native` divides them: next number and end, in whole chunks."""
     chunks = -(-count // chunk)
     each, extra = divmod(chunks, workers)
     found, begin = [], 0
@@ -116,11 +116,11 @@ def run(
     expected = alone if expected is None else expected
     chunk = _chunk((count, 1, 1), machine.cores)
     threads = min(machine.cores, -(-count // chunk))
-    if threads < 2 or 0 < expected < thread_pool.WORTH_WAKING:
+    if threads < 2 or 0 < expected < parallel_launch.WORTH_WAKING:
         return _on_one(machine, blocks, homes)
-    threads = thread_pool.worth_sharing(expected, threads)
-    wakes = _worth_waking(expected)
-    lanes = [[0, count]] if ordered else stretches(count, chunk, threads)
+    threads = parallel_launch.worth_sharing(expected, threads)
+    wakes = worth_waking(expected)
+    lanes = [[0, count]] if ordered else ranges(count, chunk, threads)
     tail = chunk * ((machine.cores + 1) // 2) if ordered else chunk
     # Who launches posts to one after the other, then works.
     now = machine.begin
@@ -251,7 +251,7 @@ def efficiency_table(lines: list[Line]) -> str:
 
 
 def memory_table(lines: list[Line]) -> str:
-    """Two launches over memory that nobody has touched, on two sockets: by one counter and by stretches at first."""
+    """Two launches over memory that nobody has touched, on two sockets: by one counter and by ranges at first."""
     machine = MACHINES["64 cores, 2 sockets"]
     rows = []
     for count, total in ((1024, 4 * MILLISECOND), (16384, 200 * MILLISECOND)):
@@ -261,7 +261,7 @@ def memory_table(lines: list[Line]) -> str:
             second = run(machine, blocks, homes=first.homes)
             third = run(machine, blocks, homes=second.homes)
             share = third.remote / count
-            name = f"{count:,} tile blocks, first launch by {'one counter' if ordered else 'stretches'}"
+            name = f"{count:,} tile blocks, first launch by {'one counter' if ordered else 'ranges'}"
             rows.append((name, f"{share:.0%}", f"{total / third.time:.1f}"))
             if not ordered:
                 lines.append(Line(f"simulated, two sockets: {count:,} tile blocks", "one thread", total / third.time))
@@ -272,9 +272,9 @@ def streaming_table() -> str:
     rows = []
     for name, machine in MACHINES.items():
         with mock.patch.object(
-            caches, "last_level_bytes", lambda machine=machine: machine.last_level * machine.sockets
+            cache_size, "last_level_bytes", lambda machine=machine: machine.last_level * machine.sockets
         ):
-            rows.append((name, *[f"{caches.cached_bytes(threads) >> 20}" for threads in (1, 2, 16, 64)]))
+            rows.append((name, *[f"{cache_size.cached_bytes(threads) >> 20}" for threads in (1, 2, 16, 64)]))
     return table(("MiB above which a launch streams", "1 thread", "2", "16", "64"), rows)
 
 

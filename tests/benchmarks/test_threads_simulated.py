@@ -6,12 +6,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.execute.cpu.test_posting import Visits, unattended
+from tests.execute.cpu.test_thread_pool import Visits
 
 import threads_simulated as simulated
 from threads_simulated import MICROSECOND, MILLISECOND, Machine
-from tileir.execute.cpu.native import posting
-from tileir.execute.cpu.native.record import CHUNK, LANES
+from tileir.execute.cpu.runtime.launch_record import CHUNK, RANGE_COUNT, RANGE_END
+from tileir.execute.cpu.runtime.thread_pool import _slot, pool
 
 machines = st.builds(Machine, st.sampled_from([2, 3, 16, 64, 192]), st.sampled_from([1, 2]))
 blocks = st.one_of(
@@ -55,7 +55,7 @@ def test_a_long_launch_of_like_tile_blocks_uses_all_cores(cores: int) -> None:
 @given(st.integers(2, 4000), st.integers(20, 100 * MICROSECOND), st.booleans())
 def test_memory_stays_with_the_socket_that_touched_it_first(count: int, each: int, awake: bool) -> None:
     """The first launch does not know how long it takes; those after it find their memory at hand, all but what was
-    taken from others' stretches."""
+    taken from others' ranges."""
     machine = Machine(64, sockets=2)
     first = simulated.run(machine, [each] * count, 0, awake=awake, homes=[-1] * count)
     second = simulated.run(machine, [each] * count, each * count, awake=True, homes=first.homes)
@@ -63,18 +63,14 @@ def test_memory_stays_with_the_socket_that_touched_it_first(count: int, each: in
         assert second.remote <= count // 20 + 64
 
 
-def test_stretches_are_those_of_the_engine() -> None:
-    post = posting.post()
-    if post is None:
-        pytest.skip("this system has nothing better than Python")
-    for count, chunk, workers in ((1, 1, 2), (20, 1, 4), (64, 3, 5), (1000, 7, 16), (513, 64, 64), (4096, 8, 64)):
+def test_ranges_are_those_of_the_engine() -> None:
+    if not pool().is_native:
+        pytest.skip("this system has no futex")
+    for count, chunk, threads in ((1, 1, 2), (20, 1, 4), (64, 3, 5), (1000, 7, 16), (513, 64, 64), (4096, 8, 64)):
         visits = Visits(count)
         visits.record.slots[CHUNK] = chunk
-        boxes, _arenas = unattended(post, workers - 1)
-        table = post.table(workers - 1)
-        post.launch(table, visits.head, [box.address for box in boxes], 100, 0, 0)
-        assert visits.record.slots[LANES] == workers
-        own = posting.code.BOXES - 8
-        ends = [table.words[own + 1], *[box._words[9] for box in boxes]]
-        assert ends == [end for _, end in simulated.stretches(count, chunk, workers)]
+        visits.launch(threads - 1)
+        assert visits.record.slots[RANGE_COUNT] == threads
+        ends = [visits.pool.words[_slot(number) + RANGE_END] for number in range(threads)]
+        assert ends == [end for _, end in simulated.ranges(count, chunk, threads)]
         assert visits.seen.tolist() == [1] * count

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tileir.execute.cpu.native import compilation
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime import llvm_compile
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.locations.llvm_line_numbers import numbers_of_assembly, numbers_of_text, with_line_numbers
 
 pytest.importorskip("llvmlite")
@@ -50,9 +50,9 @@ def test_text_without_numbers_stays_as_it_is() -> None:
 
 
 def test_numbers_are_found_in_optimized_text() -> None:
-    plain = compilation.optimized(TEXT, host())
+    plain = llvm_compile.optimized(TEXT, host())
     numbered = with_line_numbers(TEXT, numbers())
-    found = numbers_of_text(compilation.optimized(numbered, host()), plain, numbered)
+    found = numbers_of_text(llvm_compile.optimized(numbered, host()), plain, numbered)
     lines = plain.split("\n")
     assert len(found) == len(lines)
     by_line = {line.strip().split(" = ")[-1].split(" ")[0]: number for line, number in zip(lines, found, strict=True)}
@@ -81,18 +81,18 @@ end:
 """
     lines = text.split("\n")
     numbered = with_line_numbers(text, [70 if "mul" in line else 0 for line in lines])
-    optimized = compilation.optimized(numbered, host())
+    optimized = llvm_compile.optimized(numbered, host())
     moved = next(line for line in optimized.split("\n") if "%v2 = mul" in line)
     assert optimized.index(moved) < optimized.index("\nhead:")
-    plain = compilation.optimized(text, host())
+    plain = llvm_compile.optimized(text, host())
     found = numbers_of_text(optimized, plain, numbered)
     assert [number for line, number in zip(plain.split("\n"), found, strict=True) if "%v2 = mul" in line] == [70]
     assert set(found) == {0, 70}
 
 
 def test_numbers_are_found_in_assembly() -> None:
-    plain = compilation.assembly(TEXT, host())
-    found = numbers_of_assembly(compilation.assembly(with_line_numbers(TEXT, numbers()), host()), plain)
+    plain = llvm_compile.assembly(TEXT, host())
+    found = numbers_of_assembly(llvm_compile.assembly(with_line_numbers(TEXT, numbers()), host()), plain)
     lines = plain.split("\n")
     assert len(found) == len(lines)
     # Both multiplications become one, which may load its factor by itself.

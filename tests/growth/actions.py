@@ -17,8 +17,8 @@ from tileir.bytecode.annotated import annotate
 from tileir.execute.cpu.code import MANY_CHECKS
 from tileir.execute.cpu.kernel import CpuKernel
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.native.compilation import assemble
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.llvm_compile import assemble
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.memory import Region
 from tileir.ir.traversal import clone, structurally_equal
 from tileir.text.printer import print_operation

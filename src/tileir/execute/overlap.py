@@ -1,7 +1,7 @@
 """`overlap`: launches that do not wait for each other unless one needs what another makes.
 
-The CPU engine has launches wait for each other's memory (`cpu.overlapping`); whatever cannot be left to that, a launch
-on the interpreter above all, comes after everything before it.
+The CPU engine has launches wait for each other's memory (`cpu.runtime.overlap`); whatever cannot be left to that, a
+launch on the interpreter above all, comes after everything before it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tileir.execute.cpu.native.overlapping import Launches
+    from tileir.execute.cpu.runtime.overlap import Launches
 
 # A context variable, not one of the thread: tasks that take turns on a thread have launches of their own.
 _current: ContextVar[Launches | None] = ContextVar("tileir.overlap", default=None)
@@ -39,7 +39,7 @@ def overlap() -> Iterator[None]:
     if outer is not None:
         launches = outer
     else:
-        from tileir.execute.cpu.native.overlapping import Launches
+        from tileir.execute.cpu.runtime.overlap import Launches
 
         launches = Launches()
     try:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import pytest
 
-from tileir.execute.cpu.native import compilation
-from tileir.execute.cpu.native import target as targets
-from tileir.execute.cpu.native.target import Target, host
+from tileir.execute.cpu.runtime import llvm_compile
+from tileir.execute.cpu.runtime import target as targets
+from tileir.execute.cpu.runtime.target import Target, host
 
 _DOT = "@llvm.x86.avx512bf16.dpbf16ps.512"
 
@@ -240,6 +240,6 @@ def emulate(monkeypatch: pytest.MonkeyPatch, features: tuple[str, ...] = TILES) 
     """The name of a machine with emulated features, which kernels can be compiled for until the test is over."""
     monkeypatch.setenv("TILEIR_CACHE", "0")
     monkeypatch.setitem(targets._hosts, "emulated", emulating_target(features))
-    real = compilation.assemble
-    monkeypatch.setattr(compilation, "assemble", lambda text, target, level=3: real(emulated(text), target, level))
+    real = llvm_compile.assemble
+    monkeypatch.setattr(llvm_compile, "assemble", lambda text, target, level=3: real(emulated(text), target, level))
     return "emulated"

@@ -7,11 +7,11 @@ from typing import Any
 import numpy
 
 from tileir.execute.cpu.kernel import CpuKernel
-from tileir.execute.cpu.native import thread_pool
-from tileir.execute.cpu.native.compilation import assemble
-from tileir.execute.cpu.native.record import ARGUMENTS, BUDGET, CHUNK, COUNT, Record
-from tileir.execute.cpu.native.runtime import Loaded, load
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime import parallel_launch
+from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, BUDGET, CHUNK, COUNT, Record
+from tileir.execute.cpu.runtime.llvm_compile import assemble
+from tileir.execute.cpu.runtime.loader import Loaded, load
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.launching.kernel import Kernel
 
 COUNTING = """
@@ -92,7 +92,7 @@ def count(function: Loaded, blocks: int, turns: int, threads: int, chunk: int = 
     record.slots[ARGUMENTS] = turns
     record.slots[ARGUMENTS + 1] = visits.ctypes.data
     record.slots[ARGUMENTS + 2] = launches.ctypes.data
-    thread_pool.run(function, record, arena_bytes, threads, (visits, launches))
+    parallel_launch.run(function, record, arena_bytes, threads, (visits, launches))
     return visits, launches
 
 

@@ -24,7 +24,7 @@ from tests.sampling import one_in
 
 import tileir
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.dtypes import constant_array, is_float_dtype, memory_dtype, value_dtype
 from tileir.execute.errors import AssertionFailedError
 from tileir.execute.launching.entries import entries_of

@@ -14,8 +14,8 @@ import pytest
 
 import tileir
 from tileir.execute.arguments.binding import TORCH_DTYPES, bind, pointer_to
-from tileir.execute.cpu.native.binding import Binder, tensors_for
-from tileir.execute.cpu.native.record import ARGUMENTS, CHUNK, COUNT, FAILED, GRID, NEXT, STOP
+from tileir.execute.cpu.runtime.binder import Binder, tensors_for
+from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, CHUNK, COUNT, FAILED, GRID, NEXT, STOP
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.entries import select_entry
 

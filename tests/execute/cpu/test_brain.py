@@ -10,7 +10,7 @@ import pytest
 from tests.execute.cpu.emulated_amx import PAIRS, emulate
 
 import tileir
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.target import host
 
 HERE = host("native")
 TILE = 1024

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy
 import pytest
 
-from tileir.execute.cpu.native.compilation import assemble
-from tileir.execute.cpu.native.runtime import load
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.llvm_compile import assemble
+from tileir.execute.cpu.runtime.loader import load
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.cpu.vector.builder import Builder, Loop, Module, Number
 from tileir.execute.cpu.vector.casting import INT64
 from tileir.execute.cpu.vector.llvm import Register

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from tileir.execute.cache import private_files, source_hash
-from tileir.execute.cpu.native import keys, target
-from tileir.execute.cpu.native.answers import Answers
-from tileir.execute.cpu.native.keys import key_of
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime import loader, target
+from tileir.execute.cpu.runtime.loader import key_of
+from tileir.execute.cpu.runtime.target import host
 
 
 def test_key_depends_on_all_that_matters() -> None:
@@ -33,7 +32,7 @@ def test_key_depends_on_all_that_matters() -> None:
 def key_with_sources(monkeypatch: pytest.MonkeyPatch, sources: list[tuple[str, int, int, int]]) -> str:
     """The key that a new process would find, with these files as the sources of the engine."""
     monkeypatch.setattr(source_hash, "sources_but", lambda left_out, inside: sources)
-    monkeypatch.setattr(keys, "_fingerprint", b"")
+    monkeypatch.setattr(loader, "_fingerprint", b"")
     return key_of(host(), [b"program"])
 
 
@@ -79,14 +78,23 @@ def test_key_changes_with_the_version_of_llvm(monkeypatch: pytest.MonkeyPatch) -
     found = target.llvm()
     before = key_of_new_process(monkeypatch)
     for binding_version, version in (("99.0", found.version), (found.binding_version, (99, 0, 0))):
-        other = Answers(binding_version, version, found.name, found.triple, found.features)
+        other = target.LlvmInfo(binding_version, version, found.name, found.triple, found.features)
         monkeypatch.setattr(target, "_llvm", other)
         assert key_of_new_process(monkeypatch) != before
     monkeypatch.setattr(target, "_llvm", found)
     assert key_of_new_process(monkeypatch) == before
 
 
-FOLDERS = ("", "ir", "dialect", "dialect/ops", "passes", "execute/sanitizer", "execute/cpu/native", "execute/new/inner")
+FOLDERS = (
+    "",
+    "ir",
+    "dialect",
+    "dialect/ops",
+    "passes",
+    "execute/sanitizer",
+    "execute/cpu/runtime",
+    "execute/new/inner",
+)
 """Some of what a package holds that the code depends on, and what may come."""
 
 
@@ -105,7 +113,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def key_of_new_process(monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(keys, "_fingerprint", b"")
+    monkeypatch.setattr(loader, "_fingerprint", b"")
     return key_of(host(), [b"program"])
 
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from tests.execute.cpu.native import counting
 
-from tileir.execute.cpu.native import caches
-from tileir.execute.cpu.native.pending import Launch
-from tileir.execute.cpu.native.record import ARGUMENTS, CACHED, CHUNK, COUNT, Record
+from tileir.execute.cpu.runtime import cache_size
+from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, CACHED, CHUNK, COUNT, Record
+from tileir.execute.cpu.runtime.overlap import Launch
 
 
 @pytest.fixture(autouse=True)
 def _forget() -> Iterator[None]:
-    caches.last_level_bytes.cache_clear()
+    cache_size.last_level_bytes.cache_clear()
     yield
-    caches.last_level_bytes.cache_clear()
+    cache_size.last_level_bytes.cache_clear()
 
 
 def machine(folder: Path, levels: dict[int, str], shared: dict[int, str]) -> None:
@@ -52,43 +52,43 @@ def test_each_last_cache_counts_once(
     expected: int,
 ) -> None:
     machine(tmp_path, levels, shared)
-    monkeypatch.setattr(caches, "_SYSTEM", str(tmp_path))
-    monkeypatch.setattr(caches.sys, "platform", "linux")
+    monkeypatch.setattr(cache_size, "_SYSTEM", str(tmp_path))
+    monkeypatch.setattr(cache_size.sys, "platform", "linux")
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(shared), raising=False)
-    assert caches.last_level_bytes() == expected
+    assert cache_size.last_level_bytes() == expected
 
 
 def test_only_processors_of_this_process_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     machine(tmp_path, {3: "32M"}, {0: "0", 1: "1", 2: "2"})
-    monkeypatch.setattr(caches, "_SYSTEM", str(tmp_path))
-    monkeypatch.setattr(caches.sys, "platform", "linux")
+    monkeypatch.setattr(cache_size, "_SYSTEM", str(tmp_path))
+    monkeypatch.setattr(cache_size.sys, "platform", "linux")
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {1}, raising=False)
-    assert caches.last_level_bytes() == 32 << 20
+    assert cache_size.last_level_bytes() == 32 << 20
 
 
 def test_a_launch_keeps_half_at_most_and_its_threads_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "last_level_bytes", _three_hundred)
-    assert [caches.cached_bytes(threads) >> 20 for threads in (1, 2, 4, 8, 16)] == [24, 48, 96, 150, 150]
+    monkeypatch.setattr(cache_size, "last_level_bytes", _three_hundred)
+    assert [cache_size.cached_bytes(threads) >> 20 for threads in (1, 2, 4, 8, 16)] == [24, 48, 96, 150, 150]
 
 
-@caches.cache
+@cache_size.cache
 def _three_hundred() -> int:
     return 300 << 20
 
 
 def test_machine_that_does_not_tell_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches.sys, "platform", "plan9")
-    assert caches.last_level_bytes() == caches.cached_bytes(16) == 0
+    monkeypatch.setattr(cache_size.sys, "platform", "plan9")
+    assert cache_size.last_level_bytes() == cache_size.cached_bytes(16) == 0
 
 
 def test_what_windows_says_of_a_processor_has_its_size() -> None:
-    assert caches._ENTRY.size == 32
+    assert cache_size._ENTRY.size == 32
 
 
 def test_launches_that_overlap_know_their_caches_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "last_level_bytes", lambda: 1 << 40)
+    monkeypatch.setattr(cache_size, "last_level_bytes", lambda: 1 << 40)
     function = counting()
-    for threads, expected in ((4, 4 * caches.SHARE), (1, 0)):
+    for threads, expected in ((4, 4 * cache_size.SHARE), (1, 0)):
         record = Record(ARGUMENTS)
         record.slots[COUNT], record.slots[CHUNK] = 8, 1
         Launch(function, record, 64, threads)

@@ -9,10 +9,9 @@ import pytest
 from tests.execute.cpu.elementwise import function_text
 from tests.execute.cpu.operations import case_of, sample
 
-from tileir.execute.cpu.native.compilation import assemble, assembly, optimized
-from tileir.execute.cpu.native.objects import UnknownObject, symbols_of
-from tileir.execute.cpu.native.runtime import load
-from tileir.execute.cpu.native.target import KNOWN, Target, host
+from tileir.execute.cpu.runtime.llvm_compile import assemble, assembly, optimized
+from tileir.execute.cpu.runtime.loader import UnknownObject, load, symbols_of
+from tileir.execute.cpu.runtime.target import KNOWN, Target, host
 from tileir.execute.cpu.vector.builder import Module
 from tileir.execute.errors import CompilationError
 

@@ -18,9 +18,9 @@ from tests.execute.cpu.elementwise import Case, Compiled, function_text, operand
 import tileir
 from tileir.declarations import declaration_of
 from tileir.execute.arithmetic.functions import float_atan2, float_power, float_unary
-from tileir.execute.cpu.native.compilation import assemble, assembly
-from tileir.execute.cpu.native.objects import symbols_of
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.llvm_compile import assemble, assembly
+from tileir.execute.cpu.runtime.loader import symbols_of
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.cpu.vector import fast_math, instructions
 from tileir.execute.cpu.vector.builder import Builder, Module
 from tileir.execute.cpu.vector.fast_functions import FORMULAS

@@ -196,21 +196,21 @@ print("fine")
 
 def test_kernels_dropped_after_a_fork_are_given_back_and_others_compiled() -> None:
     run("""
-from tileir.execute.cpu.native import uninterrupted
+from tileir.execute.cpu.runtime import llvm_thread
 kernels = []
 for number in range(3):
     kernels.append(tileir.compile(tileir.parse(program(number)), backend="cpu"))
     kernels[-1].launch(1, numpy.zeros(64, "f4"))
-held = len(uninterrupted._resources)
+held = len(llvm_thread._resources)
 def dropped():
     # Not the last one: a thread that is not in the new process may have been at the end of its launch.
     kernels.pop(0)
     check(7)
     for _ in range(3000):
-        if not held or len(uninterrupted._resources) < held:
+        if not held or len(llvm_thread._resources) < held:
             return
         time.sleep(0.01)
-    raise AssertionError(uninterrupted._resources)
+    raise AssertionError(llvm_thread._resources)
 child = os.fork()
 if child == 0:
     try:

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.cpu.vector import ufuncs
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import FUSIBLE

@@ -11,7 +11,7 @@ from tileir.execute.cpu.loops import expressions
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.lowering.roster import HANDLERS
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.target import host
 
 TENSOR = "tensor_view<65536xf32, strides=[1]>"
 VIEW = f"partition_view<tile=(64), {TENSOR}>"

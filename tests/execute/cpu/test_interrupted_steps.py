@@ -19,7 +19,7 @@ import faulthandler, gc, os, random, sys, threading
 faulthandler.enable()
 faulthandler.dump_traceback_later(150, exit=True)
 import llvmlite, numpy, tileir
-from tileir.execute.cpu.native import compilation, runtime, target
+from tileir.execute.cpu.runtime import llvm_compile, loader, target
 from tests.execute.interrupting import interrupted, steps
 from tests.soak.programs import Elementwise
 
@@ -27,7 +27,7 @@ OURS = os.path.dirname(tileir.__file__)
 LLVM = os.path.dirname(llvmlite.__file__)
 NAMES = ["/forking.py", "/execute/overlap.py", "/execute/cpu/kernel.py", "/execute/cpu/code.py"]
 PLACES = tuple([OURS + each for each in NAMES])
-PLACES += (OURS + "/execute/cpu/native/", LLVM)
+PLACES += (OURS + "/execute/cpu/runtime/", LLVM)
 
 def check(seed, blocks=3):
     each = Elementwise(seed)
@@ -70,8 +70,8 @@ LOADING = """
 TEXT = "define i64 @worker(ptr %record, ptr %arena) { ret i64 {number} }"
 
 def work(number):
-    data = compilation.assemble(TEXT.replace("{number}", str(number)), target.host(), 0)
-    loaded = runtime.load(data)
+    data = llvm_compile.assemble(TEXT.replace("{number}", str(number)), target.host(), 0)
+    loaded = loader.load(data)
     assert loaded.call(0, 0) == number
 
 work(0)
@@ -131,13 +131,13 @@ kernel = tileir.compile(tileir.parse(Elementwise(2).text), backend="cpu")
 for stage in ("llvm-opt", "asm"):
     assert kernel.dump(stage)
 try:
-    compilation.assemble("define i64 @worker() { ret i32 0 }", target.host())
+    llvm_compile.assemble("define i64 @worker() { ret i32 0 }", target.host())
 except tileir.CompilationError as error:
     assert "LLVM refuses" in str(error)
 else:
     raise AssertionError
 try:
-    runtime.load(b"")
+    loader.load(b"")
 except tileir.CompilationError:
     pass
 del kernel

@@ -12,10 +12,10 @@ import pytest
 from tests.soak.memory import bytes_in_use, can_tell_use
 
 import tileir
-from tileir.execute.cpu.native import runtime, uninterrupted
-from tileir.execute.cpu.native.compilation import assemble
-from tileir.execute.cpu.native.runtime import load
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime import llvm_thread, loader
+from tileir.execute.cpu.runtime.llvm_compile import assemble
+from tileir.execute.cpu.runtime.loader import load
+from tileir.execute.cpu.runtime.target import host
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux") or not can_tell_use(), reason="the C library does not say what is in use"
@@ -29,7 +29,7 @@ KERNEL = """cuda_tile.module @m { entry @k(%a: tile<ptr<i32>>) {
   %s = store_ptr_tko weak %a, %y token = %t : tile<ptr<i32>>, tile<i32> -> token
   return } }"""
 
-TURNS = 4 * runtime._MOST_LIBRARIES
+TURNS = 4 * loader._MOST_LIBRARIES
 """As many as whole engines of LLVM take."""
 
 
@@ -40,9 +40,9 @@ class Held:
         gc.collect()
         # What comes before it in the queue is done then, and what that has let go, after it.
         for _ in range(2):
-            uninterrupted.uninterrupted(int)
+            llvm_thread.uninterrupted(int)
         self.bytes = bytes_in_use()
-        self.resources = len(uninterrupted._resources)
+        self.resources = len(llvm_thread._resources)
         self.objects = len(gc.get_objects())
         with open("/proc/self/maps") as file:
             self.code = sum([" r-xp " in line for line in file])
@@ -50,7 +50,7 @@ class Held:
 
 def kept(action: Callable[[], object], turns: int = TURNS) -> tuple[float, Held, Held]:
     """How many bytes are not given back each time something is done; what was held before and after."""
-    for _ in range(runtime._MOST_LIBRARIES):
+    for _ in range(loader._MOST_LIBRARIES):
         action()
     before = Held()
     for _ in range(turns):
@@ -59,14 +59,6 @@ def kept(action: Callable[[], object], turns: int = TURNS) -> tuple[float, Held,
     return (after.bytes - before.bytes) / turns, before, after
 
 
-@pytest.fixture(params=["pages", "LLVM"])
-def loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both ways of loading, where there are two."""
-    if request.param == "LLVM":
-        monkeypatch.setattr(runtime, "mapped", lambda *_given: None)
-
-
-@pytest.mark.usefixtures("loader")
 def test_code_that_is_let_go_takes_no_memory() -> None:
     data = assemble(ANSWER, host())
     size, before, after = kept(lambda: load(data))
@@ -80,18 +72,17 @@ def test_library_that_cannot_be_linked_takes_no_memory() -> None:
     def fail() -> None:
         with pytest.raises(tileir.CompilationError):
             # LLVM finds nothing in it.
-            runtime._linked(data, "absent", {})
+            loader._linked(data, ["absent"], {})
 
-    size, before, after = kept(lambda: uninterrupted.uninterrupted(fail))
+    size, before, after = kept(lambda: llvm_thread.uninterrupted(fail))
     assert size < 1000
     assert (after.resources, after.code) == (before.resources, before.code)
 
 
-def test_code_stays_when_llvm_goes_on_with_another_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "mapped", lambda *_given: None)
+def test_code_stays_when_llvm_goes_on_with_another_engine() -> None:
     data = assemble(ANSWER, host())
-    functions = [load(data) for _ in range(3 * runtime._MOST_LIBRARIES)]
-    kept_ones = functions[:: runtime._MOST_LIBRARIES - 1]
+    functions = [load(data) for _ in range(3 * loader._MOST_LIBRARIES)]
+    kept_ones = functions[:: loader._MOST_LIBRARIES - 1]
     del functions
     Held()
     assert [function.call(0, 0) for function in kept_ones] == [42] * len(kept_ones)
@@ -105,9 +96,8 @@ def test_compilation_keeps_little() -> None:
 
 @pytest.mark.parametrize("is_done", [False, True], ids=["early", "late"])
 def test_interrupted_calls_leave_nothing(is_done: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "mapped", lambda *_given: None)
     data = assemble(ANSWER, host())
-    wait = uninterrupted._wait
+    wait = llvm_thread._wait
 
     def interrupted(call: Any) -> None:
         if is_done:
@@ -116,7 +106,7 @@ def test_interrupted_calls_leave_nothing(is_done: bool, monkeypatch: pytest.Monk
 
     def interrupt() -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(uninterrupted, "_wait", interrupted)
+            patch.setattr(llvm_thread, "_wait", interrupted)
             for action in (lambda: assemble(ANSWER, host()), lambda: load(data)):
                 with pytest.raises(KeyboardInterrupt):
                     action()
@@ -126,7 +116,6 @@ def test_interrupted_calls_leave_nothing(is_done: bool, monkeypatch: pytest.Monk
     assert (after.resources, after.code) == (before.resources, before.code)
 
 
-@pytest.mark.usefixtures("loader")
 def test_kernels_that_are_let_go_take_no_memory() -> None:
     array = numpy.zeros(1, numpy.int32)
 

@@ -19,9 +19,9 @@ pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 from tileir.execute.cpu.matmul.amx import configure, emit_pack_a, release
 from tileir.execute.cpu.matmul.macrokernel import Operands, emit_macrokernel
 from tileir.execute.cpu.matmul.plan import make_plan, make_scaled_plan
-from tileir.execute.cpu.native.compilation import assemble, assembly
-from tileir.execute.cpu.native.runtime import load
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.llvm_compile import assemble, assembly
+from tileir.execute.cpu.runtime.loader import load
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.cpu.vector.builder import Builder, Module
 
 HERE = host("native")

@@ -21,7 +21,7 @@ from tests.execute.cpu.nan_programs import (
     trivial_programs,
 )
 
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.target import host
 from tileir.ir import floats
 from tileir.ir.types import BF16, F16, F32, F64, FloatType
 

@@ -20,7 +20,7 @@ from tests.execute.cpu.native import cpu_kernel
 from tests.execute.cpu.overlapping import LONG, PROGRAM, TILE
 
 import tileir
-from tileir.execute.cpu.native import helpers
+from tileir.execute.cpu.runtime.thread_pool import Pool, pool
 
 ROOT = Path(__file__).parents[3]
 
@@ -33,7 +33,7 @@ def compiled() -> tileir.Kernel:
 @pytest.fixture(params=[0, 20_000, 10**9], ids=["first", "short", "long"])
 def step(request: pytest.FixtureRequest, compiled: tileir.Kernel) -> tileir.Kernel:
     """How launches are handed on depends on how long the last one took."""
-    cpu_kernel(compiled).version(False, False).loaded.pace = request.param
+    cpu_kernel(compiled).version(False, False).loaded.ns_per_block = request.param
     return compiled
 
 
@@ -293,10 +293,8 @@ def test_launches_of_another_task_on_the_thread_are_not_put_off(step: tileir.Ker
     assert seen == [4]
 
 
-def test_who_waits_does_the_work_where_no_helper_can_be_had(
-    step: tileir.Kernel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(helpers, "lend", lambda job, most: False)
+def test_who_waits_does_the_work_where_there_is_no_worker(step: tileir.Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Pool, "grow", lambda self, wanted: 0)
 
     def make(launch: Launch, arrays: list[Any]) -> None:
         for number in range(100):
@@ -399,8 +397,4 @@ def test_interrupts_at_any_time_leave_everything_in_order(step: tileir.Kernel) -
             launch(arrays[n], arrays[n + 1], 10)
 
     agrees(chain, step, 10)
-    for _ in range(100):
-        if len(helpers._idle) == helpers._helper_count:
-            break
-        time.sleep(0.01)
-    assert len(helpers._idle) == helpers._helper_count
+    assert pool().token == [None]

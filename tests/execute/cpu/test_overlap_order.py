@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.cpu.native.conflicts import Accesses
+from tileir.execute.cpu.runtime.conflicts import Accesses
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -21,7 +21,7 @@ from tests.execute.cpu.native import cpu_kernel
 from tests.execute.cpu.product_programs import FORMS, PAIRS, Tile, product_kernel
 
 import tileir
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.launching.kernel import Kernel
 
 Array = numpy.ndarray[Any, Any]

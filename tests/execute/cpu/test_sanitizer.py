@@ -19,7 +19,7 @@ from tests.sampling import one_in
 
 import tileir
 from tileir.execute.arguments.argument_text import argument
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.launching.entries import entries_of
 from tileir.execute.observing.observer import Observers
 

@@ -201,7 +201,7 @@ def test_launches_that_overlap_know_that_an_argument_is_a_global() -> None:
     copy.launch(1, memory[2048:2064], out)
     memory[:] = 0
     for each in (fill, copy):
-        cpu_kernel(each).version(False, False).loaded.pace = 10**9
+        cpu_kernel(each).version(False, False).loaded.ns_per_block = 10**9
     with tileir.overlap():
         fill.launch(1, 20_000)
         copy.launch(1, memory[2048:2064], out)

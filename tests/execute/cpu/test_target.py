@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from tileir.execute.cpu.native import target
-from tileir.execute.cpu.native.compilation import assembly
+from tileir.execute.cpu.runtime import target
+from tileir.execute.cpu.runtime.llvm_compile import assembly
 from tileir.execute.errors import LaunchError
 
 SCALE = """
@@ -89,7 +89,7 @@ def test_absence_of_llvmlite_is_said_with_what_to_install() -> None:
     program = (
         "import sys\n"
         "sys.modules['llvmlite'] = None\n"
-        "from tileir.execute.cpu.native.target import host\n"
+        "from tileir.execute.cpu.runtime.target import host\n"
         "from tileir.execute.errors import MissingDependencyError\n"
         "try:\n"
         "    host()\n"

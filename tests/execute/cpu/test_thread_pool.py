@@ -1,4 +1,4 @@
-"""The threads of a launch: every tile block once, whatever the threads, and interrupts."""
+"""The threads of a launch: every tile block once, whatever the threads; the pool's protocol, slices and interrupts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,32 @@ from typing import Any
 import numpy
 import pytest
 from tests.execute.cpu.native import count, counting, cpu_kernel
-from tests.execute.interrupting import Interrupt, interrupted, steps
+from tests.execute.interrupting import interrupted, steps
 
 import tileir
 from tileir import processors as machine
 from tileir.execute import memory
-from tileir.execute.cpu.native import helpers, posting, scratch, thread_pool
-from tileir.execute.cpu.native.posting_code import ARENA
-from tileir.execute.cpu.native.record import ARGUMENTS, CHUNK, COUNT, LANES, NEXT, STOP, TAIL, TAIL_SHIFT, Record
-from tileir.execute.cpu.native.runtime import Loaded
+from tileir.execute.cpu.runtime import parallel_launch, scratch, thread_pool
+from tileir.execute.cpu.runtime.launch_record import (
+    ARGUMENTS,
+    BUDGET,
+    CHUNK,
+    COUNT,
+    NEXT,
+    OVER,
+    PAUSED,
+    RANGE,
+    RANGE_COUNT,
+    RANGE_WORDS,
+    RANGES,
+    STOP,
+    TAIL,
+    TAIL_SHIFT,
+    PoolWords,
+    Record,
+)
+from tileir.execute.cpu.runtime.loader import Loaded
+from tileir.execute.cpu.runtime.thread_pool import Pool, pool
 from tileir.execute.errors import LaunchError
 
 ROOT = Path(__file__).parents[3]
@@ -33,23 +50,22 @@ def function() -> Loaded:
     return counting()
 
 
-@pytest.fixture(params=["posted", "jobs"], autouse=True)
+@pytest.fixture(params=["native", "jobs"], autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How launches come to helpers: as this system has it, and as one without `posting` has it."""
+    """How launches reach workers: as this system has it, and as one without futexes has it."""
     if request.param == "jobs":
-        monkeypatch.setattr(posting, "_post", [None])
-        monkeypatch.setattr(helpers, "_idle", [])
-        monkeypatch.setattr(helpers, "_helper_count", 0)
-    elif posting.post() is None:
-        pytest.skip("this system has nothing better than Python")
+        monkeypatch.setattr(thread_pool, "_native_functions", list)
+        monkeypatch.setattr(thread_pool, "_pools", {})
+    elif not pool().is_native:
+        pytest.skip("this system has no futex")
 
 
-needs_posting = pytest.mark.parametrize("way", ["posted"], indirect=True)
+needs_futex = pytest.mark.parametrize("way", ["native"], indirect=True)
 
 
 @pytest.fixture(autouse=True)
 def forget_pace(function: Loaded) -> None:
-    function.pace = 0
+    function.ns_per_block = 0
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -66,7 +82,7 @@ def test_every_tile_block_runs_once(function: Loaded, threads: int, blocks: int,
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_what_is_expected_of_a_launch_changes_nothing(function: Loaded, pace: int, threads: int) -> None:
     for blocks in (1, 63, 64 * 3, 5000):
-        function.pace = pace
+        function.ns_per_block = pace
         visits, _ = count(function, blocks, 1, threads)
         assert visits.tolist() == [1] * blocks
 
@@ -77,7 +93,7 @@ def test_record_states_all_tile_blocks_after_a_launch_in_slices(function: Loaded
         record.slots[slot] = value
     arrays = [numpy.zeros(100, numpy.int64), numpy.zeros(100, numpy.int64)]
     record.slots[ARGUMENTS + 1], record.slots[ARGUMENTS + 2] = [array.ctypes.data for array in arrays]
-    thread_pool.run(function, record, 64, 1)
+    parallel_launch.run(function, record, 64, 1)
     assert arrays[0].tolist() == [1] * 100
     assert record.slots[COUNT] == 100
 
@@ -97,7 +113,7 @@ def test_stopped_launch_leaves_tile_blocks_out(function: Loaded) -> None:
     record.slots[COUNT], record.slots[CHUNK], record.slots[STOP] = 100, 1, 1
     # No array to write to: a tile block that ran would end the process.
     for threads in (1, 2):
-        thread_pool.run(function, record, 64, threads)
+        parallel_launch.run(function, record, 64, threads)
 
 
 def test_scratch_memory_grows_and_is_aligned(function: Loaded) -> None:
@@ -111,108 +127,38 @@ def test_scratch_memory_grows_and_is_aligned(function: Loaded) -> None:
     assert visits.tolist() == [1] * 20
 
 
-def test_no_launch_can_take_a_helper_whose_scratch_memory_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[bool] = []
-
-    class Idle(helpers.Helper):
-        def __init__(self) -> None:
-            pass
-
-        def __setattr__(self, name: str, value: object) -> None:
-            seen.append(self in helpers._idle)
-
-    idle: list[helpers.Helper] = [Idle(), Idle()]
-    monkeypatch.setattr(helpers, "_idle", list(idle))
-    monkeypatch.setattr(helpers, "_helper_count", 2)
-    helpers._release_memory()
-    assert seen == [False, False]
-    assert sorted(map(id, helpers._idle)) == sorted(map(id, idle))
-
-
-@needs_posting
-def test_mailboxes_of_a_launch_are_asked_for_once(function: Loaded) -> None:
-    function.pace = 10_000_000
+@needs_futex
+def test_memory_of_workers_is_kept_while_a_launch_has_the_pool(function: Loaded) -> None:
+    function.ns_per_block = 10_000_000
     count(function, 20, 1, 3)
-    team, size, boxes = helpers._team
-    assert len(team) == 2
-    assert helpers.boxes_of(team.copy(), size) is boxes
-    assert helpers.boxes_of(team[::-1], size) == boxes[::-1]
+    arenas = [arena for arena in pool()._arenas if arena is not None]
+    assert len(arenas) >= 2
+    taken = [pool().token.pop()]
+    tileir.release_memory()
+    assert pool()._arenas[: len(arenas)] == arenas
+    pool().token.extend(taken)
+    tileir.release_memory()
+    assert pool()._arenas == []
+    function.ns_per_block = 10_000_000
+    assert count(function, 20, 1, 3)[0].tolist() == [1] * 20
 
 
-@needs_posting
-def test_mailbox_of_a_helper_that_lost_its_memory_is_asked_for_again(
-    function: Loaded, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    function.pace = 10_000_000
-    count(function, 20, 1, 3)
-    taken, size, _ = helpers._team
-
-    def arena(size: int) -> scratch.Arena:
-        raise LaunchError("no more memory")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(helpers, "arena_of", arena)
-        with pytest.raises(LaunchError, match="no more memory"):
-            helpers.boxes_of(taken, 1 << 40)
-    assert helpers._team == ([], 0, [])
-    helpers.boxes_of(taken, size)
-    assert helpers._team == (taken, size, [helper.box_for(size) for helper in taken])
-    helpers._release_memory()
-    assert helpers._team == ([], 0, [])
-
-
-@needs_posting
-def test_mailbox_names_the_memory_of_its_helper_whenever_an_interrupt_comes(function: Loaded) -> None:
-    taken: list[helpers.Helper] = []
-    helpers.take_helpers(1, taken)
-    helper = taken[0]
-    places = tuple(module.__file__ for module in (helpers, scratch, posting))
-
-    # Memory that is still there is at no other's address.
-    before: list[scratch.Arena | None] = []
+@needs_futex
+def test_slots_name_memory_that_is_there_whenever_an_interrupt_comes(function: Loaded) -> None:
+    threads = Pool()
+    places = tuple(module.__file__ for module in (thread_pool, scratch))
+    kept: list[Any] = []
 
     def work() -> None:
-        before.append(helper.arena)
-        helper.arena = None
-        helper.box_for(1 << 12)
+        # Memory that is still there is at no other's address.
+        kept.append(threads._arenas[:])
+        threads.reserve(2, len(kept) << 17)
 
     for number in range(1, steps(work, places) + 1):
         interrupted(work, number, places)
-        assert helper.box is not None
-        assert helper.arena is None or helper.box._words[ARENA] == helper.arena.address, number
-    helpers.give_back(taken)
-
-
-@needs_posting
-def test_launch_is_taken_back_once_however_often_it_is_interrupted(
-    function: Loaded, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As soon as helpers are given back, their mailboxes may have the launches of others."""
-    function.pace = 10_000_000
-    count(function, 20, 1, 3)
-    launch, take_back, give_back = posting.Post.launch, posting.Post.take_back, helpers.give_back
-    order: list[str] = []
-
-    def launching(self: posting.Post, *arguments: Any) -> int:
-        launch(self, *arguments)
-        raise Interrupt
-
-    def taking_back(self: posting.Post, table: posting.Table) -> int:
-        order.append("take back")
-        return take_back(self, table)
-
-    def giving_back(taken: list[helpers.Helper]) -> None:
-        order.append("give back")
-        give_back(taken)
-        if len(order) == 2:
-            raise Interrupt
-
-    monkeypatch.setattr(posting.Post, "launch", launching)
-    monkeypatch.setattr(posting.Post, "take_back", taking_back)
-    monkeypatch.setattr(helpers, "give_back", giving_back)
-    with pytest.raises(Interrupt):
-        count(function, 20, 1, 3)
-    assert order == ["take back", "give back", "give back"]
+        threads.reserve(2, 64)
+        named = [threads.words[thread_pool._slot(each) + PoolWords.ARENA] for each in (1, 2)]
+        assert named == [arena.address for arena in threads._arenas if arena is not None], number
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -230,41 +176,41 @@ def test_threads_are_fewer_where_memory_does_not_suffice_for_all(monkeypatch: py
     assert scratch.affordable(1 << 23, 16) == 16
 
 
-def test_helpers_without_memory_are_an_error_of_the_launch(function: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_without_memory_are_an_error_of_the_launch(function: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     count(function, 10, 1, 2)
     tileir.release_memory()
 
     def arena(size: int) -> scratch.Arena:
-        raise LaunchError("no memory for a helper")
+        raise LaunchError("no memory for a worker")
 
     with monkeypatch.context() as patched:
         patched.setattr(scratch, "Arena", arena)
-        function.pace = 10_000_000
-        with pytest.raises(LaunchError, match="no memory for a helper"):
+        function.ns_per_block = 10_000_000
+        with pytest.raises(LaunchError, match="no memory for a worker"):
             count(function, 10, 1, 2)
-    assert len(helpers._idle) == helpers._helper_count
+    assert pool().token == [None]
     visits, _ = count(function, 10, 1, 2)
     assert visits.tolist() == [1] * 10
 
 
 def test_environment_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEIR_NUM_THREADS", "3")
-    assert thread_pool.default_threads() == 3
+    assert parallel_launch.default_threads() == 3
     for wrong in ("0", "-1", "many", "²", "٣", "1e3", "1025", "20000", "9" * 5000, " "):
         monkeypatch.setenv("TILEIR_NUM_THREADS", wrong)
         with pytest.raises(LaunchError, match=f"TILEIR_NUM_THREADS is '{wrong}'"):
-            thread_pool.default_threads()
+            parallel_launch.default_threads()
     monkeypatch.delenv("TILEIR_NUM_THREADS")
-    assert 1 <= thread_pool.default_threads() <= (os.cpu_count() or 1)
+    assert 1 <= parallel_launch.default_threads() <= (os.cpu_count() or 1)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no way to confine a process")
 def test_default_follows_the_processors_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TILEIR_NUM_THREADS", raising=False)
-    thread_pool.processors.cache_clear()
+    parallel_launch.processors.cache_clear()
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0})
-    assert thread_pool.default_threads() == 1
-    thread_pool.processors.cache_clear()
+    assert parallel_launch.default_threads() == 1
+    parallel_launch.processors.cache_clear()
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not say which processors are ours")
@@ -291,12 +237,13 @@ def test_the_first_launch_touches_memory_as_later_ones_do_where_processors_have_
 ) -> None:
     seen: list[int] = []
 
-    def run_shared(function: Loaded, record: Record, *_rest: object) -> int:
-        seen.append(record.slots[LANES])
+    def run(function: Loaded, record: Record, *_rest: object) -> int:
+        seen.append(record.slots[RANGE_COUNT])
         return 0
 
-    monkeypatch.setattr(thread_pool, "memory_nodes", lambda: nodes)
-    monkeypatch.setattr(thread_pool, "_shared", run_shared)
+    monkeypatch.setattr(parallel_launch, "memory_nodes", lambda: nodes)
+    monkeypatch.setattr(parallel_launch, "_run_natively", run)
+    monkeypatch.setattr(parallel_launch, "_run_jobs", run)
     count(function, 100, 1, 4)
     assert seen == [0 if is_divided else -1]
 
@@ -322,48 +269,21 @@ def test_launches_from_many_threads_at_once_do_not_mix(function: Loaded) -> None
     assert failures == []
 
 
-def test_memory_of_helpers_is_kept_where_a_launch_takes_them_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    idle: list[Any] = []
-    at_work: list[Any] = []
-
-    class Idle:
-        """One whose memory is given back while another thread begins a launch."""
-
-        def __init__(self) -> None:
-            self._arena: object = object()
-
-        @property
-        def arena(self) -> object:
-            return self._arena
-
-        @arena.setter
-        def arena(self, value: object) -> None:
-            self._arena = value
-            at_work.extend(idle)
-            idle.clear()
-
-    idle.extend(Idle() for _ in range(3))
-    monkeypatch.setattr(helpers, "_idle", idle)
-    helpers._release_memory()
-    assert all(helper.arena is not None for helper in at_work)
-    assert len(idle) + len(at_work) == 3
-
-
-def test_helpers_stay_for_the_next_launch(function: Loaded) -> None:
-    function.pace = 10_000_000
+def test_workers_stay_for_the_next_launch(function: Loaded) -> None:
+    function.ns_per_block = 10_000_000
     count(function, 100, 1, 3)
-    before = helpers._helper_count
+    before = pool().count
     for _ in range(10):
-        function.pace = 10_000_000
+        function.ns_per_block = 10_000_000
         count(function, 100, 1, 3)
-    assert helpers._helper_count == before
+    assert pool().count == before
 
 
 def test_launch_of_one_short_tile_block_wakes_nobody(function: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     count(function, 16, 1, 1)
-    monkeypatch.setattr(helpers, "take_helpers", lambda wanted, taken: pytest.fail("a helper was asked for"))
+    monkeypatch.setattr(Pool, "grow", lambda self, wanted: pytest.fail("a worker was requested"))
     for _ in range(10):
-        function.pace = 100
+        function.ns_per_block = 100
         count(function, 16, 1, 4)
 
 
@@ -375,12 +295,12 @@ def test_a_short_launch_uses_no_more_threads_than_are_worth_it(
 ) -> None:
     wanted: list[int] = []
 
-    def run_shared(function: Loaded, record: Record, arena_bytes: int, threads: int, *_rest: object) -> int:
+    def run_shared(function: Loaded, record: Record, arena_bytes: int, threads: int, *_rest: object) -> bool:
         wanted.append(threads)
-        return 0
+        return False
 
-    monkeypatch.setattr(thread_pool, "_shared", run_shared)
-    function.pace = expected // 1000
+    monkeypatch.setattr(parallel_launch, "_run_shared", run_shared)
+    function.ns_per_block = expected // 1000
     count(function, 1000, 1, 16)
     assert wanted == [threads]
 
@@ -389,21 +309,156 @@ def test_a_short_launch_uses_no_more_threads_than_are_worth_it(
 def test_every_launch_that_is_shared_has_two_threads(
     function: Loaded, pace: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(thread_pool, "WORTH_WAKING", 0)
-    function.pace = pace
+    monkeypatch.setattr(parallel_launch, "WORTH_WAKING", 0)
+    function.ns_per_block = pace
     visits, _ = count(function, 30, 1, 3)
     assert visits.tolist() == [1] * 30
 
 
 @pytest.mark.parametrize("pace", [0, 100, 10_000_000])
-def test_launch_for_which_no_helper_is_left_runs_on_its_own_thread(
+def test_launch_for_which_there_is_no_worker_runs_on_its_own_thread(
     function: Loaded, pace: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(helpers, "take_helpers", lambda wanted, taken: None)
+    monkeypatch.setattr(Pool, "grow", lambda self, wanted: 0)
     for blocks in (2, 100, 5000):
-        function.pace = pace
+        function.ns_per_block = pace
         visits, _ = count(function, blocks, 1, 4)
         assert visits.tolist() == [1] * blocks
+
+
+@pytest.mark.parametrize("is_left", [False, True])
+def test_launch_while_another_has_the_pool_is_complete(function: Loaded, is_left: bool) -> None:
+    """As one of a signal handler, whose own thread has it."""
+    count(function, 20, 1, 3)
+    taken = [pool().token.pop()]
+    try:
+        function.repeats = is_left
+        for blocks in (1, 100, 2000):
+            function.ns_per_block = 10_000_000
+            assert count(function, blocks, 1, 3)[0].tolist() == [1] * blocks
+    finally:
+        function.repeats = False
+        pool().token.extend(taken)
+
+
+class Visits:
+    """A launch of the counting function of the tests, in a pool without workers."""
+
+    def __init__(self, blocks: int, turns: int = 1) -> None:
+        self.pool = Pool()
+        self.function = counting()
+        self.seen = numpy.zeros(blocks, numpy.int64)
+        self.launches = numpy.zeros(blocks, numpy.int64)
+        self.record = Record(ARGUMENTS + 3)
+        self.arena = scratch.Arena(64)
+        slots = self.record.slots
+        slots[COUNT], slots[CHUNK] = blocks, 1
+        slots[ARGUMENTS], slots[ARGUMENTS + 1] = turns, self.seen.ctypes.data
+        slots[ARGUMENTS + 2] = self.launches.ctypes.data
+
+    def launch(self, workers: int) -> int:
+        return self.pool.launch(self.function, self.record, workers, self.arena, workers)
+
+
+@needs_futex
+def test_launch_does_not_wait_for_workers_that_do_not_come() -> None:
+    visits = Visits(20)
+    assert visits.launch(3) == OVER
+    assert visits.seen.tolist() == [1] * 20
+    # Closed: a worker that comes late finds nothing.
+    assert visits.pool.words[PoolWords.OPEN] == 0
+    assert visits.pool.finish() == OVER
+
+
+@needs_futex
+def test_ranges_of_workers_that_do_not_come_are_taken_by_others() -> None:
+    extents = (37, 3, 1)
+    kernel = cpu_kernel(tileir.compile(tileir.parse(_COUNTING), backend="cpu"))
+    visits = numpy.zeros(extents[::-1], numpy.int32)
+    binding = kernel._binder((visits, *extents), extents, 4)
+    version = kernel.version(binding.overlap, False)
+    assert Pool().launch(version.loaded, binding.record, 4, scratch.Arena(version.arena_bytes), 0) == OVER
+    assert binding.record.slots[RANGE_COUNT] == 5
+    assert (visits == 1).all()
+
+
+@needs_futex
+def test_caller_is_back_after_each_slice() -> None:
+    visits = Visits(40, 2000)
+    visits.arena.words[BUDGET] = 3
+    state = visits.launch(1)
+    slices = 1
+    while state == PAUSED:
+        assert int(visits.seen.sum()) == 3 * slices
+        visits.arena.words[BUDGET] = 3
+        state = visits.pool.resume(visits.arena)
+        slices += 1
+    assert state == OVER
+    assert slices == 14
+    assert visits.seen.tolist() == [1] * 40
+
+
+@needs_futex
+def test_launch_is_closed_between_two_slices() -> None:
+    """As an interrupt does: a worker that nobody has woken does not come for it."""
+    visits = Visits(40, 2000)
+    visits.arena.words[BUDGET] = 1
+    assert visits.launch(3) == PAUSED
+    for _ in range(2):
+        assert visits.pool.finish() == OVER
+        assert visits.pool.words[PoolWords.OPEN] == 0
+    assert visits.seen.sum() == 1
+
+
+def first_of_two_ranges(text: str, arguments: tuple[Any, ...]) -> None:
+    """Have the worker whose range is the second of two run one chunk of one tile block out of 50."""
+    kernel = cpu_kernel(tileir.compile(tileir.parse(text), backend="cpu"))
+    binding = kernel._binder(arguments, (50, 1, 1), 1)
+    version = kernel.version(binding.overlap, False)
+    ranges = numpy.zeros((2, RANGE_WORDS), numpy.int64)
+    ranges[:, :2] = [[0, 25], [25, 50]]
+    binding.record.slots[RANGES], binding.record.slots[RANGE_COUNT] = ranges.ctypes.data, 2
+    arena = scratch.Arena(version.arena_bytes)
+    arena.words[RANGE], arena.words[BUDGET] = 1, 1
+    version.loaded.call(binding.record.address, arena.address)
+
+
+@needs_futex
+def test_worker_begins_with_its_own_range() -> None:
+    visits = numpy.zeros(50, numpy.int32)
+    first_of_two_ranges(_COUNTING, (visits, 50, 1, 1))
+    assert visits.nonzero()[0].tolist() == [25]
+
+
+@needs_futex
+def test_kernel_that_orders_memory_takes_tile_blocks_from_the_first_on() -> None:
+    """One that waits for an earlier tile block must find it begun."""
+    places, counter = numpy.full(50, -1, numpy.int32), numpy.zeros(1, numpy.int32)
+    first_of_two_ranges(_ATOMIC, (places, counter))
+    assert (places >= 0).nonzero()[0].tolist() == [0]
+
+
+def test_idle_workers_use_no_processor(function: Loaded) -> None:
+    for _ in range(3):
+        function.ns_per_block = 10_000_000
+        count(function, 100, 1, 4)
+    begin = time.process_time()
+    time.sleep(0.5)
+    # Three that went on spinning would use 1.5 seconds, or all there is.
+    assert time.process_time() - begin < 0.25
+
+
+@needs_futex
+def test_process_ends_while_workers_spin() -> None:
+    program = """
+from tests.execute.cpu.native import count, counting
+function = counting()
+for _ in range(5):
+    function.ns_per_block = 10_000_000
+    assert count(function, 50, 1, 4)[0].tolist() == [1] * 50
+"""
+    for _ in range(3):
+        assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=60).returncode == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
@@ -413,7 +468,7 @@ import os, sys
 from tests.execute.cpu.native import count, counting, cpu_kernel
 function = counting()
 def launch():
-    function.pace = 10_000_000
+    function.ns_per_block = 10_000_000
     assert count(function, 50, 1, 2)[0].tolist() == [1] * 50
 launch()
 child = os.fork()
@@ -435,6 +490,7 @@ function = counting()
 count(function, blocks, 1, threads)
 count(function, blocks, 1, threads)
 print("ready", flush=True)
+function.repeats = threads > 1
 try:
     count(function, blocks, turns, threads)
 except KeyboardInterrupt:
@@ -472,9 +528,9 @@ from tests.execute.cpu.native import count, counting
 from tileir.execute.errors import LaunchError
 function = counting()
 count(function, 50, 1, 8)
-# Helpers are asleep, and not all of them are worth waking for a launch that is expected to be as short as this.
+# Workers are asleep, and not all of them are worth waking for a launch that is expected to be as short as this.
 time.sleep(0.1)
-function.pace = 1
+function.ns_per_block = 1
 parent = os.getpid()
 def handler(number, frame):
     if sys.argv[1] == "raise":
@@ -490,7 +546,7 @@ except KeyboardInterrupt:
 except LaunchError:
     # A launch that the child of a fork finds itself in.
     assert os.getpid() != parent and sys.argv[1] == "fork"
-function.pace = 1
+function.ns_per_block = 1
 assert count(function, 13_000, 1, 8)[0].tolist() == [1] * 13_000
 if os.getpid() != parent:
     os._exit(0)
@@ -501,7 +557,7 @@ if sys.argv[1] == "fork":
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no alarm signal, nor fork")
 @pytest.mark.parametrize("what", ["raise", "fork"])
-def test_launch_whose_helpers_sleep_on_is_interrupted_and_forked(what: str) -> None:
+def test_launch_whose_workers_sleep_on_is_interrupted_and_forked(what: str) -> None:
     assert subprocess.run([sys.executable, "-c", ASLEEP, what], cwd=ROOT, timeout=60).returncode == 0
 
 
@@ -522,11 +578,11 @@ def test_exception_of_any_signal_handler_stops_the_workers_before_it_is_raised(f
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert len(helpers._idle) == helpers._helper_count
+    assert pool().token == [None]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no alarm signal")
-def test_exceptions_at_any_moment_lose_neither_helpers_nor_tile_blocks(function: Loaded) -> None:
+def test_exceptions_at_any_moment_lose_neither_workers_nor_tile_blocks(function: Loaded) -> None:
     class Alarm(Exception):
         pass
 
@@ -543,7 +599,7 @@ def test_exceptions_at_any_moment_lose_neither_helpers_nor_tile_blocks(function:
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.001, 0.0007)
         for turn in range(400):
-            function.pace = (0, 1, 1000, 10_000_000)[turn % 4]
+            function.ns_per_block = (0, 1, 1000, 10_000_000)[turn % 4]
             try:
                 armed = True
                 visits, _ = count(function, (5, 100, 2000)[turn % 3], (1, 1000, 5000)[turn // 3 % 3], 1 + turn % 3)
@@ -555,7 +611,7 @@ def test_exceptions_at_any_moment_lose_neither_helpers_nor_tile_blocks(function:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert alarms > 0
-    assert len(helpers._idle) == helpers._helper_count
+    assert pool().token == [None]
 
 
 @pytest.mark.parametrize("extents", [(1, 1, 1), (3, 5, 7), (16, 8, 1), (1000, 1, 1)])
@@ -569,12 +625,12 @@ def test_the_last_chunks_of_a_compiled_kernel_are_small_and_complete(
         visits = numpy.zeros(extents[::-1], numpy.int32)
         binding = kernel._binder((visits, *extents), extents, chunk)
         binding.record.slots[TAIL] = tail
-        binding.record.slots[LANES] = lanes
+        binding.record.slots[RANGE_COUNT] = lanes
         version = kernel.version(binding.overlap, False)
-        version.loaded.pace = pace
-        thread_pool.run(version.loaded, binding.record, version.arena_bytes, threads)
+        version.loaded.ns_per_block = pace
+        parallel_launch.run(version.loaded, binding.record, version.arena_bytes, threads)
         assert (visits == 1).all()
-        if binding.record.slots[LANES] > 0:
+        if binding.record.slots[RANGE_COUNT] > 0:
             # Not in the first launch.
             assert pace and not lanes
             continue
@@ -596,6 +652,19 @@ cuda_tile.module @m {
     %one = constant <i32: 1> : tile<i32>
     %w = addi %v, %one : tile<i32>
     %u = store_ptr_tko weak %q, %w token = %t : tile<ptr<i32>>, tile<i32> -> token
+    return
+  }
+}
+"""
+
+_ATOMIC = """
+cuda_tile.module @m {
+  entry @k(%p: tile<ptr<i32>>, %c: tile<ptr<i32>>) {
+    %i, %j, %k = get_tile_block_id : tile<i32>
+    %one = constant <i32: 1> : tile<i32>
+    %old, %t = atomic_rmw_tko relaxed device %c, add, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
+    %q = offset %p, %i : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+    %u = store_ptr_tko weak %q, %old : tile<ptr<i32>>, tile<i32> -> token
     return
   }
 }

@@ -15,9 +15,9 @@ from tests.execute.cpu.elementwise import Case, Compiled, function_text, operand
 from tests.execute.cpu.operations import case_of, operations, sample
 
 from tileir.execute.arithmetic import rounding
-from tileir.execute.cpu.native.compilation import assemble
-from tileir.execute.cpu.native.objects import symbols_of
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.llvm_compile import assemble
+from tileir.execute.cpu.runtime.loader import symbols_of
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.cpu.vector.builder import Builder, Module
 from tileir.execute.cpu.vector.casting import Untraceable
 from tileir.execute.cpu.vector.instructions import DIRECT

@@ -7,7 +7,7 @@ import pytest
 from tests.sampling import one_in
 
 import tileir
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime.target import host
 
 RUNNABLE = [name for name in ("native", "x86-64-v3", "x86-64", "cortex-a72") if host(name).runnable]
 

@@ -54,7 +54,7 @@ def processor(*, again: bool = False) -> Processor:
     """This one; measured if it was not before, or `again`."""
     # The first says what to install where NumPy is missing.
     import tileir.execute.launching.kernel  # noqa: F401
-    from tileir.execute.cpu.native.target import host
+    from tileir.execute.cpu.runtime.target import host
 
     if find_spec("llvmlite") is None:
         raise MissingDependencyError(

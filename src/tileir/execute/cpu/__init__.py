@@ -10,10 +10,9 @@ A kernel goes through three forms:
 
 Facts about tile IR that any engine may want are in `execute/analysis`.  The folders, each with the files to read first:
 
-    native/      the machine, which knows nothing of tile programs: `target` (the processor), `compilation` (LLVM IR to
-                 an object), `runtime` (loading), `keys` (of objects on disk), `record` (what a launch hands to code),
-                 `binding` (arguments into a record), `thread_pool`, `posting` (launches to helper threads),
-                 `overlapping` (several launches at once)
+    runtime/     compiled code: `target` (the processor), `llvm_compile` (LLVM IR to an object), `loader`,
+                 `launch_record` (memory that Python and native code share), `binder` (arguments into a record),
+                 `parallel_launch` and `thread_pool`, `overlap` (several launches at once)
     vector/      LLVM IR as text (`llvm`; `builder`: branches and loops), and elementwise arithmetic on vectors
                  (`instructions`)
     loops/       the loop form: `expressions`, `sinks`, `statements`; what is decided once a whole program is in that
@@ -24,15 +23,14 @@ Facts about tile IR that any engine may want are in `execute/analysis`.  The fol
                  function around them
     matmul/      matmuls through all of that, from the operation (`mma`) to the kernel (`macrokernel`); its
                  functions are in the tables of lowering and emission
-    engine       what the choice of an engine sees; `lowered`: a kernel as LLVM IR, through all of the above;
-                 `located`: with the operations that each line comes from; `code`: its compiled versions; `kernel`:
-                 how a launch goes; `reach`: what it reaches beside its arguments; `findings`: what sanitized code finds
+    engine       what the choice of an engine sees; `pipeline`: a kernel to LLVM IR, through all of the above; `code`:
+                 its compiled versions; `kernel`: how a launch goes; `findings`: what sanitized code finds
 
 Imports point one way: a folder imports those to its left; lowering and emission know nothing of each other.  Only
 `matmul` imports and is imported by `loops`, `lowering` and `emission`, module by module.
 
-    native <- vector <- loops <- {lowering, emission, matmul}
-           <- {reach, lowered, located, code, kernel, findings, engine}
+    vector <- runtime <- loops <- {lowering, emission, matmul}
+           <- {pipeline, code, kernel, findings, engine}
 
 Three decisions explain most of the rest:
 

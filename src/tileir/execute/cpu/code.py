@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from tileir.dialect import ops
 from tileir.execute.cache import code_cache
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.native import keys, record, runtime
-from tileir.execute.cpu.native.target import Target
+from tileir.execute.cpu.runtime import launch_record as record
+from tileir.execute.cpu.runtime import loader
+from tileir.execute.cpu.runtime.target import Target
 from tileir.execute.engine.interface import LocatedText
 from tileir.execute.errors import CompilationError, converted, raise_if_interrupted
 from tileir.execute.memory import Region, available_memory
@@ -21,7 +22,7 @@ from tileir.ir.diagnostics import TileIRError
 from tileir.ir.traits import MATRIX_PRODUCT
 
 if TYPE_CHECKING:
-    from tileir.execute.cpu.lowered import Lowered
+    from tileir.execute.cpu.pipeline import Lowered
 
 MANY_CHECKS: Final = 2000
 """Branches of a sanitized kernel beyond which it is compiled quickly rather than well."""
@@ -32,8 +33,8 @@ class Version:
 
     __slots__ = ("arena_bytes", "loaded", "lowered", "may_restart", "options", "print_count")
 
-    def __init__(self, loaded: runtime.Loaded, meta: dict[str, Any], options: Options) -> None:
-        self.loaded: runtime.Loaded = loaded
+    def __init__(self, loaded: loader.Loaded, meta: dict[str, Any], options: Options) -> None:
+        self.loaded: loader.Loaded = loaded
         self.arena_bytes: int = meta["arena_bytes"]
         self.print_count: int = meta["prints"]
         self.may_restart: bool = meta["restarts"]
@@ -70,7 +71,7 @@ class KernelCode:
         """Lower and emit, without compiling."""
         try:
             _import_lowering()
-            from tileir.execute.cpu.lowered import lower
+            from tileir.execute.cpu.pipeline import lower
 
             return lower(self.entry, self.target, self._layout, options)
         except TileIRError:
@@ -81,7 +82,7 @@ class KernelCode:
     def dump(self, stage: str, *, overlapping: bool = False, sanitize: bool = False, unchecked: bool = False) -> str:
         """A version of the kernel as text, to read: "tiles", "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md)."""
         _import_lowering()
-        from tileir.execute.cpu.lowered import optimized
+        from tileir.execute.cpu.pipeline import optimized
 
         if stage == "tiles":
             entry = self.entry if sanitize else optimized(self.entry)
@@ -92,15 +93,15 @@ class KernelCode:
             return lowered.loop_text(self.target, options)
         if stage == "llvm":
             return lowered.text
-        from tileir.execute.cpu.native import compilation
+        from tileir.execute.cpu.runtime import llvm_compile
 
-        make = {"llvm-opt": compilation.optimized, "asm": compilation.assembly}[stage]
+        make = {"llvm-opt": llvm_compile.optimized, "asm": llvm_compile.assembly}[stage]
         return make(lowered.text, self.target)
 
     def located(self, stage: str) -> LocatedText:
         """The version for arrays apart, line by line; operations that were merged count with all their locations."""
         _import_lowering()
-        from tileir.execute.cpu.located import located
+        from tileir.execute.cpu.pipeline import located
 
         return located(self.entry, self.target, self._layout, self._options(False, False, False), stage)
 
@@ -148,17 +149,17 @@ class KernelCode:
         if any(operation.declaration is ops.ALLOCA for operation in self.entry.walk()):
             # What is refused for its size is refused by the code.
             flags += f" {available_memory()}"
-        key = keys.key_of(self.target, [self._printed, flags, ",".join(self.globals)])
+        key = loader.key_of(self.target, [self._printed, flags, ",".join(self.globals)])
         found = store.get(key)
         if found is not None:
             self.target.require_runnable()
             try:
-                return Version(runtime.load(found[0]), found[1], options)
+                return Version(loader.load(found[0]), found[1], options)
             except (KeyError, TypeError, CompilationError):
                 # Not what was meant to be stored: made again, and stored in its place.
                 pass
         lowered = self.lower(options)
-        from tileir.execute.cpu.native.compilation import assemble
+        from tileir.execute.cpu.runtime.llvm_compile import assemble
 
         # The time LLVM takes for good code grows with the square of the number of checks.
         many = options.sanitize and lowered.text.count("br i1 ") > MANY_CHECKS
@@ -166,7 +167,7 @@ class KernelCode:
         meta = lowered.description()
         store.put(key, data, meta)
         self.target.require_runnable()
-        version = Version(runtime.load(data), meta, options)
+        version = Version(loader.load(data), meta, options)
         version.lowered = lowered if options.sanitize else None
         return version
 
@@ -174,9 +175,9 @@ class KernelCode:
 def _import_lowering() -> None:
     """Import what compiles a kernel, which one from the cache does without."""
     try:
-        from tileir.execute.cpu.lowered import lower  # noqa: F401
-        from tileir.execute.cpu.native.compilation import assemble  # noqa: F401
+        from tileir.execute.cpu.pipeline import lower  # noqa: F401
+        from tileir.execute.cpu.runtime.llvm_compile import assemble  # noqa: F401
     except ImportError:
-        raise_if_interrupted("tileir.execute.cpu.lowered", "lower")
-        raise_if_interrupted("tileir.execute.cpu.native.compilation", "assemble")
+        raise_if_interrupted("tileir.execute.cpu.pipeline", "lower")
+        raise_if_interrupted("tileir.execute.cpu.runtime.llvm_compile", "assemble")
         raise

@@ -30,14 +30,14 @@ class CpuEngine(Engine):
         return "" if _is_installed() else "it needs llvmlite: pip install 'tileir[cpu]'"
 
     def facts(self) -> dict[str, str]:
-        from tileir.execute.cpu.native import target, thread_pool
+        from tileir.execute.cpu.runtime import parallel_launch, target
 
         machine, llvm = target.host(), target.llvm()
         return {
             "llvmlite": llvm.binding_version,
             "LLVM": ".".join([str(number) for number in llvm.version]),
             "machine": f"{machine.name}, vectors of {machine.vector_bytes} bytes",
-            "threads": str(thread_pool.default_threads()),
+            "threads": str(parallel_launch.default_threads()),
         }
 
     def forms(self) -> list[EngineForm]:
@@ -57,7 +57,7 @@ class CpuEngine(Engine):
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> CpuKernel:
         try:
             from tileir.execute.cpu.kernel import CpuKernel
-            from tileir.execute.cpu.native.target import host
+            from tileir.execute.cpu.runtime.target import host
         except ImportError:
             raise_if_interrupted("tileir.execute.cpu.kernel", "CpuKernel")
             raise

@@ -21,7 +21,7 @@ from tileir.dialect.types import GatherScatterViewType, TileType, TileViewType
 from tileir.execute.analysis.pointer_origins import named_regions
 from tileir.execute.analysis.values import pointee_of, tile_of
 from tileir.execute.cpu.loops.sites import ANY_ARRAY, READS, SHADOW_PADDING, WORDS, WRITES, Site, access_kind
-from tileir.execute.cpu.native.record import Callback
+from tileir.execute.cpu.runtime.launch_record import Callback
 from tileir.execute.dtypes import Array, memory_bytes, value_dtype
 from tileir.execute.errors import BlockId
 from tileir.execute.interpreter.views import TensorView, TileView

@@ -16,12 +16,12 @@ from tileir.dialect.types import TileType
 from tileir.execute.arguments.binding import bind, is_array, known_memory
 from tileir.execute.cpu.code import KernelCode, Version
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.native import record, scratch, thread_pool
-from tileir.execute.cpu.native.binding import Arguments, Binder, Binding, listed
-from tileir.execute.cpu.native.filling import Fill, filling
-from tileir.execute.cpu.native.repeating import Repeated, places_of
-from tileir.execute.cpu.native.target import Target, host
-from tileir.execute.cpu.native.thread_pool import WORTH_SLICING, WORTH_WAKING, run_short
+from tileir.execute.cpu.runtime import launch_record as record
+from tileir.execute.cpu.runtime import parallel_launch, scratch
+from tileir.execute.cpu.runtime.binder import Arguments, Binder, Binding, Fill, filling, listed
+from tileir.execute.cpu.runtime.bound_launch import Repeated, places_of
+from tileir.execute.cpu.runtime.parallel_launch import WORTH_SLICING, WORTH_WAKING, run_short
+from tileir.execute.cpu.runtime.target import Target, host
 from tileir.execute.dtypes import from_memory, memory_dtype
 from tileir.execute.engine.interface import Again, DirectLaunches, Given, LaunchOptions, PreparedKernel
 from tileir.execute.errors import BlockId, LaunchError, converted
@@ -32,8 +32,8 @@ from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.findings import Inspector
-    from tileir.execute.cpu.native.overlapping import Launches
-    from tileir.execute.cpu.reach import Reach
+    from tileir.execute.cpu.runtime.conflicts import ReachableMemory
+    from tileir.execute.cpu.runtime.overlap import Launches
     from tileir.execute.sanitizer.report import SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
 
@@ -54,8 +54,8 @@ class CpuKernel(KernelCode, PreparedKernel):
     ) -> None:
         self._binder: Binder = Binder(entry, globals)
         super().__init__(entry, globals, fast, exact, target if target is not None else host(), self._binder.layout)
-        self._reach: Reach | None = None
-        self._threads: int = thread_pool.default_threads()
+        self._reach: ReachableMemory | None = None
+        self._threads: int = parallel_launch.default_threads()
 
     def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
         self._launch(grid, arguments, options, None)
@@ -144,7 +144,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         slots = binding.record.slots
         loaded = version.loaded
         # Over before another thread could help.
-        is_short = 0 < loaded.pace * count < WORTH_WAKING and not loaded.repeats
+        is_short = 0 < loaded.ns_per_block * count < WORTH_WAKING and not loaded.repeats
         if threads > 1 and not is_short:
             slots[record.TAIL] = slots[record.CHUNK] * ((threads + 1) // 2)
         is_plain = sanitizer is None and progress is None and not (memory or words or version.print_count)
@@ -187,7 +187,7 @@ class CpuKernel(KernelCode, PreparedKernel):
             self._run(version, binding, threads, keep, calls_back)
         else:
             # One counter, which tells how far it is.
-            slots[record.LANES] = -1
+            slots[record.RANGE_COUNT] = -1
             _tell_progress(slots, count, progress, lambda: self._run(version, binding, threads, keep, calls_back))
         if inspector is not None and inspector.error is not None:
             failures.append(inspector.error)
@@ -249,14 +249,13 @@ class CpuKernel(KernelCode, PreparedKernel):
         memory it reaches, or if it needs all there is.
         """
         # Imported here: most launches have no others beside them.
-        from tileir.execute.cpu.native.overlapping import AT_ONCE
-        from tileir.execute.cpu.native.pending import Launch
-        from tileir.execute.cpu.reach import Reach
+        from tileir.execute.cpu.runtime.conflicts import ReachableMemory
+        from tileir.execute.cpu.runtime.overlap import AT_ONCE, Launch
 
-        if launches.is_idle and 0 < version.loaded.pace * binding.record.slots[record.COUNT] < AT_ONCE:
+        if launches.is_idle and 0 < version.loaded.ns_per_block * binding.record.slots[record.COUNT] < AT_ONCE:
             return False
         if self._reach is None:
-            self._reach = Reach(self.entry, self.globals)
+            self._reach = ReachableMemory(self.entry, self.globals)
         spans = self._binder.spans(binding) if self._reach.is_known else None
         if spans is None or not scratch.has_memory(version.arena_bytes, self._threads):
             return False
@@ -286,7 +285,7 @@ class CpuKernel(KernelCode, PreparedKernel):
 
     def _table(self, binding: Binding, arguments: Arguments, memory: Sequence[object]) -> object:
         """Have a table of the launch's memory, where its arguments and globals are not all, or are not apart and some
-        not writable: who asks takes what overlaps for one stretch, to which one may write if one may to a part."""
+        not writable: who asks takes what overlaps for one region, to which one may write if one may to a part."""
         bound = binding.bound
         if not memory and (bound is None or not binding.overlap):
             return None
@@ -300,7 +299,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         return table
 
     def _table_of(self, binding: Binding, words: Sequence[int]) -> object:
-        """The same from what is known already; stretches may overlap."""
+        """The same from what is known already; regions may overlap."""
         slots = binding.record.slots
         begin = self._layout.regions
         own = slots[begin : begin + record.REGION_WORDS * self._layout.region_count]
@@ -343,7 +342,7 @@ class CpuKernel(KernelCode, PreparedKernel):
 
     def _run(self, version: Version, binding: Binding, threads: int, keep: object, calls_back: bool) -> None:
         try:
-            thread_pool.run(version.loaded, binding.record, version.arena_bytes, threads, keep, calls_back)
+            parallel_launch.run(version.loaded, binding.record, version.arena_bytes, threads, keep, calls_back)
         except LaunchError as error:
             raise self.lower(version.options).too_large(version.arena_bytes) or error from None
 
@@ -358,7 +357,7 @@ class CpuKernel(KernelCode, PreparedKernel):
             types = [cast(TileType, value.type) for value in operation.args]
             writers.append((parts_of(text_of(operation), [type.element for type in types]), types))
 
-        # What `write` does may depend on the context of the caller, which a helper thread has not.
+        # What `write` does may depend on the context of the caller, which a worker thread does not have.
         context = copy_context()
 
         def call(site: int, block: int, table: int) -> None:
@@ -415,7 +414,12 @@ class _DirectLaunches(DirectLaunches):
         kernel, version = self._kernel, self._version
         x, y, z = grid
         count = x * y * z
-        if version is None or memory or not 0 < version.loaded.pace * count < self._short or overlapped() is not None:
+        if (
+            version is None
+            or memory
+            or not 0 < version.loaded.ns_per_block * count < self._short
+            or overlapped() is not None
+        ):
             kernel._launch(grid, again, self._options, None, True, self._fill, numbers, memory)
             if version is None and self._is_plain:
                 self._version = kernel.short_version(self._options.unchecked)

@@ -10,15 +10,15 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tileir.dialect.types import TileType
 from tileir.execute.arguments.binding import Pointer
+from tileir.execute.binder import Slots, slots_of_numbers
 from tileir.execute.engine.interface import Again, DirectLaunches, Given, LaunchOptions
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.gpu.arrays import library_of, torch_stream
 from tileir.execute.gpu.driver.devices import Device
 from tileir.execute.gpu.driver.library import OTHER_CONTEXT, Driver
 from tileir.execute.gpu.loading import Found, NotDescribed, VariantKey
-from tileir.execute.gpu.packing import CONFIGURATION, Packer, Record, scalar_slot
+from tileir.execute.gpu.packing import CONFIGURATION, Packer, Record
 from tileir.execute.launching.generated_functions import generated
 from tileir.ir.types import Type
 
@@ -146,66 +146,21 @@ def _no_fill(*arguments: object) -> None:
     raise AssertionError("records of such kernels are filled by `pack`")
 
 
-class _Slots:
-    """What is written about the numbers of a launch."""
-
-    def __init__(self) -> None:
-        self.taken: list[str] = []
-        """The names of all that is given."""
-        self.values: list[str] = []
-        """What is packed, in order."""
-        self.layout: list[str] = [CONFIGURATION]
-        self.parts: list[str] = []
-        """What the key has."""
-        self.given: list[str] = []
-        """All arguments, one by one."""
-        self.names: dict[str, Any] = {}
-
-    def pack(self) -> Callable[..., None]:
-        return struct.Struct("".join(self.layout)).pack_into
-
-
-def _slots(types: Sequence[Type], kind: Sequence[Given], key: VariantKey | None) -> _Slots | None:
-    """How numbers are packed; None if there is no short way for arguments of this kind."""
-    found = _Slots()
-    place = 0
-    for number, given in enumerate(kind):
-        if given is not None:
-            count, _ = given
-            if count == _A_TABLE:
-                return None
-            found.taken += [f"p{number}", f"b{number}", f"s{number}"]
-            found.values += [f"p{number}", f"b{number}"]
-            found.layout.append(f"Q{8 * count}s")
-            if key is not None:
-                # What follows an array are its extents and strides, which all matter.
-                found.parts += [key.part(place, f"p{number}"), *([f"b{number}"] if count else [])]
-                found.names[f"unpack{number}"] = struct.Struct(f"<{count}q").unpack
-                found.given += [f"p{number}", *([f"*unpack{number}(b{number})"] if count else [])]
-            place += 1 + count
-            continue
-        type = types[place]
-        slot = scalar_slot(type.element, f"n{number}") if isinstance(type, TileType) else None
-        if slot is None:
-            return None
-        found.taken.append(f"n{number}")
-        found.values.append(slot[1])
-        found.layout.append(slot[2])
-        if key is not None:
-            found.parts.append(key.part(place, f"n{number}"))
-            found.given.append(f"n{number}")
-        place += 1
-    return found if place == len(types) else None
+def _slots(types: Sequence[Type], kind: Sequence[Given], refusal: str) -> Slots | None:
+    if any(given is not None and given[0] == _A_TABLE for given in kind):
+        return None
+    return slots_of_numbers(types, kind, CONFIGURATION, refusal)
 
 
 def fill_function(types: Sequence[Type], kind: Sequence[Given]) -> Fill | None:
     """What fills a record; None if there is no short way for arguments of this kind."""
-    slots = _slots(types, kind, None)
+    slots = _slots(types, kind, "raise OverflowError")
     if slots is None:
         return None
     lines = [
         "def fill(memory, x, y, z, stream, numbers):",
-        *([f"    [{', '.join(slots.taken)}] = numbers"] if slots.taken else []),
+        *([f"    [{', '.join(slots.inputs)}] = numbers"] if slots.inputs else []),
+        *[f"    {check}" for check in slots.checks],
         f"    pack(memory, 0, {', '.join(['x, y, z, 1, 1, 1, 0, stream, 0, 0', *slots.values])})",
     ]
     return generated("fill", lines, {"pack": slots.pack()})
@@ -213,15 +168,16 @@ def fill_function(types: Sequence[Type], kind: Sequence[Given]) -> Fill | None:
 
 def pack_function(types: Sequence[Type], kind: Sequence[Given], key: VariantKey) -> Callable[[Launcher], Pack] | None:
     """What finds the code for a launch and fills a record, for a kernel; None if there is no short way."""
-    slots = _slots(types, kind, key)
+    slots = _slots(types, kind, "return None")
     if slots is None:
         return None
     given = f"({''.join([f'{each}, ' for each in slots.given])})"
     values = ["x, y, z, found.threads, 1, 1, found.shared, stream, 0, 0", *slots.values]
     lines = [
         "def pack_launch(device, x, y, z, stream, numbers):",
-        *([f"    [{', '.join(slots.taken)}] = numbers"] if slots.taken else []),
-        f"    key = {key.text('device', slots.parts)}",
+        *([f"    [{', '.join(slots.inputs)}] = numbers"] if slots.inputs else []),
+        *[f"    {check}" for check in slots.checks],
+        f"    key = {key.text('device', slots.key_parts(key.part))}",
         "    found = variants.get(key)",
         "    if found is None:",
         f"        found = find(key, (x, y, z), stream, {given})",

@@ -20,10 +20,8 @@ import struct
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-import numpy
-
+from tileir.execute.binder import bits_of
 from tileir.ir.core import Operation
-from tileir.ir.types import F32, F64, IntegerType, Type
 
 CONFIGURATION: Final = "<7I4xQQI4x"
 """CUlaunchConfig: the grid, threads and shared memory, the stream, attributes and how many there are."""
@@ -133,20 +131,19 @@ class Packer:
         x, y, z = grid
         threads, shared, cluster, _ = self.form
         attributes = record.attributes
-        configuration = (x * cluster, y, z, threads, 1, 1, shared, stream, attributes, 1 if attributes else 0)
-        self._pack(record.memory, 0, *configuration, *[_bits(value) for value in values])
-
-
-def _bits(value: Any) -> int:
-    """A scalar by its bits, zero extended."""
-    return int.from_bytes(numpy.asarray(value).tobytes(), "little")
-
-
-def scalar_slot(element: Type, name: str) -> tuple[str, str, str] | None:
-    """For a scalar of the usual kinds: a condition under which it is none of them, what is packed, and its format."""
-    if isinstance(element, IntegerType):
-        low, high = -(1 << (element.width - 1)), (1 << element.width) - 1
-        return f"type({name}) is not int or not {low} <= {name} <= {high}", f"{name} & {high}", "Q"
-    if element is F32 or element is F64:
-        return f"type({name}) is not float", name, "f4x" if element is F32 else "d"
-    return None
+        bits = [bits_of(value) for value in values]
+        self._pack(
+            record.memory,
+            0,
+            x * cluster,
+            y,
+            z,
+            threads,
+            1,
+            1,
+            shared,
+            stream,
+            attributes,
+            1 if attributes else 0,
+            *bits,
+        )

@@ -6,18 +6,17 @@ calls the driver, all in one, and leaves everything else to those who look more 
 
 from __future__ import annotations
 
-import struct
 import sys
 from collections.abc import Callable, Sequence, Set
 from typing import Any, Final
 
-from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments.binding import TORCH_DTYPES, accepted_dtypes, tensor_dtype
+from tileir.execute.arguments.binding import accepted_dtypes
+from tileir.execute.binder import Slots, slots_of_objects, torch_classes, torch_dtypes
 from tileir.execute.errors import BlockId
 from tileir.execute.gpu.arrays import cupy_stream, library_of, torch_stream
 from tileir.execute.gpu.driver.library import OTHER_CONTEXT
 from tileir.execute.gpu.loading import VariantKey
-from tileir.execute.gpu.packing import CONFIGURATION, scalar_slot
+from tileir.execute.gpu.packing import CONFIGURATION
 from tileir.execute.launching.generated_functions import generated
 from tileir.ir.types import Type
 
@@ -55,19 +54,6 @@ class ArrayLibrary:
         self.dtypes: Callable[[Type], Set[object]] = dtypes
 
 
-def _torch_dtypes(pointee: Type) -> Set[object]:
-    """The dtypes of torch that a pointer takes."""
-    torch: Any = sys.modules["torch"]
-    accepted = accepted_dtypes(pointee)
-    return frozenset([getattr(torch, name, None) for name in TORCH_DTYPES if tensor_dtype(name) in accepted])
-
-
-def _torch_classes() -> tuple[object, ...]:
-    """These two and no other class: another one's data may be elsewhere."""
-    torch: Any = sys.modules["torch"]
-    return torch.Tensor, torch.nn.Parameter
-
-
 def _cupy_classes() -> tuple[object, ...]:
     cupy: Any = sys.modules["cupy"]
     return (cupy.ndarray,)
@@ -86,8 +72,8 @@ _LIBRARIES: Final = {
         "{a}.get_device()",
         "{a}.data_ptr()",
         torch_stream,
-        _torch_classes,
-        _torch_dtypes,
+        torch_classes,
+        torch_dtypes,
     ),
     "cupy": ArrayLibrary(
         f"{_USUAL_KIND} or not {{a}}.flags.c_contiguous",
@@ -129,50 +115,31 @@ def usual_launch(
     stream = library.stream()
     classes = library.classes()
     names |= {"classes": classes, "plain": classes[0], "stream_of": stream, "other_context": OTHER_CONTEXT}
-    checks: list[str] = []
-    values: list[str] = []
-    given: list[str] = []
-    parts: list[str] = []
-    layout = [CONFIGURATION]
     dtypes: dict[Type, Set[object]] = {}
-    is_first = True
-    for number, type in enumerate(types):
-        name = f"a{number}"
-        pointee = _pointee_of(type)
-        if pointee is not None:
-            if pointee not in dtypes:
-                dtypes[pointee] = library.dtypes(pointee)
-            names[f"dtypes{number}"] = dtypes[pointee]
-            seen = getattr(arguments[number], "dtype", None) if number < len(arguments) else None
-            names[f"dtype{number}"] = seen if seen in dtypes[pointee] else next(iter(dtypes[pointee]))
-            unusual, device, address = [
-                text.format(a=name, n=number) for text in (library.unusual, library.device, library.address)
-            ]
-            checks += [
-                f"if {unusual}: return False",
-                f"if (device := {device}) < 0: return False" if is_first else f"if {device} != device: return False",
-                f"if not (p{number} := {address}): return False",
-            ]
-            values.append(f"p{number}")
-            given.append(f"p{number}")
-            parts += [] if key is None else [key.part(number, f"p{number}")]
-            layout.append("Q")
-            is_first = False
-            continue
-        slot = scalar_slot(type.element, name) if isinstance(type, TileType) else None
-        if slot is None:
-            return no_usual_launch
-        checks.append(f"if {slot[0]}: return False")
-        values.append(slot[1])
-        given.append(name)
-        parts += [] if key is None else [key.part(number, name)]
-        layout.append(slot[2])
-    if is_first or stream is None:
+
+    def array_checks(slots: Slots, number: int, pointee: Type) -> list[str]:
+        if pointee not in dtypes:
+            dtypes[pointee] = library.dtypes(pointee)
+        names[f"dtypes{number}"] = dtypes[pointee]
+        seen = getattr(arguments[number], "dtype", None) if number < len(arguments) else None
+        names[f"dtype{number}"] = seen if seen in dtypes[pointee] else next(iter(dtypes[pointee]))
+        unusual, device, address = [
+            text.format(a=f"a{number}", n=number) for text in (library.unusual, library.device, library.address)
+        ]
+        return [
+            f"if {unusual}: return False",
+            f"if {device} != device: return False" if slots.arrays else f"if (device := {device}) < 0: return False",
+            f"if not (p{number} := {address}): return False",
+        ]
+
+    slots = slots_of_objects(types, CONFIGURATION, "return False", array_checks)
+    if slots is None or not slots.arrays or stream is None:
         # Nothing tells the GPU, or the stream.
         return no_usual_launch
-    names["pack"] = struct.Struct("".join(layout)).pack_into
-    unpacked = "".join([f"a{number}, " for number in range(len(types))])
-    looked_at = [f"        [{unpacked}] = arguments", *[f"        {check}" for check in checks]]
+    names["pack"] = slots.pack()
+    values, given = slots.values, ", ".join(slots.given)
+    unpacked = "".join([f"{name}, " for name in slots.inputs])
+    looked_at = [f"        [{unpacked}] = arguments", *[f"        {check}" for check in slots.checks]]
     found_stream = "stream_of(device) if stream is None else stream"
     if key is None:
         lines = [
@@ -193,20 +160,20 @@ def usual_launch(
             *looked_at,
             "        if of.forked: return False",
             "        x, y, z = grid",
-            f"        key = {key.text('device', parts)}",
+            f"        key = {key.text('device', slots.key_parts(key.part))}",
             f"        in_stream = {found_stream}",
             f"    except {_UNUSUAL}:",
             "        return False",
             "    found = variants.get(key)",
             "    if found is None:",
-            f"        found = find(key, grid, in_stream, ({', '.join(given)},))",
+            f"        found = find(key, grid, in_stream, ({given},))",
             "        if found is None: return False",
             "    place, context, function, spare, make_record, threads, shared, complete = found",
             "    try:",
             "        record = spare.pop() if spare else make_record()",
             f"        pack(record.memory, 0, {', '.join(packed)})",
             "        if complete is not None:",
-            f"            complete(record, context, grid, in_stream, ({', '.join(given)},))",
+            f"            complete(record, context, grid, in_stream, ({given},))",
             "    except not_described:",
             "        return False",
         ]
@@ -227,9 +194,3 @@ def usual_launch(
     ]
     run: UsualLaunch = generated("run", lines, names)
     return run
-
-
-def _pointee_of(type: Type) -> Type | None:
-    if isinstance(type, TileType) and isinstance(type.element, PointerType):
-        return type.element.pointee
-    return None

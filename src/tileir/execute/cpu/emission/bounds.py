@@ -20,7 +20,7 @@ from tileir.execute.cpu.emission.likely_arrays import READABLE, WRITABLE, Likely
 from tileir.execute.cpu.emission.views import Box, TensorView
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.statements import Let
-from tileir.execute.cpu.native import record as slots
+from tileir.execute.cpu.runtime import launch_record as slots
 from tileir.execute.cpu.vector.builder import Number, signed
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from tileir.execute.cpu.native.record import FAILED, FAILURE, REGION_WORDS, REGIONS, STOP, Layout
+from tileir.execute.cpu.runtime.launch_record import FAILED, FAILURE, REGION_WORDS, REGIONS, STOP, Layout
 from tileir.execute.cpu.vector.builder import Builder, Loop, Module, Number
 
 

@@ -31,8 +31,8 @@ from tileir.execute.cpu.loops.statements import (
     operations_of,
     statements,
 )
-from tileir.execute.cpu.native import record as slots
-from tileir.execute.cpu.native.target import Target
+from tileir.execute.cpu.runtime import launch_record as slots
+from tileir.execute.cpu.runtime.target import Target
 from tileir.execute.cpu.vector.builder import Builder, Loop, Module, Number
 from tileir.execute.cpu.vector.casting import BOOL, from_storage, to_storage
 from tileir.execute.cpu.vector.llvm import Register, storage_type, wrapped

@@ -7,10 +7,10 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.exits import FAILED, UNCHAINED, is_stopped, leave_to_another, leave_worker
 from tileir.execute.cpu.emission.reservations import forget
 from tileir.execute.cpu.emission.sinking import near_uses
-from tileir.execute.cpu.emission.taking import define_function, is_within_budget, take_chunk
+from tileir.execute.cpu.emission.work_stealing import define_functions, is_within_budget, take_chunk
 from tileir.execute.cpu.loops.repeatable import may_change_order
 from tileir.execute.cpu.matmul.amx import configure
-from tileir.execute.cpu.native import record as slots
+from tileir.execute.cpu.runtime import launch_record as slots
 from tileir.execute.cpu.vector.builder import Loop
 
 _HEAD = "define i64 @worker(ptr noalias noundef %record, ptr noalias noundef align 64 %arena) nounwind {\nentry:"
@@ -27,7 +27,7 @@ def emit_worker(emission: Emission) -> str:
         bounds.emit_suitability(emission)
     if emission.uses_amx:
         configure(builder)
-    define_function(module, may_change_order(emission.program.entry))
+    define_functions(module, may_change_order(emission.program.entry))
     end = emission.frame.stack("i64", 1, 8)
     chunks = Loop(builder)
     stopped = ""

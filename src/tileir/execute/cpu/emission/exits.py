@@ -7,7 +7,7 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.reservations import reserved
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.matmul.amx import release
-from tileir.execute.cpu.native import record as slots
+from tileir.execute.cpu.runtime import launch_record as slots
 from tileir.execute.cpu.vector.builder import Number
 
 FAILED = "failed"

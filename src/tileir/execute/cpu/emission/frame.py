@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from tileir.execute.analysis.values import dtype_of
-from tileir.execute.cpu.native import record as slots
+from tileir.execute.cpu.runtime import launch_record as slots
 from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import from_storage
 from tileir.execute.cpu.vector.llvm import Register, storage_type

@@ -6,7 +6,7 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.reservations import reserved
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.sites import WORDS, Kind, Site
-from tileir.execute.cpu.native import record as slots
+from tileir.execute.cpu.runtime import launch_record as slots
 from tileir.ir.core import Operation
 
 

@@ -17,7 +17,7 @@ from tileir.execute.cpu.emission.exits import require
 from tileir.execute.cpu.emission.views import FAR, TensorView, TileView
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.statements import Alias, Let
-from tileir.execute.cpu.native import record as slots
+from tileir.execute.cpu.runtime import launch_record as slots
 from tileir.execute.cpu.vector import casting, instructions
 from tileir.execute.cpu.vector.builder import Number, signed
 from tileir.execute.cpu.vector.casting import BOOL, INT32, UINT64

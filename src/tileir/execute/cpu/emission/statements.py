@@ -49,7 +49,7 @@ from tileir.execute.cpu.loops.statements import (
     VersionedNest,
 )
 from tileir.execute.cpu.matmul.k_loop import emit_matmul
-from tileir.execute.cpu.native import record as slots
+from tileir.execute.cpu.runtime import launch_record as slots
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import UINT64, to_storage
 from tileir.execute.cpu.vector.casting import cast as cast_to

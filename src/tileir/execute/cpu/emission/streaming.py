@@ -24,7 +24,7 @@ from tileir.execute.cpu.loops.expressions import Expression, Gathered, Splat, no
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.loops.statements import Ahead
 from tileir.execute.cpu.loops.traffic import SMALLEST_VECTOR, STREAMED_BYTES, row_axis
-from tileir.execute.cpu.native import record as slots
+from tileir.execute.cpu.runtime import launch_record as slots
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Register

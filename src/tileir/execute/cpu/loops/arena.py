@@ -15,7 +15,7 @@ from tileir.execute.cpu.loops.statements import Program, Reduce, Repeat, Reserve
 
 ALIGNMENT: Final = 64
 HEAD: Final = 64
-"""The beginning of the arena belongs to the runtime (`native.record`)."""
+"""The beginning of the arena belongs to the runtime (`runtime.launch_record`)."""
 
 
 @dataclass(eq=False, repr=False, slots=True)

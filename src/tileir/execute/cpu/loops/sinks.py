@@ -14,7 +14,7 @@ from tileir.ir.types import FloatType
 from tileir.ir.values import Value
 
 if TYPE_CHECKING:
-    from tileir.execute.cpu.native.target import Target
+    from tileir.execute.cpu.runtime.target import Target
 
 
 @dataclass(eq=False, repr=False, slots=True)

@@ -4,7 +4,7 @@ A plain store to memory that is in no cache first reads it, and then drives some
 **streaming** store does neither, but what it wrote is in no cache for whoever reads it next.  So a store streams if
 
 1. the launch writes at least `STREAMED_BYTES`, and reads and writes more than the caches hold, where it says how much
-   that is: every launch checks both (`emission.streaming`, `native.caches`);
+   that is: every launch checks both (`emission.streaming`, `runtime.cache_size`);
 2. nothing in the kernel reads memory that may alias (`aliasing`), and nothing orders memory between tile blocks:
    others see streaming stores in no particular order, until the worker is done and has waited for them;
 3. it is outside of loops and branches and has a nest of its own with little to compute;
@@ -41,7 +41,7 @@ from tileir.execute.cpu.loops.statements import (
     VersionedNest,
     statements,
 )
-from tileir.execute.cpu.native.target import Target
+from tileir.execute.cpu.runtime.target import Target
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation
 from tileir.ir.traversal import is_memory_effect_free

@@ -31,7 +31,7 @@ from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.loops.sinks import Sink, StoreBuffer
 from tileir.execute.cpu.loops.statements import Nest, Program, Statement
 from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.native.target import Target
+from tileir.execute.cpu.runtime.target import Target
 from tileir.execute.dtypes import DType
 from tileir.execute.errors import LaunchError
 from tileir.ir.core import Block, Operation

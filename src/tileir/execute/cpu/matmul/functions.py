@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.matmul.macrokernel import Operands, emit_macrokernel
 from tileir.execute.cpu.matmul.plan import Plan
-from tileir.execute.cpu.native.compilation import AS_WRITTEN
+from tileir.execute.cpu.runtime.llvm_compile import AS_WRITTEN
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.llvm import scalar_type
 

@@ -35,7 +35,7 @@ import ml_dtypes
 import numpy
 
 from tileir.execute.cpu.matmul.special_values import INFINITE, SUBNORMAL
-from tileir.execute.cpu.native.target import Target
+from tileir.execute.cpu.runtime.target import Target
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import DOUBLE, HALF, INT32, SINGLE, UINT8
 from tileir.execute.dtypes import DType

@@ -14,24 +14,32 @@ import functools
 import struct
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, Final, cast
 
 import numpy
 
 from tileir.dialect.ops import ALLOCA, GET_GLOBAL
-from tileir.dialect.types import PointerType, TileType
 from tileir.execute.analysis.parameters import may_write
-from tileir.execute.arguments import array_memory
+from tileir.execute.arguments import array_memory as array_addresses
 from tileir.execute.arguments.array_memory import address_expression
-from tileir.execute.arguments.binding import TORCH_DTYPES, BoundArguments, accepted_dtypes, bind, tensor_dtype
-from tileir.execute.cpu.native.record import ARGUMENTS, REGION_WORDS, SLOT_BYTES, Layout, Record
-from tileir.execute.engine.interface import Again
+from tileir.execute.arguments.binding import BoundArguments, accepted_dtypes, bind
+from tileir.execute.binder import (
+    Slots,
+    bits_of,
+    pointee_of,
+    slots_of_numbers,
+    slots_of_objects,
+    torch_classes,
+    torch_dtypes,
+)
+from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, REGION_WORDS, SLOT_BYTES, Layout, Record
+from tileir.execute.engine.interface import Again, Given
 from tileir.execute.errors import BlockId
 from tileir.execute.launching.generated_functions import generated
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
-from tileir.ir.types import F32, F64, IntegerType, Type
+from tileir.ir.types import Type
 
 Span = tuple[int, int, bool]
 """From where to where, and whether the kernel may write there."""
@@ -156,7 +164,7 @@ class Binder:
             # An argument that is a bare address has no memory of its own.
             own = next((buffer for buffer, label in bound.buffers if label.number == number), None)
             regions += [own.low, own.high, int(own.writable)] if own is not None else [0, 0, 0]
-        self._pack_bits(binding.record.slots, 0, *header, *[_bits(value) for value in bound.values], *regions)
+        self._pack_bits(binding.record.slots, 0, *header, *[bits_of(value) for value in bound.values], *regions)
         # It may point anywhere, too.
         binding.overlap = (
             len(spans) < len(self._writes)
@@ -208,7 +216,7 @@ class Stretches:
 def layout_of(entry: Operation, globals: list[str]) -> Layout:
     """What stands where in the records of a kernel."""
     types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
-    pointers = [number for number, type in enumerate(types) if _pointee(type) is not None]
+    pointers = [number for number, type in enumerate(types) if pointee_of(type) is not None]
     reserves = sum([operation.declaration is ALLOCA for operation in entry.walk()])
     return Layout(len(types), pointers, globals, reserves)
 
@@ -223,75 +231,71 @@ HEADER: Final = "0, count, x, y, z, 0, chunk"
 HEADER_FORMAT: Final = f"<7q{SLOT_BYTES * (ARGUMENTS - 7)}x"
 
 
-def _pointee(type: Type) -> Type | None:
-    if isinstance(type, TileType) and isinstance(type.element, PointerType):
-        return type.element.pointee
-    return None
-
-
-def _bits(value: Any) -> int:
-    """A scalar by its bits, zero extended."""
-    return int.from_bytes(numpy.asarray(value).tobytes(), "little")
-
-
 # --- the function written for a kernel ---
 
 
-def _quick_function(binder: Binder) -> Callable[..., bool | None]:
-    """A function that fills a record and says whether arguments overlap; None if one is out of the ordinary."""
-    names: dict[str, Any] = {"ndarray": numpy.ndarray, **array_memory.NAMES}
-    checks: list[str] = []
-    values: list[str] = []
-    layout = [HEADER_FORMAT]
-    types = binder.types
-    for number, type in enumerate(types):
+Fill = Callable[..., "bool | None"]
+"""Of slots, count, x, y, z, chunk and the numbers of the arguments: whether arrays share memory of which the kernel
+writes to one; None if `arguments.bind` has to look at them."""
+
+
+def _quick_function(binder: Binder) -> Fill:
+    """A function that fills a record and returns whether arguments overlap; None if one is out of the ordinary."""
+
+    def array_checks(slots: Slots, number: int, pointee: Type) -> list[str]:
+        slots.names[f"accepted{number}"] = accepted_dtypes(pointee)
+        slots.names[f"tensors{number}"] = tensors_for(pointee)
         name = f"a{number}"
-        pointee = _pointee(type)
-        element = type.element if isinstance(type, TileType) else None
-        if pointee is not None:
-            names[f"accepted{number}"] = accepted_dtypes(pointee)
-            names[f"tensors{number}"] = tensors_for(pointee)
-            checks.append(f"if type({name}) is ndarray:")
+        return [
+            f"if type({name}) is ndarray:",
             # Aligned, contiguous and writable; an empty one goes the thorough way.
-            is_usual = f"{name}.dtype in accepted{number} and {name}.flags.carray and {name}.size"
-            checks.append(f"    if not ({is_usual}): return None")
-            checks.append(f"    p{number} = {address_expression(name)}")
+            f"    if not ({name}.dtype in accepted{number} and {name}.flags.carray and {name}.size): return None",
+            f"    p{number} = {address_expression(name)}",
             # The data of an empty tensor is nowhere.
-            checks.append(f"elif not (p{number} := tensors{number}.address({name})): return None")
-            values.append(f"p{number}")
-            layout.append("Q")
-        elif isinstance(element, IntegerType):
-            low, high = -(1 << (element.width - 1)), (1 << element.width) - 1
-            checks.append(f"if type({name}) is not int or not {low} <= {name} <= {high}: return None")
-            values.append(f"{name} & {high}")
-            layout.append("Q")
-        elif element is F32 or element is F64:
-            checks.append(f"if type({name}) is not float: return None")
-            values.append(name)
-            layout.append("f4x" if element is F32 else "d")
-        else:
-            return lambda *_: None
-    pointers = binder.layout.pointers
-    checks.extend([f"q{number} = p{number} + a{number}.nbytes" for number in pointers])
-    for number in pointers:
-        # What is not writable goes the thorough way.
-        values.append(f"p{number}, q{number}, 1")
-        layout.append(f"{REGION_WORDS}Q")
-    names["pack"] = struct.Struct("".join(layout)).pack_into
-    unpacked = "".join([f"a{number}, " for number in range(len(types))])
+            f"elif not (p{number} := tensors{number}.address({name})): return None",
+            f"q{number} = p{number} + {name}.nbytes",
+        ]
+
+    slots = slots_of_objects(binder.types, HEADER_FORMAT, "return None", array_checks)
+    if slots is None:
+        return lambda *_: None
+    slots.names |= {"ndarray": numpy.ndarray, **array_addresses.NAMES}
+    unpacked = "".join([f"{name}, " for name in slots.inputs])
+    # Another number of arguments; a tensor of an old torch, or one whose data cannot be had.
+    unusual = "TypeError, ValueError, AttributeError, RuntimeError"
+    return _filling(binder, slots, "arguments, slots, count, x, y, z, chunk", [f"[{unpacked}] = arguments"], unusual)
+
+
+def filling(binder: Binder, kind: Sequence[Given]) -> Fill | None:
+    """What fills the records of a kernel for arguments of a kind, which whoever launches has looked at already: the
+    cuTile bridge, a bound launch; None if the kernel takes something else."""
+    slots = slots_of_numbers(binder.types, kind, HEADER_FORMAT, "return None")
+    if slots is None or list(slots.arrays) != binder.layout.pointers:
+        return None
+    slots.checks += [f"q{number} = p{number} + n{number}" for number in slots.arrays]
+    return _filling(binder, slots, ", ".join(["slots, count, x, y, z, chunk", *slots.inputs]), [], "")
+
+
+def _filling(binder: Binder, slots: Slots, parameters: str, first: list[str], unusual: str) -> Fill:
+    """The function, with some lines first; an argument is out of the ordinary where it raises one of some errors."""
+    for number, writable in slots.arrays.items():
+        slots.add(f"p{number}, q{number}, {int(writable)}", f"{REGION_WORDS}Q")
+    slots.names["pack"] = slots.pack()
+    overlap = binder.meetings(slots.names)
+    if not all(slots.arrays.values()):
+        # Where some of what is shared is not to be written to, a table says which.
+        overlap = f"None if {overlap} else False"
     lines = [
-        "def quick(arguments, slots, count, x, y, z, chunk):",
+        f"def fill({parameters}):",
         "    try:",
-        f"        [{unpacked}] = arguments",
-        *[f"        {check}" for check in checks],
-        f"        pack(slots, 0, {', '.join([HEADER, *values])})",
-        # Another number of arguments; a float that its type cannot hold; a tensor of an old torch, or one whose data
-        # cannot be had.
-        "    except (TypeError, ValueError, OverflowError, AttributeError, RuntimeError):",
+        *[f"        {line}" for line in [*first, *slots.checks]],
+        f"        pack(slots, 0, {', '.join([HEADER, *slots.values])})",
+        # A float that its type cannot hold.
+        f"    except (OverflowError, {unusual}):",
         "        return None",
-        f"    return {binder.meetings(names)}",
+        f"    return {overlap}",
     ]
-    return generated("quick", lines, names)
+    return generated("fill", lines, slots.names)
 
 
 class Tensors:
@@ -302,7 +306,7 @@ class Tensors:
     def __init__(self, pointee: Type) -> None:
         self._pointee: Type = pointee
         self._types: tuple[object, ...] = ()
-        self._dtypes: set[object] = set()
+        self._dtypes: Set[object] = frozenset()
 
     def address(self, value: Any) -> int:
         """The address of a contiguous tensor on the CPU; 0 for anything else."""
@@ -318,13 +322,10 @@ class Tensors:
         return address
 
     def _learns(self, value: object) -> bool:
-        torch: Any = sys.modules.get("torch")
-        if torch is None or type(value).__module__.partition(".")[0] != "torch" or self._types:
+        if "torch" not in sys.modules or type(value).__module__.partition(".")[0] != "torch" or self._types:
             return False
-        accepted = accepted_dtypes(self._pointee)
-        self._dtypes = {getattr(torch, name, None) for name in TORCH_DTYPES if tensor_dtype(name) in accepted}
-        # These two and no other class: another one's data may be elsewhere.
-        self._types = (torch.Tensor, torch.nn.Parameter)
+        self._dtypes = torch_dtypes(self._pointee)
+        self._types = torch_classes()
         return type(value) in self._types
 
 

@@ -7,7 +7,7 @@ first failure in it.  The worker of every thread is one function
 
 which runs tile blocks until none is left, `STOP` is set, or a tile block failed.  `arena` is scratch memory of the
 thread, aligned to 64 bytes, of the size the compiled kernel states.  Its content does not matter, except for the first
-words: a number that differs from launch to launch (panels kept from an earlier launch are void), `LANE` and `BUDGET`.
+words: a number that differs from launch to launch (panels kept from an earlier launch are void), `RANGE` and `BUDGET`.
 """
 
 from __future__ import annotations
@@ -40,23 +40,28 @@ TAIL: Final = 15
 """How many of the last tile blocks are taken in small chunks, so that no thread waits long for the others to end."""
 TAIL_SHIFT: Final = 3
 """The binary logarithm of how much smaller these are."""
-STRETCHES: Final = 16
-"""The address of a table with the addresses of stretches: two words each, the next number to hand out and where they
-end.  A worker begins with the stretch of its `LANE` and goes on with those after it.  Only where tile blocks may run in
-any order (`order`)."""
-LANES: Final = 17
-"""How many stretches there are; where there are none all workers take numbers from `NEXT`.  Below zero as long as there
-must not be any."""
+RANGES: Final = 16
+"""The address of the first of several ranges of tile blocks, `RANGE_WORDS` apart.  A worker begins with its own
+(`RANGE`) and goes on with those after it.  Only where tile blocks may run in any order (`order`)."""
+RANGE_COUNT: Final = 17
+"""How many ranges there are; if none, all workers take numbers from `NEXT`.  Below zero: there must not be any."""
 CACHED: Final = 18
 """How many bytes the caches hold of what the launch reads and writes: it streams only if it is more (`traffic`)."""
 ARGUMENTS: Final = 19
 """From here on the arguments of the kernel: addresses, and scalars by their bits, zero extended (`Layout`)."""
 INSPECTION_SLOTS: Final = 2
 
-LANE: Final = 1
-"""A word of the arena: the stretch that the worker takes tile blocks from."""
+RANGE: Final = 1
+"""A word of the arena: the range that the worker takes tile blocks from."""
 BUDGET: Final = 2
-"""A word of the arena: after how many chunks the worker returns, which it counts down; 0 if it is not to."""
+"""A word of the arena: after how many chunks the worker returns, which it counts down; 0 for no limit."""
+
+RANGE_NEXT: Final = 0
+"""A word of a range: the next number to hand out."""
+RANGE_END: Final = 1
+"""A word of a range: where its numbers end."""
+RANGE_WORDS: Final = 32
+"""Words from range to range.  Each has two cache lines, since processors fetch them by the pair."""
 
 Callback: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 """What compiled code calls: a site, the number of a tile block, a table of values."""
@@ -64,7 +69,7 @@ Callback: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.
 SLOT_BYTES: Final = 8
 
 REGION_WORDS: Final = 3
-"""A stretch of memory: where it begins, where it ends, whether it may be written to."""
+"""A region of memory: where it begins, where it ends, whether it may be written to."""
 
 UNSUITED: Final = -1
 """In place of a failure: a view leaves the array it is made from, so that arrays cannot be told apart.  No tile block
@@ -72,6 +77,55 @@ has begun; the version for arguments that share memory has to run."""
 UNCHAINED: Final = -2
 """In place of a failure: a loop is no k-loop in this launch, or an access leaves its array.  Tile blocks may
 have run, and may run again: the version that is ready for everything has to run (`loops.repeatable`)."""
+
+
+# --- the thread pool ---
+
+OVER, RUNNING, PAUSED = range(3)
+"""What the functions of the pool return about a launch: it is over; workers are inside; the caller's slice is over."""
+
+
+POOL_FUNCTIONS: Final = ("wait", "launch", "resume", "finish", "call")
+"""The native functions of the pool (`pool_native`)."""
+
+
+class PoolWords:
+    """Words of the pool's memory; what different threads write is at least 128 bytes apart."""
+
+    SIGNAL: Final = 0
+    """32 bits, a futex: changes with each launch and each call.  Workers watch it, then sleep on it."""
+    SLEEPERS: Final = 1
+    """32 bits: how many workers sleep or are about to."""
+    CALLS: Final = 2
+    """32 bits: how many workers are called back to Python."""
+    OPEN: Final = 16
+    """How many workers may enter, those in the first slots; 0 if no launch is open."""
+    FUNCTION: Final = 17
+    """Seven words about a launch: the kernel's worker, the record, the number of the launch, and what follows."""
+    RECORD: Final = 18
+    NUMBER: Final = 19
+    WORKERS: Final = 20
+    """How many workers take part."""
+    LEFT: Final = 21
+    """Whether the launch is left to the workers: it is over when one of them has found no tile block left."""
+    WAKES: Final = 22
+    """How many sleeping workers to wake."""
+    SPIN: Final = 23
+    """Nanoseconds to spin before sleeping."""
+    SYSCALL: Final = 24
+    """The address of `syscall`."""
+    CLOCK: Final = 25
+    """The address of `clock_gettime`."""
+    TIMEOUT: Final = 26
+    """Two words, a timespec: how long `finish` sleeps, after which Python looks for signals."""
+    FINISHED: Final = 32
+    """32 bits, a futex: whether a worker has found no tile block left."""
+    SLOTS: Final = 48
+    """The first slot, which is the caller's; the others are the workers'.  A slot begins with a range."""
+    INSIDE: Final = 16
+    """In a slot, 32 bits, a futex: 0 outside, 1 inside a launch, 2 inside while the caller sleeps."""
+    ARENA: Final = 17
+    """In a slot: the scratch memory of the worker."""
 
 
 class Layout:

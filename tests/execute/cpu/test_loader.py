@@ -9,11 +9,10 @@ import threading
 import numpy
 import pytest
 
-from tileir.execute.cpu.native import runtime
-from tileir.execute.cpu.native.compilation import assemble
-from tileir.execute.cpu.native.objects import CALLABLE
-from tileir.execute.cpu.native.runtime import address_of, load
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.runtime import loader
+from tileir.execute.cpu.runtime.llvm_compile import assemble
+from tileir.execute.cpu.runtime.loader import CALLABLE, address_of, load
+from tileir.execute.cpu.runtime.target import host
 from tileir.execute.errors import CompilationError
 
 FMA_AND_FMOD = """
@@ -32,13 +31,6 @@ define i64 @worker(ptr %record, ptr %arena) {
 declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
 declare double @fmod(double, double)
 """
-
-
-@pytest.fixture(params=["pages", "LLVM"], autouse=True)
-def loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both ways of loading, where there are two."""
-    if request.param == "LLVM":
-        monkeypatch.setattr(runtime, "mapped", lambda *_given: None)
 
 
 @pytest.mark.parametrize("name", ["x86-64", "x86-64-v2", "x86-64-v3", "skylake-avx512", "native"])
@@ -99,11 +91,11 @@ def test_libraries_opened_by_several_threads_are_all_found(monkeypatch: pytest.M
             together.wait(10)
         return name
 
-    monkeypatch.setattr(runtime, "_libraries", {})
-    monkeypatch.setattr(runtime, "_LIBRARIES", (lambda: opened("c"), lambda: opened("m")))
-    threads = [threading.Thread(target=lambda: list(runtime._c_libraries())) for _ in range(2)]
+    monkeypatch.setattr(loader, "_libraries", {})
+    monkeypatch.setattr(loader, "_LIBRARIES", (lambda: opened("c"), lambda: opened("m")))
+    threads = [threading.Thread(target=lambda: list(loader._c_libraries())) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert list(runtime._c_libraries()) == ["c", "m"]
+    assert list(loader._c_libraries()) == ["c", "m"]

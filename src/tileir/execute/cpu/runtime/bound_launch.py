@@ -12,10 +12,10 @@ from typing import Any
 import numpy
 
 from tileir.execute.arguments.array_memory import address_of
-from tileir.execute.cpu.native import thread_pool
-from tileir.execute.cpu.native.binding import Binding
-from tileir.execute.cpu.native.record import ARGUMENTS, FAILED
-from tileir.execute.cpu.native.runtime import Loaded
+from tileir.execute.cpu.runtime import parallel_launch
+from tileir.execute.cpu.runtime.binder import Binding
+from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, FAILED
+from tileir.execute.cpu.runtime.loader import Loaded
 from tileir.execute.overlap import overlapped
 
 Where = tuple[Any, int, Any, int]
@@ -94,7 +94,7 @@ class Repeated:
         slots = record.slots
         slots[:ARGUMENTS] = self._header
         # What an exception leaves behind may be in use: the calls after it take the long way.
-        thread_pool.run(self._function, record, self._arena_bytes, self._threads, self)
+        parallel_launch.run(self._function, record, self._arena_bytes, self._threads, self)
         if slots[FAILED]:
             self._failed(slots)
             # The version for arrays that share memory has to run, now and from now on.

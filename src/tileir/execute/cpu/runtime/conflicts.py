@@ -7,9 +7,15 @@ read it since: who reads it waits for the former, who writes it for all of them.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from typing import Generic, TypeVar
 
-from tileir.execute.cpu.native.binding import Span
+from tileir.dialect.ops import GET_GLOBAL, INT_TO_PTR
+from tileir.execute.analysis.aliasing import Origins
+from tileir.execute.binder import pointee_of
+from tileir.execute.cpu.runtime.binder import Span
+from tileir.execute.memory import Region
+from tileir.ir.core import Operation
 
 Who = TypeVar("Who")
 
@@ -82,3 +88,29 @@ class Accesses(Generic[Who]):
         self._starts.insert(place + 1, at)
         self._parts.insert(place + 1, _Part(at, part.high, part.writer, [*part.readers]))
         part.high = at
+
+
+class ReachableMemory:
+    """What a kernel may access beside its arguments, derived from the program."""
+
+    def __init__(self, entry: Operation, globals: Mapping[str, Region]) -> None:
+        self.is_known: bool = True
+        """False if it makes pointers of numbers or of what is in memory: they may lead anywhere."""
+        self.may_leave_arrays: bool = False
+        """Whether it writes through pointers, or views that differ from tile block to tile block, which may lead from
+        one argument into any other."""
+        self.spans: list[Span] = []
+        """Global variables."""
+        origins = Origins(entry, False)
+        for operation in entry.walk():
+            declaration = operation.declaration
+            if declaration.writes is not None:
+                target = operation.operand_group(declaration.writes)[0]
+                self.may_leave_arrays = self.may_leave_arrays or not origins.stays_in_array(target)
+            if declaration is GET_GLOBAL:
+                region = globals[str(operation.attributes["name"]).removeprefix("@")]
+                self.spans.append((region.start, region.end, True))
+            elif declaration is INT_TO_PTR or (
+                declaration.reads is not None and any(pointee_of(each.type) is not None for each in operation.results)
+            ):
+                self.is_known = False

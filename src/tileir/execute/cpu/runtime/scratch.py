@@ -19,10 +19,10 @@ LARGE: Final = 1 << 22
 class Arena:
     """Scratch memory of one thread, at the beginning of a page."""
 
-    __slots__ = ("_memory", "address", "size", "tag")
+    __slots__ = ("_memory", "address", "size", "words")
 
     def __init__(self, size: int) -> None:
-        self.size: int = max(size, 1 << 16)
+        self.size: int = -(-max(size, 1 << 16) // 64) * 64
         try:
             if sys.platform == "win32":
                 self._memory = mmap.mmap(-1, self.size)
@@ -36,9 +36,9 @@ class Arena:
                 self._memory.madvise(mmap.MADV_HUGEPAGE)
             except OSError:
                 pass
-        self.tag: Any = ctypes.c_uint64.from_buffer(self._memory)
-        """The first 8 bytes: the number of the launch."""
-        self.address: int = ctypes.addressof(self.tag)
+        self.words: Any = memoryview(self._memory).cast("q")
+        """The first one is the number of the launch; others are those of `launch_record`."""
+        self.address: int = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
 
 
 def _too_large(size: int, why: str) -> LaunchError:
@@ -85,19 +85,14 @@ class Scratch:
     def __init__(self) -> None:
         self.arena: Arena | None = None
 
-    def reserve(self, size: int) -> Arena:
-        """Have other scratch memory, of a size."""
-        # The old one goes first: there may not be memory for both.
-        self.arena = None
-        self.arena = arena = arena_of(size)
-        return arena
-
     def for_launch(self, size: int, number: int) -> int:
         """The address of scratch memory for a launch of a number."""
         arena = self.arena
         if arena is None or arena.size < size:
-            arena = self.reserve(size)
-        arena.tag.value = number
+            # The old one goes first: there may not be memory for both.
+            self.arena = None
+            self.arena = arena = arena_of(size)
+        arena.words[0] = number
         return arena.address
 
     def clear(self) -> None:

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final, cast
 
-from tileir.execute.cpu.native.objects import CALLABLE, symbols_of
-from tileir.execute.cpu.native.target import Target, binding
-from tileir.execute.cpu.native.uninterrupted import uninterrupted
+from tileir.execute.cpu.runtime.llvm_thread import uninterrupted
+from tileir.execute.cpu.runtime.loader import CALLABLE, symbols_of
+from tileir.execute.cpu.runtime.target import Target, binding
 from tileir.execute.errors import CompilationError
 
 _DECLARATION: Final = re.compile(r'^declare\b[^@\n]*@"?([^"\s(]+)"?\s*\(', re.MULTILINE)

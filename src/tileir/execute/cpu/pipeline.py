@@ -1,4 +1,4 @@
-"""A kernel as LLVM IR: optimized, lowered, emitted.
+"""The pipeline from a kernel to LLVM IR: optimize, lower, emit; and its stages to read, with locations.
 
 Imported when a kernel is compiled, or looked at for an error: one from the cache runs without any of this.
 """
@@ -23,12 +23,16 @@ from tileir.execute.cpu.lowering import carried_pointers
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.lowering.roster import HANDLERS
 from tileir.execute.cpu.matmul import store_target
-from tileir.execute.cpu.native.record import Layout
-from tileir.execute.cpu.native.target import Target
+from tileir.execute.cpu.runtime import llvm_compile
+from tileir.execute.cpu.runtime.launch_record import Layout
+from tileir.execute.cpu.runtime.target import Target
+from tileir.execute.engine.interface import LocatedText, located_lines
 from tileir.execute.errors import ExecutionError, LaunchError
+from tileir.execute.locations import llvm_line_numbers as line_numbers
 from tileir.ir.core import Operation
 from tileir.ir.traversal import clone
 from tileir.passes.pipeline import PassReport, run_passes
+from tileir.text.listing import printed_lines
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -126,3 +130,54 @@ def optimized(entry: Operation, keep_locations: bool = False) -> Operation:
                 )
             return operation
     raise LaunchError(f"the kernel '{entry.symbol_name}' is gone after optimization")
+
+
+# --- stages with the locations that each line is from ---
+
+
+def located(entry: Operation, target: Target, layout: Layout, options: Options, stage: str) -> LocatedText:
+    """A stage of a kernel, line by line: "tiles", "loops", "llvm", "llvm-opt" or "asm".
+
+    LLVM carries locations through its passes as line numbers: each number stands for some operations.
+    """
+    if stage == "tiles":
+        kernel = optimized(entry, keep_locations=True)
+        text = printed_lines(kernel.parent_operation or kernel)
+        return located_lines(kernel, text.lines, text.operations)
+    if stage == "loops":
+        program = lowered_program(entry, target, options, keep_locations=True)
+        loops = loop_lines(program, target, options)
+        return located_lines(program.entry, [line.text for line in loops], [line.operations for line in loops])
+    lowered = lower(entry, target, layout, options, provenance=True)
+    if stage == "llvm":
+        lines = _lines(lowered.text)
+        operations = [list(each) for each in _operations(lowered)]
+    else:
+        lines, operations = _compiled(lowered, target, stage)
+    return located_lines(lowered.program.entry, lines, operations)
+
+
+def _compiled(lowered: Lowered, target: Target, stage: str) -> tuple[list[str], list[list[Operation]]]:
+    """What LLVM makes of a kernel, and the operations of each line."""
+    sets: dict[tuple[Operation, ...], int] = {}
+    numbers = [sets.setdefault(each, len(sets) + 1) if each else 0 for each in _operations(lowered)]
+    numbered = line_numbers.with_line_numbers(lowered.text, [*numbers, 0])
+    if stage == "asm":
+        plain = llvm_compile.assembly(lowered.text, target)
+        found = line_numbers.numbers_of_assembly(llvm_compile.assembly(numbered, target), plain)
+    else:
+        plain = llvm_compile.optimized(lowered.text, target)
+        found = line_numbers.numbers_of_text(llvm_compile.optimized(numbered, target), plain, numbered)
+    named: list[list[Operation]] = [[], *[list(each) for each in sets]]
+    lines = _lines(plain)
+    return lines, [named[number] for number in found[: len(lines)]]
+
+
+def _operations(lowered: Lowered) -> list[tuple[Operation, ...]]:
+    assert lowered.operations is not None, "it was asked for"
+    return lowered.operations
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    return lines[:-1] if lines and not lines[-1] else lines

@@ -1,15 +1,15 @@
 """Launches under way at the same time, each after those whose memory it needs.
 
-A launch begins when no earlier unfinished one conflicts with it (`conflicts`).  Helper threads (`thread_pool`) take
-launches that may begin; where there are more helpers than launches, several work on one, since all it takes to join is
-to call its worker.  A helper that finds nothing leaves.  Who waits for launches works too: the main thread on what will
-soon be over, so that Ctrl-C is not held up, and on everything if no helper can be had.
+A launch begins when no earlier unfinished one conflicts with it (`conflicts`).  Workers of the pool (`thread_pool`)
+take launches that may begin; where there are more of them than launches, several work on one, since all it takes to
+join is to call the kernel's function.  A worker that finds nothing leaves.  Who waits for launches works too: the main
+thread on what will soon be over, so that Ctrl-C is not held up, and on everything if there is no worker.
 
 When a launch fails, later ones that have not begun are left out, as they would not have been reached without overlap;
 earlier ones are run.  So which error is the first does not depend on the threads.
 
 An interrupt may come between any two steps of the main thread.  Nothing is then taken to be in order but the list of
-helpers that are at work: they are waited for, and all launches are forgotten (`abort`).
+workers at work: they are waited for, and all launches are forgotten (`abort`).
 """
 
 from __future__ import annotations
@@ -17,47 +17,123 @@ from __future__ import annotations
 import _thread
 import os
 import threading
+import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
-from tileir.execute.cpu.native import helpers, thread_pool
-from tileir.execute.cpu.native.binding import Span
-from tileir.execute.cpu.native.conflicts import Accesses
-from tileir.execute.cpu.native.helpers import Helper, Job
-from tileir.execute.cpu.native.pending import WORTH_SHARING, Launch, run_chain
-from tileir.execute.cpu.native.record import FAILED, STOP
-from tileir.execute.cpu.native.scratch import Scratch
+from tileir.execute.cpu.runtime import cache_size, parallel_launch
+from tileir.execute.cpu.runtime.binder import Span
+from tileir.execute.cpu.runtime.conflicts import Accesses
+from tileir.execute.cpu.runtime.launch_record import CACHED, CHUNK, COUNT, FAILED, NEXT, STOP, Record
+from tileir.execute.cpu.runtime.loader import Loaded
+from tileir.execute.cpu.runtime.scratch import Scratch, numbers
+from tileir.execute.cpu.runtime.thread_pool import pool
 from tileir.execute.errors import LaunchError
 
+WORTH_SHARING: Final = 30_000
+"""Nanoseconds of work below which one thread does it: workers come by way of Python."""
 AT_ONCE: Final = 15_000
 """Nanoseconds below which a launch is over sooner than it is left to others."""
 _MOST: Final = 256
 """Launches under way; one more waits until half of them are done."""
-_CHAIN_MOST: Final = 64
-"""Launches that a thread begins at once."""
 _UNKNOWN: Final = 10 * WORTH_SHARING
 """Nanoseconds that a launch may take of which that is not known."""
 _PAUSE: Final = 0.05
 """Seconds of a wait: on Windows it cannot be interrupted, and where several threads wait only one is woken."""
 
 
-class _Service(Job):
-    """A helper at work on the launches of a context, from when it is woken until it finds nothing to do."""
+class Launch:
+    """A launch that is ready to run but for others before it."""
 
-    __slots__ = ("has_arrived", "launches")
+    __slots__ = (
+        "arena_bytes", "began", "error", "expected", "followers", "function", "is_here", "is_over", "is_predictable",
+        "joined", "keep", "limit", "number", "raise_failure", "record", "recycle", "threads", "waits",
+    )  # fmt: skip
 
-    def __init__(self, launches: Launches) -> None:
-        super().__init__()
-        self.launches: Launches = launches
+    def __init__(self, function: Loaded, record: Record, arena_bytes: int, threads: int) -> None:
+        count = record.slots[COUNT]
+        self.function: Loaded = function
+        self.record: Record = record
+        self.arena_bytes: int = arena_bytes
+        self.recycle: Callable[[], None] | None = None
+        """Called when it is over and all is well."""
+        self.raise_failure: Callable[[], None] | None = None
+        """Raises what its record says."""
+        self.keep: object = None
+        """What must stay alive as long as native code runs."""
+        self.expected: int = function.ns_per_block * count
+        """How many nanoseconds it will take one thread; 0 if that is not known."""
+        self.is_predictable: bool = function.takes_as_long(record.slots)
+        """Whether that can be relied on."""
+        self.limit: int = min(threads, -(-count // record.slots[CHUNK]))
+        """How many threads may work on it."""
+        if 0 < self.expected < WORTH_SHARING:
+            self.limit = 1
+        if self.limit > 1:
+            record.slots[CACHED] = cache_size.cached_bytes(self.limit)
+        self.number: int = next(numbers)
+        self.threads: int = 0
+        self.joined: int = 0
+        """How many threads had a part in it."""
+        self.is_here: bool = False
+        """Whether it runs on a thread that waits, instead of a worker."""
+        self.is_over: bool = False
+        self.began: int = 0
+        self.waits: int = 0
+        """How many earlier launches it waits for."""
+        self.followers: list[Launch] = []
+        """Who waits for it."""
+        self.error: BaseException | None = None
+
+    @property
+    def is_joinable(self) -> bool:
+        slots = self.record.slots
+        return self.threads < self.limit and slots[NEXT] < slots[COUNT]
+
+    def join(self) -> None:
+        """A thread begins to work on it."""
+        if not self.joined:
+            self.began = time.perf_counter_ns()
+        self.joined += 1
+        self.threads += 1
+
+    def run(self, memory: Scratch) -> None:
+        """Run tile blocks until none is left."""
+        try:
+            self.function.call(self.record.address, memory.for_launch(self.arena_bytes, self.number))
+        except Exception as error:
+            self.error = error
+
+    def run_alone(self) -> None:
+        """Run all tile blocks, in slices on the main thread."""
+        try:
+            parallel_launch.run(self.function, self.record, self.arena_bytes, 1)
+        except LaunchError as error:
+            self.error = error
+
+    def measure(self) -> None:
+        """Learn from a launch that is over how long a tile block takes."""
+        function = self.function
+        pace = (time.perf_counter_ns() - self.began) * self.joined // self.record.slots[COUNT] or 1
+        if not function.ns_per_block or pace < function.ns_per_block or not function.takes_as_long(self.record.slots):
+            function.measured(self.record.slots, pace)
+
+    def forget_arguments(self) -> None:
+        self.keep = self.recycle = self.raise_failure = None
+
+
+class _Service:
+    """A worker at work on the launches of a context, from when it is called until it finds nothing to do."""
+
+    __slots__ = ("has_arrived", "started")
+
+    def __init__(self) -> None:
         self.has_arrived: bool = False
-
-    def work(self, helper: Helper) -> None:
-        self.launches.serve(self, helper)
-
-    def finish(self, helper: Helper) -> None:
-        """Nobody waits for this: who waits was told when it ended."""
+        self.started: list[object] = []
+        """Not empty as soon as a worker is on its way."""
 
 
 class Launches:
@@ -68,7 +144,7 @@ class Launches:
         self._process: int = os.getpid()
         self._inside: set[int] = set()
         """Threads in the middle of something here: a signal handler that runs then must not wait for them."""
-        self._threads: int = thread_pool.default_threads()
+        self._threads: int = parallel_launch.default_threads()
         self._lock = threading.Lock()
         self._news = _thread.allocate_lock()
         """Released when there is something new for who waits."""
@@ -191,55 +267,49 @@ class Launches:
         """Wait until no more than a number of launches are unfinished, and work on them meanwhile."""
         if not self.is_open:
             return
-        longest = thread_pool.SLICE if threading.current_thread() is threading.main_thread() else 0
-        scratch = Scratch()
+        longest = parallel_launch.SLICE if threading.current_thread() is threading.main_thread() else 0
+        memory = Scratch()
         try:
             while True:
-                chain: list[Launch] = []
+                taken: list[Launch] = []
                 with self._lock:
                     if len(self._unfinished) <= allowed:
                         return
-                    is_alone = self._take_here(chain, longest)
-                    if not chain:
+                    is_alone = self._take_here(taken, longest)
+                    if not taken:
                         self._awaited = max(self._awaited, allowed)
-                if not chain:
+                if not taken:
                     self._news.acquire(True, _PAUSE)
                     continue
                 if is_alone:
-                    self._run_alone(chain[0])
+                    taken[0].run_alone()
                 else:
-                    run_chain(chain, scratch)
+                    taken[0].run(memory)
                 with self._lock:
-                    for launch in chain:
-                        self._end(launch, _part(chain))
+                    self._end(taken[0])
         finally:
-            scratch.clear()
+            memory.clear()
 
-    def _run_alone(self, launch: Launch) -> None:
-        try:
-            thread_pool.run(launch.function, launch.record, launch.arena_bytes, 1)
-        except LaunchError as error:
-            launch.error = error
+    # --- for workers ---
 
-    # --- for helpers ---
-
-    def serve(self, service: _Service, helper: Helper) -> None:
-        chain: list[Launch] = []
+    def serve(self, service: _Service, memory: Scratch) -> None:
+        """Work on launches until there is nothing to do."""
+        taken: list[Launch] = []
         try:
             while True:
                 with self._lock:
                     service.has_arrived = True
-                    for launch in chain:
-                        self._end(launch, _part(chain))
-                    chain = []
+                    for launch in taken:
+                        self._end(launch)
+                    taken = []
                     if not self._is_stopped:
-                        self._take(chain)
-                    if not chain:
+                        self._take(taken)
+                    if not taken:
                         self._services.remove(service)
                         self._notify()
                         return
-                    self._call_helpers()
-                run_chain(chain, helper)
+                    self._call_workers()
+                taken[0].run(memory)
         except BaseException:
             # The main thread was interrupted in the middle of something, and is about to stop all this.
             with self._lock:
@@ -257,7 +327,7 @@ class Launches:
         self._unfinished[launch] = None
         if not launch.waits:
             self._ready.append(launch)
-            self._call_helpers()
+            self._call_workers()
 
     def _notify(self) -> None:
         """Wake who waits."""
@@ -267,56 +337,47 @@ class Launches:
             # Nobody has heard of the last news yet.
             pass
 
-    def _take_here(self, chain: list[Launch], longest: int) -> bool:
+    def _take_here(self, taken: list[Launch], longest: int) -> bool:
         """Find work for a thread that waits; True if it must do it in slices, as nobody else will."""
         if not self._is_served():
-            self._call_helpers()
-        self._take(chain, longest)
-        is_alone = not chain and not self._is_served()
+            self._call_workers()
+        self._take(taken, longest)
+        is_alone = not taken and not self._is_served()
         if is_alone:
-            self._begin(chain)
+            self._begin(taken)
             # Nobody joins: what is made in slices seems to end sooner than it does.
-            chain[0].limit = 1
-        if chain:
-            chain[0].is_here = True
+            taken[0].limit = 1
+        if taken:
+            taken[0].is_here = True
         return is_alone
 
-    def _take(self, chain: list[Launch], longest: int = 0) -> None:
-        """Find work: launches that have not begun, or else the one with the fewest threads.
+    def _take(self, taken: list[Launch], longest: int = 0) -> None:
+        """Find work: a launch that has not begun, or else the one with the fewest threads.
 
-        With `longest` only launches that will not take longer, all together.
+        With `longest` only one that has not begun and will not take longer.
         """
-        ready = self._ready
-        if not ready:
+        if self._ready:
+            launch = self._ready[0]
+            if not longest or (launch.is_predictable and 0 < launch.expected <= longest):
+                self._begin(taken)
+        elif not longest:
             joinable = [launch for launch in self._running if launch.is_joinable]
-            if joinable and not longest:
-                chain.append(min(joinable, key=lambda launch: launch.threads))
-                chain[0].join()
-            return
-        # Where there are many, several at once, but not so many that other threads are left without.
-        share = min(_CHAIN_MOST, len(ready) // (2 * self._threads))
-        total = 0
-        while ready:
-            launch = ready[0]
-            total += launch.expected
-            if longest and (not launch.expected or not launch.is_predictable or total > longest):
-                return
-            if chain and (len(chain) >= share or launch.limit > 1 or chain[0].limit > 1):
-                return
-            self._begin(chain)
+            if joinable:
+                taken.append(min(joinable, key=lambda launch: launch.threads))
+                taken[0].join()
 
-    def _begin(self, chain: list[Launch]) -> None:
+    def _begin(self, taken: list[Launch]) -> None:
         """Begin the next launch."""
         launch = self._ready.popleft()
         launch.join()
         self._running.append(launch)
-        chain.append(launch)
+        taken.append(launch)
 
     def _is_served(self) -> bool:
         return any(service.started for service in self._services) or any(launch.is_here for launch in self._running)
 
-    def _call_helpers(self) -> None:
-        """Have helpers come for what is there to do."""
+    def _call_workers(self) -> None:
+        """Have workers come for what is there to do."""
         free = self._threads - len(self._services)
         if free <= 0:
             return
@@ -330,18 +391,18 @@ class Launches:
                 work += _UNKNOWN
         coming = sum([not service.has_arrived for service in self._services])
         for _ in range(min(places - coming, work // WORTH_SHARING, free)):
-            service = _Service(self)
+            if not pool().grow(self._threads):
+                return
+            service = _Service()
             self._services.append(service)
             try:
-                helpers.lend(service, self._threads)
+                pool().submit([partial(self.serve, service)], service.started)
             finally:
                 if not service.started:
                     self._services.remove(service)
-            if not service.started:
-                return
 
-    def _end(self, launch: Launch, part: int) -> None:
-        """A thread is done with a launch, which has no more tile blocks to hand out and was one of so many in a row."""
+    def _end(self, launch: Launch) -> None:
+        """A thread is done with a launch, which has no more tile blocks to hand out."""
         launch.threads -= 1
         if launch.threads:
             return
@@ -353,8 +414,7 @@ class Launches:
             self._drop_after(launch.number)
         else:
             if not launch.record.slots[STOP] and launch.recycle is not None:
-                if part:
-                    launch.measure(part)
+                launch.measure()
                 launch.recycle()
             launch.forget_arguments()
         for follower in launch.followers:
@@ -376,11 +436,6 @@ class Launches:
                 launch.forget_arguments()
                 del self._unfinished[launch]
         self._ready = deque([launch for launch in self._ready if not launch.is_over])
-
-
-def _part(chain: list[Launch]) -> int:
-    """How many launches shared the time of a chain; 0 if they are of different kernels."""
-    return len(chain) if all(launch.function is chain[0].function for launch in chain) else 0
 
 
 def _add_notes(error: BaseException, others: list[BaseException]) -> None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from tileir.execute.cpu.native.answers import Answers, remembered
-from tileir.execute.cpu.native.uninterrupted import uninterrupted
+from tileir.execute.cpu.runtime.llvm_thread import uninterrupted
 from tileir.execute.errors import INSTEAD, ChoiceError, LaunchError, MissingDependencyError
 from tileir.forking import NO_FORK
 
@@ -191,23 +190,34 @@ def _this_machine() -> Target:
     return Target(name, triple, enabled, ",".join(spelled), True)
 
 
-def llvm() -> Answers:
-    """What LLVM says of itself and of this machine."""
+class LlvmInfo(NamedTuple):
+    """What LLVM reports about itself and this machine."""
+
+    binding_version: str
+    version: tuple[int, ...]
+    name: str
+    triple: str
+    features: dict[str, bool]
+    """Each feature that LLVM knows, and whether this machine has it."""
+
+
+def llvm() -> LlvmInfo:
+    """What LLVM reports about itself and this machine."""
     global _llvm
     if _llvm is None:
-        _llvm = remembered(lambda: uninterrupted(_asked, binding()))
+        _llvm = uninterrupted(_query, binding())
     return _llvm
 
 
-_llvm: Answers | None = None
+_llvm: LlvmInfo | None = None
 
 
-def _asked(binding: Any) -> Answers:
+def _query(binding: Any) -> LlvmInfo:
     import llvmlite
 
     # LLVM reports a vector extension only where the operating system saves its registers.
     name, triple, features = binding.get_host_cpu_name(), binding.get_process_triple(), binding.get_host_cpu_features()
-    return Answers(llvmlite.__version__, tuple(binding.llvm_version_info), name, triple, dict(features))
+    return LlvmInfo(llvmlite.__version__, tuple(binding.llvm_version_info), name, triple, dict(features))
 
 
 def _named(name: str) -> Target:

@@ -1,0 +1,164 @@
+"""Functions written for a kernel, which check the arguments of a launch and pack them into its record.
+
+A loop over parameters takes twice the time of code that is written for the signature of the kernel.  `Slots` is that
+code, parameter by parameter; an engine adds what its records begin with and what it does with them.  Arguments come as
+
+    objects    what the caller passes: arrays, and numbers of Python
+    numbers    what somebody has looked at already (`engine.DirectLaunches`): of an array its address, what follows it
+               as bytes and its size, of a scalar its value
+
+All of them accept a part of what `arguments.bind` accepts and write the same bits.  What is out of the ordinary is
+left to that, which has the messages.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Callable, Sequence, Set
+from typing import Any, Final
+
+import numpy
+
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.arguments.binding import TORCH_DTYPES, accepted_dtypes, tensor_dtype
+from tileir.execute.engine.interface import Given
+from tileir.ir.types import F32, F64, IntegerType, Type
+
+SLOT_BYTES: Final = 8
+"""Of each parameter in a record."""
+
+
+class Slots:
+    """Python code that packs parameters into a record, 8 bytes each."""
+
+    def __init__(self, head: str) -> None:
+        self.names: dict[str, Any] = {}
+        """What the code uses."""
+        self.inputs: list[str] = []
+        """The names of the arguments, or of the numbers."""
+        self.checks: list[str] = []
+        """Lines that leave the function where something is out of the ordinary, and compute what is packed."""
+        self.values: list[str] = []
+        """What is packed, in order."""
+        self.given: list[str] = []
+        """The value of each parameter."""
+        self.keys: list[tuple[int, str]] = []
+        """The number of each parameter and its name; below zero for what follows an array."""
+        self.arrays: dict[int, bool] = {}
+        """The pointers, by number: whether their memory may be written to."""
+        self._formats: list[str] = [head]
+
+    def add(self, value: str, format: str) -> None:
+        """Pack something."""
+        self.values.append(value)
+        self._formats.append(format)
+
+    def pack(self) -> Callable[..., None]:
+        """What packs the values into memory, behind those of the head."""
+        return struct.Struct("".join(self._formats)).pack_into
+
+    def key_parts(self, part: Callable[[int, str], str]) -> list[str]:
+        """What of each parameter matters to something; of what follows arrays all does."""
+        return [name if number < 0 else part(number, name) for number, name in self.keys]
+
+    def add_parameter(self, number: int, name: str, value: str, format: str) -> None:
+        """Pack a parameter, known by a name."""
+        self.add(value, format)
+        self.given.append(name)
+        self.keys.append((number, name))
+
+    def add_scalar(self, number: int, type: Type, refusal: str, is_object: bool) -> bool:
+        """Pack a scalar; False if it is of a type that has no short way."""
+        name = f"a{number}"
+        element = type.element if isinstance(type, TileType) else None
+        if isinstance(element, IntegerType):
+            low, high = -(1 << (element.width - 1)), (1 << element.width) - 1
+            kind = f"type({name}) is not int or " if is_object else ""
+            self.checks.append(f"if {kind}not {low} <= {name} <= {high}: {refusal}")
+            value, format = f"{name} & {high}", "Q"
+        elif element is F32 or element is F64:
+            if is_object:
+                self.checks.append(f"if type({name}) is not float: {refusal}")
+            value, format = name, "f4x" if element is F32 else "d"
+        else:
+            return False
+        self.inputs.append(name)
+        self.add_parameter(number, name, value, format)
+        return True
+
+
+def slots_of_objects(
+    types: Sequence[Type], head: str, refusal: str, array_checks: Callable[[Slots, int, Type], list[str]]
+) -> Slots | None:
+    """The code for arguments as the caller passes them; None if there is no short way for parameters of these types.
+
+    `array_checks` are lines that look at an array, a2 if it is for parameter 2, and find its address, p2.
+    """
+    slots = Slots(head)
+    for number, type in enumerate(types):
+        pointee = pointee_of(type)
+        if pointee is None:
+            if not slots.add_scalar(number, type, refusal, is_object=True):
+                return None
+            continue
+        slots.inputs.append(f"a{number}")
+        slots.checks += array_checks(slots, number, pointee)
+        slots.arrays[number] = True
+        slots.add_parameter(number, f"p{number}", f"p{number}", "Q")
+    return slots
+
+
+def slots_of_numbers(types: Sequence[Type], kind: Sequence[Given], head: str, refusal: str) -> Slots | None:
+    """The code for arguments of a kind that were looked at; None if there is no short way for them.
+
+    Array 2 has the address p2, b2 follows it, and it has n2 bytes.
+    """
+    slots = Slots(head)
+    number = 0
+    for given in kind:
+        if number >= len(types):
+            return None
+        if given is None:
+            if not slots.add_scalar(number, types[number], refusal, is_object=False):
+                return None
+            number += 1
+            continue
+        words, slots.arrays[number] = given
+        slots.inputs += [f"p{number}", f"b{number}", f"n{number}"]
+        slots.add_parameter(number, f"p{number}", f"p{number}", "Q")
+        slots.add(f"b{number}", f"{SLOT_BYTES * words}s")
+        if words:
+            slots.names[f"unpack{number}"] = struct.Struct(f"<{words}q").unpack
+            slots.given.append(f"*unpack{number}(b{number})")
+            slots.keys.append((-1, f"b{number}"))
+        number += 1 + words
+    return slots if number == len(types) else None
+
+
+def pointee_of(type: Type) -> Type | None:
+    """What a parameter points to; None for a scalar."""
+    if isinstance(type, TileType) and isinstance(type.element, PointerType):
+        return type.element.pointee
+    return None
+
+
+def bits_of(value: Any) -> int:
+    """A scalar by its bits, zero extended."""
+    return int.from_bytes(numpy.asarray(value).tobytes(), "little")
+
+
+# --- tensors of torch, which others have imported ---
+
+
+def torch_dtypes(pointee: Type) -> Set[object]:
+    """The dtypes of torch that a pointer takes."""
+    torch: Any = sys.modules["torch"]
+    accepted = accepted_dtypes(pointee)
+    return frozenset([getattr(torch, name, None) for name in TORCH_DTYPES if tensor_dtype(name) in accepted])
+
+
+def torch_classes() -> tuple[object, ...]:
+    """These two and no other class: another one's data may be elsewhere."""
+    torch: Any = sys.modules["torch"]
+    return torch.Tensor, torch.nn.Parameter

@@ -1,0 +1,249 @@
+"""The pool of worker threads, which take part in the launches of this process and stay from one to the next.
+
+One launch has the pool at a time: who launches takes its token, and another launch that begins meanwhile runs on its
+own thread.  On Linux workers wait in native code (`pool_native`), without Python's lock:
+
+    launch    write the job, open it, change the signal, wake those who sleep; take part; close; wait for the others
+    worker    see the signal change, say "inside", look whether the job is (still) open; take part; say "outside"
+
+A worker that comes too late finds the job closed and goes back to waiting, so that nobody waits for it.  Each worker
+has a slot in the pool's memory: its scratch memory, its range of tile blocks, and whether it is inside.  Who waits
+spins for 100 us and then sleeps in the system.  Elsewhere, and for all but launches, workers are called back to Python
+and run a job: a function that takes scratch memory.
+
+An interrupt may come between any two steps of the main thread; what must not be torn apart is one call of a function
+in C.  The child of a fork has none of the threads, and begins with another pool; the old one is abandoned.
+"""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import mmap
+import operator
+import os
+import sys
+import threading
+from _queue import SimpleQueue  # `queue` itself imports more than it is
+from collections.abc import Callable, Sequence
+from functools import partial
+from struct import Struct
+from typing import Any, Final
+
+from tileir.execute.arguments.binding import MOST_THREADS
+from tileir.execute.cache import code_cache
+from tileir.execute.cpu.runtime.launch_record import POOL_FUNCTIONS, RANGE_WORDS, SLOT_BYTES, PoolWords, Record
+from tileir.execute.cpu.runtime.loader import Loaded, key_of, load_all
+from tileir.execute.cpu.runtime.scratch import Arena, Scratch, arena_of, numbers, spare
+from tileir.execute.cpu.runtime.target import host
+from tileir.execute.launching.release import release_with
+from tileir.processors import memory_nodes, processors
+
+SPIN: Final = 100_000
+"""Nanoseconds for which a thread spins before it sleeps.  Launches one after the other are some 20 us apart, and the
+first worker to be done waits for the last: with half of this many go to sleep in between, and are woken one by one."""
+TIMEOUT: Final = 50_000_000
+"""Nanoseconds of a sleep, after which Python looks for signals."""
+
+
+Job = Callable[[Scratch], None]
+"""What a worker does in Python; must not raise."""
+
+FIRST: Final = (0,)
+_CALL: Final = operator.methodcaller("__call__")
+_pack_job: Final = Struct("=7q").pack_into
+
+
+def _slot(number: int) -> int:
+    """The first word of a slot."""
+    return PoolWords.SLOTS + RANGE_WORDS * number
+
+
+_POOL_BYTES: Final = SLOT_BYTES * _slot(MOST_THREADS + 1)
+
+
+class Pool:
+    """Worker threads, and the memory that native code shares with them."""
+
+    def __init__(self) -> None:
+        self.token: list[None] = [None]
+        """Empty while a launch has the pool."""
+        self.count: int = 0
+        """How many workers there are."""
+        self.is_abandoned: bool = False
+        """Whether this is the pool of the process that this one was forked from."""
+        self._jobs: SimpleQueue[Job] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._arenas: list[Arena | None] = []
+        self._reserved: tuple[int, int] = (0, 0)
+        """How many workers have scratch memory, and how much each has."""
+        self._functions: list[Loaded] = _native_functions()
+        if self._functions:
+            memory = mmap.mmap(-1, _POOL_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            # Workers look at it while the process ends.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(memory))
+            self.words: Any = memoryview(memory).cast("q")
+            self._address: int = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+            for word, name in ((PoolWords.SYSCALL, "syscall"), (PoolWords.CLOCK, "clock_gettime")):
+                self.words[word] = _system_function(name)
+            self.words[PoolWords.TIMEOUT + 1] = TIMEOUT
+            self._wait, self._launch, self._resume, self._finish, self._call = [each.call for each in self._functions]
+
+    @property
+    def is_native(self) -> bool:
+        """Whether launches reach workers in native code."""
+        return bool(self._functions)
+
+    # --- workers ---
+
+    def grow(self, wanted: int) -> int:
+        """Have so many workers, or as many as the system allows; how many there are."""
+        while self.count < min(wanted, MOST_THREADS):
+            ready = _thread.allocate_lock()
+            ready.acquire()
+            try:
+                # One step, other than starting a thread of `threading`, which an interrupt may divide.
+                _thread.start_new_thread(self._serve, (ready,))
+            except RuntimeError:
+                break
+            ready.acquire()
+        return self.count
+
+    def _serve(self, ready: _thread.LockType) -> None:
+        with self._lock:
+            if self.count < MOST_THREADS:
+                self.count += 1
+            number = self.count
+        ready.release()
+        memory = Scratch()
+        while True:
+            if self._functions:
+                self._wait(self._address, self._address + SLOT_BYTES * _slot(number))
+            job = self._jobs.get()
+            job(memory)
+            memory.clear()
+            # Not to keep a launch's arrays until the next one.
+            del job
+
+    def submit(self, jobs: Sequence[Job], started: list[object]) -> None:
+        """Have workers do jobs, as soon as they can; `started` is not empty if they are on their way."""
+        steps: list[Callable[[], object]] = []
+        for job in jobs:
+            steps.append(partial(self._jobs.put, job))
+            if self._functions:
+                steps.append(partial(self._call, self._address, 0))
+        # One call: an interrupt finds all done or nothing.
+        started.extend(map(_CALL, steps))
+
+    # --- launches in native code; the caller has the token ---
+
+    def reserve(self, workers: int, size: int) -> None:
+        """Have scratch memory for the first workers."""
+        ready, least = self._reserved
+        if workers <= ready and size <= least:
+            return
+        self._reserved = (0, 0)
+        self._arenas += [None] * (workers - len(self._arenas))
+        for number in range(workers):
+            arena = self._arenas[number]
+            if arena is None or arena.size < size:
+                # The old one goes first: there may not be memory for both.
+                arena = self._arenas[number] = None
+                arena = self._arenas[number] = arena_of(size)
+            self.words[_slot(number + 1) + PoolWords.ARENA] = arena.address
+        self._reserved = (workers, size)
+
+    def release(self) -> None:
+        """Give the scratch memory of workers back, unless a launch has the pool."""
+        taken: list[None] = []
+        try:
+            taken.extend(map(self.token.pop, FIRST))
+            self._reserved = (0, 0)
+            self._arenas.clear()
+        except IndexError:
+            pass
+        finally:
+            self.token.extend(taken)
+
+    def launch(self, function: Loaded, record: Record, workers: int, arena: Arena | None, wakes: int) -> int:
+        """Run tile blocks on workers, and on the caller if it has an arena; returns as `finish` does."""
+        # Where threads share processors, who spins is in the way of who works.
+        spin = SPIN if workers < processors() else 0
+        job = (function.address, record.address, next(numbers), workers, arena is None, wakes, spin)
+        _pack_job(self.words, SLOT_BYTES * PoolWords.FUNCTION, *job)
+        return self._launch(self._address, 0 if arena is None else arena.address)
+
+    def resume(self, arena: Arena) -> int:
+        """Go on with the caller's part, after a slice."""
+        return self._resume(self._address, arena.address)
+
+    def finish(self) -> int:
+        """Close the launch, unless it is left to workers and none is done, and wait; 0 if no worker is inside."""
+        return self._finish(self._address, 1)
+
+
+_pools: Final[dict[int, Pool]] = {}
+
+
+def pool() -> Pool:
+    """The pool of this process."""
+    # Two threads may make one each: the first is what both use.
+    return _pools.get(0) or _pools.setdefault(0, Pool())
+
+
+def _native_functions() -> list[Loaded]:
+    """The functions of `pool_native`; none where the system has no futex."""
+    machine = os.uname().machine if sys.platform == "linux" else ""
+    target = host("native")
+    if machine not in ("x86_64", "aarch64") or target.triple.partition("-")[0] != machine:
+        return []
+
+    store = code_cache.default_cache()
+    # The sources of the engine, which are a part of the key, decide what the functions are.
+    key = key_of(target, ["thread pool"])
+    found = store.get(key)
+    if found is not None:
+        return load_all(found[0], POOL_FUNCTIONS)
+    from tileir.execute.cpu.runtime.llvm_compile import assemble
+    from tileir.execute.cpu.runtime.pool_native import pool_text
+
+    data = assemble(pool_text(machine), target)
+    store.put(key, data, {})
+    return load_all(data, POOL_FUNCTIONS)
+
+
+def _system_function(name: str) -> int:
+    return ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value or 0
+
+
+def release_memory() -> None:
+    """Give scratch memory that no launch uses back to the system."""
+    for each in _pools.values():
+        each.release()
+    spare.clear()
+
+
+release_with(release_memory)
+
+_main_thread: int = threading.main_thread().ident or 0
+
+
+def is_main_thread() -> bool:
+    """Whether Python runs signal handlers on the calling thread."""
+    return threading.get_ident() == _main_thread
+
+
+def _forget_threads() -> None:
+    """In a process made by a fork, which has one thread: scratch memory may have been in use."""
+    global _main_thread
+    for each in _pools.values():
+        each.is_abandoned = True
+    _pools.clear()
+    spare.clear()
+    _main_thread = threading.get_ident()
+    processors.cache_clear()
+    memory_nodes.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
