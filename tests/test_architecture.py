@@ -197,18 +197,18 @@ def reached_from(start: str, imports: Iterable[Import]) -> set[str]:
 
 def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Import]) -> None:
     loader = pytest.importorskip("tileir.execute.cpu.runtime.loader", reason="running programs needs NumPy")
-    own_sources = pytest.importorskip("tileir.execute.cache.source_hash")
+    source_hash = pytest.importorskip("tileir.execute.cache.source_hash")
     # From the folder of the package in use, which need not be that of the sources.
-    package = Path(own_sources.__file__).parents[1]
-    followed = {Path(path).relative_to(package) for path, *_ in own_sources.sources_but(loader.NO_PART)}
+    package = Path(source_hash.__file__).parents[2]
+    followed = {Path(path).relative_to(package) for path, *_ in source_hash.sources_but(loader.NO_PART)}
     paths = {name: path.relative_to(SOURCE / "tileir") for name, path in modules().items()}
     reached = reached_from("tileir.execute.cpu.engine", imports)
     assert {"tileir.execute.sanitizer.bounds", "tileir.passes.cse", "tileir.text.printer"} <= reached
     assert sorted(name for name in reached if paths[name] not in followed) == []
 
 
-# What these decide is what messages say, and how a target is spelled, which is part of the key.
-NAMING = {"tileir.annotations", "tileir.collector", "tileir.execute.gpu.targets"}
+# What these decide is what messages say.
+NAMING = {"tileir.annotations", "tileir.collector"}
 NAMING |= {
     f"tileir.execute.locations.{name}"
     for name in ("source_locations", "python_source", "script", "script_messages", "wording")
