@@ -185,6 +185,26 @@ def _copy_blocks(
 # --- equality ---
 
 
+def structural_key(operation: Operation) -> tuple[object, ...]:
+    """The declaration, attributes, operand group lengths and types.
+
+    Operations that differ only in operands, regions and locations have equal keys.
+    """
+    operands, results, attributes = operation.operands, operation.results, operation.attributes
+    if len(results) == 1 and not attributes and operation.segments is None:
+        # Most operations, in one step.
+        if len(operands) == 2:
+            return (operation.declaration, operands[0].type, operands[1].type, results[0].type)
+        if len(operands) == 1:
+            return (operation.declaration, operands[0].type, results[0].type)
+    key: list[object] = [operation.declaration, operation.segments, len(operands), *attributes, *attributes.values()]
+    for value in operands:
+        key.append(value.type)
+    for result in results:
+        key.append(result.type)
+    return tuple(key)
+
+
 def structurally_equal(left: Operation, right: Operation, *, locations: bool = False) -> bool:
     """Whether two operations agree in everything but the identity of what they contain.
 

@@ -10,6 +10,7 @@ from tileir.ir.diagnostics import OptionError
 from tileir.ir.interning import HOOKS
 from tileir.ir.quoting import quote
 from tileir.ir.traits import ISOLATED, SEGMENTS
+from tileir.ir.traversal import structural_key
 from tileir.ir.types import FunctionType, type_list
 from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST, Version, version_named
@@ -30,7 +31,7 @@ MARK: Final = "\0"
 
 
 class LineTemplate:
-    """The text that operations with one template key share, behind the names of their results.
+    """The text that operations with one structural key share, behind the names of their results.
 
     Directives print an operation, its attributes and its types, and of its values only the names.  So the text between
     these names is made once.  `operands` has the number of each operand that is printed and the text in front of it,
@@ -43,26 +44,6 @@ class LineTemplate:
             (int(parts[index]), parts[index - 1]) for index in range(1, len(parts), 2)
         ]
         self.end: str = parts[-1]
-
-
-def template_key(operation: Operation) -> tuple[object, ...]:
-    """The declaration, attributes, operand group lengths and types.
-
-    Operations that differ only in operands, regions and locations have equal keys.
-    """
-    operands, results, attributes = operation.operands, operation.results, operation.attributes
-    if len(results) == 1 and not attributes and operation.segments is None:
-        # Most operations, in one step.
-        if len(operands) == 2:
-            return (operation.declaration, operands[0].type, operands[1].type, results[0].type)
-        if len(operands) == 1:
-            return (operation.declaration, operands[0].type, results[0].type)
-    key: list[object] = [operation.declaration, operation.segments, len(operands), *attributes, *attributes.values()]
-    for value in operands:
-        key.append(value.type)
-    for result in results:
-        key.append(result.type)
-    return tuple(key)
 
 
 class Printer(TextOutput):
@@ -159,7 +140,7 @@ class Printer(TextOutput):
                 continue
             template = None
             if self.uses_templates and not operation.regions and operation.successors is None:
-                key = template_key(operation)
+                key = structural_key(operation)
                 template = templates.get(key)
                 if template is None:
                     template = self._new_template(operation, key, templates)
