@@ -10,7 +10,7 @@ from tileir.ir.diagnostics import OptionError
 from tileir.ir.interning import HOOKS
 from tileir.ir.quoting import quote
 from tileir.ir.traits import ISOLATED, SEGMENTS
-from tileir.ir.traversal import structural_key
+from tileir.ir.traversal import is_function, structural_key
 from tileir.ir.types import FunctionType, type_list
 from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST, Version, version_named
@@ -64,11 +64,20 @@ class Printer(TextOutput):
         self.templates: dict[tuple[object, ...], LineTemplate | None] = {}
         self.elided_templates: dict[tuple[object, ...], LineTemplate | None] = {}
         self.uses_templates: bool = True
+        # Whether each function is named when it is printed: few names at a time, which the processor's cache holds.
+        self.names_functions: bool = False
 
     # --- operations ---
 
     def print_operation(self, operation: Operation) -> None:
         """One operation on lines of its own, without the line end."""
+        if self.names_functions and is_function(operation):
+            self.names_functions = False
+            self.naming.name_regions(operation)
+            self.print_operation(operation)
+            self.names.clear()
+            self.names_functions = True
+            return
         self.out.append(self.indent)
         if operation.results:
             self.out.append(f"{self.result_names(operation)} = ")
@@ -112,6 +121,8 @@ class Printer(TextOutput):
     # --- blocks ---
 
     def print_block_body(self, block: Block, omit: Operation | None = None) -> None:
+        if self.names_functions and block.arguments:
+            raise KeyError(block.arguments[0])
         outer_indent, outer_depth = self.indent, self.depth
         self.indent = outer_indent + "  "
         if outer_depth < _BLOCKS_PER_STACK:
@@ -132,7 +143,6 @@ class Printer(TextOutput):
         indent = self.indent
         aliases = self.aliases
         templates = self.elided_templates if self.elide else self.templates
-        end = "\n"
         operation = block.first
         while operation is not None:
             if operation is omit:
@@ -151,16 +161,16 @@ class Printer(TextOutput):
                 continue
             operands = operation.operands
             results = operation.results
-            line = indent
+            out.append(indent)
             if len(results) == 1:
-                line = f"{indent}{names[results[0]]}"
+                out.append(names[results[0]])
             elif results:
-                line = indent + self.result_names(operation)
-            if aliases is not None:
-                end = f"{aliases.suffix(operation.location)}\n"
+                out.append(self.result_names(operation))
             for number, text in template.operands:
-                line = f"{line}{text}{names[operands[number]]}"
-            out.append(f"{line}{template.end}{end}")
+                out.append(text)
+                out.append(names[operands[number]])
+            out.append(template.end)
+            out.append(f"{aliases.suffix(operation.location)}\n" if aliases is not None else "\n")
             operation = operation.next
 
     def _new_template(
@@ -316,15 +326,21 @@ def _isolated_scope(operation: Operation) -> Operation | None:
 
 def _print_isolated(operation: Operation, printer: Printer, print_all: Callable[[], None]) -> None:
     """Name what is in an isolated operation, and print it."""
-    printer.naming.name_regions(operation)
-    try:
-        print_all()
-    except KeyError:
-        # Before it is verified, a function may use values of another function.
+    for step in range(3):
         printer.out.clear()
         printer.indent, printer.depth, printer.elide = "", 0, False
-        _name_outside(operation, printer)
-        print_all()
+        printer.names_functions = step == 0
+        if step == 1:
+            # There are values outside of functions, or a function uses those of another one.
+            printer.naming.name_regions(operation)
+        elif step == 2:
+            # Before it is verified, it may use values from outside.
+            _name_outside(operation, printer)
+        try:
+            return print_all()
+        except KeyError:
+            if step == 2:
+                raise
 
 
 def _name_outside(operation: Operation, printer: Printer) -> None:
