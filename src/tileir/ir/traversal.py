@@ -197,7 +197,10 @@ def structural_key(operation: Operation) -> tuple[object, ...]:
             return (operation.declaration, operands[0].type, operands[1].type, results[0].type)
         if len(operands) == 1:
             return (operation.declaration, operands[0].type, results[0].type)
-    key: list[object] = [operation.declaration, operation.segments, len(operands), *attributes, *attributes.values()]
+    key: list[object] = [operation.declaration, operation.segments, len(operands)]
+    if attributes:
+        key.extend(attributes)
+        key.extend(attributes.values())
     for value in operands:
         key.append(value.type)
     for result in results:
