@@ -266,3 +266,23 @@ def test_what_nobody_looks_into_may_have_the_character_of_marks(part):
     for generic in (False, True):
         text = module.text(generic=generic)
         assert text == whole(module, generic) and text.count(part) == 4
+
+
+VALUE = '%v = "test.value"() : () -> !cuda_tile.tile<f32>'
+FUNCTION = "cuda_tile.entry @{}(%a: !cuda_tile.tile<f32>) {{ %b = ceil %a : tile<f32> {} return }}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join([FUNCTION.format("f", ""), FUNCTION.format("g", "")]),
+        "\n".join([VALUE, FUNCTION.format("f", ""), FUNCTION.format("g", "")]),
+        "\n".join([FUNCTION.format("f", ""), VALUE]),
+        FUNCTION.format("f", FUNCTION.format("g", "")),
+        f'"builtin.module"() ({{ ^bb0(%x: i32):\n {FUNCTION.format("f", "")} }}) : () -> ()',
+    ],
+)
+def test_functions_named_when_they_are_printed_have_the_names_they_have_in_the_module(text):
+    module = read_text(text, allow_unregistered=True).module
+    for generic in (False, True):
+        assert module.text(generic=generic) == whole(module, generic)
