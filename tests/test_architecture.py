@@ -207,8 +207,8 @@ def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Im
     assert sorted(name for name in reached if paths[name] not in followed) == []
 
 
-# What these decide is what messages say, and how a target is spelled, which is part of the key.
-NAMING = {"tileir.annotations", "tileir.collector", "tileir.execute.gpu.targets"}
+# What these decide is what messages say.
+NAMING = {"tileir.annotations", "tileir.collector"}
 NAMING |= {
     f"tileir.execute.locations.{name}"
     for name in ("source_locations", "python_source", "script", "script_messages", "wording")
