@@ -87,6 +87,8 @@ class Registry:
                     raise ValueError(f"operation '{dialect}{name}' is declared twice")
                 self._loaded[dialect + name] = declaration
         if declaration.opcode is not None:
+            if self._by_opcode.get(declaration.opcode, declaration) is not declaration:
+                raise ValueError(f"operation '{declaration.name}' has the opcode of another, {declaration.opcode:#x}")
             self._by_opcode[declaration.opcode] = declaration
         if declaration.name not in self._chapter_of_name:
             self._changed()
