@@ -149,7 +149,7 @@ class Printer(TextOutput):
                 operation = operation.next
                 continue
             template = None
-            if self.uses_templates and not operation.regions and operation.successors is None:
+            if self.uses_templates and operation.operands and not operation.regions and operation.successors is None:
                 key = structural_key(operation)
                 template = templates.get(key)
                 if template is None:
