@@ -109,7 +109,7 @@ def test_imports():
 def test_wrong_options_are_mistakes_of_usage(tmp_path: Path) -> None:
     found = run(tmp_path, "", "--tileir", "--tileir-gpu", "c64")
     assert found.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "no GPU named 'c64' can be pretended" in found.stderr
+    assert "no GPU named 'c64' can be emulated" in found.stderr
     assert "Traceback" not in found.stderr
 
 

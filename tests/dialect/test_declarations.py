@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
@@ -315,3 +316,29 @@ def test_rules_follow_from_the_groups_of_one_type() -> None:
             assert declaration in (ops.ATOMIC_CAS_TKO, ops.ATOMIC_RMW_TKO)
     (rule,) = ops.FMA.rules
     assert rule.message == "failed to verify that all of {lhs, rhs, acc, result} have same type"
+
+
+def names_used(function: Any, seen: set[Any]) -> set[str]:
+    """The names that the code of a function uses, and that of the functions of this package it calls."""
+    seen.add(function)
+    codes, found = [function.__code__], set[str]()
+    while codes:
+        code = codes.pop()
+        found.update(code.co_names)
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+    for name in sorted(found):
+        called = function.__globals__.get(name)
+        if isinstance(called, FunctionType) and called not in seen and called.__module__.startswith("tileir.dialect"):
+            found |= names_used(called, seen)
+    return found
+
+
+@pytest.mark.parametrize("declaration", REGISTRY.declarations(), ids=lambda each: each.mnemonic)
+def test_a_verifier_that_reads_the_program_says_so(declaration: OperationDeclaration) -> None:
+    """Others run once for each set of attributes and types."""
+    if not isinstance(declaration.verify, FunctionType):
+        # Not declared, or compiled.
+        return
+    around = {"defining_operation", "parent", "parent_operation", "symbols", "uses", "users", "next", "previous"}
+    read = names_used(declaration.verify, set()) & around
+    assert declaration.reads_program or not read, read

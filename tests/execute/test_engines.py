@@ -13,7 +13,7 @@ import pytest
 
 import tileir
 from tileir.dialect.ops import FOR
-from tileir.execute.engine.interface import registry as engines
+from tileir.execute.engine import registry as engines
 from tileir.tools import main as tool
 
 PROGRAM = """

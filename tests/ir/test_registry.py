@@ -86,3 +86,10 @@ def test_chapter_whose_loading_was_interrupted_is_loaded_again() -> None:
     assert registry.find("cuda_tile.second") is declared[1] and registry.declarations() == declared
     with pytest.raises(ValueError, match=r"operation 'cuda_tile\.first' is declared twice"):
         registry.add(OperationDeclaration("first", summary="", since=None))
+
+
+def test_two_operations_cannot_have_one_opcode() -> None:
+    registry = Registry()
+    registry.add(OperationDeclaration("first", summary="", since=None, opcode=0x7B))
+    with pytest.raises(ValueError, match=r"operation 'cuda_tile\.second' has the opcode of another, 0x7b"):
+        registry.add(OperationDeclaration("second", summary="", since=None, opcode=0x7B))

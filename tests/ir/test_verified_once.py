@@ -1,4 +1,4 @@
-"""Type rules are checked once per declaration and types; everything else is checked for each operation."""
+"""Operations with equal structural keys are verified once, but for the rules that read the program around them."""
 
 from __future__ import annotations
 
@@ -59,3 +59,26 @@ def test_what_an_operand_comes_from_tells_extracts_apart():
     }"""
     (warning,) = tileir.verify(tileir.parse(text))
     assert "negative value -1" in warning.message
+
+
+def test_a_warning_is_repeated():
+    lines = [f"%{number} = assume div_by<2>, %p : tile<ptr<f32>>" for number in range(2)]
+    module = tileir.parse("\n".join(["entry @k(%p: tile<ptr<f32>>) {", *lines, "return }"]))
+    for _ in range(2):
+        assert len(tileir.verify(module)) == 2
+
+
+def test_each_version_has_its_rules():
+    text = "entry @k(%a: tile<f32>) { %b = ftof %a rounding<zero> : tile<f32> -> tile<f16> return }"
+    module = tileir.parse(text)
+    for _ in range(2):
+        assert tileir.verify(module, version="13.4") == []
+        with pytest.raises(tileir.VerifyError, match="Only 'nearest_even' is supported"):
+            tileir.verify(module, version="13.1")
+
+
+def test_each_module_has_its_globals():
+    form = "cuda_tile.module @m {{ global @g <{0}: [1, 2]> : tile<2x{0}> entry @k() {{ %p = get_global @g : tile<ptr<i32>> return }} }}"
+    assert tileir.verify(tileir.parse(form.format("i32"))) == []
+    with pytest.raises(tileir.VerifyError, match="does not match"):
+        tileir.verify(tileir.parse(form.format("i64")))

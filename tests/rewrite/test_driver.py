@@ -94,6 +94,23 @@ def test_a_pattern_that_does_not_match_says_why() -> None:
     )
 
 
+def test_a_pattern_without_a_reason_is_reported_at_its_operation() -> None:
+    text = """
+        cuda_tile.module @m { entry @k(%x: tile<i32>) {
+          %0 = addi %x, %x : tile<i32>
+          print "%d", %0 : tile<i32>
+          %1 = muli %x, %x : tile<i32>
+          print "%d", %1 : tile<i32>
+          return
+        } }
+    """
+    refused = Pattern("told", ADDI, lambda operation, rewriter: rewriter.no_match(operation, "the operands differ"))
+    silent = Pattern("silent", MULI, lambda operation, rewriter: False)
+    found: list[str] = []
+    assert not apply_greedily(tileir.parse(text, "k.mlir"), [refused, silent], trace_patterns=found.append)
+    assert [line.partition(" remark: ")[0] for line in found] == ["k.mlir:3:16:", "k.mlir:5:16:"]
+
+
 def test_own_patterns_may_say_why_they_do_not_match() -> None:
     def refuse(operation: Operation, rewriter: Rewriter) -> bool:
         return rewriter.no_match(operation, "the operands differ")

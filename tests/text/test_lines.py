@@ -10,9 +10,10 @@ from tests.generators.programs import random_module
 
 import tileir
 from tileir.dialect.ops import ADDF
+from tileir.ir.traversal import structural_key
 from tileir.ir.versions import Version
 from tileir.text.output import Aliases
-from tileir.text.printer import LineTemplate, Printer, print_disassembly, template_key
+from tileir.text.printer import LineTemplate, Printer, print_disassembly
 from tileir.text.reading import read_text
 
 V13_1: Version = (13, 1)
@@ -245,11 +246,11 @@ def test_operations_that_take_a_value_twice_are_like_those_that_do_not():
     module = tileir.parse(PROGRAM)
     found = [op for op in module.walk() if op.declaration is ADDF]
     first, second = found[:2]
-    assert template_key(first) == template_key(second)
+    assert structural_key(first) == structural_key(second)
     second.set_operand(1, second.operands[0])
-    assert template_key(first) == template_key(second)
+    assert structural_key(first) == structural_key(second)
     second.set_attribute("flush_to_zero", None)
-    assert template_key(first) != template_key(second)
+    assert structural_key(first) != structural_key(second)
 
 
 def test_the_numbers_of_operands_are_where_the_marks_were():
@@ -265,3 +266,23 @@ def test_what_nobody_looks_into_may_have_the_character_of_marks(part):
     for generic in (False, True):
         text = module.text(generic=generic)
         assert text == whole(module, generic) and text.count(part) == 4
+
+
+VALUE = '%v = "test.value"() : () -> !cuda_tile.tile<f32>'
+FUNCTION = "cuda_tile.entry @{}(%a: !cuda_tile.tile<f32>) {{ %b = ceil %a : tile<f32> {} return }}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join([FUNCTION.format("f", ""), FUNCTION.format("g", "")]),
+        "\n".join([VALUE, FUNCTION.format("f", ""), FUNCTION.format("g", "")]),
+        "\n".join([FUNCTION.format("f", ""), VALUE]),
+        FUNCTION.format("f", FUNCTION.format("g", "")),
+        f'"builtin.module"() ({{ ^bb0(%x: i32):\n {FUNCTION.format("f", "")} }}) : () -> ()',
+    ],
+)
+def test_functions_named_when_they_are_printed_have_the_names_they_have_in_the_module(text):
+    module = read_text(text, allow_unregistered=True).module
+    for generic in (False, True):
+        assert module.text(generic=generic) == whole(module, generic)

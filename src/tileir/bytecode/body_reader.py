@@ -369,7 +369,9 @@ class BodyReader(RegionReader):
         operands: list[Value] = []
         segments: list[int] = []
         for declared, size in zip(record.declaration.operands, sizes, strict=True):
-            count = size if size >= 0 else self._segment_length(record, declared.name)
+            count = size if size >= 0 else self.short()
+            if count < 0:
+                count = self._segment_length(record, declared.name)
             segments.append(count)
             operands += self._read_group(count, declared.name)
         return operands, tuple(segments)
@@ -387,8 +389,13 @@ class BodyReader(RegionReader):
         """Read the values of an operand list, or of one segment of it."""
         found: list[Value] = []
         for number in range(count):
+            index = self.short()
+            if 0 <= index < len(self.values):
+                found.append(self.values[index])
+                continue
             what = f"for {segment} segment, element {number}" if segment else str(number)
-            index = self.varint("failed to read operand index " + what)
+            if index < 0:
+                index = self.varint("failed to read operand index " + what)
             if index >= len(self.values):
                 what = what if segment else f"for operand {number}"
                 self.fail(f"operand index {index} out of bounds (size={len(self.values)}) {what}")

@@ -214,6 +214,20 @@ class ByteReader:
         self.position = position
         self.fail(what)
 
+    def short(self) -> int:
+        """A number of one or two bytes, as most are; -1 where `varint` has to read it: longer, traced or at the end."""
+        position = self.position
+        if position + 1 >= self.end or self.trace is not None:
+            return -1
+        value = self.data[position]
+        if value >= 0x80:
+            position += 1
+            value += (self.data[position] << 7) - 0x80
+            if value >= 0x4000:
+                return -1
+        self.position = position + 1
+        return value
+
     def signed(self, what: str) -> int:
         """A zig-zag number."""
         start = self.position

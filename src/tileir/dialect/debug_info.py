@@ -323,14 +323,15 @@ def verify_body_scopes(function: Operation, context: VerifyContext) -> None:
     """Rule 4; the first operation in post-order that breaks it is reported."""
     subprograms = _Subprograms()
     expected = subprograms.at(function.location)
-    checked: Location = UNKNOWN
+    checked: Attribute = UNKNOWN
     for operation in function.walk():
         location = operation.location
-        # Text positions have no scope, and neighbors often share a location.
-        if location is not checked and not isinstance(location, TextLocation):
+        # Text positions have no scope, and neighbors often share a location or its scope.
+        part: Attribute = location.scope if isinstance(location, DILocation) else location
+        if part is not checked and not isinstance(location, TextLocation):
             if subprograms.at(location) not in (None, expected):
                 break
-            checked = location
+            checked = part
     else:
         return
     for operation in post_order(function):

@@ -11,6 +11,7 @@ from tileir.ir.accessors import plain_attributes
 from tileir.ir.attributes import Attribute, EnumKind
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Code, Diagnostic
+from tileir.ir.interning import forget_with
 from tileir.ir.location import Location
 from tileir.ir.symbols import Symbols
 from tileir.ir.traits import ADDITION_COST, CONTROL_FLOW, ELEMENTWISE, LOOP_LIKE, SYMBOL_TABLE, TERMINATOR, ElementCost
@@ -35,6 +36,7 @@ class VerifyContext:
     `hints` is the treatment of unknown optimization hints: "ignore", "warn" or "error" (docs/conflicts.md E).
     `first_only` stops at the first error, as NVIDIA's tools do.  `subjects` has for each finding the operation it is
     about, where it is about one.  `symbols` resolves references.
+    `verified` has the structural keys of operations that broke no rule; verifications with the same settings share it.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class VerifyContext:
         self.stopped: bool = False
         self.text_left: int = _MAXIMUM_TEXT
         self.symbols: Symbols = symbols if symbols is not None else Symbols()
+        self.verified: set[tuple[object, ...]] = _verified.setdefault((version, hints), set())
 
     def report(
         self,
@@ -82,6 +85,10 @@ class VerifyContext:
     def warn(self, operation: Operation, message: str) -> None:
         named = f"'{operation_name(operation, self.version)}' op {message}"
         self.report("warning", named, operation.location, None, operation)
+
+
+_verified: Final[dict[tuple[Version, str], set[tuple[object, ...]]]] = {}
+forget_with(_verified.clear)
 
 
 def operation_name(operation: Operation, version: Version) -> str:
@@ -278,7 +285,8 @@ class OperationDeclaration:
     names that share one type; with `fixed_types` they imply the types the text leaves out.  `rules` are the declared
     type constraints that NVIDIA's verifier checks in order.  Those that follow from `same_types` come first and need
     not be written; where NVIDIA's verifier checks another one before, they are.  Then come `verify_attributes`, which
-    is called for operations that have attributes, and `verify`.
+    is called for operations that have attributes, and `verify`.  They read the attributes and types of the operation;
+    with `reads_program` they also read what is around it, or what defines its operands.
     `inference` finds the types that the builder is not given and these do not imply (an `Inference` of
     `dialect/inference.py`, which this layer cannot import).
     `cost` is the cost of an element, `reference` the exact function of one real number that an operation approximates.
@@ -315,6 +323,7 @@ class OperationDeclaration:
         verify_attributes: Verifier | None = None,
         verify: Verifier | None = None,
         verify_regions: Verifier | None = None,
+        reads_program: bool = False,
         inference: object = None,
         name_hints: tuple[str, ...] = (),
         computes_names: bool = False,
@@ -369,13 +378,8 @@ class OperationDeclaration:
         self.is_loop: bool = bool(traits & LOOP_LIKE)
         self.is_symbol_table: bool = bool(traits & SYMBOL_TABLE)
         self.is_terminator: bool = bool(traits & TERMINATOR)
-        # Whether an operation without attributes breaks no rule once its types are right.
-        self.sound_by_types: bool = (
-            verify is None
-            and not regions
-            and not self.is_terminator
-            and all(declared.optional or declared.default is not None for declared in attributes)
-        )
+        # Whether equal structural keys do not imply that both operations are sound.
+        self.reads_program: bool = reads_program or bool(regions) or self.is_terminator
         self.defaults: dict[str, Attribute] = {}
         self.inherent: dict[str, AttributeDeclaration] = {}
         for declared in attributes:
@@ -388,9 +392,8 @@ class OperationDeclaration:
             self._operand_index[each.name] = index
             if each.count != ONE:
                 self.plain_operands = False
-        # Filled on first use by the text layer and by the verifier; kept here so that a look-up is one attribute.
+        # Filled on first use by the text layer; kept here so that a look-up is one attribute.
         self.assembly: object = None
-        self.verified_types: set[tuple[object, ...]] = set()
 
     @property
     def class_name(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.annotations import Callable, Final
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.interning import COMPOSITE, forget_with, intern, register
+from tileir.ir.interning import COMPOSITE, intern, register
 from tileir.ir.traits import SIDE_EFFECT
 
 
@@ -87,6 +87,8 @@ class Registry:
                     raise ValueError(f"operation '{dialect}{name}' is declared twice")
                 self._loaded[dialect + name] = declaration
         if declaration.opcode is not None:
+            if self._by_opcode.get(declaration.opcode, declaration) is not declaration:
+                raise ValueError(f"operation '{declaration.name}' has the opcode of another, {declaration.opcode:#x}")
             self._by_opcode[declaration.opcode] = declaration
         if declaration.name not in self._chapter_of_name:
             self._changed()
@@ -132,14 +134,3 @@ def unregistered(name: str) -> OperationDeclaration:
 
 _unregistered: Final[dict[str, OperationDeclaration]] = {}
 register(_unregistered, COMPOSITE)
-
-
-def _forget_types() -> None:
-    """Empty the caches of verified types."""
-    for declaration in REGISTRY.loaded():
-        declaration.verified_types.clear()
-    for declaration in list(_unregistered.values()):
-        declaration.verified_types.clear()
-
-
-forget_with(_forget_types)

@@ -185,6 +185,33 @@ def _copy_blocks(
 # --- equality ---
 
 
+def structural_key(operation: Operation) -> tuple[object, ...]:
+    """The declaration, attributes, operand group lengths and types.
+
+    Operations that differ only in operands, regions and locations have equal keys.
+    """
+    operands, results, attributes = operation.operands, operation.results, operation.attributes
+    if len(results) == 1 and operation.segments is None:
+        # Most operations, in one step; those with an attribute and no operands are constants.
+        if attributes:
+            if not operands and len(attributes) == 1:
+                for name, value in attributes.items():
+                    return (operation.declaration, name, value, results[0].type)
+        elif len(operands) == 2:
+            return (operation.declaration, operands[0].type, operands[1].type, results[0].type)
+        elif len(operands) == 1:
+            return (operation.declaration, operands[0].type, results[0].type)
+    key: list[object] = [operation.declaration, operation.segments, len(operands)]
+    if attributes:
+        key.extend(attributes)
+        key.extend(attributes.values())
+    for operand in operands:
+        key.append(operand.type)
+    for result in results:
+        key.append(result.type)
+    return tuple(key)
+
+
 def structurally_equal(left: Operation, right: Operation, *, locations: bool = False) -> bool:
     """Whether two operations agree in everything but the identity of what they contain.
 

@@ -142,7 +142,8 @@ class BlockArgument(Value):
     __slots__ = ("block", "location")
 
     def __init__(self, type: Type, block: Block, index: int, location: Location = UNKNOWN) -> None:
-        super().__init__(type)
+        self.type = type
+        self._users = None
         self.index = index
         self.block: Block = block
         self.location: Location = location

@@ -20,6 +20,7 @@ from tileir.ir.declaration import (
 from tileir.ir.diagnostics import Code, Diagnostic, Invalid, note
 from tileir.ir.symbols import verify_symbol_names
 from tileir.ir.traits import GRAPH_REGION, ISOLATED, NO_TERMINATOR, SEGMENTS, SINGLE_BLOCK, TERMINATOR
+from tileir.ir.traversal import structural_key
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.ir.versions import Version
@@ -85,7 +86,7 @@ def _verify_tree(root: Operation, context: VerifyContext) -> list[tuple[Operatio
     The stack is explicit, because programs may nest deeply.
     """
     uses: list[tuple[Operation, Value]] = []
-    path: list[_Open] = [_Open(root, _verify_own_rules(root, _type_key(root), context), context.errors, set())]
+    path: list[_Open] = [_Open(root, _verify_own_rules(root, structural_key(root), context), context.errors, set())]
     while path and not context.stopped:
         top = path[-1]
         block = top.block
@@ -93,7 +94,7 @@ def _verify_tree(root: Operation, context: VerifyContext) -> list[tuple[Operatio
             inner = _verify_row(top, context, uses)
             if inner is not None:
                 top.next = inner.next
-                is_sound = _verify_own_rules(inner, _type_key(inner), context)
+                is_sound = _verify_own_rules(inner, structural_key(inner), context)
                 path.append(_Open(inner, is_sound, context.errors, top.visible))
                 continue
             _verify_end(block, top.operation.declaration, context)
@@ -115,7 +116,7 @@ def _verify_tree(root: Operation, context: VerifyContext) -> list[tuple[Operatio
 def _verify_row(top: _Open, context: VerifyContext, uses: list[tuple[Operation, Value]]) -> Operation | None:
     """Verify the operations of a block up to the next one with regions, and return that one."""
     operation = top.next
-    visible, shares = top.visible, top.shares
+    visible, shares, verified = top.visible, top.shares, context.verified
     while operation is not None:
         for value in operation.operands:
             if value not in visible:
@@ -127,24 +128,25 @@ def _verify_row(top: _Open, context: VerifyContext, uses: list[tuple[Operation, 
             visible.add(result)
             if shares:
                 top.defined.append(result)
-        declaration = operation.declaration
-        types = _type_key(operation)
-        if operation.attributes or not declaration.sound_by_types or types not in declaration.verified_types:
-            _verify_own_rules(operation, types, context)
+        key = structural_key(operation)
+        if key not in verified or operation.declaration.reads_program:
+            _verify_own_rules(operation, key, context)
             if context.stopped:
                 return None
         operation = operation.next
     return None
 
 
-def _verify_own_rules(operation: Operation, types: tuple[object, ...], context: VerifyContext) -> bool:
+def _verify_own_rules(operation: Operation, key: tuple[object, ...], context: VerifyContext) -> bool:
     """Check an operation without its contents; return whether it is declared and sound."""
     declaration = operation.declaration
     if declaration.unregistered:
         return False
+    is_known = key in context.verified
+    findings = len(context.diagnostics)
     try:
-        _verify_declaration(operation, declaration, types, context.version)
-        if declaration.verify_attributes is not None and operation.attributes:
+        _verify_declaration(operation, declaration, is_known, context.version)
+        if not is_known and declaration.verify_attributes is not None and operation.attributes:
             declaration.verify_attributes(operation, context)
         if declaration.verify is not None:
             declaration.verify(operation, context)
@@ -152,6 +154,8 @@ def _verify_own_rules(operation: Operation, types: tuple[object, ...], context: 
         # What the operation contains is still checked: its errors are usually unrelated.
         _report(operation, failure, context)
         return False
+    if len(context.diagnostics) == findings:
+        context.verified.add(key)
     return True
 
 
@@ -266,52 +270,31 @@ def _contains(region: Region | None, operation: Operation) -> bool:
 # --- the rules of a declaration ---
 
 
-def _type_key(operation: Operation) -> tuple[object, ...]:
-    """What the declared type rules of an operation depend on."""
-    operands = operation.operands
-    results = operation.results
-    if len(results) == 1 and operation.segments is None:
-        # The same as below, in one step: most operations.
-        if len(operands) == 2:
-            return (operands[0].type, operands[1].type, 2, results[0].type)
-        if len(operands) == 1:
-            return (operands[0].type, 1, results[0].type)
-        if not operands:
-            return (0, results[0].type)
-    types: list[object] = [value.type for value in operands]
-    # The number of operands separates their types from those of the results.
-    types.append(len(types))
-    for result in results:
-        types.append(result.type)
-    types.append(operation.segments)
-    return tuple(types)
-
-
 def _verify_declaration(
-    operation: Operation, declaration: OperationDeclaration, types: tuple[object, ...], version: Version
+    operation: Operation, declaration: OperationDeclaration, is_known: bool, version: Version
 ) -> None:
-    """Raise `Invalid` for the first rule of its declaration that an operation breaks."""
-    known = types in declaration.verified_types
+    """Raise `Invalid` for the first rule of its declaration that an operation breaks.
+
+    Of one that `is_known` the attributes and types are sound.
+    """
     has_regions = declaration.regions or operation.regions
     if has_regions:
         _verify_region_count(operation, declaration)
-    if not known:
+    if not is_known:
         _verify_counts(operation, declaration)
     if declaration.is_terminator:
         parent = operation.parent
         if parent is not None and parent.last is not operation:
             raise Invalid("must be the last operation in the parent block")
-    if declaration.attributes:
+    if not is_known:
         _verify_attributes(operation, declaration)
-    if not known:
         _verify_types(operation, declaration, version)
     if has_regions:
         _verify_regions(operation, declaration)
-    if not known:
+    if not is_known:
         for rule in declaration.rules:
             if not rule.check(operation):
                 raise Invalid(rule.message)
-        declaration.verified_types.add(types)
 
 
 def _plural(count: int, noun: str) -> str:

@@ -273,6 +273,7 @@ class _Driver:
             rewriter.insert_before(operation)
             rewriter.location = operation.location
             rewriter.reason = ""
+            rewriter.failed_at = operation.location
             if pattern.rewrite(operation, rewriter):
                 rewriter.changed = True
                 self._count(pattern.name, step)

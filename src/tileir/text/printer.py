@@ -10,6 +10,7 @@ from tileir.ir.diagnostics import OptionError
 from tileir.ir.interning import HOOKS
 from tileir.ir.quoting import quote
 from tileir.ir.traits import ISOLATED, SEGMENTS
+from tileir.ir.traversal import is_function, structural_key
 from tileir.ir.types import FunctionType, type_list
 from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST, Version, version_named
@@ -30,7 +31,7 @@ MARK: Final = "\0"
 
 
 class LineTemplate:
-    """The text that operations with one template key share, behind the names of their results.
+    """The text that operations with one structural key share, behind the names of their results.
 
     Directives print an operation, its attributes and its types, and of its values only the names.  So the text between
     these names is made once.  `operands` has the number of each operand that is printed and the text in front of it,
@@ -43,26 +44,6 @@ class LineTemplate:
             (int(parts[index]), parts[index - 1]) for index in range(1, len(parts), 2)
         ]
         self.end: str = parts[-1]
-
-
-def template_key(operation: Operation) -> tuple[object, ...]:
-    """The declaration, attributes, operand group lengths and types.
-
-    Operations that differ only in operands, regions and locations have equal keys.
-    """
-    operands, results, attributes = operation.operands, operation.results, operation.attributes
-    if len(results) == 1 and not attributes and operation.segments is None:
-        # Most operations, in one step.
-        if len(operands) == 2:
-            return (operation.declaration, operands[0].type, operands[1].type, results[0].type)
-        if len(operands) == 1:
-            return (operation.declaration, operands[0].type, results[0].type)
-    key: list[object] = [operation.declaration, operation.segments, len(operands), *attributes, *attributes.values()]
-    for value in operands:
-        key.append(value.type)
-    for result in results:
-        key.append(result.type)
-    return tuple(key)
 
 
 class Printer(TextOutput):
@@ -83,11 +64,20 @@ class Printer(TextOutput):
         self.templates: dict[tuple[object, ...], LineTemplate | None] = {}
         self.elided_templates: dict[tuple[object, ...], LineTemplate | None] = {}
         self.uses_templates: bool = True
+        # Whether each function is named when it is printed: few names at a time, which the processor's cache holds.
+        self.names_functions: bool = False
 
     # --- operations ---
 
     def print_operation(self, operation: Operation) -> None:
         """One operation on lines of its own, without the line end."""
+        if self.names_functions and is_function(operation):
+            self.names_functions = False
+            self.naming.name_regions(operation)
+            self.print_operation(operation)
+            self.names.clear()
+            self.names_functions = True
+            return
         self.out.append(self.indent)
         if operation.results:
             self.out.append(f"{self.result_names(operation)} = ")
@@ -131,6 +121,8 @@ class Printer(TextOutput):
     # --- blocks ---
 
     def print_block_body(self, block: Block, omit: Operation | None = None) -> None:
+        if self.names_functions and block.arguments:
+            raise KeyError(block.arguments[0])
         outer_indent, outer_depth = self.indent, self.depth
         self.indent = outer_indent + "  "
         if outer_depth < _BLOCKS_PER_STACK:
@@ -151,15 +143,14 @@ class Printer(TextOutput):
         indent = self.indent
         aliases = self.aliases
         templates = self.elided_templates if self.elide else self.templates
-        end = "\n"
         operation = block.first
         while operation is not None:
             if operation is omit:
                 operation = operation.next
                 continue
             template = None
-            if self.uses_templates and not operation.regions and operation.successors is None:
-                key = template_key(operation)
+            if self.uses_templates and operation.operands and not operation.regions and operation.successors is None:
+                key = structural_key(operation)
                 template = templates.get(key)
                 if template is None:
                     template = self._new_template(operation, key, templates)
@@ -170,16 +161,16 @@ class Printer(TextOutput):
                 continue
             operands = operation.operands
             results = operation.results
-            line = indent
+            out.append(indent)
             if len(results) == 1:
-                line = f"{indent}{names[results[0]]}"
+                out.append(names[results[0]])
             elif results:
-                line = indent + self.result_names(operation)
-            if aliases is not None:
-                end = f"{aliases.suffix(operation.location)}\n"
+                out.append(self.result_names(operation))
             for number, text in template.operands:
-                line = f"{line}{text}{names[operands[number]]}"
-            out.append(f"{line}{template.end}{end}")
+                out.append(text)
+                out.append(names[operands[number]])
+            out.append(template.end)
+            out.append(f"{aliases.suffix(operation.location)}\n" if aliases is not None else "\n")
             operation = operation.next
 
     def _new_template(
@@ -335,15 +326,21 @@ def _isolated_scope(operation: Operation) -> Operation | None:
 
 def _print_isolated(operation: Operation, printer: Printer, print_all: Callable[[], None]) -> None:
     """Name what is in an isolated operation, and print it."""
-    printer.naming.name_regions(operation)
-    try:
-        print_all()
-    except KeyError:
-        # Before it is verified, a function may use values of another function.
+    for step in range(3):
         printer.out.clear()
         printer.indent, printer.depth, printer.elide = "", 0, False
-        _name_outside(operation, printer)
-        print_all()
+        printer.names_functions = step == 0
+        if step == 1:
+            # There are values outside of functions, or a function uses those of another one.
+            printer.naming.name_regions(operation)
+        elif step == 2:
+            # Before it is verified, it may use values from outside.
+            _name_outside(operation, printer)
+        try:
+            return print_all()
+        except KeyError:
+            if step == 2:
+                raise
 
 
 def _name_outside(operation: Operation, printer: Printer) -> None:

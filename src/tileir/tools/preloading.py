@@ -29,9 +29,9 @@ else:
 # Each after those that it imports.  `tests/tools/test_start_up.py` compares them with what is imported.
 READING = """
 annotations bytecode ir ir.floats ir.quoting ir.interning ir.types ir.attributes ir.dense ir.location ir.values
-ir.accessors ir.core ir.diagnostics ir.symbols ir.traits ir.versions ir.declaration ir.verifier tools.arguments
-tools.programs text collector dialect ir.registry dialect.ops dialect.types dialect.attributes dialect.enums
-dialect.constraints dialect.construct ir.traversal dialect.debug_info dialect.inference dialect.rules
+ir.accessors ir.core ir.diagnostics ir.symbols ir.traits ir.versions ir.declaration ir.traversal ir.verifier
+tools.arguments tools.programs text collector dialect ir.registry dialect.ops dialect.types dialect.attributes
+dialect.enums dialect.constraints dialect.construct dialect.debug_info dialect.inference dialect.rules
 dialect.ops.control_flow dialect.ops.structure text.state dialect.ops.core text.syntax text.syntax.draft_spellings
 text.syntax.directive text.syntax.attribute_directives text.syntax.format text.syntax.structure text.syntax.aggregates
 dialect.ops.integer dialect.ops.memory dialect.ops.floating_point

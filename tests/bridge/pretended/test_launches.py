@@ -28,7 +28,7 @@ def test_kernels_work_in_the_memory_of_pretended_tensors():
 
 def test_other_gpus_than_those_of_the_table_are_refused_by_name():
     with (
-        pytest.raises(tileir.LaunchError, match="no GPU named 'h300' can be pretended: choose one of a100, "),
+        pytest.raises(tileir.LaunchError, match="no GPU named 'h300' can be emulated: choose one of a100, "),
         tileir.emulate(gpu="h300"),
     ):
         pass

@@ -298,7 +298,7 @@ def test_failure_of_the_driver_is_told(fake: FakeDriver, engines: Choosing) -> N
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, bool]:
     found = {"tileiras": True, "triton": True}
-    monkeypatch.setattr("tileir.execute.engines.compilers_here", lambda: found)
+    monkeypatch.setattr("tileir.execute.engine.registry.compilers_here", lambda: found)
     return found
 
 

@@ -215,6 +215,7 @@ EXTRACT: Final[OperationDeclaration] = OperationDeclaration(
     fixed_types={"indices": _SCALAR_I32_TYPE},
     rules=(same_rank("source", "result"),),
     verify=_verify_extract,
+    reads_program=True,
     inference=RESHAPED,
     syntax="$source '[' $indices ']' attr-dict ':' type($source) '->' type($result)",
 )

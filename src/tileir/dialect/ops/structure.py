@@ -149,6 +149,7 @@ GLOBAL: Final[OperationDeclaration] = OperationDeclaration(
     ),
     traits=SYMBOL,
     verify=_verify_global,
+    reads_program=True,
     syntax="global",
 )
 
@@ -194,6 +195,7 @@ GET_GLOBAL: Final[OperationDeclaration] = OperationDeclaration(
     results=(result("result", SCALAR_POINTER, "a pointer to its first element"),),
     traits=PURE,
     verify=_verify_get_global,
+    reads_program=True,
     inference=Inference(_global_pointer),
     syntax="$name attr-dict ':' type($result)",
 )

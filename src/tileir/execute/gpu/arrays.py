@@ -1,7 +1,7 @@
 """Arrays of a launch, in the memory of a GPU or copied there, and the stream that it goes to.
 
 Tensors of torch, arrays of CuPy, `__cuda_array_interface__` and DLPack are used where they are.  What an array reports
-is checked as on the host (`execute/foreign_arrays.py`), and the driver is attribute_of whose memory it is.
+is checked as on the host (`execute/arguments/array_memory.py`), and the driver is attribute_of whose memory it is.
 
 Arrays of the host are copied to the GPU before the launch, and back after it if the kernel may write to them.  Arrays
 that share memory share its copy.
