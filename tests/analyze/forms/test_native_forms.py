@@ -104,7 +104,7 @@ def test_instructions_of_llvm_are_those_of_their_operation(vector_add: Forms) ->
 
 def test_what_finds_tile_blocks_is_linked_with_nothing(vector_add: Forms) -> None:
     form = vector_add.form("llvm")
-    assert lines_with(form, "cmpxchg ptr %stretch") == [[]]
+    assert lines_with(form, "cmpxchg ptr %range") == [[]]
     assert lines_with(form, "call i64 @take") and not any(lines_with(form, "call i64 @take"))
     assert lines_with(form, "ret i64") and not any(lines_with(form, "ret i64"))
 
