@@ -123,6 +123,10 @@ def test_interrupt_at_each_step_of_the_interleaved_schedule() -> None:
     assert total > 30
     for number in range(1, total + 1, 3):
         interrupted(work, number, places)
+        # A thread that has left its tile block may still be on its way out.
+        deadline = time.monotonic() + 30
+        while len(sys._current_frames()) > threads and time.monotonic() < deadline:
+            time.sleep(0.001)
         assert len(sys._current_frames()) == threads, number
 
 
