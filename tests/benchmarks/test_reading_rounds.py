@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
+from unittest.mock import Mock
 
 import pytest
 
@@ -39,6 +40,8 @@ class Timed:
 
 
 def round_of(monkeypatch: pytest.MonkeyPatch, *programs: tuple[int, float, float]) -> Growth:
+    # Garbage of the whole test run would be collected before each piece of work.
+    monkeypatch.setattr(reading_rounds, "gc", Mock())
     monkeypatch.setattr(reading_rounds, "cpu_of_tool", lambda path: 0.0)
     monkeypatch.setattr(reading_rounds, "for_seconds", lambda action, seconds: sum(action() for _ in range(8)) / 8)
     machine = Machine()
