@@ -141,7 +141,7 @@ test: $(VENV)/.installed-test ## ruff, mypy, the reference up to date, and all t
 # Tests start hundreds of programs; where Python is told to write no bytecode, each would compile the sources again.
 suite: torch npm
 	@$(BIN)/python -m compileall -q -j 0 src
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 test-long: ## the same with the long tests
 	@$(MAKE) --no-print-directory test ARGS='-m "long or not long" $(ARGS)'

@@ -35,6 +35,12 @@ def visible_files(root: Path) -> set[str]:
     return {name for name in names if not name.startswith((".", "_")) and name not in ("build", "dist")}
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many workers `-n auto` starts: one more than there are processors, since many tests wait for a child."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[FILES] = visible_files(config.rootpath)
 

@@ -107,6 +107,7 @@ def cases_of(topic: str) -> list[tuple[KernelCase, int]]:
     return [(case, number) for case in found for number in range(1 + len(case.overloads))]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("part", one_in(2, range(2)))
 @pytest.mark.parametrize("topic", one_in(4, TOPICS))
 def test_kernels_run_twice_to_the_same_bits(topic: str, part: int) -> None:
@@ -116,6 +117,7 @@ def test_kernels_run_twice_to_the_same_bits(topic: str, part: int) -> None:
         assert launched(case, number) == launched(case, number), case.name
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("part", one_in(2, range(2)))
 @pytest.mark.parametrize("topic", TOPICS)
 def test_sanitizer_finds_only_what_is_there(topic: str, part: int) -> None:

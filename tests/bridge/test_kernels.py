@@ -24,6 +24,7 @@ from tests.sampling import one_in
 COMPARISONS = {**kernel_comparisons.COMPARISONS, **product_comparisons.COMPARISONS}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", one_in(2, COMPARISONS))
 def test_kernel_matches_numpy(name: str) -> None:
     COMPARISONS[name]().check()

@@ -233,6 +233,7 @@ COMPARISONS: dict[str, Callable[[], Comparison]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_pattern_matches_numpy(name: str) -> None:
     COMPARISONS[name]().check()

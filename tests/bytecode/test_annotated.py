@@ -125,7 +125,7 @@ def test_all_kernels_are_covered() -> None:
 @pytest.mark.skipif(not tools_available(), reason=TOOLS_MISSING)
 @pytest.mark.parametrize("seed", one_in(2, [1, 2]))
 def test_broken_file_is_covered(seed: int) -> None:
-    for _, data in mutants(seed, 60):
+    for _, data in mutants(seed, 30):
         assert_tiled(annotate(data))
 
 

@@ -86,6 +86,7 @@ def test_named_programs() -> None:
             assert outcome(found[f"{way} of rank 65"], "cpu")[0] == "ran"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_sample_of_extreme_programs(family: str) -> None:
     every = {"ranks": 23, "control_flow": 31, "loops": 61, "prints": 37, "views": 29, "memory": 19, "nests": 5}[family]

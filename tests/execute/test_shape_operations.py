@@ -270,6 +270,7 @@ _BODIES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("combination", "dtype"), one_in(2, _BODIES))
 def test_short_cuts_give_the_bits_of_the_general_way(combination: str, dtype: str) -> None:
     name, _, rest = combination.partition(" ")

@@ -84,6 +84,7 @@ def check_steps(dimension: str, maker: Callable[[int], str], actions: dict[str, 
     assert not found
 
 
+@pytest.mark.sampled(2)
 @counted
 @pytest.mark.parametrize("dimension", one_in(3, SOUND))
 def test_steps_grow_in_proportion(dimension):
@@ -103,6 +104,7 @@ def test_steps_to_tell_mistakes_grow_in_proportion(dimension):
     check_steps(dimension, BROKEN[dimension], {"tell": Action(lambda text: text, diagnosed)})
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dimension", one_in(2, LIVE))
 def test_native_code_grows_in_proportion(dimension):
     # LLVM takes no steps of Python; the lines that it is given and the code that it makes of them can be counted.

@@ -201,6 +201,7 @@ def test_references_at_the_bottom_are_found():
     assert SymbolTable(module).users("k") == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PASSES)
 def test_every_pass_gets_through(module, name):
     copy = clone(module)

@@ -154,6 +154,7 @@ def test_disassembler_takes_every_form() -> None:
         assert tileir.parse(disassemble(tileir.to_bytecode(module), False)), name
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(not tools_available(), reason=TOOLS_MISSING)
 @pytest.mark.parametrize("name", one_in(3, CASES))
 def test_assembler_takes_every_form(name: str, tmp_path: Path) -> None:

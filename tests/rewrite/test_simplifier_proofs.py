@@ -64,6 +64,7 @@ def prove(rule: Rule, complement: bool, between: bool | None = None) -> int:
     return proved
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("between", one_in(2, [False, True], ["ends", "between"]))
 @pytest.mark.parametrize("name", PROVED)
 def test_rule_is_proved(name: str, between: bool) -> None:

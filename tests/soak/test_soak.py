@@ -27,7 +27,7 @@ def soaked(seconds: int, seed: int, threads: int) -> dict[str, Any]:
 
 
 def test_soak_of_a_few_seconds() -> None:
-    report = soaked(4, 7, 2)
+    report = soaked(2, 7, 2)
     assert sum(report["actions"].values()) > 0
 
 

@@ -14,7 +14,7 @@ EXPORTS = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("debug_info", [False, True], ids=["plain", "locations"])
 @pytest.mark.parametrize(("case", "version"), one_in(5, EXPORTS))
 def test_disassembly_of_kernel_prints_back_unchanged(case, version, debug_info):

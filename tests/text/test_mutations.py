@@ -29,6 +29,7 @@ def sources() -> list[str]:
     return text_sources()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "shard", [pytest.param(shard, marks=pytest.mark.long) if shard % 6 else shard for shard in range(SHARDS)]
 )

@@ -179,6 +179,7 @@ ENGINES = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("package", "commands"),
     [

@@ -110,6 +110,7 @@ def type_check(path: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment).stdout
 
 
+@pytest.mark.long
 def test_a_type_checker_tells_right_calls_from_wrong_ones(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     program = tmp_path / "program.py"

@@ -32,6 +32,7 @@ COMMANDS = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FILES)
 def test_every_command_takes_a_file_that_nests_deeply(name, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "deep.tileirbc"

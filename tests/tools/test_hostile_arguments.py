@@ -374,6 +374,7 @@ def environment() -> dict[str, str]:
     return dict(os.environ, PYTHONPATH=str(Path(tileir.__file__).parent.parent))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("command", "stream"),
     [*[(command, "/dev/full") for command in _COMMANDS], *[(command, "&-") for command in _COMMANDS[3:8]]],

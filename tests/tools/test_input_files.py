@@ -73,6 +73,7 @@ def outcomes(file: str, folder: Path) -> dict[str, tuple[int, str, str]]:
     return dict(zip(COMMANDS, results([], lines, folder), strict=True))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [*FILES, "missing", "missing.py"])
 def test_what_is_no_program_is_named_in_one_line(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
@@ -296,6 +297,7 @@ GOING_ON = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("how", GOING_ON)
 def test_a_script_that_goes_on_after_the_launch_does_not_change_it(how: str, tmp_path: Path) -> None:
     pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")

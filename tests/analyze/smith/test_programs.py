@@ -10,6 +10,7 @@ import tileir
 from tileir import smith
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seeds", one_in(2, [range(2), range(2, 5)]))
 @pytest.mark.parametrize("family", smith.FAMILIES)
 def test_programs_are_valid_well_defined_and_the_same_on_both_engines(

@@ -230,6 +230,7 @@ def _shared_layout(layout: Layout) -> Layout:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seeds", one_in(2, [range(3), range(3, 6)]))
 @pytest.mark.parametrize("family", ["loops", *FAMILIES])
 def test_random_programs_agree(family: str, seeds: range) -> None:

@@ -95,6 +95,7 @@ def test_there_is_a_form_for_every_operation_on_memory() -> None:
     assert {name.split(": ")[1] for name in FORMS} == declared
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", FORMS)
 def test_an_access_outside_is_the_interpreters_error(name: str) -> None:
     text = HEAD + FORMS[name] + TAIL

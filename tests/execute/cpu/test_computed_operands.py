@@ -124,6 +124,7 @@ PAIRS = [(form, "plain") for form in FORMS] + [("plain", form) for form in FORMS
 PAIRS += [("turned", "turned"), ("half", "half"), ("batched", "batched"), ("computed", "turned half")]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("left", "right"), one_in(2, PAIRS))
 def test_every_form_has_the_bits_of_the_interpreter(left: str, right: str) -> None:
     for tile in ((16, 32, 8), (8, 16, 32)):

@@ -145,6 +145,7 @@ def test_nans_are_quiet_canonical_or_copied_everywhere(extent: int) -> None:
     assert not found, found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("extent", [64, *[pytest.param(extent, marks=pytest.mark.long) for extent in (0, 1, 2, 8)]])
 @pytest.mark.parametrize("element", [F16, BF16, F32, F64], ids=str)
 def test_operations_that_compilers_leave_out_quiet_a_nan_all_the_same(element: FloatType, extent: int) -> None:

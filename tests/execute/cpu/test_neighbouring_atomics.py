@@ -83,6 +83,7 @@ def agree(text: str, element: str, numbers: tuple[int, int, int]) -> None:
     assert run(text, "cpu", element, numbers) == run(text, "interpreter", element, numbers)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("mode", "element"), MODES)
 def test_updates_of_every_kind(mode: str, element: str) -> None:
     for first in (0, 1, 3):

@@ -66,7 +66,7 @@ WAYS = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("masks", "carried", "counts"), WAYS)
 def test_every_way_to_write_it_has_the_bits_of_the_interpreter(masks: str, carried: bool, counts: str) -> None:
     tile = (16, 32, 8)
@@ -90,7 +90,7 @@ def test_the_loop_is_not_needed(masks: str, carried: bool, monkeypatch: pytest.M
     agrees(text, tile, (m, n, k))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize(
     "tile", [(32, 32, 32), (8, 64, 4), (4, 16, 2), (64, 16, 16), (1, 128, 8), (128, 1, 8)], ids=str

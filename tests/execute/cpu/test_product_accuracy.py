@@ -329,6 +329,7 @@ def same(left: Array, right: Array) -> bool:
     return left[~undefined].tobytes() == right[~undefined].tobytes()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("element", "accumulator", "form"), cases(PAIRS))
 def test_a_product_is_the_same_in_every_launch(element: str, accumulator: str, form: str) -> None:
     """With any number of threads, again and again, sanitized, unchecked, and where arrays share memory."""
@@ -387,6 +388,7 @@ def test_exact_is_the_interpreters_chain(element: str, accumulator: str, form: s
     assert same(native, interpreted)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("element", "accumulator"), PAIRS)
 def test_fast_products_are_those_by_default(element: str, accumulator: str) -> None:
     tile = TILES[0]

@@ -65,6 +65,7 @@ def both(text: str, values: Any, count: int, cpu: str) -> None:
     numpy.testing.assert_array_equal(found.view(bits), expected.view(bits))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("cpu", "element"), MACHINES)
 def test_rows_are_reduced_in_the_documented_order(cpu: str, element: str) -> None:
     generator = numpy.random.default_rng(len(element))
@@ -80,7 +81,7 @@ def _extent(shape: tuple[int, ...]) -> int:
     return [extent for extent in shape if extent > 1][-1]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("cpu", "element"), [machine for machine in MACHINES if machine[1] != "f64"])
 @pytest.mark.parametrize("function", ["exp", "exp2"])
 def test_functions_side_by_side_are_the_same_functions(cpu: str, element: str, function: str) -> None:

@@ -70,6 +70,7 @@ def kernel_text(body: str, parameters: str = "%p: tile<ptr<i32>>") -> str:
 # --- the interpreter's table ---
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("pair", one_in(2, COMPILED, [f"{pair.kind}: {pair.name}" for pair in COMPILED]))
 def test_mistake_is_told_as_the_interpreter_does_and_its_near_twin_is_clean(pair: Pair) -> None:
     for chosen in (pair.wrong, pair.right):

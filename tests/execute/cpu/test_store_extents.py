@@ -182,6 +182,7 @@ def alone(after: str, stored: str, start: str = "%none") -> str:
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("start", ["%none", "%given"])
 @pytest.mark.parametrize("work", ["as it is", "doubled", "added", "turned"])
 def test_products_without_a_loop(work: str, start: str) -> None:

@@ -62,6 +62,7 @@ CASES = [("native", element, "view") for element in DTYPES] + [(name, "f32", "vi
 CASES += [("native", "f32", "permuted"), ("native", "i8", "permuted"), ("native", "f32", "computed")]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("cpu", "element", "right"), CASES)
 def test_factors_in_columns(cpu: str, element: str, right: str) -> None:
     accumulator = {"f64": "f64", "i8": "i32"}.get(element, "f32")
@@ -94,6 +95,7 @@ def left_in_columns(element: str, tile: tuple[int, int, int]) -> str:
     return text.replace(f"{first}>", f"{first}, dim_map=[1, 0]>")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("cpu", RUNNABLE)
 @pytest.mark.parametrize("element", ["f32", "f64"])
 def test_a_left_factor_in_columns_is_turned_in_squares_of_every_size(cpu: str, element: str) -> None:

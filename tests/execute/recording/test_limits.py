@@ -56,6 +56,7 @@ def least_limit() -> int:
     return int(str(caught.value).split("takes ")[1].split(" ")[0])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_with_little_room_the_answers_are_the_same(schedule: str) -> None:
     whole, arrays = recorded(schedule, 1 << 30)
@@ -81,6 +82,7 @@ def test_with_little_room_the_answers_are_the_same(schedule: str) -> None:
     assert not whole.differs and not little.differs
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_forwards_and_backwards_give_the_same_memory(schedule: str) -> None:
     for limit in (1 << 30, least_limit()):

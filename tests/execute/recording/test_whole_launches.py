@@ -47,6 +47,7 @@ def compare(launch: Any, arguments: Any, record_launch: Any) -> Recording:
     return recording
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["vector_add", "softmax", "layer_norm", "matmul", "attention", "histogram", "racy"])
 def test_a_recording_of_an_example_is_what_an_observer_sees(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(EXAMPLES))

@@ -72,6 +72,7 @@ def _with_any_allocator(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fresh_memory, "_fill_in_c", lambda: None)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("library", "run", "allocated"),
     [

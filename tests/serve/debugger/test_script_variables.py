@@ -209,6 +209,7 @@ def aligned(stops: list[Event], events: list[Event]) -> list[int | None]:
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kernel", kernels.KERNELS, ids=name_of)
 def test_variables_are_those_of_python_at_every_line(kernel: Any) -> None:
     events, expected = traced(name_of(kernel))
