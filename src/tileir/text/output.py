@@ -214,7 +214,7 @@ class TextOutput:
         self.elide: bool = False
 
     def print_block_body(self, block: Block, omit: Operation | None = None) -> None:
-        """The operations of a block, one per line, without an implied terminator."""
+        """The operations of a block, each behind a line end, without an implied terminator."""
         raise NotImplementedError
 
     def text(self) -> str:
@@ -238,14 +238,14 @@ class TextOutput:
     def print_blocks(self, region: Region, is_first_labeled: bool, omit: Operation | None = None) -> None:
         """The blocks of a region in braces, all but the first with a label."""
         out = self.out
-        out.append("{\n")
+        out.append("{")
         for index, block in enumerate(region.blocks):
             if index or is_first_labeled:
                 arguments = ", ".join([f"{self.names[a]}: {a.type.text}" for a in block.arguments])
                 label = f"^bb{index}" + (f"({arguments})" if arguments else "")
-                out.append(f"{self.indent}{label}:\n")
+                out.append(f"\n{self.indent}{label}:")
             self.print_block_body(block, omit)
-        out.append(self.indent + "}")
+        out.append(f"\n{self.indent}}}")
 
     # --- values, types, attributes ---
 

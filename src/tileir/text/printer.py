@@ -6,6 +6,7 @@ from tileir.annotations import Callable, Final
 from tileir.ir.attributes import EnumAttribute, StringAttribute, entry_text
 from tileir.ir.core import NO_REGIONS, Block, Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.interning import HOOKS
 from tileir.ir.quoting import quote
@@ -29,20 +30,23 @@ NAMES: Final = ("public", "draft")
 # attributes and types of other dialects, which are kept as written, can contain this character.
 MARK: Final = "\0"
 
+# With so many templates there are none for further operations without operands: a program may have as many constants.
+_MANY_TEMPLATES: Final = 2000
+
 
 class LineTemplate:
     """The text that operations with one structural key share, behind the names of their results.
 
     Directives print an operation, its attributes and its types, and of its values only the names.  So the text between
-    these names is made once.  `operands` has the number of each operand that is printed and the text in front of it,
-    `end` is the text behind the last.
+    these names is made once.  `texts` has the text in front of each operand that is printed, `end` is the text behind
+    the last.  `order` has the numbers of these operands, unless each of `count` is printed once and in order.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, count: int) -> None:
         parts = text.split(MARK)
-        self.operands: list[tuple[int, str]] = [
-            (int(parts[index]), parts[index - 1]) for index in range(1, len(parts), 2)
-        ]
+        numbers = [int(number) for number in parts[1::2]]
+        self.order: list[int] | None = numbers if numbers != list(range(count)) else None
+        self.texts: list[str] = parts[:-1:2]
         self.end: str = parts[-1]
 
 
@@ -140,7 +144,7 @@ class Printer(TextOutput):
     def _print_operations(self, block: Block, omit: Operation | None) -> None:
         out = self.out
         names = self.names
-        indent = self.indent
+        line_start = "\n" + self.indent
         aliases = self.aliases
         templates = self.elided_templates if self.elide else self.templates
         operation = block.first
@@ -149,28 +153,37 @@ class Printer(TextOutput):
                 operation = operation.next
                 continue
             template = None
-            if self.uses_templates and operation.operands and not operation.regions and operation.successors is None:
+            if (
+                self.uses_templates
+                and not operation.regions
+                and operation.successors is None
+                and (operation.operands or len(templates) < _MANY_TEMPLATES)
+            ):
                 key = structural_key(operation)
                 template = templates.get(key)
                 if template is None:
                     template = self._new_template(operation, key, templates)
             if template is None:
-                self.print_operation(operation)
                 out.append("\n")
+                self.print_operation(operation)
                 operation = operation.next
                 continue
-            operands = operation.operands
+            out.append(line_start)
             results = operation.results
-            out.append(indent)
             if len(results) == 1:
                 out.append(names[results[0]])
             elif results:
                 out.append(self.result_names(operation))
-            for number, text in template.operands:
-                out.append(text)
-                out.append(names[operands[number]])
+            operands = operation.operands
+            if template.order is not None:
+                operands = [operands[number] for number in template.order]
+            texts = template.texts
+            for index, operand in enumerate(operands):
+                out.append(texts[index])
+                out.append(names[operand])
             out.append(template.end)
-            out.append(f"{aliases.suffix(operation.location)}\n" if aliases is not None else "\n")
+            if aliases is not None:
+                out.append(aliases.suffix(operation.location))
             operation = operation.next
 
     def _new_template(
@@ -191,7 +204,7 @@ class Printer(TextOutput):
             example = _with_marks(operation, self.names)
             self.out.append(" = " if operation.results else "")
             self.print_rest(example)
-            template = templates[key] = LineTemplate("".join(self.out))
+            template = templates[key] = LineTemplate("".join(self.out), len(operation.operands))
         finally:
             self.out, self.names = out, names
         return template
@@ -253,7 +266,7 @@ def _has_mark(operation: Operation) -> bool:
         if MARK in value.type.text:
             return True
     for attribute in operation.attributes.values():
-        if not isinstance(attribute, EnumAttribute) and MARK in attribute.text:
+        if not isinstance(attribute, (EnumAttribute, DenseAttribute)) and MARK in attribute.text:
             return True
     return False
 
