@@ -8,7 +8,6 @@ from __future__ import annotations
 from tileir.annotations import Final, Sequence
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.debug_info import DebugScope, DILocation, children
-from tileir.dialect.ops import IF
 from tileir.ir.attributes import WHOLE, Attribute, entry_text, spell
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
@@ -71,7 +70,7 @@ class Aliases:
     def _omitted(self, parent: Operation, index: int) -> Operation | None:
         """A terminator that is not printed has no location to print either."""
         declared = parent.declaration.regions
-        if index >= len(declared) or not (parent.declaration is IF or parent.declaration.is_loop):
+        if index >= len(declared) or not parent.declaration.is_control_flow:
             return None
         return implied_terminator(parent.regions[index], declared[index].implicit_terminator, self._lossless)
 
