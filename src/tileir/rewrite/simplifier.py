@@ -12,8 +12,8 @@ program order, so operands are simplified before their users.
 * every step increases the depth, and beyond the limit an expression stays as it is.
 
 A rule removes more than it creates, and new operations are inserted in front of the old one.  Operations with a
-region, a token, a float or an effect are never changed, and no operation moves.  The result depends only on the order
-of the program and of the rules.
+region, a token, a float or an effect are never changed, and no operation moves (but see `takes_branches`).  The result
+depends only on the order of the program and of the rules.
 """
 
 from __future__ import annotations
