@@ -72,7 +72,7 @@ class Optimization:
         if not self.steps:
             return True
         from tileir.passes.pipeline import PassReport, run_steps, run_until_stable
-        from tileir.passes.registry import PassOptionError
+        from tileir.passes.registry import WrongPassOption
 
         given = self.given
         report = PassReport(
@@ -88,7 +88,7 @@ class Optimization:
                 run_steps(module, self.steps, self.rules, report=report)
             else:
                 run_until_stable(module, self.steps, self.rules, report=report)
-        except PassOptionError as error:
+        except WrongPassOption as error:
             raise ToolFailure(error.message, EXIT_USAGE) from None
         except TileIRError as error:
             tell(error.diagnostics, given)
