@@ -91,3 +91,18 @@ def test_drop_ins_say_what_the_tools_they_replace_say(folder: Path, capsys: pyte
     arguments = ["k.mlir", "-mlir-to-cudatilebc", "-no-implicit-module", "-bytecode-version=13.1", "-o", "k.bc"]
     assert drop_in_translate.run(arguments) == 1
     assert "since" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("body", "meant"),
+    [
+        ("%b = addf %a, %a rounding<zro> : tile<f32>", "zero"),
+        ("%b = cmpf equl ordered %a, %a : tile<f32> -> tile<i1>", "equal"),
+        ("%b = ftoi %a singed : tile<f32> -> tile<i32>", "signed"),
+        ("%b = addf %a, %a rounding<sideways> : tile<f32>", ""),
+    ],
+)
+def test_keyword_that_was_meant(body: str, meant: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("k.mlir").write_text(TEXT.replace("BODY", body))
+    assert check.run(["k.mlir"]) == 1
+    assert notes(capsys.readouterr().out) == ([f"did you mean '{meant}'?"] if meant else [])

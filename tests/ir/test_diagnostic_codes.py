@@ -27,7 +27,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
     ("%r = constant <f32: 4> : tile<f32>", "integer-for-float", {}),
     ('print "a', "unclosed-string", {}),
     ("%r = addf %x, %x rounding<zer> : tile<f32>", "wrong-keyword", {"got": "zer"}),
-    ("%r = cmpi less_then %x, %x, signed : tile<f32>", "unknown-keyword", {}),
+    ("%r = cmpi less_then %x, %x, signed : tile<f32>", "unknown-keyword", {"written": "less_then"}),
     ("%r = assume div_b<16>, %x : tile<f32>", "unknown-predicate", {"choices": "div_by, same_elements, bounded"}),
     ("%r, %t = load_ptr_tko relaxed %p : tile<ptr<f32>> -> tile<f32>, token", "missing-scope", {"ordering": "relaxed"}),
     ("%r, %t = load_ptr_tko weak device %p : tile<ptr<f32>> -> tile<f32>, token", "unwanted-scope", {}),

@@ -264,3 +264,50 @@ def test_programs_print_the_same_simplified(passes: list[str], seeds: range) -> 
                 compared += 1
     assert changed > 5
     assert compared > 25
+
+
+def if_chain(length: int) -> str:
+    """Each condition is true, which shows only when the `if` before it is gone."""
+    lines = ["%v = maxi %x, %y signed : tile<i32>"]
+    for number in range(length):
+        before = f"%r{number - 1}" if number else "%v"
+        lines += [
+            f"%m{number} = mini %x, {before} signed : tile<i32>",
+            f"%c{number} = cmpi equal %m{number}, %x, signed : tile<i32> -> tile<i1>",
+            f"%r{number} = if %c{number} -> (tile<i32>) {{",
+            f"%s{number} = maxi %x, %y signed : tile<i32>",
+            f"yield %s{number} : tile<i32>",
+            "} else {",
+            f"{store('%y', name=f't{number}')}",
+            f"%i{number} = if %c -> (tile<i32>) {{ yield %x : tile<i32> }} else {{ yield %y : tile<i32> }}",
+            f"yield %i{number} : tile<i32>",
+            "}",
+        ]
+    return "\n".join([*lines, store(f"%r{length - 1}")])
+
+
+def test_a_chain_of_ifs_is_simplified_at_once():
+    module = module_of(if_chain(40), ARGUMENTS)
+    simplify_expressions(module)
+    assert names(module).count("if") == 80
+    lines: list[str] = []
+    statistics = Statistics()
+    simplify_expressions(module, statistics, lines.append, takes_branches=True)
+    tileir.verify(module)
+    assert names(module) == ["maxi", "store_ptr_tko"]
+    assert statistics.fired["RemoveStaticCondition"] == 40
+    assert sum(line.startswith("--- RemoveStaticCondition") for line in lines) == 40
+
+
+def test_what_follows_a_branch_that_leaves_is_gone():
+    body = f"""
+        %same = cmpi equal %x, %x, signed : tile<i32> -> tile<i1>
+        if %same {{ {store("%x", name="t0")} return }}
+        %a = addi %x, %y : tile<i32>
+        %b = subi %a, %y : tile<i32>
+        {store("%b")}
+    """
+    module = module_of(body, ARGUMENTS)
+    simplify_expressions(module, takes_branches=True)
+    tileir.verify(module)
+    assert names(module) == ["store_ptr_tko"]

@@ -102,7 +102,7 @@ def test_every_kind_of_line():
     texts(printer, module)
     templates = list(printer.elided_templates.values())
     assert len(templates) >= 10
-    assert all(template is not None and (template.operands or template.end) for template in templates)
+    assert all(template is not None and (template.texts or template.end) for template in templates)
 
 
 @pytest.mark.sampled(4)
@@ -254,9 +254,12 @@ def test_operations_that_take_a_value_twice_are_like_those_that_do_not():
 
 
 def test_the_numbers_of_operands_are_where_the_marks_were():
-    template = LineTemplate(" = f \0001\0, \0000\0 : x")
-    assert (template.operands, template.end) == ([(1, " = f "), (0, ", ")], " : x")
-    assert LineTemplate("return").operands == []
+    template = LineTemplate(" = f \0001\0, \0000\0 : x", 2)
+    assert (template.order, template.texts, template.end) == ([1, 0], [" = f ", ", "], " : x")
+    template = LineTemplate(" = f \0000\0, \0001\0 : x", 2)
+    assert (template.order, template.texts, template.end) == (None, [" = f ", ", "], " : x")
+    assert LineTemplate("return \0000\0", 2).order == [0]
+    assert LineTemplate("return", 0).texts == []
 
 
 @pytest.mark.parametrize("part", ['!x.y<"\0">', '!x.y<"\0001\0">', "#x.y<\0000\0>"])

@@ -6,10 +6,10 @@ import pytest
 from tests.text.edits import PROGRAMS, random_edits
 
 from tileir.ir.location import TextLocation
+from tileir.ir.values import Value
 from tileir.text.edits import EditedText, TokenText
 from tileir.text.lexer import tokenize
 from tileir.text.reading import read_text
-from tileir.text.values import ForwardReference
 
 
 def told(diagnostics):
@@ -33,7 +33,7 @@ def dump(module):
         return location.resolve().text if isinstance(location, TextLocation) else location.text
 
     def number(value):
-        if isinstance(value, ForwardReference):
+        if type(value) is Value:
             # Uses of a name that nothing defines may share a hole or have one each.
             return f"hole:{value.type.text}"
         return f"{numbers.setdefault(value, len(numbers))}:{value.type.text}"

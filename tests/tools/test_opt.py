@@ -231,3 +231,8 @@ def test_help_lists_the_passes_of_loaded_files(
 def test_help_with_a_file_that_cannot_be_loaded(capsys: pytest.CaptureFixture[str]) -> None:
     assert opt.run(["--load", "/nowhere.py", "--help"]) == 2
     assert capsys.readouterr().err == "tileir opt: cannot read '/nowhere.py': No such file or directory\n"
+
+
+def test_wrong_value_of_a_pass_option_is_status_2(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert opt.run([program, "--passes", "loop-split{split-threshold=x}"]) == 2
+    assert capsys.readouterr() == ("", "tileir opt: 'x' value invalid for integer option 'split-threshold'\n")

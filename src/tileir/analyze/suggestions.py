@@ -31,6 +31,9 @@ def suggest(diagnostic: Diagnostic) -> None:
         text = _since(REGISTRY.by_name.get(values["name"]))
     elif code == "unknown-opcode":
         text = _about_opcode(int(values["opcode"]))
+    elif code in ("unknown-keyword", "wrong-keyword"):
+        written = values.get("got") or values.get("written", "")
+        text = _about_word(written, values["choices"].split(", "))
     elif code == "newer-keyword":
         text = _about_keywords(values["attribute"], version_named(values["version"]))
     else:
@@ -46,11 +49,16 @@ def _about_name(name: str) -> str:
         return _since(declared)
     word = name.rpartition(".")[2]
     if word not in _meant and len(_meant) < _MOST_LOOKED_UP:
-        import difflib
-
-        close = difflib.get_close_matches(word, [declaration.mnemonic for declaration in _public()], 1, 0.7)
-        _meant[word] = f"did you mean '{close[0]}'?" if close and close[0] != word else ""
+        _meant[word] = _about_word(word, [declaration.mnemonic for declaration in _public()])
     return _meant.get(word, "")
+
+
+def _about_word(word: str, choices: list[str]) -> str:
+    """The choice that is spelled nearly so."""
+    import difflib
+
+    close = difflib.get_close_matches(word, choices, 1, 0.7)
+    return f"did you mean '{close[0]}'?" if close and close[0] != word else ""
 
 
 def _since(declared: OperationDeclaration | None) -> str:

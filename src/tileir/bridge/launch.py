@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import sys
 import weakref
 from collections.abc import Hashable
@@ -206,12 +205,8 @@ def _placed(error: BytecodeError) -> BytecodeError:
     """What the reader refuses, at the line of the kernel it comes from; the reader's own path to it is not shown."""
     if isinstance(error.location, UnknownLocation):
         return error
-    message = _OFFSET.sub("", error.diagnostics[0].message)
-    found = Diagnostic("error", message, user_location(error.location), location_notes(error.location))
+    found = Diagnostic("error", error.reason, user_location(error.location), location_notes(error.location))
     return BytecodeError([found], error.offset, error.location)
-
-
-_OFFSET = re.compile(r"^error at offset \d+: ")
 
 
 def cutile() -> Any:

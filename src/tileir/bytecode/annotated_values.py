@@ -371,7 +371,10 @@ UNNAMED: Final[dict[str, tuple[str, ...]]] = {
 
 @lru_cache(4096)
 def field_name(message: str) -> str:
-    """The name of a field from the message that its reader would fail with."""
+    """The name of a field from the message that its reader would fail with.
+
+    The messages are those of NVIDIA's reader word for word, so that they identify fields as well as codes would.
+    """
     match = _REGULAR.fullmatch(message)
     text = match[1] if match is not None else message
     for pattern, name in _PATTERNS:

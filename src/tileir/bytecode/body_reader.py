@@ -51,6 +51,7 @@ class RecordPrefix:
     `group_sizes` has the number of operands in each group, -1 for a group that is counted in front of its values.
     `is_whole` says that only operands follow.
     `operand_count` is their sum, -1 where it is not known; where it is, `segments` are too.
+    `void_promise` is the length of an `inbounds` list that promises nothing about any index, -1 where there is none.
     """
 
     def __init__(
@@ -70,10 +71,28 @@ class RecordPrefix:
         self.opcode_length: int = opcode_length
         self.group_sizes: list[int] = record.group_sizes(flags)
         self.operand_count: int = -1 if -1 in self.group_sizes else sum(self.group_sizes)
+        promise = attributes.get("inbounds")
+        self.void_promise: int = -1
+        self.other_attributes: dict[str, Attribute] = NO_ATTRIBUTES
+        if isinstance(promise, DenseArrayAttribute) and not any(promise.values):
+            self.void_promise = len(promise.values)
+            if len(attributes) > 1:
+                self.other_attributes = {name: value for name, value in attributes.items() if name != "inbounds"}
         self.segments: tuple[int, ...] | None = None
         if self.operand_count >= 0 and record.operand_mode == records.SEGMENTED:
             self.segments = tuple(self.group_sizes)
-            self.attributes = kept_attributes(record, attributes, self.segments)
+            self.attributes = self.kept_attributes(self.segments)
+
+    def kept_attributes(self, segments: tuple[int, ...]) -> dict[str, Attribute]:
+        """The attributes without a list that promises nothing about any index.
+
+        In text it is no list, so the IR does not keep it either.  One of the wrong length stays, for the verifier.
+        """
+        if self.void_promise >= 0:
+            for number, declared in enumerate(self.declaration.operands):
+                if declared.name == "index" and segments[number] == self.void_promise:
+                    return self.other_attributes
+        return self.attributes
 
 
 class PrefixCache:
@@ -93,22 +112,6 @@ class PrefixCache:
         if length not in lengths:
             self.lengths[data[0]] = sorted([*lengths, length])
         self.known[data] = prefix
-
-
-def kept_attributes(
-    record: Record, attributes: dict[str, Attribute], segments: tuple[int, ...]
-) -> dict[str, Attribute]:
-    """The attributes without a list that promises nothing about any index.
-
-    In text it is no list, so the IR does not keep it either.  One of the wrong length stays, for the verifier.
-    """
-    promise = attributes.get("inbounds")
-    if isinstance(promise, DenseArrayAttribute) and not any(promise.values):
-        for declared, length in zip(record.declaration.operands, segments, strict=True):
-            if declared.name == "index" and length == len(promise.values):
-                attributes = {name: value for name, value in attributes.items() if name != "inbounds"}
-                break
-    return attributes if attributes else NO_ATTRIBUTES
 
 
 class BodyReader(RegionReader):
@@ -230,8 +233,8 @@ class BodyReader(RegionReader):
                 position = end + 1
             if prefix.operand_count < 0 or position > end or trace is not None:
                 operands, segments = self._read_operands(prefix.record, prefix.group_sizes)
-                if segments is not None and "inbounds" in attributes:
-                    attributes = kept_attributes(prefix.record, attributes, segments)
+                if segments is not None:
+                    attributes = prefix.kept_attributes(segments)
             else:
                 self.position = position
             types = prefix.result_types
@@ -368,8 +371,8 @@ class BodyReader(RegionReader):
             return self._read_group(sizes[0] if sizes[0] >= 0 else self.count("failed to read operand count"), ""), None
         operands: list[Value] = []
         segments: list[int] = []
-        for declared, size in zip(record.declaration.operands, sizes, strict=True):
-            count = size if size >= 0 else self.short()
+        for number, declared in enumerate(record.declaration.operands):
+            count = sizes[number] if sizes[number] >= 0 else self.short()
             if count < 0:
                 count = self._segment_length(record, declared.name)
             segments.append(count)

@@ -35,13 +35,17 @@ class BytecodeError(TileIRError):
     """The bytes are not a program, or the program has no bytes.
 
     `offset` is where the innermost reader stood, -1 when a program could not be written.  `location` is that of the
-    operation that was being read, where the file has debug information.
+    operation that was being read, where the file has debug information.  `reason` is the first message without the
+    offset.
     """
 
-    def __init__(self, diagnostics: list[Diagnostic], offset: int, location: Location = UNKNOWN) -> None:
+    def __init__(
+        self, diagnostics: list[Diagnostic], offset: int, location: Location = UNKNOWN, reason: str = ""
+    ) -> None:
         super().__init__(diagnostics)
         self.offset: int = offset
         self.location: Location = location
+        self.reason: str = reason or self.message
 
 
 def bytecode_error(failure: Malformed, messages: list[str]) -> BytecodeError:
@@ -57,20 +61,22 @@ def bytecode_error(failure: Malformed, messages: list[str]) -> BytecodeError:
         position = position.source
     if isinstance(position, FileLocation):
         diagnostics[0].notes.append(note("the operation at hand comes from here", position))
-    return BytecodeError(diagnostics, failure.offset, failure.location)
+    return BytecodeError(diagnostics, failure.offset, failure.location, failure.reasons[0] if failure.reasons else "")
 
 
 class Malformed(Exception):
     """Ends the reading of a part of a file; the readers around it add their own line to `messages`.
 
+    `reasons` has the same lines without offsets.
     Without a message it says nothing itself: NVIDIA's reader leaves some failures to the line of the reader around.
     """
 
     def __init__(self, message: str, offset: int, prefixed: bool = True, code: Code | None = None) -> None:
         super().__init__(message)
         self.messages: list[str] = []
+        self.reasons: list[str] = []
         if message:
-            self.messages.append(f"error at offset {offset}: {message}" if prefixed else message)
+            self.add(message, offset if prefixed else -1)
         self.offset: int = offset
         self.location: Location = UNKNOWN
         # Of the first message.
@@ -79,6 +85,7 @@ class Malformed(Exception):
     def add(self, message: str, offset: int = -1) -> Malformed:
         """Add the line of an outer reader; with an offset it is prefixed like the first."""
         self.messages.append(f"error at offset {offset}: {message}" if offset >= 0 else message)
+        self.reasons.append(message)
         return self
 
 

@@ -52,6 +52,7 @@ class Tables:
         try:
             section = file.reader(sections.STRING)
             if section is None:
+                name = ""
                 raise Malformed("string section is mandatory", len(file.data))
             self.strings: StringTable = StringTable(section)
             # Read later, as in NVIDIA's reader: after the functions.
@@ -65,7 +66,7 @@ class Tables:
             name = "constant"
             self.constants: ConstantTable = ConstantTable(file.reader(sections.CONSTANT))
         except Malformed as failure:
-            if not failure.messages or not failure.messages[0].endswith("is mandatory"):
+            if name:
                 failure.add(f"failed to parse {name} section", len(file.data))
             raise failure from None
 

@@ -27,7 +27,7 @@ from tileir.ir.location import (
     UnknownLocation,
 )
 from tileir.ir.quoting import quote
-from tileir.ir.traversal import is_function, post_order
+from tileir.ir.traversal import is_function, post_order, pre_order
 
 # --- attributes ---
 
@@ -324,7 +324,7 @@ def verify_body_scopes(function: Operation, context: VerifyContext) -> None:
     subprograms = _Subprograms()
     expected = subprograms.at(function.location)
     checked: Attribute = UNKNOWN
-    for operation in function.walk():
+    for operation in pre_order(function):
         location = operation.location
         # Text positions have no scope, and neighbors often share a location or its scope.
         part: Attribute = location.scope if isinstance(location, DILocation) else location

@@ -101,8 +101,10 @@ class NamedParts(ProgramPart):
         index = self.declaration.operand_number(name)
         if self.declaration.plain_operands:
             return index, index + 1
-        lengths = self.segments if self.segments is not None else self.segment_lengths()
-        start = sum(lengths[:index])
+        lengths = self.segment_lengths()
+        start = 0
+        for number in range(index):
+            start += lengths[number]
         return start, start + lengths[index]
 
     def _value(self, name: str) -> Value:

@@ -38,7 +38,24 @@ def post_order(root: Operation) -> list[Operation]:
 
 def pre_order(root: Operation) -> list[Operation]:
     """`root` and all operations inside it, each before what it contains."""
-    return list(root.walk())
+    found: list[Operation] = []
+    stack: list[Operation] = [root]
+    while stack:
+        operation: Operation | None = stack.pop()
+        # Up to the next operation with regions; the rest of its block comes after what they contain.
+        while operation is not None:
+            found.append(operation)
+            following = operation.next if operation is not root else None
+            if operation.regions:
+                if following is not None:
+                    stack.append(following)
+                for region in reversed(operation.regions):
+                    for block in reversed(region.blocks):
+                        if block.first is not None:
+                            stack.append(block.first)
+                break
+            operation = following
+    return found
 
 
 def is_function(operation: Operation) -> bool:
@@ -202,9 +219,9 @@ def structural_key(operation: Operation) -> tuple[object, ...]:
         elif len(operands) == 1:
             return (operation.declaration, operands[0].type, results[0].type)
     key: list[object] = [operation.declaration, operation.segments, len(operands)]
-    if attributes:
-        key.extend(attributes)
-        key.extend(attributes.values())
+    for name, value in attributes.items():
+        key.append(name)
+        key.append(value)
     for operand in operands:
         key.append(operand.type)
     for result in results:

@@ -3,7 +3,8 @@
 Two programs that fail for one reason say it in different words: of other values, shapes, lines.  A cause keeps the
 words of the message and the names of the dialect (`'cuda_tile.addi'`), and writes for the rest what it is: `NAME`,
 `TYPE`, `N`, `PATH`.  It is the same on every machine, and its own cause.  It is read from the text, since messages
-come from assemblers, Triton and modules of users too; what a failure is, its class and its code say (`failures.py`).
+come from NVIDIA's assembler, cuTile, Triton and modules of users too, none of which has codes.  Nothing else is decided
+by the text: what a failure is, its class and its code say (`judging/failures.py`).
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def run(root: Operation, session: PassSession) -> int:
     if session.rules == FULL:
         # The simplifier removes more than it creates, and the rules create nothing that it removes, so this ends.
         for _ in range(_MAX_ROUNDS):
-            if not simplify_expressions(root, session.statistics, session.trace, keep_locations=session.keep_locations):
+            if not simplify_expressions(root, session.statistics, session.trace, session.keep_locations, True):
                 break
             _apply(root, patterns, session)
     return sum(session.statistics.fired.values()) - before

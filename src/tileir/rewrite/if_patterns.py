@@ -7,6 +7,7 @@ and first contract).
 
 from __future__ import annotations
 
+from tileir.annotations import Final
 from tileir.dialect.ops import ANDI, IF, YIELD
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.values import Value
@@ -26,6 +27,8 @@ from tileir.rewrite.matching import (
     yields,
 )
 from tileir.rewrite.rewriter import Rewriter
+
+REMOVE_STATIC_CONDITION: Final = "RemoveStaticCondition"
 
 
 def _remove_unused_results(operation: Operation, rewriter: Rewriter) -> bool:
@@ -83,7 +86,7 @@ def _replace_yield_with_value(operation: Operation, rewriter: Rewriter) -> bool:
     return changed or rewriter.no_match(operation, "the branches yield different values for every used result")
 
 
-def _remove_static_condition(operation: Operation, rewriter: Rewriter) -> bool:
+def remove_static_condition(operation: Operation, rewriter: Rewriter) -> bool:
     """Replace an `if` with a constant condition by the branch it takes."""
     condition = constant_bool(operation.operands[0])
     if condition is None:
@@ -406,7 +409,7 @@ def if_patterns() -> list[Pattern]:
     return [
         Pattern("RemoveUnusedResults", IF, _remove_unused_results),
         Pattern("ReplaceYieldWithValue", IF, _replace_yield_with_value),
-        Pattern("RemoveStaticCondition", IF, _remove_static_condition),
+        Pattern(REMOVE_STATIC_CONDITION, IF, remove_static_condition),
         Pattern("ConvertToSelect", IF, _convert_to_select),
         Pattern("RemoveEmptyElseBranch", IF, _remove_empty_else_branch),
         Pattern("CombineIfs", IF, _combine_ifs),

@@ -12,8 +12,8 @@ program order, so operands are simplified before their users.
 * every step increases the depth, and beyond the limit an expression stays as it is.
 
 A rule removes more than it creates, and new operations are inserted in front of the old one.  Operations with a
-region, a token, a float or an effect are never changed, and no operation moves.  The result depends only on the order
-of the program and of the rules.
+region, a token, a float or an effect are never changed, and no operation moves (but see `takes_branches`).  The result
+depends only on the order of the program and of the rules.
 """
 
 from __future__ import annotations
@@ -22,19 +22,22 @@ from collections.abc import Callable
 
 from tileir.annotations import Final
 from tileir.dialect.enums import enum_kind_of
-from tileir.dialect.ops import ANDI, CMPI, CONSTANT, EXTI, ORI, SELECT, TRUNCI, XORI
+from tileir.dialect.ops import ANDI, CMPI, CONSTANT, EXTI, IF, ORI, SELECT, TRUNCI, XORI
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.location import UNKNOWN, joined_location
+from tileir.ir.traversal import pre_order
 from tileir.ir.types import I1
 from tileir.ir.values import Value
 from tileir.rewrite import simplifier_rules as rules
 from tileir.rewrite.cleanup import ConstantBlocks, remove_dead
 from tileir.rewrite.driver import Statistics, Step
-from tileir.rewrite.matching import constant_value, is_inside
+from tileir.rewrite.if_patterns import REMOVE_STATIC_CONDITION, remove_static_condition
+from tileir.rewrite.matching import constant_bool, constant_value, is_inside
+from tileir.rewrite.rewriter import Rewriter
 from tileir.rewrite.simplifier_rules import OPERATORS, RuleTable, Term, evaluate_tiles, integer_width, is_splat, splat
 
 # The modes.
@@ -409,17 +412,34 @@ def simplify_expressions(
     statistics: Statistics | None = None,
     trace: Callable[[str], None] | None = None,
     keep_locations: bool = False,
+    takes_branches: bool = False,
 ) -> int:
     """Simplify all expressions inside `root` once; return the number of operations replaced.
 
+    With `takes_branches`, an `if` whose condition has become a constant is replaced by a branch on the way: what
+    follows may be simpler for it, and if it were left to the rules for `if`, each in a chain would take another round.
     With `keep_locations`, an operation that replaces another one gets its location too.
     """
-    expressions = Expressions(statistics if statistics is not None else Statistics())
+    if statistics is None:
+        statistics = Statistics()
+    expressions = Expressions(statistics)
     writer = _Writer(expressions, keep_locations)
+    rewriter = Rewriter(keep_locations=keep_locations)
     replaced = 0
-    for operation in list(root.walk()):
-        node = expressions.note(operation)
-        if node is None or operation.is_unused:
+    for operation in pre_order(root):
+        if takes_branches and operation.declaration is IF:
+            # One in a branch that is gone has no operands.
+            if operation.operands and constant_bool(operation.operands[0]) is not None:
+                step = Step(operation) if trace is not None else None
+                if remove_static_condition(operation, rewriter):
+                    replaced += 1
+                    statistics.count(REMOVE_STATIC_CONDITION)
+                    if trace is not None and step is not None:
+                        trace(step.text(REMOVE_STATIC_CONDITION))
+            continue
+        # Nor has any other operation there users.
+        node = None if operation.is_unused else expressions.note(operation)
+        if node is None:
             continue
         found = expressions.simplify(node)
         if found is None or found is node:

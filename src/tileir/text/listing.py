@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from tileir.annotations import Final
-from tileir.dialect.ops import FOR, IF, LOOP
 from tileir.ir.core import Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.traits import ISOLATED
@@ -13,7 +12,6 @@ from tileir.ir.values import BlockArgument, Value
 from tileir.text.printer import MARK, Printer
 
 _MARKED: Final = re.compile("\0([0-9]+)\0")
-_IMPLYING: Final = (FOR, IF, LOOP)
 
 
 class PrintedLines:
@@ -68,7 +66,7 @@ def printed_lines(root: Operation, names: dict[Value, str] | None = None) -> Pri
             found.starts[operation] = len(found.lines)
             around[len(line) - len(line.lstrip(" "))] = operation
             found.operations.append([operation])
-            if operation.declaration in _IMPLYING:
+            if operation.declaration.is_control_flow:
                 implied[operation] = _implied(operation, printed)
         else:
             owner = around.get(len(line) - len(line.lstrip(" ")))

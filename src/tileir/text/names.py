@@ -13,6 +13,7 @@ from tileir.ir.values import OperationResult, Value
 
 # The first numbers as names, for all functions: each begins with the first again.
 _NUMBERED: Final = [f"%{number}" for number in range(512)]
+_ARGUMENTS: Final = [f"arg{number}" for number in range(64)]
 
 
 class _Scope:
@@ -117,7 +118,8 @@ class Naming:
             elif style == "reduce":
                 hint = f"reduce_{'rhs' if argument.index % 2 else 'lhs'}{argument.index // 2}"
             else:
-                hint = f"arg{self.arguments}"
+                number = self.arguments
+                hint = _ARGUMENTS[number] if number < len(_ARGUMENTS) else f"arg{number}"
                 self.arguments += 1
             self.names[argument] = self._unique(hint, added)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from tileir.annotations import Final, Sequence
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.debug_info import DebugScope, DILocation, children
-from tileir.dialect.ops import IF
 from tileir.ir.attributes import WHOLE, Attribute, entry_text, spell
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
@@ -71,7 +70,7 @@ class Aliases:
     def _omitted(self, parent: Operation, index: int) -> Operation | None:
         """A terminator that is not printed has no location to print either."""
         declared = parent.declaration.regions
-        if index >= len(declared) or not (parent.declaration is IF or parent.declaration.is_loop):
+        if index >= len(declared) or not parent.declaration.is_control_flow:
             return None
         return implied_terminator(parent.regions[index], declared[index].implicit_terminator, self._lossless)
 
@@ -214,7 +213,7 @@ class TextOutput:
         self.elide: bool = False
 
     def print_block_body(self, block: Block, omit: Operation | None = None) -> None:
-        """The operations of a block, one per line, without an implied terminator."""
+        """The operations of a block, each behind a line end, without an implied terminator."""
         raise NotImplementedError
 
     def text(self) -> str:
@@ -238,14 +237,14 @@ class TextOutput:
     def print_blocks(self, region: Region, is_first_labeled: bool, omit: Operation | None = None) -> None:
         """The blocks of a region in braces, all but the first with a label."""
         out = self.out
-        out.append("{\n")
+        out.append("{")
         for index, block in enumerate(region.blocks):
             if index or is_first_labeled:
                 arguments = ", ".join([f"{self.names[a]}: {a.type.text}" for a in block.arguments])
                 label = f"^bb{index}" + (f"({arguments})" if arguments else "")
-                out.append(f"{self.indent}{label}:\n")
+                out.append(f"\n{self.indent}{label}:")
             self.print_block_body(block, omit)
-        out.append(self.indent + "}")
+        out.append(f"\n{self.indent}}}")
 
     # --- values, types, attributes ---
 

@@ -6,6 +6,7 @@ from tileir.annotations import Callable, Final
 from tileir.ir.attributes import EnumAttribute, StringAttribute, entry_text
 from tileir.ir.core import NO_REGIONS, Block, Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.interning import HOOKS
 from tileir.ir.quoting import quote
@@ -28,21 +29,28 @@ NAMES: Final = ("public", "draft")
 # Encloses the number of an operand in the line that a template is made from.  Strings are quoted, so that only
 # attributes and types of other dialects, which are kept as written, can contain this character.
 MARK: Final = "\0"
+_NUMBERS: Final = [str(number) for number in range(16)]
+_MARKS: Final = [f"{MARK}{number}{MARK}" for number in _NUMBERS]
+
+# With so many templates there are none for further operations without operands: a program may have as many constants.
+_MANY_TEMPLATES: Final = 2000
 
 
 class LineTemplate:
     """The text that operations with one structural key share, behind the names of their results.
 
     Directives print an operation, its attributes and its types, and of its values only the names.  So the text between
-    these names is made once.  `operands` has the number of each operand that is printed and the text in front of it,
-    `end` is the text behind the last.
+    these names is made once.  `texts` has the text in front of each operand that is printed, `end` is the text behind
+    the last.  `order` has the numbers of these operands, unless each of `count` is printed once and in order.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, count: int) -> None:
         parts = text.split(MARK)
-        self.operands: list[tuple[int, str]] = [
-            (int(parts[index]), parts[index - 1]) for index in range(1, len(parts), 2)
-        ]
+        numbers = parts[1::2]
+        self.order: list[int] | None = None
+        if numbers != _NUMBERS[:count]:
+            self.order = [int(number) for number in numbers]
+        self.texts: list[str] = parts[:-1:2]
         self.end: str = parts[-1]
 
 
@@ -60,9 +68,8 @@ class Printer(TextOutput):
         super().__init__(draft_names, version, aliases, lossless)
         self.generic: bool = generic
         self.depth: int = 0
-        # Templates by key; None for a key that came once, since most lines do not come again.
-        self.templates: dict[tuple[object, ...], LineTemplate | None] = {}
-        self.elided_templates: dict[tuple[object, ...], LineTemplate | None] = {}
+        self.templates: dict[tuple[object, ...], LineTemplate] = {}
+        self.elided_templates: dict[tuple[object, ...], LineTemplate] = {}
         self.uses_templates: bool = True
         # Whether each function is named when it is printed: few names at a time, which the processor's cache holds.
         self.names_functions: bool = False
@@ -140,7 +147,7 @@ class Printer(TextOutput):
     def _print_operations(self, block: Block, omit: Operation | None) -> None:
         out = self.out
         names = self.names
-        indent = self.indent
+        line_start = "\n" + self.indent
         aliases = self.aliases
         templates = self.elided_templates if self.elide else self.templates
         operation = block.first
@@ -149,52 +156,49 @@ class Printer(TextOutput):
                 operation = operation.next
                 continue
             template = None
-            if self.uses_templates and operation.operands and not operation.regions and operation.successors is None:
+            if (
+                self.uses_templates
+                and not operation.regions
+                and operation.successors is None
+                and (operation.operands or len(templates) < _MANY_TEMPLATES)
+            ):
                 key = structural_key(operation)
                 template = templates.get(key)
-                if template is None:
-                    template = self._new_template(operation, key, templates)
+                if template is None and not _has_mark(operation):
+                    template = templates[key] = self._new_template(operation)
             if template is None:
-                self.print_operation(operation)
                 out.append("\n")
+                self.print_operation(operation)
                 operation = operation.next
                 continue
-            operands = operation.operands
+            out.append(line_start)
             results = operation.results
-            out.append(indent)
             if len(results) == 1:
                 out.append(names[results[0]])
             elif results:
                 out.append(self.result_names(operation))
-            for number, text in template.operands:
-                out.append(text)
-                out.append(names[operands[number]])
+            operands = operation.operands
+            if template.order is not None:
+                operands = [operands[number] for number in template.order]
+            texts = template.texts
+            for index, operand in enumerate(operands):
+                out.append(texts[index])
+                out.append(names[operand])
             out.append(template.end)
-            out.append(f"{aliases.suffix(operation.location)}\n" if aliases is not None else "\n")
+            if aliases is not None:
+                out.append(aliases.suffix(operation.location))
             operation = operation.next
 
-    def _new_template(
-        self,
-        operation: Operation,
-        key: tuple[object, ...],
-        templates: dict[tuple[object, ...], LineTemplate | None],
-    ) -> LineTemplate | None:
-        """The template of an operation whose key comes the second time; None where its text could contain a mark."""
-        if key not in templates:
-            templates[key] = None
-            return None
-        if _has_mark(operation):
-            return None
+    def _new_template(self, operation: Operation) -> LineTemplate:
         out, self.out = self.out, []
         names, self.names = self.names, {}
         try:
             example = _with_marks(operation, self.names)
             self.out.append(" = " if operation.results else "")
             self.print_rest(example)
-            template = templates[key] = LineTemplate("".join(self.out))
+            return LineTemplate("".join(self.out), len(operation.operands))
         finally:
             self.out, self.names = out, names
-        return template
 
     # --- the generic form ---
 
@@ -249,25 +253,31 @@ def _block_label(block: Block) -> str:
 
 
 def _has_mark(operation: Operation) -> bool:
-    for value in (*operation.operands, *operation.results):
-        if MARK in value.type.text:
+    for operand in operation.operands:
+        if MARK in operand.type.text:
+            return True
+    for result in operation.results:
+        if MARK in result.type.text:
             return True
     for attribute in operation.attributes.values():
-        if not isinstance(attribute, EnumAttribute) and MARK in attribute.text:
+        if not isinstance(attribute, (EnumAttribute, DenseAttribute)) and MARK in attribute.text:
             return True
     return False
 
 
+def _mark(values: list[Value], names: dict[Value, str]) -> None:
+    for number, value in enumerate(values):
+        names[value] = _MARKS[number] if number < len(_MARKS) else f"{MARK}{number}{MARK}"
+
+
 def _with_marks(operation: Operation, names: dict[Value, str]) -> Operation:
     """An operation like another one that takes different values, whose names are marks around their numbers."""
-    for number, value in enumerate(operation.operands):
-        names[value] = f"{MARK}{number}{MARK}"
+    _mark(operation.operands, names)
     if len(names) == len(operation.operands):
         return operation
     names.clear()
     operands: list[Value] = [Value(value.type) for value in operation.operands]
-    for number, value in enumerate(operands):
-        names[value] = f"{MARK}{number}{MARK}"
+    _mark(operands, names)
     types = [result.type for result in operation.results]
     attributes, location, segments = operation.attributes, operation.location, operation.segments
     return Operation(operation.declaration, operands, types, attributes, NO_REGIONS, location, segments)

@@ -51,7 +51,15 @@ _ENDING: Final = frozenset(">)]}")
 
 def has_aliases(text: str) -> bool:
     """Whether a text defines aliases; most do not, and their tokens need not be searched."""
-    return ("#" in text or "!" in text) and _ALIAS_DEFINITION.search("\n" + text) is not None
+    return (_has_word(text, "#") or _has_word(text, "!")) and _ALIAS_DEFINITION.search("\n" + text) is not None
+
+
+def _has_word(text: str, first: str) -> bool:
+    """Whether a character stands at the beginning of a text, or behind a blank."""
+    position = text.find(first)
+    while position > 0 and text[position - 1] not in " \t\n":
+        position = text.find(first, position + 1)
+    return position >= 0
 
 
 class _OpenFunction:

@@ -18,28 +18,20 @@ class StopParsing(Exception):
     """Raised after the first error when recovery is off."""
 
 
-class ForwardReference(Value):
-    """Stands for a value used before its definition, or one whose definition could not be read."""
-
-    __slots__ = ("poisoned", "token")
-
-    def __init__(self, type: Type, token: int, poisoned: bool = False) -> None:
-        super().__init__(type)
-        self.token: int = token
-        self.poisoned: bool = poisoned
-
-
 class ValueCursor(LocationCursor):
     """Adds the names of values to the cursor."""
 
     def __init__(self, text: str, name: str, version: Version, first_line: int = 1) -> None:
         super().__init__(text, name, version, first_line)
-        # The visible values, the names that the innermost region defines, the references that wait for a definition,
-        # and the names that broken operations would have defined.
+        # The visible values, the names that the innermost region defines, and the values that wait for a definition.
         self.values: dict[str, Value] = {}
         self.defined: list[str] = []
-        self.forward: dict[str, ForwardReference] = {}
+        self.forward: dict[str, Value] = {}
+        # The token that first used each of those, the names that broken operations would have defined, and the values
+        # that stand for them.
+        self.first_uses: dict[Value, int] = {}
         self.poisoned: set[str] = set()
+        self.poisoned_values: set[Value] = set()
         # The attributes of constants, by type and number.
         self.constants: dict[tuple[Type, str], dict[str, Attribute]] = {}
         # The tokens that are braces; found at the first error.
@@ -56,11 +48,11 @@ class ValueCursor(LocationCursor):
                 code = Code("redefined-value", name=base)
                 message = f"redefinition of SSA value '{base}'"
                 self._fail_noting(message, token, "previously defined here", self._definition(name, known), code)
-            if waiting.type is not value.type and not waiting.poisoned:
+            if waiting.type is not value.type and waiting not in self.poisoned_values:
                 numbered = name if "#" in name else f"{name}#0"
                 message = f"definition of SSA value '{numbered}' has type '{value.type.text}'"
                 before = f"previously used here with type '{waiting.type.text}'"
-                self._fail_noting(message, token, before, self.location(waiting.token))
+                self._fail_noting(message, token, before, self.location(self.first_uses[waiting]))
             waiting.replace_all_uses_with(value)
         self.values[name] = value
         self.defined.append(name)
@@ -71,9 +63,17 @@ class ValueCursor(LocationCursor):
         value = self.values.get(name)
         if value is None:
             return self._resolve_forward(name, token, type)
-        if isinstance(value, ForwardReference) and value.poisoned and value.type is not type:
-            return ForwardReference(type, token, True)
+        if value.type is not type and value in self.poisoned_values:
+            return self._placeholder(type, token, True)
         return self._checked(name, value, token, type)
+
+    def _placeholder(self, type: Type, token: int, is_poisoned: bool) -> Value:
+        """A value that stands for one used before its definition, or for one whose definition could not be read."""
+        value = Value(type)
+        self.first_uses[value] = token
+        if is_poisoned:
+            self.poisoned_values.add(value)
+        return value
 
     def _checked(self, name: str, value: Value, token: int, type: Type) -> Value:
         """A value that must have a type."""
@@ -92,8 +92,9 @@ class ValueCursor(LocationCursor):
 
     def _definition(self, name: str, value: Value) -> Location:
         """Where a value got its name, or was first used."""
-        if isinstance(value, ForwardReference):
-            return self.location(value.token)
+        first_use = self.first_uses.get(value)
+        if first_use is not None:
+            return self.location(first_use)
         operation = value.defining_operation
         if operation is None:
             return value.location if isinstance(value, BlockArgument) else UNKNOWN
@@ -117,9 +118,9 @@ class ValueCursor(LocationCursor):
                 if known is not None:
                     return self._checked(base, known, token, type)
                 name = base
-            elif known is not None and not isinstance(known, ForwardReference):
+            elif known is not None and known not in self.first_uses:
                 self.fail("reference to invalid result number", token)
-        waiting = ForwardReference(type, token, base in self.poisoned)
+        waiting = self._placeholder(type, token, base in self.poisoned)
         self.values[name] = waiting
         self.forward[name] = waiting
         return waiting
@@ -132,10 +133,10 @@ class ValueCursor(LocationCursor):
     def close_scope(self) -> None:
         """Report what was used and never defined."""
         for name, waiting in self.forward.items():
-            if not waiting.poisoned:
+            if waiting not in self.poisoned_values:
                 message = f"use of undeclared SSA value name '{name}'"
                 code = Code("undeclared-value", name=name)
-                self.note_failure(Diagnostic("error", message, self.location(waiting.token), None, code))
+                self.note_failure(Diagnostic("error", message, self.location(self.first_uses[waiting]), None, code))
         self.forward = {}
 
     def parse_value_token(self) -> list[int]:

@@ -72,6 +72,7 @@ class Optimization:
         if not self.steps:
             return True
         from tileir.passes.pipeline import PassReport, run_steps, run_until_stable
+        from tileir.passes.registry import WrongPassOption
 
         given = self.given
         report = PassReport(
@@ -87,6 +88,8 @@ class Optimization:
                 run_steps(module, self.steps, self.rules, report=report)
             else:
                 run_until_stable(module, self.steps, self.rules, report=report)
+        except WrongPassOption as error:
+            raise ToolFailure(error.message, EXIT_USAGE) from None
         except TileIRError as error:
             tell(error.diagnostics, given)
             place = _place(error)

@@ -40,11 +40,7 @@ def read_documented(data: bytes) -> Operation:
         file = read_container(data, V13_1, sections.ATTRIBUTE)
         return DocumentedModuleReader(file).read()
     except Malformed as failure:
-        raise bytecode_error(failure, [_without_offset(message) for message in failure.messages]) from None
-
-
-def _without_offset(message: str) -> str:
-    return message.partition(": ")[2] if message.startswith("error at offset ") else message
+        raise bytecode_error(failure, failure.reasons) from None
 
 
 # The attributes of an operation from its dictionary, and the sizes of its operand groups where it has them.

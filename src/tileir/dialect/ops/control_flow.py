@@ -69,7 +69,10 @@ ASSERT: Final[OperationDeclaration] = OperationDeclaration(
 
 def _is_ended_by(declaration: OperationDeclaration, terminator: OperationDeclaration) -> bool:
     """Whether the terminator is the one that ends a region where the text has none."""
-    return any(region.implicit_terminator is terminator for region in declaration.regions)
+    for region in declaration.regions:
+        if region.implicit_terminator is terminator:
+            return True
+    return False
 
 
 def _verify_parent(operation: Operation, *others: OperationDeclaration) -> None:

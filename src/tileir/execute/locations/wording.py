@@ -51,7 +51,7 @@ DTYPES = {
     "f4E2M1FN": "float4_e2m1fn",
 }
 
-# The format of `argument_name` and `item_name`.
+# The format of `argument_name` and `item_name`: a name that messages of every engine contain, not a message.
 _ARGUMENT = re.compile(r"((?:item \d+ of )*)argument '([^']*)' of \S+")
 
 

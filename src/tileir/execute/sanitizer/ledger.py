@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
-from tileir.dialect.ops import BREAK, CONTINUE, ENTRY, FOR, GET_TILE_BLOCK_ID, IF, LOOP, YIELD
+from tileir.dialect.ops import BREAK, CONTINUE, ENTRY, FOR, GET_TILE_BLOCK_ID, IF, LOOP
 from tileir.dialect.types import TokenType
 from tileir.execute.errors import BlockId
 from tileir.execute.locations.wording import parenthesized
@@ -184,7 +184,7 @@ def _affected(operation: Operation, known: set[Value]) -> list[Value]:
     declaration, parent = operation.declaration, operation.parent_operation
     while declaration in (CONTINUE, BREAK) and parent is not None and parent.declaration is IF:
         parent = parent.parent_operation
-    if declaration in (CONTINUE, BREAK, YIELD) and parent is not None and parent.declaration in (FOR, LOOP, IF):
+    if declaration.is_terminator and parent is not None and parent.declaration.is_control_flow:
         # A loop's counter comes first among its arguments.
         arguments = parent.regions[0].blocks[0].arguments[parent.declaration is FOR :]
         to_results = [] if parent.declaration is LOOP and declaration is CONTINUE else parent.results

@@ -22,8 +22,6 @@ from tileir.ir.diagnostics import position_of
 from tileir.ir.types import IntegerType
 from tileir.ir.values import BlockArgument, Value
 
-_CONTROL_FLOW: Final = (ops.FOR, ops.IF, ops.LOOP)
-_TERMINATORS: Final = (ops.YIELD, ops.BREAK, ops.CONTINUE, ops.RETURN)
 _MANY_ITERATIONS: Final = 64
 _MOST_STEPS: Final = 2_000_000
 """A tile block that takes more is not walked to its end."""
@@ -119,7 +117,7 @@ class Walker:
 
     def _matters(self, operation: Operation) -> bool:
         declaration = operation.declaration
-        if declaration in _CONTROL_FLOW or declaration in _TERMINATORS or declaration.accesses_memory:
+        if declaration.is_control_flow or declaration.is_terminator or declaration.accesses_memory:
             return True
         return any(result in self._deciding for result in operation.results)
 
@@ -137,9 +135,9 @@ class Walker:
                     known[result] = value
             elif declaration.accesses_memory:
                 self._access(operation)
-            elif declaration in _TERMINATORS:
+            elif declaration.is_terminator:
                 return operation
-            elif declaration in _CONTROL_FLOW:
+            elif declaration.is_control_flow:
                 run = {ops.FOR: self._run_for, ops.IF: self._run_if, ops.LOOP: self._run_loop}[declaration]
                 goes_on, end = run(operation)
                 if not goes_on:
@@ -192,7 +190,7 @@ class Walker:
     @staticmethod
     def _may_leave(operation: Operation) -> bool:
         """Whether a branch, which may not be taken, leaves more than itself."""
-        ends = [each for each in operation.walk() if each.declaration in _TERMINATORS]
+        ends = [each for each in operation.walk() if each.declaration.is_terminator]
         return any(each.declaration is not ops.YIELD and _leaves(each, operation) for each in ends)
 
     def _run_for(self, operation: Operation) -> tuple[bool, Operation | None]:
@@ -364,7 +362,7 @@ def deciding_values(entry: Operation) -> set[Value]:
             for part in declaration.operands:
                 if part.name in PLACES:
                     pending.extend(operation.operand_group(part.name))
-        elif declaration in (ops.YIELD, ops.BREAK, ops.CONTINUE):
+        elif declaration.is_terminator and operation.operands:
             target = _target(operation)
             if target is not None:
                 ends.setdefault(target, []).append(operation)
@@ -382,7 +380,7 @@ def deciding_values(entry: Operation) -> set[Value]:
             continue
         if maker.declaration in EVALUATED:
             pending.extend(maker.operands)
-        elif maker.declaration in (ops.FOR, ops.IF, ops.LOOP):
+        elif maker.declaration.is_control_flow:
             place = list(maker.results).index(value)  # type: ignore[arg-type]
             if maker.declaration is ops.FOR:
                 pending.append(maker.operands[3 + place])

@@ -104,7 +104,7 @@ def read_enum(parser: Parser, state: ParseState, kind: EnumKind, name: str) -> E
             state,
             f"expected string or keyword containing one of the following enum values for attribute '{name}' "
             f"[{choices}]",
-            code=Code("unknown-keyword", choices=choices),
+            code=Code("unknown-keyword", choices=choices, written=parser.peek()),
         )
     return found
 
@@ -186,7 +186,7 @@ class Enclosed(EnumDirective):
             parser.parse_keyword()
             choices = ", ".join(self.kind.keywords(parser.version))
             message = f"expected ::mlir::cuda_tile enum {self.kind.name} to be one of: {choices}"
-            parser.fail(message, start, Code("unknown-keyword", choices=choices))
+            parser.fail(message, start, Code("unknown-keyword", choices=choices, written=parser.tokens[start]))
         parser.expect(">")
         state.set_attribute(self.name, found)
 
@@ -240,7 +240,7 @@ class Keyword(EnumDirective):
             if self.kind.name == "comparison_ordering" and "comparison_ordering" in (state.attributes or {}):
                 return
             words = list(self.kind.values)
-            code = Code("unknown-keyword", choices=", ".join(words))
+            code = Code("unknown-keyword", choices=", ".join(words), written=parser.peek())
             choices = ", ".join([f"'{k}'" for k in (words if len(words) > 2 else sorted(words))])
             name = "signedness" if self.kind.name == "signedness" else f"'{self.name}'"
             if not parser.is_identifier():
