@@ -149,11 +149,7 @@ def negative_zero(result: Any, a: Any, b: Any) -> Any:
 
 def subtract(rounding: str) -> Binary:
     adder = add(rounding)
-
-    def subtract_directed(a: Any, b: Any) -> Any:
-        return adder(a, -b)
-
-    return subtract_directed
+    return lambda a, b: adder(a, -b)
 
 
 def multiply(rounding: str) -> Binary:

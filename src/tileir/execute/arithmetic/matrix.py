@@ -32,11 +32,7 @@ def matrix_float(lhs: FloatType, accumulator: FloatType, exact: bool = False) ->
         return _chain(lhs, accumulator)
     up = widen(lhs) if accumulator is F64 else widen_single(lhs)
     dtype = value_dtype(accumulator)
-
-    def multiply_add(a: Any, b: Any, c: Any) -> Any:
-        return (numpy.matmul(up(a), up(b)) + c).astype(dtype, copy=False)
-
-    return multiply_add
+    return lambda a, b, c: (numpy.matmul(up(a), up(b)) + c).astype(dtype, copy=False)
 
 
 def _chain(lhs: FloatType, accumulator: FloatType) -> Ternary:
@@ -47,11 +43,7 @@ def _chain(lhs: FloatType, accumulator: FloatType) -> Ternary:
     chain = _steps(_single_step, widen(lhs))
     if accumulator is F32:
         return chain
-
-    def round_at_the_end(a: Any, b: Any, c: Any) -> Any:
-        return chain(a, b, c.astype(numpy.float32)).astype(numpy.float16)
-
-    return round_at_the_end
+    return lambda a, b, c: chain(a, b, c.astype(numpy.float32)).astype(numpy.float16)
 
 
 def _single_step(a: Any, b: Any, c: Any) -> Any:
@@ -91,9 +83,7 @@ def matrix_scaled(lhs: FloatType, scale: FloatType, exact: bool = False) -> Scal
 
     By default the sum is made in double and rounded once to f32; with `exact` it is the chain of fma.
     """
-    up = widen(lhs)
-    up_scale = widen(scale)
-    down = narrow(F32)
+    up, up_scale, down = widen(lhs), widen(scale), narrow(F32)
     chain = _steps(_single_step, widen(F64))
 
     def multiply_add(a: Any, b: Any, c: Any, a_scale: Any, b_scale: Any) -> Any:

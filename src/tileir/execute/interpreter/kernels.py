@@ -35,16 +35,8 @@ def _integer(op: Operation) -> IntegerType:
     return cast(IntegerType, _element(op))
 
 
-def _target(op: Operation) -> Type:
+def _target(op: Operation) -> Any:
     return tile_of(op.results[0]).element
-
-
-def _float_target(op: Operation) -> FloatType:
-    return cast(FloatType, _target(op))
-
-
-def _integer_target(op: Operation) -> IntegerType:
-    return cast(IntegerType, _target(op))
 
 
 def _rounding(op: Operation) -> str:
@@ -55,62 +47,54 @@ def _flushes(op: Operation) -> bool:
     return "flush_to_zero" in op.attributes
 
 
-def _float_binary(op: Operation, exact: bool) -> Kernel:
-    return arithmetic.float_binary(op.declaration, _float(op), _rounding(op), _flushes(op))
-
-
 def _float_unary(op: Operation, exact: bool) -> Kernel:
     return arithmetic.float_unary(op.declaration, _float(op), _rounding(op), _flushes(op))
 
 
-def _float_minmax(op: Operation, exact: bool) -> Kernel:
-    return arithmetic.float_minmax(op.declaration, _float(op), "propagate_nan" in op.attributes, _flushes(op))
-
-
-def _integer_binary(op: Operation, exact: bool) -> Kernel:
-    return arithmetic.integer_binary(op.declaration, _integer(op))
-
-
-def _integer_signed_binary(op: Operation, exact: bool) -> Kernel:
-    return arithmetic.integer_signed_binary(op.declaration, _integer(op), op.signedness)
-
-
-def _integer_unary(op: Operation, exact: bool) -> Kernel:
-    return arithmetic.integer_unary(op.declaration, _integer(op))
-
-
-def _bitcast(op: Operation, exact: bool) -> Kernel:
-    return arithmetic.bitcast(_element(op), _target(op))
-
-
 KERNELS: Final[dict[OperationDeclaration, Factory]] = {
-    **dict.fromkeys((ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF), _float_binary),
+    **dict.fromkeys(
+        (ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF),
+        lambda op, exact: arithmetic.float_binary(op.declaration, _float(op), _rounding(op), _flushes(op)),
+    ),
     **dict.fromkeys((ops.ABSF, ops.NEGF, ops.CEIL, ops.FLOOR, ops.SQRT, ops.RECIPF), _float_unary),
     **dict.fromkeys((*FUNCTIONS, *DRAFT_FUNCTIONS), _float_unary),
     ops.FMA: lambda op, exact: arithmetic.float_fma(_float(op), _rounding(op), _flushes(op)),
     ops.REMF: lambda op, exact: arithmetic.float_remainder(_float(op)),
-    **dict.fromkeys((ops.MAXF, ops.MINF, ops.MAXIMUMF, ops.MINIMUMF), _float_minmax),
+    **dict.fromkeys(
+        (ops.MAXF, ops.MINF, ops.MAXIMUMF, ops.MINIMUMF),
+        lambda op, exact: arithmetic.float_minmax(
+            op.declaration, _float(op), "propagate_nan" in op.attributes, _flushes(op)
+        ),
+    ),
     ops.CMPF: lambda op, exact: arithmetic.float_compare(
         op.comparison_predicate, op.comparison_ordering or "", _float(op)
     ),
     ops.POW: lambda op, exact: arithmetic.float_power(_float(op)),
     ops.FPOWI: lambda op, exact: arithmetic.float_integer_power(_float(op)),
     ops.ATAN2: lambda op, exact: arithmetic.float_atan2(_float(op)),
-    **dict.fromkeys((ops.ADDI, ops.SUBI, ops.MULI, ops.MULHII, ops.ANDI, ops.ORI, ops.XORI, ops.SHLI), _integer_binary),
-    **dict.fromkeys((ops.REMI, ops.MAXI, ops.MINI, ops.SHRI), _integer_signed_binary),
+    **dict.fromkeys(
+        (ops.ADDI, ops.SUBI, ops.MULI, ops.MULHII, ops.ANDI, ops.ORI, ops.XORI, ops.SHLI),
+        lambda op, exact: arithmetic.integer_binary(op.declaration, _integer(op)),
+    ),
+    **dict.fromkeys(
+        (ops.REMI, ops.MAXI, ops.MINI, ops.SHRI),
+        lambda op, exact: arithmetic.integer_signed_binary(op.declaration, _integer(op), op.signedness),
+    ),
     ops.DIVI: lambda op, exact: arithmetic.integer_division(_integer(op), op.signedness, op.rounding),
-    **dict.fromkeys((ops.NEGI, ops.ABSI, ops.NOTI, ops.POPCNT, ops.CLZ, ops.CTZ, ops.BREV), _integer_unary),
+    **dict.fromkeys(
+        (ops.NEGI, ops.ABSI, ops.NOTI, ops.POPCNT, ops.CLZ, ops.CTZ, ops.BREV),
+        lambda op, exact: arithmetic.integer_unary(op.declaration, _integer(op)),
+    ),
     ops.CMPI: lambda op, exact: arithmetic.integer_compare(op.comparison_predicate, _integer(op), op.signedness),
-    ops.FTOF: lambda op, exact: arithmetic.float_to_float(_float(op), _float_target(op), _rounding(op)),
-    ops.FTOI: lambda op, exact: arithmetic.float_to_integer(
-        _float(op), _integer_target(op), op.signedness, _rounding(op)
+    ops.FTOF: lambda op, exact: arithmetic.float_to_float(_float(op), _target(op), _rounding(op)),
+    ops.FTOI: lambda op, exact: arithmetic.float_to_integer(_float(op), _target(op), op.signedness, _rounding(op)),
+    ops.ITOF: lambda op, exact: arithmetic.integer_to_float(_integer(op), _target(op), op.signedness, _rounding(op)),
+    ops.EXTI: lambda op, exact: arithmetic.extend_integer(_integer(op), _target(op), op.signedness),
+    ops.TRUNCI: lambda op, exact: arithmetic.truncate_integer(_integer(op), _target(op)),
+    **dict.fromkeys(
+        (ops.BITCAST, ops.INT_TO_PTR, ops.PTR_TO_INT, ops.PTR_TO_PTR),
+        lambda op, exact: arithmetic.bitcast(_element(op), _target(op)),
     ),
-    ops.ITOF: lambda op, exact: arithmetic.integer_to_float(
-        _integer(op), _float_target(op), op.signedness, _rounding(op)
-    ),
-    ops.EXTI: lambda op, exact: arithmetic.extend_integer(_integer(op), _integer_target(op), op.signedness),
-    ops.TRUNCI: lambda op, exact: arithmetic.truncate_integer(_integer(op), _integer_target(op)),
-    **dict.fromkeys((ops.BITCAST, ops.INT_TO_PTR, ops.PTR_TO_INT, ops.PTR_TO_PTR), _bitcast),
     ops.PACK: lambda op, exact: arithmetic.pack(_element(op)),
     ops.UNPACK: lambda op, exact: arithmetic.unpack(_target(op)),
     ops.MMAF: lambda op, exact: arithmetic.matrix_float(_float(op), _float(op, 2), exact),

@@ -16,6 +16,7 @@ from tileir.execute.analysis.values import pointee_of, tile_of
 from tileir.execute.dtypes import Array, constant_array, memory_bytes, signed, value_dtype
 from tileir.execute.errors import ExecutionError
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step, function_step
+from tileir.execute.observing.observer import TileBlock
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -62,24 +63,6 @@ def _reshape(operation: Operation) -> Function:
     return lambda value: value.reshape(shape)[()]
 
 
-def _permute(operation: Operation) -> Function:
-    axes = operation.permutation
-    return lambda value: value.transpose(axes)
-
-
-def _cat(operation: Operation) -> Function:
-    axis = operation.dim
-    return lambda left, right: numpy.concatenate((left, right), axis)
-
-
-def _select(operation: Operation) -> Function:
-    def select(condition: Any, first: Any, second: Any) -> Any:
-        chosen: Array = numpy.where(condition, first, second)
-        return chosen[()]
-
-    return select
-
-
 def _offset(operation: Operation) -> Function:
     scale = numpy.int64(memory_bytes(pointee_of(operation.results[0])))
 
@@ -89,21 +72,17 @@ def _offset(operation: Operation) -> Function:
     return advance
 
 
-def _assume(operation: Operation) -> Function:
-    """A promise; only the sanitizer checks it."""
-    return lambda value: value
-
-
 SHAPES: Final[dict[OperationDeclaration, Callable[[Operation], Function]]] = {
-    ops.ASSUME: _assume,
+    # A promise; only the sanitizer checks it.
+    ops.ASSUME: lambda operation: lambda value: value,
     ops.BROADCAST: _broadcast,
-    ops.CAT: _cat,
+    ops.CAT: lambda operation: lambda left, right: numpy.concatenate((left, right), operation.dim),
     ops.CONSTANT: _constant,
     ops.IOTA: _iota,
     ops.OFFSET: _offset,
-    ops.PERMUTE: _permute,
+    ops.PERMUTE: lambda operation: lambda value: value.transpose(operation.permutation),
     ops.RESHAPE: _reshape,
-    ops.SELECT: _select,
+    ops.SELECT: lambda operation: lambda condition, first, second: numpy.where(condition, first, second)[()],
 }
 
 
@@ -162,21 +141,14 @@ def compile_insert(compiler: Compiler, operation: Operation) -> Step:
 # --- the grid and the module ---
 
 
-def compile_block_id(compiler: Compiler, operation: Operation) -> Step:
-    return _three_numbers(compiler, operation, lambda registers: registers[BLOCK_SLOT].id)
-
-
-def compile_grid_size(compiler: Compiler, operation: Operation) -> Step:
-    return _three_numbers(compiler, operation, lambda registers: registers[BLOCK_SLOT].grid)
-
-
-def _three_numbers(
-    compiler: Compiler, operation: Operation, numbers: Callable[[Registers], tuple[int, int, int]]
+def compile_numbers(
+    compiler: Compiler, operation: Operation, numbers: Callable[[TileBlock], tuple[int, int, int]]
 ) -> Step:
+    """Three numbers about the tile block."""
     results = compiler.slots_of(operation.results)
 
     def assign(registers: Registers) -> None:
-        for slot, number in zip(results, numbers(registers), strict=True):
+        for slot, number in zip(results, numbers(registers[BLOCK_SLOT]), strict=True):
             registers[slot] = numpy.int32(number)
 
     return assign
