@@ -18,7 +18,7 @@ import zlib
 from array import array
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 import numpy
 
@@ -189,9 +189,7 @@ class NumberedProgram:
 
 
 CHUNK: Final = 1 << 14
-"""So many decisions are compressed together; fewer are kept as they are."""
-DECISION: Final = "i"
-"""How `array` calls what a decision is kept in: four bytes."""
+"""After so many decisions of a tile block that runs it is looked at what they take."""
 
 
 class ControlFlow:
@@ -249,65 +247,20 @@ class ControlFlow:
         return stretch[: stretch.index(path.last) + 1]
 
 
-@dataclass(slots=True, eq=False)
-class Path:
-    """A path: its decisions, whole chunks compressed; `last` is the operation that a tile block failed in, or -1."""
+class Path(NamedTuple):
+    """A path: its decisions, compressed; `last` is the operation that a tile block failed in, or -1."""
 
-    chunks: tuple[bytes, ...]
-    tail: bytes
+    compressed: bytes
     last: int = -1
 
     @classmethod
-    def of(cls, decisions: Array, last: int = -1) -> Path:
-        """The path of decisions."""
-        whole = len(decisions) // CHUNK * CHUNK
-        chunks = [zlib.compress(decisions[at : at + CHUNK].tobytes(), 1) for at in range(0, whole, CHUNK)]
-        return cls(tuple(chunks), decisions[whole:].tobytes(), last)
-
-    @property
-    def key(self) -> tuple[tuple[bytes, ...], bytes, int]:
-        return self.chunks, self.tail, self.last
-
-    @property
-    def nbytes(self) -> int:
-        return len(self.tail) + sum([len(chunk) for chunk in self.chunks])
+    def of(cls, decisions: Array | array[int], last: int = -1) -> Path:
+        """The path of decisions, of four bytes each."""
+        return cls(zlib.compress(decisions.tobytes(), 1), last)
 
     def decisions(self) -> Array:
         """The numbers of the operations at which something was decided, in order."""
-        whole = b"".join([*[zlib.decompress(chunk) for chunk in self.chunks], self.tail])
-        return numpy.frombuffer(whole, numpy.int32)
-
-
-class PathWriter:
-    """The path of a tile block that runs."""
-
-    __slots__ = ("_chunks", "_tail", "nbytes", "steps")
-
-    def __init__(self) -> None:
-        self.steps: int = 0
-        """The steps up to the last decision."""
-        self.nbytes: int = 0
-        """What whole chunks take."""
-        self._chunks: list[bytes] = []
-        self._tail: array[int] = array(DECISION)
-
-    def decide(self, number: int, distance: int) -> int:
-        """Control flow comes to the operation of a number, so many steps behind the decision before.
-
-        Gives how many bytes the path takes more, if a chunk is full.
-        """
-        self.steps += distance
-        self._tail.append(number)
-        if len(self._tail) < CHUNK:
-            return 0
-        chunk = zlib.compress(self._tail.tobytes(), 1)
-        self._chunks.append(chunk)
-        self._tail = array(DECISION)
-        self.nbytes += len(chunk)
-        return len(chunk)
-
-    def finish(self, last: int = -1) -> Path:
-        return Path(tuple(self._chunks), self._tail.tobytes(), last)
+        return numpy.frombuffer(zlib.decompress(self.compressed), numpy.int32)
 
 
 def decides(operation: Operation) -> bool:

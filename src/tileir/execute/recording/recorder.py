@@ -5,7 +5,9 @@ Kept are the tile blocks with their paths, the accesses, the states of memory, a
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from tileir.execute.dtypes import Array
@@ -15,7 +17,7 @@ from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.recording.accesses import KINDS, READ, AccessTable, Allowed, Column, Table
 from tileir.execute.recording.arrays import Finder
 from tileir.execute.recording.memory_states import Copy, States, Write
-from tileir.execute.recording.program import ControlFlow, NumberedProgram, Path, PathWriter
+from tileir.execute.recording.program import CHUNK, ControlFlow, NumberedProgram, Path
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
 from tileir.ir.core import Operation
 
@@ -42,7 +44,7 @@ class BlockTable(Table):
     def __init__(self) -> None:
         super().__init__()
         self.paths: list[Path] = []
-        self._path_numbers: dict[object, int] = {}
+        self._path_numbers: dict[Path, int] = {}
         self._places: dict[int, int] | None = None
         self.nbytes: int = 0
 
@@ -58,16 +60,16 @@ class BlockTable(Table):
         return len(self) - 1
 
     def finish(self, place: int, path: Path, steps: int) -> None:
-        number = self._path_numbers.get(path.key)
+        number = self._path_numbers.get(path)
         if number is None:
-            number = self._path_numbers[path.key] = len(self.paths)
+            number = self._path_numbers[path] = len(self.paths)
             self._add_path(path)
         self.data["path"][place] = number
         self.data["steps"][place] = steps
 
     def _add_path(self, path: Path) -> None:
         self.paths.append(path)
-        self.nbytes += path.nbytes + 300
+        self.nbytes += len(path.compressed) + 300
 
     def truncate(self, place: int) -> None:
         """Forget the tile blocks from a place on."""
@@ -128,26 +130,24 @@ class Interrupted(Exception):
     """The launch ends where it is, as somebody wants that."""
 
 
+@dataclass(slots=True, eq=False)
 class Interruption:
     """Whether a launch is to end where it is, which another thread or a signal handler may say."""
 
-    __slots__ = ("is_wanted",)
-
-    def __init__(self) -> None:
-        self.is_wanted: bool = False
+    is_wanted: bool = False
 
 
+@dataclass(slots=True, eq=False)
 class _Running:
     """A tile block that runs."""
 
-    __slots__ = ("block", "last", "path", "place")
-
-    def __init__(self, block: TileBlock, place: int) -> None:
-        self.block: TileBlock = block
-        self.place: int = place
-        self.path: PathWriter = PathWriter()
-        self.last: int = -1
-        """The operation behind the last decision that it is known to have come to, or -1."""
+    block: TileBlock
+    place: int
+    decisions: array[int] = field(default_factory=lambda: array("i"))
+    steps: int = 0
+    """The steps up to the last decision."""
+    last: int = -1
+    """The operation behind the last decision that it is known to have come to, or -1."""
 
 
 class Recorder(Observer):
@@ -167,7 +167,6 @@ class Recorder(Observer):
         self._last: _Running | None = None
         self._finder: Finder | None = None
         self._room: int = 0
-        self._path_bytes: int = 0
         self._next_look: int = 0
         self.interruption: Interruption = Interruption()
         self.bound: tuple[int, int] = (-1, 0)
@@ -184,7 +183,8 @@ class Recorder(Observer):
 
     def _look_at_room(self) -> None:
         """Have as much room for writes as accesses and paths leave; end the recording if that is none."""
-        taken = self.accesses.nbytes + self.blocks.nbytes + self.records.allowed.nbytes + self._path_bytes
+        taken = self.accesses.nbytes + self.blocks.nbytes + self.records.allowed.nbytes
+        taken += sum([4 * len(state.decisions) for state in self._running.values()])
         self._next_look = self.accesses.nbytes + self.blocks.nbytes + _LOOKED_AT
         states = self.records.states
         states.room = self._room - taken - 2 * _LOOKED_AT
@@ -224,12 +224,10 @@ class Recorder(Observer):
         self._running.clear()
 
     def _close(self, state: _Running) -> None:
-        self._path_bytes -= state.path.nbytes
-        path = state.path.finish(state.last)
-        steps = state.path.steps
+        steps = state.steps
         if state.last >= 0:
             steps += self._distances[self._program.operations[state.last]]
-        self.blocks.finish(state.place, path, steps)
+        self.blocks.finish(state.place, Path.of(state.decisions, state.last), steps)
 
     def watches(self, operation: Operation) -> bool:
         return operation in self._decisions
@@ -241,11 +239,11 @@ class Recorder(Observer):
         if number is not None and self.end is None:
             state = self._state(block)
             state.last = -1
-            grown = state.path.decide(number, self._distances[operation])
-            if block.number == self.bound[0] and state.path.steps > self.bound[1]:
+            state.steps += self._distances[operation]
+            state.decisions.append(number)
+            if block.number == self.bound[0] and state.steps > self.bound[1]:
                 raise Interrupted
-            if grown:
-                self._path_bytes += grown
+            if len(state.decisions) % CHUNK == 0:
                 self._look_at_room()
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
@@ -260,7 +258,7 @@ class Recorder(Observer):
         """The step of an operation that a tile block is at."""
         if self.end is not None:
             return -1
-        steps = self._state(block).path.steps
+        steps = self._state(block).steps
         return steps if operation in self._decisions else steps + self._distances.get(operation, 0)
 
     def access(self, access: Access) -> Array | None:
@@ -278,7 +276,7 @@ class Recorder(Observer):
         operation = access.operation
         block = access.block
         state = self._state(block)
-        step = state.path.steps + self._distances[operation]
+        step = state.steps + self._distances[operation]
         number = state.last = self._numbers[operation]
         kind = KINDS[access.kind]
         parts, masked = self._finder.find(access)

@@ -23,10 +23,10 @@ from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.capture import ValueHistory
 from tileir.execute.recording.file_writer import save
 from tileir.execute.recording.memory_states import States
-from tileir.execute.recording.prepared_launch import PreparedLaunch, cache_room
+from tileir.execute.recording.prepared_launch import PreparedLaunch, RecordedLaunch, cache_room
 from tileir.execute.recording.program import ControlFlow, NumberedProgram
 from tileir.execute.recording.recorder import Recorder, Records
-from tileir.execute.recording.replayer import RecordedLaunch, Replayer
+from tileir.execute.recording.replayer import Replayer
 from tileir.execute.recording.script_variables import FunctionVariables, ScriptVariables
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
 from tileir.execute.schedule import block_order, run_interleaved

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.execute.errors import BlockId, ExecutionError
+from tileir.execute.errors import ExecutionError
 from tileir.execute.interpreter.compiler import Options
 from tileir.execute.interpreter.kernel import Program, block_runner
-from tileir.execute.memory import Region
 from tileir.execute.observing.observer import Access, Observer, Observers, TileBlock
 from tileir.execute.recording.accesses import AccessTable, Allowed
 from tileir.execute.recording.capture import Capture, Stop, ValueHistory
-from tileir.execute.recording.owned_memory import OwnedMemory
+from tileir.execute.recording.prepared_launch import RecordedLaunch
 from tileir.execute.recording.program import ControlFlow, NumberedProgram
 from tileir.execute.recording.recorder import Records
 from tileir.execute.schedule import block_at, block_order, run_interleaved
@@ -25,22 +23,6 @@ from tileir.ir.core import Operation
 from tileir.ir.values import Value
 
 _MOST_HISTORIES: Final = 16
-
-
-@dataclass(slots=True, eq=False)
-class RecordedLaunch:
-    """What the program of a recording runs with: memory, the values of the parameters, global variables."""
-
-    grid: BlockId
-    schedule: str
-    exact: bool
-    memory: OwnedMemory
-    values: list[Any]
-    globals: dict[str, Region]
-
-    @property
-    def is_interleaved(self) -> bool:
-        return block_order(self.schedule, self.grid).interleaved
 
 
 class Rerun(Observer):
