@@ -10,7 +10,7 @@ import pytest
 from tests.execute.full_clocks import FullClocks
 
 import tileir
-from tileir.execute.sanitizer import clocks, releases, sanitizer
+from tileir.execute.sanitizer import releases, sanitizer
 
 WORDS = 4
 MOST_BLOCKS = 7
@@ -122,9 +122,9 @@ class History:
 SIZES: tuple[dict[Any, Any], ...] = (
     {},
     {(releases, "_FEW_RELEASES"): 0},
-    {(releases, "_FEW_RELEASES"): 0, (clocks, "_FEW"): 1, (sanitizer, "MOST_EVENTS"): 4},
-    {(releases, "_FEW_RELEASES"): 1, (clocks, "_MOST_SPREAD"): 0},
-    {(clocks, "_FEW"): 1, (clocks, "_MOST_SPREAD"): 2, (sanitizer, "MOST_EVENTS"): 4},
+    {(releases, "_FEW_RELEASES"): 0, (releases, "_FEW"): 1, (sanitizer, "MOST_EVENTS"): 4},
+    {(releases, "_FEW_RELEASES"): 1, (releases, "_MOST_SPREAD"): 0},
+    {(releases, "_FEW"): 1, (releases, "_MOST_SPREAD"): 2, (sanitizer, "MOST_EVENTS"): 4},
 )
 
 

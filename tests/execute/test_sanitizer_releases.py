@@ -8,10 +8,8 @@ from typing import Any
 import numpy
 import pytest
 
-from tileir.execute.sanitizer import clocks
 from tileir.execute.sanitizer import releases as chains
-from tileir.execute.sanitizer.clocks import EMPTY_CLOCK, joined
-from tileir.execute.sanitizer.releases import Left, Releases
+from tileir.execute.sanitizer.releases import EMPTY_CLOCK, Left, Releases, joined
 
 PLACES = 60
 BLOCKS = 80
@@ -89,9 +87,9 @@ class History:
     [
         {},
         {(chains, "_FEW_RELEASES"): 0},
-        {(clocks, "_FEW"): 1},
-        {(clocks, "_FEW"): 1000},
-        {(chains, "_FEW_RELEASES"): 0, (clocks, "_FEW"): 4, (clocks, "_MOST_SPREAD"): 2},
+        {(chains, "_FEW"): 1},
+        {(chains, "_FEW"): 1000},
+        {(chains, "_FEW_RELEASES"): 0, (chains, "_FEW"): 4, (chains, "_MOST_SPREAD"): 2},
     ],
     ids=["as they are", "all later", "arrays", "dictionaries", "mixed"],
 )

@@ -82,7 +82,7 @@ SHAPES: Final[dict[OperationDeclaration, Callable[[Operation], Function]]] = {
     ops.OFFSET: _offset,
     ops.PERMUTE: lambda operation: lambda value: value.transpose(operation.permutation),
     ops.RESHAPE: _reshape,
-    ops.SELECT: lambda operation: lambda condition, first, second: numpy.where(condition, first, second)[()],
+    ops.SELECT: lambda operation: lambda condition, *values: numpy.asarray(numpy.where(condition, *values))[()],
 }
 
 

@@ -110,7 +110,7 @@ HEAD_SCHEMA: Final[Schema] = {
 }
 
 
-def validate(value: Any, schema: Schema, name: str) -> None:
+def validate(value: Any, schema: Any, name: str) -> None:
     """Refuse JSON that does not fit a schema."""
     if isinstance(schema, Maybe):
         if value is not None:

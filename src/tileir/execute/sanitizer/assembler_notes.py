@@ -21,6 +21,7 @@ from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import Finding, Place
 from tileir.ir.core import Block, Operation
 from tileir.ir.diagnostics import location_prefix
+from tileir.ir.traversal import ancestors
 
 PAGE: Final = "docs/nvidia.md"
 MASKED: Final = "token-of-a-load-whose-mask-is-false"
@@ -97,7 +98,7 @@ class Doubts:
     def _loops_around(self, operation: Operation) -> list[Operation]:
         found = self._loops.get(operation)
         if found is None:
-            found = self._loops[operation] = [around for around in _around(operation) if around.declaration is LOOP]
+            found = self._loops[operation] = [around for around in ancestors(operation) if around.declaration is LOOP]
         return found
 
     def _later_use(self, load: Operation, store: Operation) -> Operation | None:
@@ -110,8 +111,8 @@ class Doubts:
 
     def _runs_after(self, user: Operation, store: Operation, load: Operation) -> bool:
         """Whether an operation can run after a store that follows a load."""
-        outer = set(_around(load))
-        users, stores = [user, *_around(user)], [store, *_around(store)]
+        outer = set(ancestors(load))
+        users, stores = [user, *ancestors(user)], [store, *ancestors(store)]
         shared = set(users) & set(stores)
         if any(each.declaration.is_loop and each not in outer for each in shared):
             # In the next iteration, with the same value.
@@ -133,13 +134,3 @@ class Doubts:
 def _named(operation: Operation) -> str:
     where = location_prefix(user_location(operation.location)).removesuffix(": ")
     return f"{operation.declaration.mnemonic}{f' at {where}' if where else ''}"
-
-
-def _around(operation: Operation) -> list[Operation]:
-    """What an operation stands in, from the inside out."""
-    found = []
-    parent = operation.parent_operation
-    while parent is not None:
-        found.append(parent)
-        parent = parent.parent_operation
-    return found

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, cast
 
@@ -208,10 +207,7 @@ def _nesting(shape: tuple[int, ...], strides: tuple[int, ...], ends: tuple[int, 
 
 
 def _position(distance: int, strides: tuple[int, ...], order: list[int]) -> Array:
-    found: Array = numpy.zeros(len(strides), numpy.int64)
-    for dimension in order:
-        found[dimension], distance = divmod(distance, strides[dimension])
-    return found
+    return _positions(numpy.array([distance]), strides, order)[0]
 
 
 def _positions(distances: Array, strides: tuple[int, ...], order: list[int]) -> Array:
@@ -297,7 +293,7 @@ def _factors(value: Value, known: dict[Value, Factors], depth: int) -> Factors:
     declaration = operation.declaration
     if declaration is ops.GET_TILE_BLOCK_ID:
         number = [result is value for result in operation.results].index(True)
-        return _made([int(axis == number) for axis in range(3)])
+        return cast(Factors, tuple([int(axis == number) for axis in range(3)]))
     parts = [factors_of(operand, known, depth) for operand in operation.operands if isinstance(operand.type, TileType)]
     if declaration in _UNCHANGED:
         return parts[0]
@@ -313,17 +309,13 @@ def _factors(value: Value, known: dict[Value, Factors], depth: int) -> Factors:
     for axis in range(3):
         terms = [_times(part[axis], weight) for part, weight in zip(parts, weights, strict=True)]
         found.append(None if None in terms else sum(cast("list[int]", terms)))
-    return _made(found)
+    return cast(Factors, tuple(found))
 
 
 def _times(factor: int | None, weight: int | None) -> int | None:
     if factor == 0:
         return 0
     return factor * weight if factor is not None and weight is not None else None
-
-
-def _made(numbers: Sequence[int | None]) -> Factors:
-    return cast(Factors, tuple(numbers))
 
 
 def _constant(value: Value) -> int | None:

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tileir.execute.errors import BlockId
+from tileir.execute.work.evaluation import Known, Root
 from tileir.execute.work.operations import Kind, Stops, block_computes, stops_of
 from tileir.execute.work.result import AccessTraffic, ArrayTraffic, Work
-from tileir.execute.work.symbols import Known, Root
 from tileir.execute.work.walker import TooLong, Walker, argument_known, strata
 from tileir.ir.core import Operation
 from tileir.ir.values import Value

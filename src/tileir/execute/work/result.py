@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from tileir.execute.errors import BlockId
 from tileir.execute.work.operations import COMPARING, CONVERTING, FLOATING, INTEGER, MATRIX, Kind, Stops
 
 
+@dataclass(slots=True, eq=False)
 class ArrayTraffic:
     """What a launch does with the memory of one argument or global variable, in bytes.
 
@@ -15,61 +18,47 @@ class ArrayTraffic:
     to move: each byte of the array once, at most.
     """
 
-    __slots__ = ("least_read", "least_written", "name", "read", "size", "written")
-
-    def __init__(self, name: str, size: int | None, read: int, written: int, least_read: int, least_written: int):
-        self.name: str = name
-        self.size: int | None = size
-        self.read: int = read
-        self.written: int = written
-        self.least_read: int = least_read
-        self.least_written: int = least_written
+    name: str
+    size: int | None
+    read: int
+    written: int
+    least_read: int
+    least_written: int
 
 
+@dataclass(slots=True, eq=False)
 class AccessTraffic:
     """What one kind of memory operation comes to: how many tiles, and bytes."""
 
-    __slots__ = ("count", "read", "written")
-
-    def __init__(self) -> None:
-        self.count: int = 0
-        self.read: int = 0
-        self.written: int = 0
+    count: int = 0
+    read: int = 0
+    written: int = 0
 
 
+@dataclass(eq=False, repr=False)
 class Work:
     """What a launch moves and computes; made by `Kernel.work`."""
 
-    def __init__(
-        self,
-        kernel: str,
-        grid: BlockId,
-        walked: int,
-        accesses: dict[str, AccessTraffic],
-        arrays: list[ArrayTraffic],
-        computed: dict[Kind, int],
-        stops: Stops,
-        imbalance: float,
-        unknown: list[str],
-        notes: list[str],
-    ) -> None:
-        self.kernel: str = kernel
-        self.grid: BlockId = grid
-        self.blocks: int = grid[0] * grid[1] * grid[2]
-        self.walked: int = walked
-        """How many tile blocks were looked at; the others are like them."""
-        self.accesses: dict[str, AccessTraffic] = accesses
-        """By the mnemonic of the memory operation."""
-        self.arrays: list[ArrayTraffic] = arrays
-        self.computed: dict[Kind, int] = computed
-        self.stops: Stops = stops
-        """How often tile blocks wait for memory and for their own warps, all of them together."""
-        self.imbalance: float = imbalance
-        """How much more the heaviest of the tile blocks that were looked at does than all of them on average."""
-        self.unknown: list[str] = unknown
-        """Why the counts are only a lower bound; empty if they are not."""
-        self.notes: list[str] = notes
-        """How else they may differ from what runs."""
+    kernel: str
+    grid: BlockId
+    walked: int
+    """How many tile blocks were looked at; the others are like them."""
+    accesses: dict[str, AccessTraffic]
+    """By the mnemonic of the memory operation."""
+    arrays: list[ArrayTraffic]
+    computed: dict[Kind, int]
+    stops: Stops
+    """How often tile blocks wait for memory and for their own warps, all of them together."""
+    imbalance: float
+    """How much more the heaviest of the tile blocks that were looked at does than all of them on average."""
+    unknown: list[str]
+    """Why the counts are only a lower bound; empty if they are not."""
+    notes: list[str]
+    """How else they may differ from what runs."""
+
+    @property
+    def blocks(self) -> int:
+        return prod(self.grid)
 
     @property
     def bytes_read(self) -> int:
