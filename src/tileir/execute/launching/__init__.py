@@ -2,7 +2,6 @@
 
 kernel.py               `compile` and `Kernel`; begin here
 entries.py              the kernels of a module, and grids
-globals.py              the memory of a module's global variables
 timing.py               how long launches take
 generated_functions.py  Python functions made from text, for what each launch does
 torch_compiler.py       keeps `torch.compile` from tracing launches
