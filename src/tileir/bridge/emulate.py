@@ -19,11 +19,11 @@ from tileir.bridge.real_gpu import runs_on_gpu
 from tileir.bridge.settings import Settings, SettingsMistake, names_of, trace_block_of
 from tileir.bridge.uninitialized import watch_allocations
 from tileir.bridge.watching import Findings, Watching
-from tileir.execute.engine.interface import LAUNCH_OPTIONS, check_options
 from tileir.execute.engine.registry import AUTO, find_engine
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.gpus import DEFAULT as DEFAULT_GPU
 from tileir.execute.gpu.gpus import gpu_named
+from tileir.execute.launching.options import LAUNCH_OPTIONS, check_options
 
 
 def emulate(

@@ -6,9 +6,8 @@ number stands for a scalar.  Everything that does not fit is a `LaunchError` tha
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, SupportsIndex, cast
+from typing import Any, NamedTuple, cast
 
 import numpy
 
@@ -29,11 +28,9 @@ from tileir.execute.arguments.array_memory import (
     has_attribute,
 )
 from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar_array, value_dtype
-from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import LaunchError, WrongDeviceError
 from tileir.execute.launching.entries import check_number
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observing.observer import Observer
 from tileir.ir.core import Operation
 from tileir.ir.quoting import type_text
 from tileir.ir.types import F32, FLOAT_TYPES, I1, TF32, FloatType, IntegerType, Type, integer_type
@@ -389,41 +386,6 @@ def _bind_integer(element: IntegerType, value: object, what: str) -> Any:
 
 MOST_THREADS = 1024
 """More than any machine has use for, and few enough to be had."""
-
-
-def checked_threads(number: object) -> int:
-    """The number of threads that a launch asks for."""
-    if type(number) is int and 1 <= number <= MOST_THREADS:
-        return number
-    if isinstance(number, bool) or not isinstance(number, SupportsIndex):
-        raise LaunchError(f"num_threads is {number!r}: pass a whole number of threads, or None for all processors")
-    count = operator.index(number)
-    if not 1 <= count <= MOST_THREADS:
-        raise LaunchError(f"num_threads is {count}: pass 1 to {MOST_THREADS} threads, or None for all processors")
-    return count
-
-
-def checked_options(options: LaunchOptions) -> LaunchOptions:
-    """What a launch asks for, checked before anything runs."""
-    if options.observer is not None and not isinstance(options.observer, Observer):
-        raise LaunchError(
-            f"{type_text(options.observer)} cannot observe a launch: pass an Observer, as tileir.Callback(function)"
-        )
-    if options.progress is not None and not callable(options.progress):
-        raise LaunchError(
-            f"progress is {options.progress!r}: pass a function of two numbers: finished and total tile blocks"
-        )
-    if options.output is not None and not callable(options.output):
-        raise LaunchError(f"output is {options.output!r}: pass a function that takes a string")
-    if options.num_threads is not None:
-        options = options._replace(num_threads=checked_threads(options.num_threads))
-    if type(options.memory) is not tuple or options.memory:
-        options = options._replace(memory=checked_arrays(options.memory, "memory"))
-    if not isinstance(options.schedule, str):
-        raise LaunchError(f"schedule is {options.schedule!r}: pass a string such as 'reverse' or 'random:7'")
-    if not isinstance(options.sanitize, bool) and options.sanitize != "all":
-        raise LaunchError(f"sanitize is {options.sanitize!r}: pass True, or 'all' to report unwritten elements too")
-    return options
 
 
 def checked_arrays(given: object, name: str) -> list[object]:

@@ -11,7 +11,7 @@ Nothing here needs NumPy, and neither do the modules that hold engines: what the
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from tileir.execute.errors import BlockId, ChoiceError, LaunchError
@@ -35,23 +35,6 @@ OPTIONS: Final = frozenset(
     ("exact", "fast", "cpu", "schedule", "observer", "sanitize", "num_threads", "unchecked", "stream", "cubin")
 )
 """What the `options` of an engine are among."""
-
-
-LAUNCH_OPTIONS: Final = frozenset(
-    ("schedule", "sanitize", "observer", "memory", "output", "progress", "num_threads", "unchecked", "stream")
-)
-"""The options of `Kernel.launch`."""
-
-
-def check_options(what: str, options: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse options by names that there are none of."""
-    unknown = set(options).difference(known)
-    if unknown:
-        import difflib
-
-        close = difflib.get_close_matches(min(unknown), list(known), 1)
-        hint = f": did you mean '{close[0]}'?" if close else f": it has {', '.join(sorted(known))}"
-        raise TypeError(f"{what} has no option '{min(unknown)}'{hint}")
 
 
 class KernelSettings(NamedTuple):

@@ -18,11 +18,10 @@ except ImportError as _missing:
     ) from None
 
 from tileir.descriptions import function_words
-from tileir.execute.arguments.binding import Pointer, checked_options
+from tileir.execute.arguments.binding import Pointer
 from tileir.execute.arguments.binding import bind as bind_arguments
 from tileir.execute.bound import BoundLaunch
 from tileir.execute.engine.interface import (
-    LAUNCH_OPTIONS,
     DirectLaunches,
     Engine,
     Given,
@@ -30,10 +29,10 @@ from tileir.execute.engine.interface import (
     LaunchOptions,
     PreparedKernel,
     Progress,
-    check_options,
 )
 from tileir.execute.engine.registry import AUTO, choose, find_engine, require
 from tileir.execute.launching.entries import check_grid, check_number, select_entry
+from tileir.execute.launching.options import LAUNCH_OPTIONS, check_options, checked_options
 from tileir.execute.launching.torch_compiler import leave_launches_alone
 from tileir.execute.memory import Globals
 from tileir.execute.overlap import overlapped

@@ -102,9 +102,9 @@ class Capture(Observer):
         self.history: ValueHistory = ValueHistory(0)
         self.differs: bool = False
         """Whether something was written that was not written the first time."""
-        self.begin([], 0, [], 0, -1, 0)
+        self.begin([], [], 0, -1, 0)
 
-    def begin(self, values: list[Any], block: int, rows: list[int], steps: int, requested: int, room: int) -> None:
+    def begin(self, values: list[Any], rows: list[int], steps: int, requested: int, room: int) -> None:
         """A tile block is about to run, with the values of its parameters, the rows of its accesses and so many steps.
 
         Values are kept around the step `wanted`, -1 for all, with so much room for them.
@@ -114,7 +114,6 @@ class Capture(Observer):
         self.moves_memory: bool = True
         """Whether memory is to be moved to where it was; not if the whole launch runs again."""
         self._room: int = room
-        self._block: int = block
         self._requested: int = requested
         # With so many bytes, the moment that is wanted among them, it is enough.
         self._enough: int = -1
@@ -138,14 +137,11 @@ class Capture(Observer):
         return block.arguments if block is not None and is_first else ()
 
     def block_finished(self, block: TileBlock) -> None:
-        if block.number == self._block:
-            self.complete_write()
-            if not self.moves_memory:
-                raise Stop
+        self.complete_write()
+        if not self.moves_memory:
+            raise Stop
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
-        if block.number != self._block:
-            return
         self.complete_write()
         carried = operands[len(operation.operands) :]
         self._give(self.wants(operation) if carried else (), carried, self._steps)
@@ -173,8 +169,6 @@ class Capture(Observer):
             self.history.add(self._program.value_numbers[value], step, content)
 
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
-        if block.number != self._block:
-            return
         self.complete_write()
         step = self._steps
         if operation not in self._control.decisions:
@@ -182,7 +176,7 @@ class Capture(Observer):
         self._give(operation.results, results, step)
 
     def access(self, access: Access) -> Array | None:
-        if access.block.number != self._block or not self.moves_memory:
+        if not self.moves_memory:
             return None
         self.complete_write()
         if self._place == len(self._rows):

@@ -20,7 +20,7 @@ from tileir.execute.sanitizer.events import HOST, NOBODY, AccessSemantics, Event
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Kind, Place
-from tileir.execute.sanitizer.shadow import FEW_EVENTS, MOST_BOXES, Cells, Shadow, are_alike, distinct
+from tileir.execute.sanitizer.shadow import Cells, Shadow, distinct
 from tileir.execute.sanitizer.uninitialized import ALLOCATIONS
 
 _PAST = {"read": "read", "write": "wrote", "atomic": "updated"}
@@ -59,7 +59,7 @@ class Conflicts:
         for shadow, cells in touched:
             if shadow.released is not None:
                 starts = cells.starts(access.size // shadow.cell)
-                self._events.acquire(access.block, _few(starts.of(shadow.released)))
+                self._events.acquire(access.block, distinct(starts.of(shadow.released)))
 
     def _release(self, access: Access, semantics: AccessSemantics, touched: list[tuple[Shadow, Cells]]) -> None:
         """Leave what comes before a release at the start of each element.
@@ -82,7 +82,7 @@ class Conflicts:
                 starts.put(shadow.released, number)
                 continue
             before = starts.of(shadow.released)
-            numbers = _few(before)
+            numbers = distinct(before)
             after = self._events.carry_on(access.block, numbers)
             if after.size == before.size or after.size == 1:
                 starts.put(shadow.released, after.reshape(before.shape if after.size > 1 else ()))
@@ -92,15 +92,13 @@ class Conflicts:
     def _read(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
         if shadow.written:
             self._compare_with_writers(access, event, token, shadow, cells)
-        elif cells.places is None:
-            self._read_box(access, event, token, shadow, cells)
-            return
         if shadow.readers is None:
             shadow.readers = shadow.plane()
         known = cells.of(shadow.readers)
-        shadow.other_readers = self._kept(shadow, shadow.other_readers, access, cells, known)
+        found = distinct(known)
+        shadow.other_readers = self._kept(shadow, shadow.other_readers, access, cells, known, found)
         replaced: Array | None = None
-        for number in distinct(known).tolist():
+        for number in found.tolist():
             if number == HOST:
                 continue
             earlier = self._events.all[number]
@@ -110,42 +108,32 @@ class Conflicts:
                 replaced[known == number] = self._events.hiding(event, earlier).number
         cells.put(shadow.readers, event.number if replaced is None else replaced)
 
-    def _read_box(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
-        """A box of a region without writers: the same by box instead of by cell."""
-        key = cells.key
-        known = shadow.boxes.get(key)
-        reader, other = event.number, HOST
-        if known is not None:
-            _, number, other = known
-            earlier = self._events.all[number]
-            if earlier.block is not access.block:
-                other = number
-            elif not earlier.is_before(token, access.block):
-                reader = self._events.hiding(event, earlier).number
-        elif len(shadow.boxes) >= MOST_BOXES:
-            shadow.flush()
-        shadow.boxes[key] = (cells, reader, other)
+    def _kept(
+        self, shadow: Shadow, plane: Array | None, access: Access, cells: Cells, known: Array, found: Array
+    ) -> Array | None:
+        """The plane of the others, with those events of other tile blocks that are about to be replaced.
 
-    def _kept(self, shadow: Shadow, plane: Array | None, access: Access, cells: Cells, known: Array) -> Array | None:
-        """The plane of the others, with those events of other tile blocks that are about to be replaced."""
-        foreign = self._events.foreign(known, access.block)
+        `known` are the events in the cells, `found` the different ones among them.
+        """
+        foreign = self._events.foreign(found, access.block)
         if not foreign.any():
             return plane
         if plane is None:
             plane = shadow.plane()
-        cells.put(plane, numpy.where(foreign, known, cells.of(plane)))
+        if not foreign.all():
+            known = numpy.where(numpy.isin(known, found[foreign]), known, cells.of(plane))
+        cells.put(plane, known)
         return plane
 
     def _write(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
         semantics = event.semantics
         assert semantics is not None
-        if shadow.boxes:
-            shadow.flush()
         if shadow.written:
             self._compare_with_writers(access, event, token, shadow, cells)
             if semantics.strong:
                 known = cells.of(shadow.writers)
-                shadow.other_writers = self._kept(shadow, shadow.other_writers, access, cells, known)
+                others = self._kept(shadow, shadow.other_writers, access, cells, known, distinct(known))
+                shadow.other_writers = others
         for readers in (shadow.readers, shadow.other_readers):
             if readers is not None and cells.of(readers).any():
                 self._compare(access, event, token, shadow, readers, cells)
@@ -229,13 +217,6 @@ class Conflicts:
             return
         element, address = self._locate(access, shadow, numbers, NOBODY)
         self._ledger.add(unwritten(access, element, shadow.region, address))
-
-
-def _few(releases: Array) -> Array:
-    """Some releases without most of what comes more than once among them."""
-    if releases.size > FEW_EVENTS or are_alike(releases):
-        return distinct(releases)
-    return releases.reshape(-1)
 
 
 def unwritten(access: Access, element: tuple[int, ...] | None, region: Region, address: int) -> Finding:

@@ -207,7 +207,8 @@ def _nesting(shape: tuple[int, ...], strides: tuple[int, ...], ends: tuple[int, 
 
 
 def _position(distance: int, strides: tuple[int, ...], order: list[int]) -> Array:
-    return _positions(numpy.array([distance]), strides, order)[0]
+    (found,) = _positions(numpy.array([distance]), strides, order)
+    return numpy.asarray(found)
 
 
 def _positions(distances: Array, strides: tuple[int, ...], order: list[int]) -> Array:
