@@ -37,6 +37,9 @@ from tileir.execute.arithmetic.elementary import (
     float_fma,
     float_minmax,
     float_remainder,
+    matrix_float,
+    matrix_integer,
+    matrix_scaled,
 )
 from tileir.execute.arithmetic.functions import (
     float_atan2,
@@ -51,7 +54,6 @@ from tileir.execute.arithmetic.integer import (
     integer_signed_binary,
     integer_unary,
 )
-from tileir.execute.arithmetic.matrix import matrix_float, matrix_integer, matrix_scaled
 
 __all__ = [
     "bitcast", "extend_integer", "float_atan2", "float_binary", "float_compare", "float_fma", "float_integer_power",

@@ -14,7 +14,7 @@ import numpy
 
 from tileir.dialect import ops
 from tileir.dialect.draft_formulas import FORMULAS, Formula, Operand
-from tileir.execute.arithmetic import double, exponential, logarithm, trigonometric
+from tileir.execute.arithmetic import double, exponential, trigonometric
 from tileir.execute.arithmetic.double import widened
 from tileir.execute.arithmetic.rounding import (
     NEAREST_EVEN,
@@ -40,8 +40,8 @@ FUNCTIONS: Final[dict[OperationDeclaration, tuple[Unary, Unary]]] = {
     ops.RSQRT: (_reciprocal_root, _reciprocal_root),
     ops.EXP: (exponential.exp_single, exponential.exp_double),
     ops.EXP2: (exponential.exp2_single, exponential.exp2_double),
-    ops.LOG: (logarithm.log_single, logarithm.log_double),
-    ops.LOG2: (logarithm.log2_single, logarithm.log2_double),
+    ops.LOG: (exponential.log_single, exponential.log_double),
+    ops.LOG2: (exponential.log2_single, exponential.log2_double),
     ops.SIN: (trigonometric.sin_single, trigonometric.sin_double),
     ops.COS: (trigonometric.cos_single, trigonometric.cos_double),
     ops.TAN: (trigonometric.tan_single, trigonometric.tan_double),
@@ -137,7 +137,7 @@ def _two_operand_function(single: Binary, wide: Binary, element: FloatType) -> B
 
 def float_power(element: FloatType) -> Binary:
     """`a ** b` with the special cases of C's `pow`: anything to the power 0 is 1, 1 to any power is 1."""
-    return _two_operand_function(logarithm.power_single, logarithm.power_double, element)
+    return _two_operand_function(exponential.power_single, exponential.power_double, element)
 
 
 def float_integer_power(element: FloatType) -> Binary:
@@ -148,7 +148,7 @@ def float_integer_power(element: FloatType) -> Binary:
         exponent = n.astype(numpy.float64)
         if n.dtype == numpy.bool_:
             exponent = -exponent
-        return down(logarithm.power_double(up(a), exponent))
+        return down(exponential.power_double(up(a), exponent))
 
     return power
 
@@ -165,8 +165,8 @@ _STEPS: Final[dict[OperationDeclaration, Callable[..., Any]]] = {
     ops.ADDF: numpy.add,
     ops.DIVF: numpy.divide,
     ops.EXP: exponential.exp_double,
-    ops.LOG: logarithm.log_double,
-    ops.LOG2: logarithm.log2_double,
+    ops.LOG: exponential.log_double,
+    ops.LOG2: exponential.log2_double,
     ops.MULF: numpy.multiply,
     ops.NEGF: numpy.negative,
     ops.SELECT: numpy.where,

@@ -3,8 +3,8 @@
 engine.py        the engine, as `tileir.compile` sees it
 kernel.py        a kernel and its launches, how each operation is compiled: begin here
 compiler.py      from operations to closures; calls an observer
-kernels.py       elementwise operations and matmuls: which function of `tileir.execute.arithmetic` each one calls
-shapes.py        tiles rearranged; offsets, the grid, globals
+kernels.py       elementwise operations and matmuls: which function of `tileir.execute.arithmetic` each one calls; tiles
+                 rearranged; offsets, the grid, globals
 control_flow.py  branches, loops, `assert`, `reduce` and `scan`
 pointers.py      memory through pointers: loads, stores, atomics, `alloca`
 views.py         memory through views

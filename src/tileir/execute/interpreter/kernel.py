@@ -12,7 +12,7 @@ from tileir.dialect import ops
 from tileir.execute.arguments.binding import bind, known_memory
 from tileir.execute.engine.interface import LaunchOptions, PreparedKernel, Progress
 from tileir.execute.errors import BlockId, Callbacks, ExecutionError, LaunchError, converted
-from tileir.execute.interpreter import control_flow, pointers, printing, shapes, views
+from tileir.execute.interpreter import control_flow, kernels, pointers, printing, views
 from tileir.execute.interpreter.compiler import (
     BLOCK_SLOT,
     BROKEN,
@@ -55,17 +55,17 @@ def _compile_nothing(compiler: Compiler, operation: Operation) -> Step:
 
 OPERATIONS: Final[Operations] = {
     **dict.fromkeys(KERNELS, compile_elementwise),
-    **dict.fromkeys(shapes.SHAPES, shapes.compile_shape),
+    **dict.fromkeys(kernels.SHAPES, kernels.compile_shape),
     # core
-    ops.EXTRACT: shapes.compile_extract,
-    ops.GET_GLOBAL: shapes.compile_get_global,
-    ops.GET_NUM_TILE_BLOCKS: lambda compiler, operation: shapes.compile_numbers(
+    ops.EXTRACT: kernels.compile_extract,
+    ops.GET_GLOBAL: kernels.compile_get_global,
+    ops.GET_NUM_TILE_BLOCKS: lambda compiler, operation: kernels.compile_numbers(
         compiler, operation, lambda block: block.grid
     ),
-    ops.GET_TILE_BLOCK_ID: lambda compiler, operation: shapes.compile_numbers(
+    ops.GET_TILE_BLOCK_ID: lambda compiler, operation: kernels.compile_numbers(
         compiler, operation, lambda block: block.id
     ),
-    ops.INSERT: shapes.compile_insert,
+    ops.INSERT: kernels.compile_insert,
     ops.REDUCE: control_flow.compile_reduce,
     ops.SCAN: control_flow.compile_scan,
     # control flow

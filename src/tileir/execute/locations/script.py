@@ -19,6 +19,7 @@ from tileir.execute.locations.source_locations import author_frames
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import FileLocation
+from tileir.ir.traversal import ancestors
 from tileir.ir.values import Value
 
 _Key = tuple[tuple[str, int, int], ...]
@@ -93,9 +94,8 @@ class Script:
         return list(self._plan(operation).expressions.values())
 
     def _plan(self, operation: Operation) -> _Plan:
-        entry = operation
-        while entry.declaration is not ops.ENTRY and entry.parent_operation is not None:
-            entry = entry.parent_operation
+        around = [operation, *ancestors(operation)]
+        entry = next((one for one in around if one.declaration is ops.ENTRY), around[-1])
         found = self._known.get(entry)
         if found is None:
             found = self._known[entry] = _Plan(entry)

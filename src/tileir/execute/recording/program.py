@@ -28,6 +28,7 @@ from tileir.execute.locations.program_text import ArgumentNames, Spelling
 from tileir.execute.locations.script import Script
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of, source_of
+from tileir.ir.traversal import ancestors
 from tileir.ir.values import OperationResult, Value
 from tileir.text.listing import PrintedLines, printed_lines
 from tileir.text.names import Naming
@@ -56,8 +57,6 @@ class NumberedProgram:
         self.entry: Operation = entry
         self.operations: list[Operation] = []
         self.values: list[Value] = list(entry.regions[0].blocks[0].arguments)
-        self.depths: list[int] = []
-        """How many operations of the kernel each one is nested in."""
         self.in_reductions: set[Operation] = set()
         """What is in the body of a `reduce` or `scan`, which runs on slices: these are no steps of a tile block."""
         for operation in entry.walk():
@@ -73,21 +72,15 @@ class NumberedProgram:
                     self.values.extend(block.arguments)
         self.operation_numbers: dict[Operation, int] = {one: number for number, one in enumerate(self.operations)}
         self.value_numbers: dict[Value, int] = {one: number for number, one in enumerate(self.values)}
-        depth_of: dict[Operation, int] = {entry: -1}
-        for operation in self.operations:
-            parent = operation.parent_operation
-            depth = depth_of[operation] = depth_of.get(parent, -1) + 1 if parent is not None else 0
-            self.depths.append(depth)
+        self.depths: list[int] = [ancestors(operation).index(entry) for operation in self.operations]
+        """How many operations of the kernel each one is nested in."""
         self._spelling: Spelling = Spelling()
         self._script: Script = Script()
 
     @property
     def module(self) -> Operation:
         """The module that the kernel is in."""
-        top = self.entry
-        while top.parent_operation is not None:
-            top = top.parent_operation
-        return top
+        return [self.entry, *ancestors(self.entry)][-1]
 
     # --- text ---
 

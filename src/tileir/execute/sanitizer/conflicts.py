@@ -20,9 +20,11 @@ from tileir.execute.sanitizer.events import HOST, NOBODY, AccessSemantics, Event
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Kind, Place
-from tileir.execute.sanitizer.shadow import Cells, Shadow, distinct
+from tileir.execute.sanitizer.shadow import Cells, Shadow, are_alike, distinct
 from tileir.execute.sanitizer.uninitialized import ALLOCATIONS
 
+_MANY = 256
+"""Releases among which those that come more than once are looked for."""
 _PAST = {"read": "read", "write": "wrote", "atomic": "updated"}
 _PRESENT = {"read": "reads", "write": "writes", "atomic": "updates"}
 
@@ -59,7 +61,7 @@ class Conflicts:
         for shadow, cells in touched:
             if shadow.released is not None:
                 starts = cells.starts(access.size // shadow.cell)
-                self._events.acquire(access.block, distinct(starts.of(shadow.released)))
+                self._events.acquire(access.block, _few(starts.of(shadow.released)))
 
     def _release(self, access: Access, semantics: AccessSemantics, touched: list[tuple[Shadow, Cells]]) -> None:
         """Leave what comes before a release at the start of each element.
@@ -82,7 +84,7 @@ class Conflicts:
                 starts.put(shadow.released, number)
                 continue
             before = starts.of(shadow.released)
-            numbers = distinct(before)
+            numbers = _few(before)
             after = self._events.carry_on(access.block, numbers)
             if after.size == before.size or after.size == 1:
                 starts.put(shadow.released, after.reshape(before.shape if after.size > 1 else ()))
@@ -121,7 +123,7 @@ class Conflicts:
         if plane is None:
             plane = shadow.plane()
         if not foreign.all():
-            known = numpy.where(numpy.isin(known, found[foreign]), known, cells.of(plane))
+            known = numpy.where(self._events.foreign(known, access.block), known, cells.of(plane))
         cells.put(plane, known)
         return plane
 
@@ -217,6 +219,11 @@ class Conflicts:
             return
         element, address = self._locate(access, shadow, numbers, NOBODY)
         self._ledger.add(unwritten(access, element, shadow.region, address))
+
+
+def _few(releases: Array) -> Array:
+    """Some releases without most of what comes more than once among them."""
+    return distinct(releases) if releases.size > _MANY or are_alike(releases) else releases.reshape(-1)
 
 
 def unwritten(access: Access, element: tuple[int, ...] | None, region: Region, address: int) -> Finding:

@@ -31,24 +31,27 @@ class Sources(NamedTuple):
     base: VectorClock
     rows: Array
     known: list[VectorClock]
+    chains: int
+    """How many chains there were at that time."""
 
 
 class VectorClock:
-    """What is known of other tile blocks: for each known chain the place of its last known release.  Never changed.
+    """What is known of other tile blocks: for each chain the place of its last known release, -1 if none is, and -1 for
+    chains behind the last.  Never changed.
 
     `latest` is a chain that may go on here, known up to `latest_place`.
     """
 
     __slots__ = ("_upto", "latest", "latest_place", "sources")
 
-    def __init__(self, upto: dict[int, int], latest: int, latest_place: int, sources: Sources | None = None) -> None:
-        self._upto: dict[int, int] = upto
+    def __init__(self, upto: Array, latest: int, latest_place: int, sources: Sources | None = None) -> None:
+        self._upto: Array = upto
         self.latest: int = latest
         self.latest_place: int = latest_place
         self.sources: Sources | None = sources
 
     @property
-    def upto(self) -> dict[int, int]:
+    def upto(self) -> Array:
         # A long way back at times, so what has to be computed first is kept in a list.
         waiting = [self]
         while waiting:
@@ -59,33 +62,39 @@ class VectorClock:
                 waiting.append(needed)
         return self._upto
 
+    def at(self, chain: int) -> int:
+        upto = self.upto
+        return int(upto[chain]) if 0 <= chain < upto.size else -1
+
     def _step(self) -> VectorClock | None:
         """Compute it, or tell what has to be computed before."""
         if self.sources is None:
             return None
-        base, rows, known = self.sources
+        base, rows, known, chains = self.sources
         if base.sources is not None:
             return base
-        upto = dict(base._upto)
+        upto = _union(chains, base._upto)
         # The last one first: it mostly has what the others have.
-        for chain, place, number, _ in rows[numpy.argsort(-rows[:, BEFORE], kind="stable")].tolist():
-            if upto.get(chain, -1) < place:
-                before = known[number]
+        for row in rows[numpy.argsort(-rows[:, BEFORE], kind="stable")]:
+            if upto[row[CHAIN]] < row[PLACE]:
+                before = known[row[BEFORE]]
                 if before.sources is not None:
                     return before
-                _take(upto, before._upto)
-                upto[chain] = place
+                upto = _union(chains, upto, before._upto)
+                upto[row[CHAIN]] = row[PLACE]
         self._upto, self.sources = upto, None
         return None
 
 
-def _take(upto: dict[int, int], more: dict[int, int]) -> None:
-    for chain, place in more.items():
-        if upto.get(chain, -1) < place:
-            upto[chain] = place
+def _union(size: int, *parts: Array) -> Array:
+    """The larger places of clocks, for so many chains or more; to be changed."""
+    found: Array = numpy.full(max(size, *[part.size for part in parts]), -1, numpy.int32)
+    for part in parts:
+        numpy.maximum(found[: part.size], part, out=found[: part.size])
+    return found
 
 
-EMPTY_CLOCK: Final = VectorClock({}, -1, -1)
+EMPTY_CLOCK: Final = VectorClock(numpy.zeros(0, numpy.int32), -1, -1)
 
 
 def joined(left: VectorClock, right: VectorClock) -> VectorClock:
@@ -94,9 +103,9 @@ def joined(left: VectorClock, right: VectorClock) -> VectorClock:
         return left
     if left is EMPTY_CLOCK:
         return right
-    upto = dict(left.upto)
-    _take(upto, right.upto)
-    return VectorClock(upto, left.latest, upto.get(left.latest, -1))
+    found = VectorClock(_union(0, left.upto, right.upto), left.latest, -1)
+    found.latest_place = found.at(left.latest)
+    return found
 
 
 # What shadow memory holds where nobody released.
@@ -109,11 +118,13 @@ _FEW_CHAINS: Final = 8
 class Left:
     """What one tile block left in its releases."""
 
-    __slots__ = ("_by_chain", "before", "bits", "chain", "place")
+    __slots__ = ("_by_chain", "before", "bits", "chain", "many", "place")
 
     def __init__(self) -> None:
         # For each chain the places of the releases, and the events left up to each.
         self._by_chain: dict[int, tuple[list[int], list[int]]] = {}
+        # Many releases at once, not yet sorted by chain: their rows in the table, and the events.
+        self.many: list[tuple[Array, int]] = []
         # The last release: where it is, what was known before it, the events it left; until the tile block ends.
         self.chain: int = -1
         self.place: int = -1
@@ -121,27 +132,33 @@ class Left:
         self.bits: int = 0
 
     def add(self, chain: int, place: int, before: VectorClock, bits: int) -> None:
-        self.note(chain, place, bits)
+        self._sort()
+        self._note(chain, place, bits)
         self.chain, self.place, self.before, self.bits = chain, place, before, bits
 
     def finish(self) -> None:
         """The tile block releases nothing any more."""
         self.before = EMPTY_CLOCK
 
-    def note(self, chain: int, place: int, bits: int) -> None:
+    def _note(self, chain: int, place: int, bits: int) -> None:
         places, left = self._by_chain.setdefault(chain, ([], []))
         places.append(place)
         left.append(left[-1] | bits if left else bits)
+
+    def _sort(self) -> None:
+        for rows, bits in self.many:
+            for chain, place, _, _ in rows.tolist():
+                self._note(chain, place, bits)
+        self.many.clear()
 
     def known_to(self, known: VectorClock) -> int:
         """The events of this tile block that come before whoever knows that."""
         if known is EMPTY_CLOCK:
             return 0
         bits = 0
-        by_chain, upto = self._by_chain, known.upto
-        for chain in upto if len(upto) < len(by_chain) else by_chain:
-            places, left = by_chain.get(chain, ((), ()))
-            count = bisect_right(places, upto.get(chain, -1))
+        self._sort()
+        for chain, (places, left) in self._by_chain.items():
+            count = bisect_right(places, known.at(chain))
             bits |= left[count - 1] if count else 0
         return bits
 
@@ -187,14 +204,14 @@ class Releases:
                 return known
         rows = self._table.take(numbers, 0)
         chains, places = rows[:, CHAIN], rows[:, PLACE]
-        if numbers.size == 1 and known.upto.get(int(chains[0]), -1) >= places[0]:
+        if numbers.size == 1 and known.at(int(chains[0])) >= places[0]:
             # Mostly one who waits for a flag.
             return known
         open_chains = numpy.flatnonzero(self._ends.take(chains) == places)
         latest, latest_place = known.latest, known.latest_place
         if open_chains.size:
             latest, latest_place = rows[open_chains[-1], :BEFORE].tolist()
-        return VectorClock({}, latest, latest_place, Sources(known, rows, self._known))
+        return VectorClock(EMPTY_CLOCK.upto, latest, latest_place, Sources(known, rows, self._known, self._chains))
 
     def release(self, known: VectorClock, bits: int, left: Left) -> int:
         """A release by a tile block that knows this, with these events of its own before it."""
@@ -222,7 +239,7 @@ class Releases:
         found: list[int] = []
         new = NO_RELEASE
         for number, (chain, place, _, _) in zip(different.tolist(), rows.tolist(), strict=True):
-            if known.upto.get(chain, -1) >= place:
+            if known.at(chain) >= place:
                 # Nothing was there, or it is known already.
                 new = new or self.release(known, bits, left)
                 found.append(new)
@@ -256,8 +273,7 @@ class Releases:
         self._ends[chains] = places
         first = self._room(numbers.size)
         self._table[first : first + numbers.size] = added
-        for chain, place, _, _ in added.tolist():
-            left.note(chain, place, bits)
+        left.many.append((added, bits))
         return numpy.arange(first, first + numbers.size)
 
     def _new_chains(self, count: int) -> int:
@@ -282,7 +298,8 @@ class Releases:
             found: VectorClock = self._known[after]
             return found
         self._table[number, AFTER] = len(self._known)
-        found = VectorClock({**self._known[before].upto, chain: place}, chain, place)
+        found = VectorClock(_union(chain + 1, self._known[before].upto), chain, place)
+        found.upto[chain] = place
         self._known.append(found)
         return found
 
@@ -294,8 +311,8 @@ class Releases:
             return left.chain
         if known.latest >= 0 and known.latest_place == ends[known.latest]:
             return known.latest
-        if known.sources is None and len(known.upto) <= _FEW_CHAINS:
-            for chain, place in known.upto.items():
-                if place == ends[chain]:
+        if known.sources is None and known.upto.size <= _FEW_CHAINS:
+            for chain, place in enumerate(known.upto.tolist()):
+                if place >= 0 and place == ends[chain]:
                     return chain
         return -1

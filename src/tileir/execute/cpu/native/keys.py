@@ -6,7 +6,7 @@ from _blake2 import blake2b
 from collections.abc import Iterable
 from typing import Final
 
-from tileir.execute.cache.source_hash import hash_of_sources
+from tileir.execute.cache.code_cache import hash_of_sources
 from tileir.execute.cpu.native.target import Target, llvm
 
 NO_PART: Final = ("bridge", "bytecode", "gpu", "tools")
