@@ -209,10 +209,7 @@ def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Im
 
 # What these decide is what messages say.
 NAMING = {"tileir.annotations", "tileir.collector"}
-NAMING |= {
-    f"tileir.execute.locations.{name}"
-    for name in ("source_locations", "python_source", "script", "script_messages", "wording")
-}
+NAMING |= {f"tileir.execute.locations.{name}" for name in ("source_locations", "python_source", "script", "wording")}
 
 
 def test_the_cache_of_cubins_follows_all_that_writes_their_bytecode(imports: list[Import]) -> None:

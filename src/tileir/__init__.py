@@ -100,8 +100,7 @@ if TYPE_CHECKING:
     from tileir.execute.sanitizer.number_watch import NumberWatch
     from tileir.execute.sanitizer.report import Finding, Place, SanitizerError, SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
-    from tileir.execute.work.operations import Stops
-    from tileir.execute.work.result import AccessTraffic, ArrayTraffic, Work
+    from tileir.execute.work.operations import AccessTraffic, ArrayTraffic, Stops, Work
     from tileir.interface import from_bytecode, load, losses, parse, to_bytecode, verify
     from tileir.ir.attributes import Attribute
     from tileir.ir.core import Block, InsertionPoint, Operation, Region
@@ -378,8 +377,7 @@ _HOMES = {
     "tileir.execute.arguments.argument_text": "LaunchArguments LaunchWords WordError",
     "tileir.execute.gpu.triton.code": "Schedule Trial Tuning",
     "tileir.execute.launching.timing": "Timing",
-    "tileir.execute.work.result": "AccessTraffic ArrayTraffic Work",
-    "tileir.execute.work.operations": "Stops",
+    "tileir.execute.work.operations": "AccessTraffic ArrayTraffic Stops Work",
     "tileir.execute.sanitizer.report": "Finding Place SanitizerError SanitizerReport",
     "tileir.interface": "from_bytecode load losses parse to_bytecode verify",
     "tileir.ir.attributes": "Attribute",

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tileir.execute.gpu.triton.code import Trial, Tuning
     from tileir.execute.launching.timing import Timing
     from tileir.execute.observing.observer import Observer
-    from tileir.execute.work.result import Work
+    from tileir.execute.work.operations import Work
 
 
 def compile(

@@ -12,7 +12,7 @@ from typing import Any, Final
 from tileir.execute.engine.interface import Measured
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.gpus import Peaks, peaks_of
-from tileir.execute.work.result import Work, quantity
+from tileir.execute.work.operations import Work, quantity
 
 SECONDS: Final = 0.5
 """About how long launches are repeated if nobody says how often."""

@@ -24,7 +24,7 @@ from tileir.execute.analysis.pointer_origins import (
 )
 from tileir.execute.arguments.binding import ArgumentLabel
 from tileir.execute.dtypes import Array
-from tileir.execute.locations.script_messages import UNCHECKED_HINT
+from tileir.execute.locations.script import UNCHECKED_HINT
 from tileir.execute.locations.wording import ARRAY, THIS, Phrase, bracketed, phrase, python_shape, several
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observing.observer import Access
@@ -97,14 +97,11 @@ class Bounds:
 
     def _home(self, access: Access) -> Region | None:
         """The region the pointers of an access must stay in."""
-        if access.view is not None:
-            view: Any = access.view
-            region: Region | None = view.tensor.region
-            return region
+        view: Any = access.view
         operation = access.operation
-        if operation not in self._homes:
+        if view is None and operation not in self._homes:
             self._homes[operation] = self._named.get(origin_of(operation.operands[0]))
-        return self._homes[operation]
+        return self._homes[operation] if view is None else cast("Region | None", view.tensor.region)
 
     def _check_slowly(self, access: Access, home: Region | None) -> tuple[Touched, Array | None]:
         """Something is unusual: several regions, or a mistake."""
@@ -240,6 +237,4 @@ def element_of(access: Access, number: int) -> Index | None:
 
 
 def _how_many(count: int, total: int, what: str) -> list[str]:
-    if total == 1:
-        return []
-    return [f"{count} of the {total} elements it touches {'is' if count == 1 else 'are'} {what}"]
+    return [f"{count} of the {total} elements it touches {'is' if count == 1 else 'are'} {what}"] if total > 1 else []

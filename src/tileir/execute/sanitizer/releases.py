@@ -77,7 +77,7 @@ class VectorClock:
         # The last one first: it mostly has what the others have.
         for row in rows[numpy.argsort(-rows[:, BEFORE], kind="stable")]:
             if upto[row[CHAIN]] < row[PLACE]:
-                before = known[row[BEFORE]]
+                before: VectorClock = known[row[BEFORE]]
                 if before.sources is not None:
                     return before
                 upto = _union(chains, upto, before._upto)

@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 from tileir.dialect.ops import ENTRY
 from tileir.execute.errors import BlockId
 from tileir.execute.locations.program_text import Spelling
-from tileir.execute.locations.script_messages import ScriptMessages, position_text
+from tileir.execute.locations.script import ScriptMessages, position_text
 from tileir.execute.locations.source_locations import source_line, user_location
 from tileir.execute.locations.wording import bracketed, parenthesized, phrase, several
 from tileir.ir.core import Operation

@@ -12,8 +12,7 @@ from typing import Final
 
 from tileir.execute.errors import BlockId
 from tileir.execute.work.evaluation import Known, Root
-from tileir.execute.work.operations import Kind, Stops, block_computes, stops_of
-from tileir.execute.work.result import AccessTraffic, ArrayTraffic, Work
+from tileir.execute.work.operations import AccessTraffic, ArrayTraffic, Kind, Stops, Work, block_computes, stops_of
 from tileir.execute.work.walker import TooLong, Walker, argument_known, strata
 from tileir.ir.core import Operation
 from tileir.ir.values import Value

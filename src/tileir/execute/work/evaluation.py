@@ -77,12 +77,7 @@ class TensorView(NamedTuple):
     @property
     def bytes(self) -> int | None:
         """Of all its elements."""
-        total = self.size
-        for extent in self.shape:
-            if extent is None:
-                return None
-            total *= extent
-        return total
+        return None if None in self.shape else self.size * prod(cast("tuple[int, ...]", self.shape))
 
 
 class TileView(NamedTuple):
@@ -341,12 +336,10 @@ def _reshape(operation: Operation, lookup: Lookup) -> list[Known | None]:
         return tuple(reversed(found))
 
     if isinstance(known, Mask):
-        real = [bounds for bounds, extent in zip(known.bounds, before, strict=True) if extent > 1]
-        if [extent for extent in before if extent > 1] != [
-            extent for extent in after if extent > 1
-        ] or known.truths == 0:
+        same = [extent for extent in before if extent > 1] == [extent for extent in after if extent > 1]
+        if not same or known.truths == 0:
             return [None]
-        rest = iter(real)
+        rest = iter([bounds for bounds, extent in zip(known.bounds, before, strict=True) if extent > 1])
         return [Mask(tuple([next(rest) if extent > 1 else (0, 1) for extent in after]))]
     return [None if known is None else _placed(operation, change, known)]
 
