@@ -150,10 +150,30 @@ class _Running:
     """The operation behind the last decision that it is known to have come to, or -1."""
 
 
-class Recorder(Observer):
-    """Keeps what a launch does: the paths of tile blocks, the accesses, what writes replace."""
+class _Nobody(Observer):
+    """Who looks for no mistakes."""
 
-    def __init__(self, program: NumberedProgram, control: ControlFlow) -> None:
+    def watches(self, operation: Operation) -> bool:
+        return False
+
+
+class Recorder(Observer):
+    """Keeps what a launch does: the paths of tile blocks, the accesses, what writes replace.
+
+    If the launch is sanitized, `sanitizer` is who looks for mistakes, and `report` has what it found.
+    """
+
+    def __init__(
+        self,
+        program: NumberedProgram,
+        control: ControlFlow,
+        sanitizer: Observer | None = None,
+        report: SanitizerReport | None = None,
+    ) -> None:
+        self._sanitizer: Observer = sanitizer or _Nobody()
+        self._report: SanitizerReport = report if report is not None else SanitizerReport()
+        self._known: int = 0
+        self._sanitized: set[Operation] = set()
         self.records: Records = Records()
         self.accesses: AccessTable = self.records.accesses
         self.blocks: BlockTable = self.records.blocks
@@ -203,7 +223,11 @@ class Recorder(Observer):
         found = self._last = self._running[block.number]
         return found
 
+    def launch_started(self, grid: BlockId, memory: Memory) -> None:
+        self._sanitizer.launch_started(grid, memory)
+
     def block_started(self, block: TileBlock) -> None:
+        self._sanitizer.block_started(block)
         if self.interruption.is_wanted:
             raise Interrupted
         if self.end is not None:
@@ -214,6 +238,7 @@ class Recorder(Observer):
         self._last = self._running[block.number] = _Running(block, place)
 
     def block_finished(self, block: TileBlock) -> None:
+        self._sanitizer.block_finished(block)
         if block.number in self._running:
             self._close(self._running.pop(block.number))
 
@@ -222,6 +247,7 @@ class Recorder(Observer):
         for state in self._running.values():
             self._close(state)
         self._running.clear()
+        self._sanitizer.launch_finished()
 
     def _close(self, state: _Running) -> None:
         steps = state.steps
@@ -230,6 +256,9 @@ class Recorder(Observer):
         self.blocks.finish(state.place, Path.of(state.decisions, state.last), steps)
 
     def watches(self, operation: Operation) -> bool:
+        if self._sanitizer.watches(operation):
+            self._sanitized.add(operation)
+            return True
         return operation in self._decisions
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
@@ -245,14 +274,17 @@ class Recorder(Observer):
                 raise Interrupted
             if len(state.decisions) % CHUNK == 0:
                 self._look_at_room()
+        if operation in self._sanitized:
+            self._sanitizer.before(operation, block, operands)
+            self._note(self.step_of(operation, block))
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
-        if self.end is not None:
-            return False
-        number = self._numbers.get(error.operation, -1)
-        if error.operation in self._distances and error.operation not in self._decisions:
-            self._state(block).last = number
-        return False
+        operation = error.operation
+        if self.end is None and operation in self._distances and operation not in self._decisions:
+            self._state(block).last = self._numbers[operation]
+        is_dealt_with = self._sanitizer.failed(error, block)
+        self._note(self.step_of(operation, block))
+        return is_dealt_with
 
     def step_of(self, operation: Operation, block: TileBlock) -> int:
         """The step of an operation that a tile block is at."""
@@ -262,8 +294,15 @@ class Recorder(Observer):
         return steps if operation in self._decisions else steps + self._distances.get(operation, 0)
 
     def access(self, access: Access) -> Array | None:
-        self.record(access)
-        return None
+        row = self.record(access)
+        allowed = self._sanitizer.access(access)
+        if row < 0:
+            self._note(-1)
+            return allowed
+        self._note(self.step_of(access.operation, access.block), row, access)
+        if allowed is not None:
+            self.records.allowed.add(row, allowed)
+        return allowed
 
     def record(self, access: Access) -> int:
         """Add the rows of an access; returns the first, -1 if the recording has ended."""
@@ -288,19 +327,6 @@ class Recorder(Observer):
                 self.records.states.add(Write(row, part.region, part.target, part.where))
         return first
 
-
-class SanitizedRecorder(Recorder):
-    """The same for a launch that is sanitized, by one who writes a report."""
-
-    def __init__(
-        self, program: NumberedProgram, control: ControlFlow, sanitizer: Observer, report: SanitizerReport
-    ) -> None:
-        super().__init__(program, control)
-        self._sanitizer: Observer = sanitizer
-        self._report: SanitizerReport = report
-        self._known: int = 0
-        self._sanitized: set[Operation] = set()
-
     def _note(self, step: int, row: int = -1, access: Access | None = None) -> None:
         """Say of new findings when they were seen."""
         known = len(self._report.findings) + len(self._report.notes)
@@ -323,49 +349,9 @@ class SanitizedRecorder(Recorder):
         address = int(access.addresses[finding.element or ()])
         return (address - array.low) // array.size if array.low <= address < array.high else -1
 
-    def launch_started(self, grid: BlockId, memory: Memory) -> None:
-        self._sanitizer.launch_started(grid, memory)
 
-    def launch_finished(self) -> None:
-        super().launch_finished()
-        self._sanitizer.launch_finished()
-
-    def block_started(self, block: TileBlock) -> None:
-        self._sanitizer.block_started(block)
-        super().block_started(block)
-
-    def block_finished(self, block: TileBlock) -> None:
-        self._sanitizer.block_finished(block)
-        super().block_finished(block)
-
-    def watches(self, operation: Operation) -> bool:
-        if self._sanitizer.watches(operation):
-            self._sanitized.add(operation)
-            return True
-        return super().watches(operation)
+class SanitizedRecorder(Recorder):
+    """The same for a launch that is sanitized: tokens are the sanitizer's."""
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
         return self._sanitizer.token(operation, block, tokens)
-
-    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
-        super().before(operation, block, operands)
-        if operation in self._sanitized:
-            self._sanitizer.before(operation, block, operands)
-            self._note(self.step_of(operation, block))
-
-    def failed(self, error: ExecutionError, block: TileBlock) -> bool:
-        super().failed(error, block)
-        is_dealt_with = self._sanitizer.failed(error, block)
-        self._note(self.step_of(error.operation, block))
-        return is_dealt_with
-
-    def access(self, access: Access) -> Array | None:
-        row = self.record(access)
-        allowed = self._sanitizer.access(access)
-        if row < 0:
-            self._note(-1)
-            return allowed
-        self._note(int(self.accesses.step[row]), row, access)
-        if allowed is not None:
-            self.records.allowed.add(row, allowed)
-        return allowed

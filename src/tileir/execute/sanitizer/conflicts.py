@@ -25,7 +25,7 @@ from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Kind, Place
 from tileir.execute.sanitizer.shadow import Cells, Shadow, are_alike, distinct
 from tileir.execute.sanitizer.uninitialized import ALLOCATIONS
-from tileir.ir.core import Block, Operation
+from tileir.ir.core import Operation
 from tileir.ir.diagnostics import location_prefix
 from tileir.ir.traversal import ancestors
 
@@ -323,13 +323,11 @@ class Doubts:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger: Ledger = ledger
-        self._loops: dict[Operation, list[Operation]] = {}
-        self._places: dict[Block, dict[Operation, int]] = {}
         self._later_uses: dict[tuple[Operation, Operation], Operation | None] = {}
 
     def layout(self, access: Access) -> Layout:
         """Which element of the tile goes where, for accesses in a `loop`; None for others."""
-        if not self._loops_around(access.operation):
+        if not _loops_around(access.operation):
             return None
         return access.box if access.box is not None else (access.addresses.shape, hash(access.addresses.tobytes()))
 
@@ -341,9 +339,7 @@ class Doubts:
             return self._new(MASKED, access.operation, before)
         if earlier.kind != "read" or access.kind == "read":
             return ""
-        if event.layout != earlier.layout and set(self._loops_around(before)) & set(
-            self._loops_around(access.operation)
-        ):
+        if event.layout != earlier.layout and set(_loops_around(before)) & set(_loops_around(access.operation)):
             return self._new(IN_LOOP, access.operation, before)
         if self._later_use(before, access.operation) is not None:
             return self._new(AGAIN, access.operation, before)
@@ -382,12 +378,6 @@ class Doubts:
 
     # --- the program ---
 
-    def _loops_around(self, operation: Operation) -> list[Operation]:
-        found = self._loops.get(operation)
-        if found is None:
-            found = self._loops[operation] = [around for around in ancestors(operation) if around.declaration is LOOP]
-        return found
-
     def _later_use(self, load: Operation, store: Operation) -> Operation | None:
         """An operation that uses what a load gives, after a store."""
         key = (load, store)
@@ -407,15 +397,12 @@ class Doubts:
         for one in users:
             for other in stores:
                 if one is not other and one.parent is other.parent and one.parent is not None:
-                    places = self._places_in(one.parent)
-                    return places[one] > places[other]
+                    return other.is_before(one)
         return False
 
-    def _places_in(self, block: Block) -> dict[Operation, int]:
-        found = self._places.get(block)
-        if found is None:
-            found = self._places[block] = {operation: place for place, operation in enumerate(block)}
-        return found
+
+def _loops_around(operation: Operation) -> list[Operation]:
+    return [around for around in ancestors(operation) if around.declaration is LOOP]
 
 
 def _named(operation: Operation) -> str:

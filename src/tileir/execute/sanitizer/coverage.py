@@ -347,7 +347,7 @@ class Coverage(Observer):
             return f": {many} would write it, and some of them are not in the grid, which is {grid}", blocks
         count = self._grid[0]
         for pattern in patterns:
-            if pattern.is_outside(first) or pattern.has_rule:
+            if pattern.is_outside(first) or pattern.rule is not None:
                 continue
             # In an order of its own, but each block a tile.
             if pattern.tile_count > len(pattern.blocks) == count == pattern.distinct and self._grid == (count, 1, 1):

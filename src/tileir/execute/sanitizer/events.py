@@ -116,16 +116,14 @@ class Events:
         self._semantics: dict[Operation, AccessSemantics] = {}
 
     def semantics(self, operation: Operation) -> AccessSemantics:
-        found = self._semantics.get(operation)
-        if found is None:
-            found = self._semantics[operation] = AccessSemantics(operation)
-        return found
+        if operation not in self._semantics:
+            self._semantics[operation] = AccessSemantics(operation)
+        return self._semantics[operation]
 
     def _state(self, block: TileBlock) -> _BlockState:
-        found = self._states.get(block.number)
-        if found is None:
-            found = self._states[block.number] = _BlockState()
-        return found
+        if block.number not in self._states:
+            self._states[block.number] = _BlockState()
+        return self._states[block.number]
 
     def finish(self, block: TileBlock) -> None:
         state = self._states.pop(block.number, None)

@@ -53,7 +53,7 @@ class Tile(NamedTuple):
 class Pattern:
     """Where one store began in each tile block; `origin` is where places are counted from."""
 
-    __slots__ = ("_order", "_rule", "_solved", "_unsure", "blocks", "operation", "origin", "places", "tile")
+    __slots__ = ("_order", "rule", "_solved", "_unsure", "blocks", "operation", "origin", "places", "tile")
 
     def __init__(self, operation: Operation, origin: int, tile: Tile) -> None:
         self.operation: Operation = operation
@@ -63,7 +63,8 @@ class Pattern:
         self._order: list[int] | None = _nesting(tile.shape, tile.strides, tile.ends)
         self.blocks: array[int] = array("q")
         self.places: array[int] = array("Q")
-        self._rule: Rule | None = None
+        self.rule: Rule | None = None
+        """Which tile block writes what, where one was asked for and found."""
         self._solved: bool = False
         # Whether the tile may move along an axis with one tile block, nobody knows how far.
         self._unsure: bool = False
@@ -84,11 +85,6 @@ class Pattern:
             return 0
         return math.prod([-(-end // extent) for end, extent in zip(self.tile.ends, self.tile.shape, strict=True)])
 
-    @property
-    def has_rule(self) -> bool:
-        """Whether a rule was found, where one was asked for."""
-        return self._rule is not None
-
     def is_outside(self, address: int) -> bool:
         """Whether an address lies outside of the tensor that the store sees."""
         order = self._order
@@ -104,10 +100,10 @@ class Pattern:
             return None
         if not self._solved:
             self._solved = True
-            self._rule = self._find_rule(order, grid)
-        if self._rule is None:
+            self.rule = self._find_rule(order, grid)
+        if self.rule is None:
             return None
-        start, factors, rows = self._rule
+        start, factors, rows = self.rule
         rest = _position(address - self.origin, self.tile.strides, order) - start
         coordinates = [0] * _COUNT
         # What moves furthest comes first, along the dimension in which it does.
