@@ -165,7 +165,6 @@ class Finder:
         for array in arrays:
             self._in_region.setdefault(array.region.start, []).append(array)
         self._homes: dict[Operation, RecordedArray | None] = {}
-        self._forms: dict[tuple[object, ...], tuple[tuple[int, ...], tuple[int, ...]]] = {}
 
     def find(self, access: Access) -> tuple[list[Part], int]:
         """The parts of an access, and how many elements of the tile it does not touch."""
@@ -212,17 +211,12 @@ class Finder:
             array = next((one for one in near if one.low <= low <= high <= one.high), None)
             if array is None:
                 return None
-        form = self._forms.get((extents, strides, size, array.size))
-        if form is None:
-            if size % array.size or any(stride % array.size for stride in strides):
-                return None
-            pairs = [(extent, stride) for extent, stride in zip(extents, strides, strict=True) if extent > 1]
-            if size > array.size:
-                pairs.append((size // array.size, array.size))
-            form = tuple([extent for extent, _ in pairs]), tuple([stride // array.size for _, stride in pairs])
-            if len(self._forms) > 1 << 16:
-                self._forms.clear()
-            self._forms[extents, strides, size, array.size] = form
+        if size % array.size or any(stride % array.size for stride in strides):
+            return None
+        pairs = [(extent, stride) for extent, stride in zip(extents, strides, strict=True) if extent > 1]
+        if size > array.size:
+            pairs.append((size // array.size, array.size))
+        form = tuple([extent for extent, _ in pairs]), tuple([stride // array.size for _, stride in pairs])
         first, rest = divmod(address - array.low, array.size)
         if rest:
             return None

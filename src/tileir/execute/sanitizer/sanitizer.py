@@ -109,8 +109,7 @@ class Sanitizer(Ledger):
         held_releases = numpy.zeros(self._events.releases.count, numpy.bool_)
         held_releases[NO_RELEASE] = True
         for shadow in shadows:
-            shadow.mark_events(held)
-            shadow.mark_releases(held_releases)
+            shadow.mark(held, held_releases)
         kept, releases = numpy.flatnonzero(held), numpy.flatnonzero(held_releases)
         self._events.keep(kept, releases)
         for shadow in shadows:

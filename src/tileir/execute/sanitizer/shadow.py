@@ -101,8 +101,10 @@ class Shadow:
         """A plane without events."""
         return numpy.zeros(self.writers.size, numpy.int32)
 
-    def mark_events(self, held: Array) -> None:
-        """Mark the events it holds."""
+    def mark(self, held: Array, releases: Array) -> None:
+        """Mark the events and releases it holds."""
+        if self.released is not None:
+            releases[self.released] = True
         for plane in (self.writers, self.readers, self.other_writers, self.other_readers):
             if plane is not None:
                 held[plane] = True
@@ -115,11 +117,6 @@ class Shadow:
                 setattr(self, name, numbers.take(plane))
         if self.released is not None:
             self.released = releases.take(self.released)
-
-    def mark_releases(self, held: Array) -> None:
-        """Mark the releases it holds."""
-        if self.released is not None:
-            held[self.released] = True
 
     def split(self, cell: int) -> None:
         """Make cells smaller."""

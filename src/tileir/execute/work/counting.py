@@ -101,11 +101,8 @@ def _result(walker: Walker, grid: BlockId, walked: int, arguments: Sequence[obje
 
 
 def _stops(walker: Walker) -> Stops:
-    found = [0, 0, 0, 0]
-    for block, times in walker.executions.items():
-        for place, each in enumerate(stops_of(block)):
-            found[place] += each * times
-    return Stops(*found)
+    found = [[each * times for each in stops_of(block)] for block, times in walker.executions.items()]
+    return Stops(*[sum(each) for each in zip(*found, strict=True)])
 
 
 def _accesses(walker: Walker) -> dict[str, AccessTraffic]:
