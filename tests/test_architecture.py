@@ -197,7 +197,7 @@ def reached_from(start: str, imports: Iterable[Import]) -> set[str]:
 
 def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Import]) -> None:
     loader = pytest.importorskip("tileir.execute.cpu.runtime.loader", reason="running programs needs NumPy")
-    source_hash = pytest.importorskip("tileir.execute.cache.source_hash")
+    source_hash = pytest.importorskip("tileir.execute.cache.code_cache")
     # From the folder of the package in use, which need not be that of the sources.
     package = Path(source_hash.__file__).parents[2]
     followed = {Path(path).relative_to(package) for path, *_ in source_hash.sources_but(loader.NO_PART)}
@@ -209,15 +209,12 @@ def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Im
 
 # What these decide is what messages say.
 NAMING = {"tileir.annotations", "tileir.collector"}
-NAMING |= {
-    f"tileir.execute.locations.{name}"
-    for name in ("source_locations", "python_source", "script", "script_messages", "wording")
-}
+NAMING |= {f"tileir.execute.locations.{name}" for name in ("source_locations", "python_source", "script", "wording")}
 
 
 def test_the_cache_of_cubins_follows_all_that_writes_their_bytecode(imports: list[Import]) -> None:
     cached = pytest.importorskip("tileir.execute.gpu.tileiras.kernel")
-    source_hash = pytest.importorskip("tileir.execute.cache.source_hash")
+    source_hash = pytest.importorskip("tileir.execute.cache.code_cache")
     package = Path(source_hash.__file__).parents[2]
     looked_at = source_hash.sources_but((), cached.PARTS)
     followed = {Path(path).relative_to(package) for path, *_ in looked_at}
@@ -230,7 +227,7 @@ def test_the_cache_of_cubins_follows_all_that_writes_their_bytecode(imports: lis
 
 def test_the_cache_of_tritons_code_follows_all_that_makes_it(imports: list[Import]) -> None:
     cached = pytest.importorskip("tileir.execute.gpu.triton.stored_code")
-    source_hash = pytest.importorskip("tileir.execute.cache.source_hash")
+    source_hash = pytest.importorskip("tileir.execute.cache.code_cache")
     package = Path(source_hash.__file__).parents[2]
     looked_at = source_hash.sources_but(cached.NO_PART, cached.PARTS)
     followed = {Path(path).relative_to(package) for path, *_ in looked_at}

@@ -42,9 +42,8 @@ if TYPE_CHECKING:
     from tileir.bytecode.primitives import BytecodeError
     from tileir.dialect.attributes import bounded, div_by, same_elements
     from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
-    from tileir.execute.arguments.argument_text import WordError
+    from tileir.execute.arguments.argument_text import LaunchArguments, LaunchWords, WordError
     from tileir.execute.arguments.binding import Pointer, pointer_to
-    from tileir.execute.arguments.launch_text import LaunchArguments, LaunchWords
     from tileir.execute.bound import BoundLaunch
     from tileir.execute.engine.interface import (
         DirectLaunches,
@@ -84,11 +83,10 @@ if TYPE_CHECKING:
     )
     from tileir.execute.gpu.gpus import Peaks
     from tileir.execute.gpu.triton.code import Schedule, Trial, Tuning
-    from tileir.execute.launching.globals import Globals
     from tileir.execute.launching.kernel import Kernel
     from tileir.execute.launching.release import release_memory
     from tileir.execute.launching.timing import Timing
-    from tileir.execute.memory import Memory
+    from tileir.execute.memory import Globals, Memory
     from tileir.execute.observing.observer import Access, Callback, Observer, TileBlock
     from tileir.execute.observing.trace import Trace
     from tileir.execute.overlap import overlap
@@ -102,8 +100,7 @@ if TYPE_CHECKING:
     from tileir.execute.sanitizer.number_watch import NumberWatch
     from tileir.execute.sanitizer.report import Finding, Place, SanitizerError, SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
-    from tileir.execute.work.operations import Stops
-    from tileir.execute.work.result import AccessTraffic, ArrayTraffic, Work
+    from tileir.execute.work.operations import AccessTraffic, ArrayTraffic, Stops, Work
     from tileir.interface import from_bytecode, load, losses, parse, to_bytecode, verify
     from tileir.ir.attributes import Attribute
     from tileir.ir.core import Block, InsertionPoint, Operation, Region
@@ -377,12 +374,10 @@ _HOMES = {
     "tileir.execute.gpu.driver.library": "DriverError NoGpuError",
     "tileir.execute.gpu.gpus": "Peaks",
     "tileir.execute.gpu.errors": "AssemblerCrash AssemblerError AssemblerTimeout TritonCrash TritonError TritonTimeout",
-    "tileir.execute.arguments.argument_text": "WordError",
-    "tileir.execute.arguments.launch_text": "LaunchArguments LaunchWords",
+    "tileir.execute.arguments.argument_text": "LaunchArguments LaunchWords WordError",
     "tileir.execute.gpu.triton.code": "Schedule Trial Tuning",
     "tileir.execute.launching.timing": "Timing",
-    "tileir.execute.work.result": "AccessTraffic ArrayTraffic Work",
-    "tileir.execute.work.operations": "Stops",
+    "tileir.execute.work.operations": "AccessTraffic ArrayTraffic Stops Work",
     "tileir.execute.sanitizer.report": "Finding Place SanitizerError SanitizerReport",
     "tileir.interface": "from_bytecode load losses parse to_bytecode verify",
     "tileir.ir.attributes": "Attribute",
@@ -432,9 +427,8 @@ _RUNNING_HOMES = {
     "tileir.execute.arguments.binding": "Pointer pointer_to",
     "tileir.execute.bound": "BoundLaunch",
     "tileir.execute.observing.trace": "Trace",
-    "tileir.execute.launching.globals": "Globals",
     "tileir.execute.launching.kernel": "Kernel",
-    "tileir.execute.memory": "Memory",
+    "tileir.execute.memory": "Globals Memory",
     "tileir.execute.sanitizer.number_watch": "NumberWatch",
     "tileir.execute.observing.observer": "Access Callback Observer TileBlock",
     "tileir.execute.overlap": "overlap",

@@ -12,7 +12,7 @@ from tests.editors.installing import EXTENSION, ROOT, run
 
 import tileir
 from tileir.analyze.documentation.example_programs import program_around
-from tileir.execute.arguments.launch_text import stated_launch
+from tileir.execute.arguments.argument_text import stated_launch
 
 MANIFEST = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
 CONTRIBUTES = MANIFEST["contributes"]

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.sanitizer.assembler_notes import AGAIN, IN_LOOP, MASKED, PAGE
+from tileir.execute.sanitizer.conflicts import AGAIN, IN_LOOP, MASKED, PAGE
 from tileir.tools.run import run
 
 HERE = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ import pytest
 
 import tileir
 from tileir.execute.observing.observer import Observers
-from tileir.execute.sanitizer.coverage import first_boxes
+from tileir.execute.sanitizer.coverage import boxes
 
 EMPTY = -1
 
@@ -367,11 +367,11 @@ def test_boxes_have_the_chosen_elements_and_no_others() -> None:
         shape = tuple(generator.integers(1, 5, generator.integers(0, 4)))
         chosen = generator.random(shape) < generator.choice([0.1, 0.5, 0.95])
         covered: Any = numpy.zeros(shape, int)
-        for box in first_boxes(chosen, 1000):
+        for box in boxes(chosen, 1000):
             covered[tuple([slice(low, high + 1) for low, high in box])] += 1
         assert (covered == chosen).all(), number
         for most in (1, 3):
-            assert list(first_boxes(chosen, most)) == list(first_boxes(chosen, 1000))[:most]
+            assert list(boxes(chosen, most))[:most] == list(boxes(chosen, 1000))[:most]
 
 
 # --- sanitize="all" ---

@@ -8,8 +8,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.arguments.argument_text import WordError, argument, specification
-from tileir.execute.arguments.launch_text import LaunchWords, stated_launch
+from tileir.execute.arguments.argument_text import LaunchWords, WordError, argument, specification, stated_launch
 from tileir.execute.launching.entries import select_entry
 from tileir.tools import cost as cost_tool
 from tileir.tools import run as run_tool

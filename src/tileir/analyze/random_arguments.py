@@ -18,7 +18,7 @@ from tileir.analyze.parameter_roles import Role, role_of, tensor_numbers
 from tileir.analyze.trial_launches import Reach, TooLong
 from tileir.dialect.ops import GET_TILE_BLOCK_ID
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments.launch_text import MARK, LaunchArguments, LaunchWords
+from tileir.execute.arguments.argument_text import MARK, LaunchArguments, LaunchWords
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.errors import LaunchError, converted
 from tileir.execute.launching.kernel import Kernel

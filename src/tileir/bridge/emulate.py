@@ -23,7 +23,7 @@ from tileir.execute.engine.registry import AUTO, find_engine
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.gpus import DEFAULT as DEFAULT_GPU
 from tileir.execute.gpu.gpus import gpu_named
-from tileir.execute.launching.kernel import LAUNCH_OPTIONS, check_options
+from tileir.execute.launching.options import LAUNCH_OPTIONS, check_options
 
 
 def emulate(

@@ -26,7 +26,8 @@ from tileir.bridge.recognition import How, KnownLaunches
 from tileir.bytecode.primitives import BytecodeError
 from tileir.execute.errors import LaunchError, MissingDependencyError
 from tileir.execute.launching.entries import check_grid
-from tileir.execute.launching.kernel import LAUNCH_OPTIONS, Kernel, check_options, compile
+from tileir.execute.launching.kernel import Kernel, compile
+from tileir.execute.launching.options import LAUNCH_OPTIONS, check_options
 from tileir.execute.locations.source_locations import location_notes, user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources
     from tileir.execute.gpu.triton.code import Tuning
     from tileir.execute.launching.timing import Timing
-    from tileir.execute.work.result import Work
+    from tileir.execute.work.operations import Work
 
 
 class SpecializedKernel:

@@ -203,7 +203,7 @@ def _diagnostic(
         words = None
         if is_in_script:
             # Imported here: few programs go wrong, and what reads scripts takes a while to load.
-            from tileir.execute.locations.script_messages import UNCHECKED_HINT, ScriptMessages
+            from tileir.execute.locations.script import UNCHECKED_HINT, ScriptMessages
 
             words = ScriptMessages()
         if words is not None and words.expression(operation) is not None:

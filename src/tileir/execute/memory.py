@@ -14,11 +14,15 @@ from __future__ import annotations
 import os
 from bisect import bisect_right, insort
 from collections.abc import Iterable
+from math import prod
 from typing import Any
 
 import numpy
 
-from tileir.execute.dtypes import Array, DType
+from tileir.dialect.ops import GLOBAL
+from tileir.execute.dtypes import Array, DType, constant_elements, to_memory
+from tileir.execute.errors import LaunchError
+from tileir.ir.core import Operation
 
 
 class OutsideMemory(Exception):
@@ -261,6 +265,40 @@ class Memory:
             return number
         inside = (number >= 0) & (addresses <= ends[number] - numpy.uint64(size)) & (ends[number] >= size)
         return numpy.where(inside, number, -1)
+
+
+class Globals:
+    """The global variables of a loaded module: allocated for its first kernel, shared with `Kernel.sibling`."""
+
+    def __init__(self, module: Operation | None) -> None:
+        self.regions: dict[str, Region] = {}
+        self._memory = Memory()
+        if module is None:
+            return
+        for operation in module.regions[0].blocks[0]:
+            if operation.declaration is GLOBAL:
+                self._add(operation)
+
+    def _add(self, operation: Operation) -> None:
+        value = operation.value_attribute
+        alignment = operation.alignment
+        content = to_memory(value.element_type, numpy.resize(constant_elements(value), prod(value.shape)))
+        name = operation.symbol_name or ""
+        try:
+            region = self._memory.allocate(content.nbytes, max(alignment, 16), f"global @{name}")
+        except MemoryError:
+            raise LaunchError(
+                f"the global @{name} takes {content.nbytes} bytes aligned to {alignment}, more than is available"
+            ) from None
+        region.data[: content.nbytes] = numpy.ascontiguousarray(content).view(numpy.uint8)
+        if operation.constant:
+            region.writable = False
+            region.data.flags.writeable = False
+        self.regions[name] = region
+
+    def array(self, name: str) -> Any:
+        """The bytes of a global variable."""
+        return self.regions[name].data
 
 
 def read_only(region: Region) -> str:

@@ -58,6 +58,16 @@ def pre_order(root: Operation) -> list[Operation]:
     return found
 
 
+def ancestors(operation: Operation) -> list[Operation]:
+    """The operations that an operation is in, from the inside out."""
+    found: list[Operation] = []
+    parent = operation.parent_operation
+    while parent is not None:
+        found.append(parent)
+        parent = parent.parent_operation
+    return found
+
+
 def is_function(operation: Operation) -> bool:
     """Whether an operation is a kernel or another function."""
     return "function_type" in operation.declaration.inherent

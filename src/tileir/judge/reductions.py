@@ -20,7 +20,7 @@ from tileir.analyze.reducing.search import Search, Subject
 from tileir.analyze.reducing.searching import ProgramKind, search_contents, search_program
 from tileir.analyze.reducing.verdicts import Verdicts
 from tileir.bytecode import is_bytecode
-from tileir.execute.arguments.launch_text import LaunchWords
+from tileir.execute.arguments.argument_text import LaunchWords
 from tileir.execute.launching.entries import entries_of
 from tileir.interface import load
 from tileir.ir.core import Operation

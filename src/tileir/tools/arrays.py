@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, cast
 
-from tileir.execute.arguments import argument_text, launch_text
-from tileir.execute.arguments.launch_text import MARK, LaunchWords
+from tileir.execute.arguments import argument_text
+from tileir.execute.arguments.argument_text import MARK, LaunchWords
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import note
 from tileir.ir.location import UNKNOWN
@@ -38,7 +38,7 @@ argument = _said(argument_text.argument)
 grid_of = _said(argument_text.grid_of)
 number = _said(argument_text.number)
 specification = _said(argument_text.specification)
-stated_launch = _said(launch_text.stated_launch)
+stated_launch = _said(argument_text.stated_launch)
 
 
 def size_of(option: str, text: str) -> int:

@@ -17,7 +17,7 @@ from tileir.tools.time_limit import limited, seconds_of
 
 if TYPE_CHECKING:
     from tileir.analyze.difference.difference import ProgramDifference
-    from tileir.execute.arguments.launch_text import LaunchWords
+    from tileir.execute.arguments.argument_text import LaunchWords
 
 USAGE = Usage(
     "tileir diff",

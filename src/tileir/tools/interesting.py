@@ -22,7 +22,7 @@ from tileir.analyze.reducing.questions import (
     same_difference,
 )
 from tileir.analyze.reducing.search import Test
-from tileir.execute.arguments.launch_text import LaunchWords
+from tileir.execute.arguments.argument_text import LaunchWords
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
 from tileir.tools.arguments import EXIT_USAGE, Arguments, ToolFailure

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tileir.analyze.reducing.files import ProgramFile
     from tileir.analyze.reducing.program import Program
     from tileir.analyze.reducing.verdicts import Verdicts
-    from tileir.execute.arguments.launch_text import LaunchWords
+    from tileir.execute.arguments.argument_text import LaunchWords
     from tileir.tools.interesting import Interest
 
 USAGE = Usage(
@@ -193,8 +193,7 @@ class _Reducing:
         if original is None:
             raise ToolFailure("what cannot be read cannot be launched", EXIT_WRONG_INPUT)
         from tileir.analyze.random_arguments import random_launch
-        from tileir.execute.arguments.argument_text import grid_of
-        from tileir.execute.arguments.launch_text import LaunchWords, stated_launch
+        from tileir.execute.arguments.argument_text import LaunchWords, grid_of, stated_launch
         from tileir.execute.launching.entries import select_entry
 
         entry = select_entry(original.module, given.options.get("entry"))

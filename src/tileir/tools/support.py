@@ -146,7 +146,7 @@ def parts() -> list[Part]:
     """All of them; the engines are there only where NumPy is."""
     from tileir.execute.cpu.lowering.roster import HANDLERS
     from tileir.execute.gpu.triton.lowering.lower import HANDLERS as LOWERED
-    from tileir.execute.interpreter.operations import OPERATIONS
+    from tileir.execute.interpreter.kernel import OPERATIONS
     from tileir.execute.sanitizer.integer_checks import CHECKS, DEFINED
     from tileir.execute.sanitizer.number_watch import HANDS_ON, MEANT
 

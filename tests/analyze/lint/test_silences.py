@@ -64,7 +64,7 @@ def test_a_silence_of_a_rule_that_is_off_is_not_called_unused() -> None:
 
 
 def test_a_launch_stated_at_the_top_may_stand_beside_a_silence() -> None:
-    from tileir.execute.arguments.launch_text import stated_launch
+    from tileir.execute.arguments.argument_text import stated_launch
 
     text = "// tileir: ignore-file[unused-value]\n// tileir: --grid 4\nentry @k() { return }"
     words = stated_launch(text)

@@ -16,7 +16,7 @@ from tileir.analyze.reducing.program import Program
 from tileir.analyze.reducing.questions import ask_difference, ask_engine, same_difference
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
-from tileir.execute.arguments.launch_text import LaunchWords
+from tileir.execute.arguments.argument_text import LaunchWords
 from tileir.execute.engine.interface import Engine, KernelSettings, PreparedKernel
 from tileir.execute.interpreter.engine import Interpreter
 from tileir.ir.core import Operation

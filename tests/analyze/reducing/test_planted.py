@@ -12,7 +12,7 @@ from tileir.analyze.reducing.files import ProgramFile
 from tileir.analyze.reducing.program import Program
 from tileir.analyze.reducing.searching import ProgramKind, search_program
 from tileir.analyze.reducing.verdicts import Verdicts
-from tileir.execute.arguments.launch_text import stated_launch
+from tileir.execute.arguments.argument_text import stated_launch
 
 SIZE = 60
 FACTOR = 1.5

@@ -8,7 +8,7 @@ from tests.execute.cpu.product_programs import product_kernel
 import tileir
 from tileir.analyze.reducing.program import Program
 from tileir.analyze.reducing.questions import FINE, ask_difference
-from tileir.execute.arguments.launch_text import LaunchWords
+from tileir.execute.arguments.argument_text import LaunchWords
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite: pip install 'tileir[cpu]'")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tileir.execute.cache import private_files, source_hash
+from tileir.execute.cache import code_cache, private_files
 from tileir.execute.cpu.runtime import loader, target
 from tileir.execute.cpu.runtime.loader import key_of
 from tileir.execute.cpu.runtime.target import host
@@ -31,7 +31,7 @@ def test_key_depends_on_all_that_matters() -> None:
 
 def key_with_sources(monkeypatch: pytest.MonkeyPatch, sources: list[tuple[str, int, int, int]]) -> str:
     """The key that a new process would find, with these files as the sources of the engine."""
-    monkeypatch.setattr(source_hash, "sources_but", lambda left_out, inside: sources)
+    monkeypatch.setattr(code_cache, "sources_but", lambda left_out, inside: sources)
     monkeypatch.setattr(loader, "_fingerprint", b"")
     return key_of(host(), [b"program"])
 
@@ -106,7 +106,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder in (*FOLDERS, "tools"):
         (package / folder).mkdir(parents=True, exist_ok=True)
         (package / folder / "source.py").write_text(f"folder = '{folder}'\n")
-    monkeypatch.setattr(source_hash, "__file__", str(package / "execute" / "cache" / "source_hash.py"))
+    monkeypatch.setattr(code_cache, "__file__", str(package / "execute" / "cache" / "code_cache.py"))
     # As if the sources had been there for a while, so that what is known of them is kept.
     monkeypatch.setattr(private_files, "_OLD_ENOUGH", 0)
     return package

@@ -22,7 +22,7 @@ from tileir.execute.gpu.launching import GpuKernel, GpuLauncher
 from tileir.execute.gpu.timing import repeatable
 from tileir.execute.gpu.triton.code import Code, Schedule, Specialization
 from tileir.execute.gpu.triton.toolchain import TritonTarget
-from tileir.execute.launching.globals import Globals
+from tileir.execute.memory import Globals
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN
 

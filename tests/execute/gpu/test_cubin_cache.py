@@ -14,7 +14,7 @@ from tests.execute.gpu.cubin_files import cubin
 from tests.execute.gpu.fake_assembler import SUCCEED, FakeAssembler
 
 import tileir
-from tileir.execute.cache import source_hash
+from tileir.execute.cache import code_cache
 from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.gpu.tileiras import compiling
 from tileir.execute.gpu.tileiras.tool import VARIABLE
@@ -168,14 +168,14 @@ def test_short_way_to_a_cubin_that_is_gone_or_wrong_is_not_taken(assembler: Fake
 
 def test_installed_sources_are_known_by_their_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "tileir"
-    monkeypatch.setattr(source_hash, "__file__", str(package / "execute" / "cache" / "source_hash.py"))
-    assert source_hash.hash_of_installed() is None, "a checkout"
+    monkeypatch.setattr(code_cache, "__file__", str(package / "execute" / "cache" / "code_cache.py"))
+    assert code_cache.hash_of_installed() is None, "a checkout"
     record = tmp_path / f"tileir-{tileir.__version__}.dist-info" / "RECORD"
     record.parent.mkdir()
     record.write_text("tileir/a.py,sha256=1,10\n")
-    first = source_hash.hash_of_installed()
-    assert first is not None and source_hash.hash_of_installed() == first
+    first = code_cache.hash_of_installed()
+    assert first is not None and code_cache.hash_of_installed() == first
     # Installed again.
     record.unlink()
     record.write_text("tileir/a.py,sha256=1,10\ntileir/b.py,sha256=2,10\n")
-    assert source_hash.hash_of_installed() not in (None, first)
+    assert code_cache.hash_of_installed() not in (None, first)

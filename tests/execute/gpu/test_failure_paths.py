@@ -24,7 +24,7 @@ from tileir.execute.gpu.driver.devices import device, target_here, why_no_gpu
 from tileir.execute.gpu.driver.library import DriverError, NoGpuError
 from tileir.execute.gpu.launching import GpuKernel
 from tileir.execute.gpu.tileiras.compiling import assemble
-from tileir.execute.launching.globals import Globals
+from tileir.execute.memory import Globals
 from tileir.tools.main import run
 
 ONE = "%a: tile<ptr<f32>>"

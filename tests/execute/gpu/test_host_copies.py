@@ -24,7 +24,7 @@ from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import AssertionFailedError, LaunchError
 from tileir.execute.gpu.driver.library import DriverError
 from tileir.execute.gpu.launching import GpuKernel
-from tileir.execute.launching.globals import Globals
+from tileir.execute.memory import Globals
 
 ORDINARY = LaunchOptions()
 ADD = "%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %n: tile<i32>"

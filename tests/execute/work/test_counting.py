@@ -13,7 +13,7 @@ import tileir
 from tileir.execute.launching.entries import select_entry
 from tileir.execute.observing.observer import Access, Observer
 from tileir.execute.work.counting import count_work
-from tileir.execute.work.result import Work
+from tileir.execute.work.operations import Work
 from tileir.execute.work.walker import strata
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -9,7 +9,7 @@ import pytest
 import tileir
 from tileir.execute.launching.entries import select_entry
 from tileir.execute.work.counting import count_work
-from tileir.execute.work.result import Work
+from tileir.execute.work.operations import Work
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

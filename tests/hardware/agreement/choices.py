@@ -26,8 +26,8 @@ import tileir
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import bits_dtype, from_bits, is_float_dtype
-from tileir.execute.interpreter import aggregates, views
-from tileir.execute.interpreter.operations import OPERATIONS
+from tileir.execute.interpreter import control_flow, views
+from tileir.execute.interpreter.kernel import OPERATIONS
 from tileir.execute.memory import Memory
 from tileir.ir.attributes import ArrayAttribute, IntegerAttribute
 from tileir.ir.declaration import OperationDeclaration
@@ -110,7 +110,7 @@ def _aggregate_parts(compiler: Any, operation: Any) -> tuple[list[int], list[int
     operands = [compiler.slot(value) for value in operation.operands]
     results = [compiler.slot(result) for result in operation.results]
     axis = cast(IntegerAttribute, operation.attributes["dim"]).value
-    combine = aggregates.combination(compiler, operation)
+    combine = control_flow.combination(compiler, operation)
     return operands, results, axis, combine
 
 

@@ -20,7 +20,7 @@ from tileir.dialect.types import TileType, tile_type
 from tileir.execute.arithmetic import float_to_float
 from tileir.execute.dtypes import Array, constant_elements, to_bits
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Options, Registers
-from tileir.execute.interpreter.operations import OPERATIONS
+from tileir.execute.interpreter.kernel import OPERATIONS
 from tileir.ir import floats
 from tileir.ir.core import Block, Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute

@@ -12,8 +12,7 @@ from typing import Final, NamedTuple
 
 from tileir.analyze.cost.processor import Processor
 from tileir.execute.launching.timing import duration
-from tileir.execute.work.operations import COMPARING, CONVERTING, FLOATING, INTEGER, MATRIX, cost_of
-from tileir.execute.work.result import Work, quantity
+from tileir.execute.work.operations import COMPARING, CONVERTING, FLOATING, INTEGER, MATRIX, Work, cost_of, quantity
 from tileir.ir.traits import FUNCTION
 
 LAUNCH: Final = 10e-6

@@ -15,7 +15,7 @@ from tileir.execute.errors import BlockId
 from tileir.execute.gpu.gpus import Peaks
 from tileir.execute.locations.program_text import ArgumentNames
 from tileir.execute.work.counting import count_work
-from tileir.execute.work.result import Work, quantity
+from tileir.execute.work.operations import Work, quantity
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 

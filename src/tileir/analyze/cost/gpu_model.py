@@ -25,8 +25,7 @@ from tileir.analyze.cost.occupancy import USUAL_WARPS, Occupancy, Waves
 from tileir.analyze.cost.targets import GpuTarget
 from tileir.execute.gpu.gpus import WARP_SIZE
 from tileir.execute.launching.timing import duration
-from tileir.execute.work.operations import COMPARING, CONVERTING, FLOATING, INTEGER, cost_of
-from tileir.execute.work.result import Work, quantity
+from tileir.execute.work.operations import COMPARING, CONVERTING, FLOATING, INTEGER, Work, cost_of, quantity
 
 MEMORY_SHARE: Final = 0.92
 """Of the peak of memory, what kernels that do nothing else reach."""

@@ -6,7 +6,7 @@ import html
 from typing import Any, Final
 
 from tileir.execute.launching.timing import duration
-from tileir.execute.work.result import quantity
+from tileir.execute.work.operations import quantity
 from tileir.ir.quoting import harmless_line
 
 _MOST_KINDS: Final = 12

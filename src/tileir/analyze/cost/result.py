@@ -8,7 +8,7 @@ from tileir.analyze.cost.occupancy import Occupancy, Waves
 from tileir.analyze.cost.report import as_html, rendered
 from tileir.execute.errors import BlockId
 from tileir.execute.launching.timing import duration
-from tileir.execute.work.result import Work
+from tileir.execute.work.operations import Work
 
 
 class ArrayCost(NamedTuple):

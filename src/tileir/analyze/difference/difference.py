@@ -24,7 +24,7 @@ from tileir.ir.values import Value
 
 if TYPE_CHECKING:
     from tileir.analyze.difference.semantic import SemanticDifference
-    from tileir.execute.arguments.launch_text import LaunchWords
+    from tileir.execute.arguments.argument_text import LaunchWords
 
 _TITLES = ("the first program", "the second program")
 

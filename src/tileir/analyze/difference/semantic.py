@@ -11,7 +11,7 @@ from tileir.analyze.difference.tracking import FirstValue, Pairs, Tracker, eleme
 from tileir.analyze.random_arguments import random_launch
 from tileir.dialect.ops import ENTRY
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments.launch_text import LaunchArguments, LaunchWords
+from tileir.execute.arguments.argument_text import LaunchArguments, LaunchWords
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.kernel import Kernel
 from tileir.execute.locations.wording import bracketed, parenthesized, several

@@ -14,7 +14,7 @@ import numpy
 from tileir.analyze.comparing.block_values import MOST_BYTES, compared_element
 from tileir.analyze.comparing.differences import Difference, difference_of
 from tileir.dialect.ops import REDUCE, SCAN
-from tileir.execute.arguments.launch_text import LaunchArguments
+from tileir.execute.arguments.argument_text import LaunchArguments
 from tileir.execute.errors import BlockId, ExecutionError
 from tileir.execute.launching.kernel import Kernel
 from tileir.execute.observing.observer import Observer, TileBlock

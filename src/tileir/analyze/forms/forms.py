@@ -151,7 +151,7 @@ class Forms:
         kernel = self._prepared.get(engine)
         if kernel is None:
             # Imported here: what has no code has no use for NumPy.
-            from tileir.execute.launching.globals import Globals
+            from tileir.execute.memory import Globals
 
             entry = self._numbered()[1]
             memory = Globals(entry.parent_operation)

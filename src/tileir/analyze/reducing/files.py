@@ -8,7 +8,7 @@ from tileir.analyze.reducing.launches import launch_words
 from tileir.analyze.reducing.program import Program
 from tileir.bytecode.layouts import to_bytes
 from tileir.bytecode.primitives import BytecodeError
-from tileir.execute.arguments.launch_text import LaunchWords, stated_launch
+from tileir.execute.arguments.argument_text import LaunchWords, stated_launch
 from tileir.ir.versions import Version
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from tileir.analyze.reducing.program import Program
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments.argument_text import specification
-from tileir.execute.arguments.launch_text import LaunchWords
+from tileir.execute.arguments.argument_text import LaunchWords, specification
 from tileir.execute.launching.entries import entries_of
 from tileir.ir.core import Operation
 from tileir.ir.types import Type

@@ -7,7 +7,7 @@ from typing import Any, Final
 from tileir.analyze.reducing.launches import arguments_of, launch_words, launched_entry
 from tileir.analyze.reducing.observing import Question
 from tileir.analyze.reducing.program import Program
-from tileir.execute.arguments.launch_text import LaunchWords
+from tileir.execute.arguments.argument_text import LaunchWords
 from tileir.execute.errors import InternalError
 from tileir.ir.core import Operation
 from tileir.ir.declaration import VerifyContext

@@ -11,7 +11,7 @@ from tileir.analyze.smith.families import ASKED_FOR, EVERYTHING, FAMILIES
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
-from tileir.execute.arguments.launch_text import LaunchWords
+from tileir.execute.arguments.argument_text import LaunchWords
 from tileir.execute.launching.entries import entries_of
 from tileir.interface import to_bytecode
 from tileir.ir.attributes import Attribute, string_attribute, type_attribute

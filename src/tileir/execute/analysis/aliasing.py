@@ -150,16 +150,25 @@ class Origins:
         """Whether a value is the same for all tile blocks of a launch."""
         known = self._constants.get(value)
         if known is None:
-            operation = value.defining_operation
-            if operation is None:
-                known = isinstance(value, BlockArgument) and value.block.parent_operation is self._entry
-            elif operation.regions or operation.declaration is ops.GET_TILE_BLOCK_ID:
-                known = False
-            elif operation.declaration.has_trait(PURE) or operation.declaration in _UNIFORM:
-                known = all(self.is_launch_constant(operand) for operand in operation.operands)
-            else:
-                known = False
-            self._constants[value] = known
+            # Not recursive: programs may be long.
+            known, pending, seen = True, [value], {value}
+            while pending and known:
+                one = pending.pop()
+                operation = one.defining_operation
+                if operation is None:
+                    known = isinstance(one, BlockArgument) and one.block.parent_operation is self._entry
+                    continue
+                declaration = operation.declaration
+                known = (
+                    (declaration.has_trait(PURE) or declaration in _UNIFORM)
+                    and declaration is not ops.GET_TILE_BLOCK_ID
+                    and not operation.regions
+                    and all(self._constants.get(operand, True) for operand in operation.operands)
+                )
+                fresh = [each for each in operation.operands if each not in seen and each not in self._constants]
+                seen.update(fresh)
+                pending.extend(fresh)
+            self._constants.update(dict.fromkeys(seen, True) if known else {value: False})
         return known
 
 

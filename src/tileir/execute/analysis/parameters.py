@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tileir.dialect.ops import ENTRY, FOR, LOOP
+from tileir.dialect.ops import FOR, LOOP
 from tileir.ir.core import Operation
-from tileir.ir.traversal import is_memory_effect_free
+from tileir.ir.traversal import ancestors, is_memory_effect_free
 from tileir.ir.values import BlockArgument, Value
 
 
@@ -45,20 +45,19 @@ def _accesses_of(entry: Operation, number: int) -> Iterator[tuple[Operation, Any
                 continue
             reached: list[Any] = list(user.results)
             if declaration.is_terminator:
-                parent = user.parent_operation
-                while parent is not None and parent.declaration is not ENTRY:
-                    reached.extend(parent.results)
-                    for region in parent.regions:
-                        # An `if` without `else` has a region without a block.
-                        reached.extend([argument for block in region.blocks for argument in block.arguments])
-                    parent = parent.parent_operation
-            for region in user.regions:
-                for block in region.blocks:
-                    reached.extend(block.arguments)
+                around = ancestors(user)
+                for each in around[: around.index(entry)]:
+                    reached += [*each.results, *_block_arguments(each)]
+            reached += _block_arguments(user)
             for result in reached:
                 if result not in seen:
                     seen.add(result)
                     work.append(result)
+
+
+def _block_arguments(operation: Operation) -> list[Any]:
+    # An `if` without `else` has a region without a block.
+    return [argument for region in operation.regions for block in region.blocks for argument in block.arguments]
 
 
 def deciding_parameters(entry: Operation) -> list[int] | None:

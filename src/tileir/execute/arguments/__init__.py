@@ -2,6 +2,5 @@
 
 binding.py        checks values against a kernel's parameters; begin here
 array_memory.py   where the memory of an array is: NumPy, array interface, DLPack, buffers
-argument_text.py  grids and arguments as `tileir run` takes them: `4,1`, `rand:f32:64x64:7`
-launch_text.py    a launch that a program states in a comment
+argument_text.py  grids and arguments as `tileir run` takes them, `4,1`, `rand:f32:64x64:7`; launches stated in comments
 """

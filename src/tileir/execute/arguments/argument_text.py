@@ -1,16 +1,18 @@
 """Grids and arguments of a launch as text: `4,1`, `rand:f32:64x64:7`, `data.npy`, `42`.
 
-This is the notation of `tileir run`, and of a comment in which a program itself states a launch
-(`launch_text.py`).  NumPy is needed where an array is made, not where one is described.
+This is the notation of `tileir run`, and of a comment in which a program itself states a launch.  NumPy is needed where
+an array is made, not where one is described.
 """
 
 from __future__ import annotations
 
 import io
 import math
+import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Code, OptionError
 from tileir.ir.types import F8E8M0FNU, F64, FLOAT_TYPES, FNV8E5M3FNU, FloatType, IntegerType, Type, integer_type
 
@@ -22,6 +24,9 @@ class WordError(OptionError):
     """A word says no grid and no argument; the message says what would."""
 
 
+MARK: Final = "// tileir:"
+_ALIGNMENT: Final = 256
+"""Of arrays that are made for a launch: as memory of a GPU is, and as much as programs assume."""
 _TOO_LARGE: Final = Code("out-of-memory")
 # Longer numbers are mistakes, and Python refuses to read very long ones.
 _MOST_DIGITS = 100
@@ -88,22 +93,17 @@ VALUES: Final = "values"
 """The array whose elements are given one by one."""
 
 
-class Specification:
+class Specification(NamedTuple):
     """An array that a command line describes, not made yet: `zeros:f32:64x64`."""
 
-    __slots__ = ("element", "kind", "name", "seed", "shape", "values")
-
-    def __init__(
-        self, kind: str, name: str, element: Type, shape: tuple[int, ...], seed: int, values: Sequence[float] = ()
-    ) -> None:
-        self.kind: str = kind
-        self.name: str = name
-        """Of the element type."""
-        self.element: Type = element
-        self.shape: tuple[int, ...] = shape
-        self.seed: int = seed
-        self.values: tuple[float, ...] = tuple(values)
-        """The elements, where they are given one by one."""
+    kind: str
+    name: str
+    """Of the element type."""
+    element: Type
+    shape: tuple[int, ...]
+    seed: int
+    values: tuple[float, ...] = ()
+    """The elements, where they are given one by one."""
 
     def with_type(self, name: str) -> str:
         """The same for another element type, in words."""
@@ -163,7 +163,7 @@ def _values(text: str, rest: str) -> Specification:
         for value in values:
             if not isinstance(value, int) or not -(1 << width >> 1) <= value < 1 << width:
                 raise WordError(f"'{value}' in '{text}' is no {name}")
-    return Specification(VALUES, name, element, (len(values),), 0, values)
+    return Specification(VALUES, name, element, (len(values),), 0, tuple(values))
 
 
 def _made_array(described: Specification) -> Any:
@@ -207,10 +207,6 @@ def _made_array(described: Specification) -> Any:
     return numpy.array(float_to_float(F64, FLOAT_TYPES[name])(numbers.astype(numpy.float64)))
 
 
-# As much of a file as says what it holds.
-_HEADER_BYTES = 128
-
-
 def _not_an_array(start: bytes) -> str:
     """What a file that begins like this holds instead of an array, if that is plain.  NumPy takes whatever it does not
     know for pickled objects, and advises to load them."""
@@ -229,7 +225,7 @@ def _loaded_array(path: str, type: object) -> Any:
     try:
         with open(path, "rb") as file:
             contents: Any = file if file.seekable() else io.BytesIO(file.read())
-            start = contents.read(_HEADER_BYTES)
+            start = contents.read(128)
             contents.seek(0)
             array = numpy.load(contents, allow_pickle=False)
     except OSError as error:
@@ -252,6 +248,126 @@ def _loaded_array(path: str, type: object) -> Any:
         if dtype.itemsize == array.dtype.itemsize:
             array = array.view(dtype)
     return array
+
+
+# --- a launch that a program states ---
+
+# The comment `// tileir: --grid 4 --arg rand:f32:1024 --arg 3` stands among those that a text begins with, in the words
+# of `tileir run`, so that a file says both what runs and what with.  A file with several kernels has a line for each,
+# with `--entry NAME`.  The words come with a program that may be anybody's: they name numbers and arrays to be made,
+# never files.
+
+
+class LaunchArguments(NamedTuple):
+    """What a kernel is launched with.  Launch `copies()` of the arguments: kernels write to arrays."""
+
+    grid: tuple[int, ...]
+    arguments: list[Any]
+    words: LaunchWords
+    """The same, as `tileir run` takes it."""
+
+    def copies(self) -> list[Any]:
+        """The arguments, with arrays of their own."""
+        return [_copied(value) for value in self.arguments]
+
+
+class LaunchWords:
+    """A grid and arguments as words; `entry` names the kernel where a program has several."""
+
+    def __init__(self, grid: tuple[int, ...], arguments: Sequence[str], entry: str | None = None) -> None:
+        self.grid: tuple[int, ...] = grid
+        self.arguments: tuple[str, ...] = tuple(arguments)
+        self.entry: str | None = entry
+
+    @property
+    def options(self) -> list[str]:
+        """As `tileir run` is given them."""
+        entry = [] if self.entry is None else ["--entry", self.entry]
+        arguments = [word for text in self.arguments for word in ("--arg", text)]
+        return [*entry, "--grid", ",".join([str(extent) for extent in self.grid]), *arguments]
+
+    def text(self) -> str:
+        return shlex.join(self.options)
+
+    def comment(self) -> str:
+        """The line that states this launch at the top of a program."""
+        return f"{MARK} {self.text()}"
+
+    def varied(self, run: int) -> LaunchWords:
+        """The launch of another run: random arrays have other seeds, all else is the same."""
+        return LaunchWords(self.grid, [_varied(text, run) for text in self.arguments], self.entry)
+
+    def launch(self, entry: Operation) -> LaunchArguments:
+        """The launch of a kernel, its arrays made."""
+        parameters = entry.regions[0].blocks[0].arguments
+        types: list[object] = [parameter.type for parameter in parameters]
+        types += [None] * (len(self.arguments) - len(types))
+        values = [argument(text, type) for text, type in zip(self.arguments, types, strict=False)]
+        return LaunchArguments(self.grid, [_copied(value) for value in values], self)
+
+
+def _varied(text: str, run: int) -> str:
+    described = specification(text) if run else None
+    if described is None or described.kind not in RANDOM:
+        return text
+    return described._replace(seed=described.seed + run * 1_000_003).with_type(described.name)
+
+
+def _copied(value: Any) -> Any:
+    import numpy
+
+    if not isinstance(value, numpy.ndarray):
+        return value
+    space = numpy.empty(value.nbytes + _ALIGNMENT, numpy.uint8)
+    start = -int(space.ctypes.data) % _ALIGNMENT
+    copy = space[start : start + value.nbytes].view(value.dtype).reshape(value.shape)
+    copy[...] = value
+    return copy
+
+
+def stated_launch(text: str, entry: str | None = None) -> LaunchWords | None:
+    """The launch that a text states for a kernel, or for the only one; None if it states none."""
+    for line in text.splitlines():
+        line = line.strip()
+        if line and not line.startswith("//"):
+            return None
+        # A comment of this tool may also silence what `tileir lint` finds.
+        if not line.startswith(MARK) or line.removeprefix(MARK).lstrip().startswith("ignore"):
+            continue
+        found = read_launch(line.removeprefix(MARK))
+        if entry is None or found.entry is None or found.entry == entry:
+            return found
+    return None
+
+
+def read_launch(line: str, mark: str = MARK) -> LaunchWords:
+    """The launch that the words behind a mark state."""
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise WordError(f"'{mark}{line}' states no launch: {error}") from None
+    grid: tuple[int, ...] = (1,)
+    entry: str | None = None
+    arguments: list[str] = []
+    while words:
+        option, equals, value = words.pop(0).partition("=")
+        if option not in ("--grid", "--arg", "--entry"):
+            raise WordError(f"'{option}' in '{mark}{line}' is none of --grid, --arg and --entry, which state a launch")
+        if not equals:
+            if not words:
+                raise WordError(f"'{option}' in '{mark}{line}' needs a value")
+            value = words.pop(0)
+        if option == "--grid":
+            grid = grid_of(value)
+        elif option == "--entry":
+            entry = value
+        else:
+            if specification(value) is None:
+                if value.endswith(".npy"):
+                    raise WordError(f"'{value}': a comment names no files; give it on the command line")
+                number(value)
+            arguments.append(value)
+    return LaunchWords(grid, arguments, entry)
 
 
 # --- numbers of all sizes ---
@@ -290,10 +406,7 @@ def mixed_numbers(element: Type, shape: tuple[int, ...], seed: int) -> Any:
     from tileir.execute.arithmetic.conversion import float_to_float
     from tileir.execute.dtypes import value_dtype
 
-    count = 1
-    for extent in shape:
-        count *= extent
-    drawn = words(seed, count).reshape(shape)
+    drawn = words(seed, math.prod(shape)).reshape(shape)
     if isinstance(element, FloatType):
         table = numpy.array(_SCALES if element in (F8E8M0FNU, FNV8E5M3FNU) else _FLOATS)
         chosen = table[(drawn % numpy.uint64(len(table))).astype(numpy.int64)]

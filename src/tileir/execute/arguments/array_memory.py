@@ -47,12 +47,9 @@ def attribute_of(value: object, name: str) -> Any:
 def has_attribute(value: object, name: str) -> bool:
     """Whether an object has an attribute; one that fails when it is looked at is there."""
     try:
-        getattr(value, name)
-    except AttributeError:
-        return False
+        return hasattr(value, name)
     except Exception:
         return True
-    return True
 
 
 def _error_text(error: BaseException) -> str:
@@ -92,12 +89,7 @@ def checked(
     if math.prod(shape) * dtype.itemsize >= _BYTES:
         raise BadArray(f"has the shape {shape}, which exceeds the available memory")
     if strides is None:
-        found: list[int] = []
-        step = dtype.itemsize
-        for extent in reversed(shape):
-            found.append(step)
-            step *= extent
-        strides = tuple(reversed(found))
+        strides = tuple([dtype.itemsize * math.prod(shape[axis + 1 :]) for axis in range(len(shape))])
     if len(strides) != len(shape):
         raise BadArray(f"has {len(shape)} dimensions and {len(strides)} strides")
     if 0 not in shape:
@@ -247,10 +239,9 @@ def device_of(value: object) -> int:
     """The kind of device an object says its memory is on."""
     if not has_attribute(value, "__dlpack_device__"):
         return 1
+    method = attribute_of(value, "__dlpack_device__")
     try:
-        device = attribute_of(value, "__dlpack_device__")()
-    except BadArray:
-        raise
+        device = method()
     except Exception as error:
         raise BadArray(f"fails when it is asked for its device ({_error_text(error)})") from None
     if not isinstance(device, tuple) or len(device) != 2:

@@ -6,9 +6,8 @@ number stands for a scalar.  Everything that does not fit is a `LaunchError` tha
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable
-from typing import Any, SupportsIndex, cast
+from typing import Any, NamedTuple, cast
 
 import numpy
 
@@ -34,7 +33,7 @@ from tileir.execute.launching.entries import check_number
 from tileir.execute.memory import Memory, Region
 from tileir.ir.core import Operation
 from tileir.ir.quoting import type_text
-from tileir.ir.types import F32, I1, TF32, FloatType, IntegerType, Type
+from tileir.ir.types import F32, FLOAT_TYPES, I1, TF32, FloatType, IntegerType, Type, integer_type
 
 
 class Buffer:
@@ -79,15 +78,12 @@ class Buffer:
         return f"{self.kind} {self.dtype.name}[{', '.join([str(extent) for extent in self.shape])}]"
 
 
-class ArgumentLabel:
+class ArgumentLabel(NamedTuple):
     """The name of an argument's memory, spelled only when it is asked for; `number` is -1 if it is no parameter."""
 
-    __slots__ = ("buffer", "number", "what")
-
-    def __init__(self, what: str, buffer: Buffer, number: int = -1) -> None:
-        self.what: str = what
-        self.buffer: Buffer = buffer
-        self.number: int = number
+    what: str
+    buffer: Buffer
+    number: int = -1
 
     def __str__(self) -> str:
         return f"{self.what} ({self.buffer.description})"
@@ -122,15 +118,12 @@ TORCH_DTYPES = {
 }  # fmt: skip
 
 
-def _element_named(name: str) -> Type:
-    from tileir.ir.types import FLOAT_TYPES, integer_type
-
-    return FLOAT_TYPES[name] if name in FLOAT_TYPES else integer_type(int(name[1:]))
-
-
 def tensor_dtype(name: str) -> DType:
     """What NumPy has for one of `TORCH_DTYPES`."""
-    return numpy.dtype(name) if name.startswith("uint") else value_dtype(_element_named(TORCH_DTYPES[name]))
+    if name.startswith("uint"):
+        return numpy.dtype(name)
+    element = TORCH_DTYPES[name]
+    return value_dtype(FLOAT_TYPES[element] if element in FLOAT_TYPES else integer_type(int(element[1:])))
 
 
 def is_array(value: object) -> bool:
@@ -140,9 +133,7 @@ def is_array(value: object) -> bool:
     if isinstance(value, numpy.generic):
         return False
     names = ("__dlpack__", "__array_interface__", "__cuda_array_interface__")
-    if any(has_attribute(value, name) for name in names):
-        return True
-    return isinstance(value, (bytes, bytearray, memoryview))
+    return isinstance(value, (bytes, bytearray, memoryview)) or any(has_attribute(value, name) for name in names)
 
 
 _PLAIN = frozenset((int, float, bool, type(None), numpy.ndarray))
@@ -197,22 +188,16 @@ def buffer_of(value: object, what: str) -> Buffer:
                 raise OnOtherDevice
             return Buffer(*from_dlpack(value), "array")
     except OnOtherDevice:
-        raise WrongDeviceError(f"{what} is in the memory of a GPU: {_COPY_TO_HOST}, or use a GPU backend") from None
+        hint = "copy it to the host first (tensor.cpu(), cupy.asnumpy(x)), or use a GPU backend"
+        raise WrongDeviceError(f"{what} is in the memory of a GPU: {hint}") from None
     except BadArray as mistake:
         raise LaunchError(f"{what} is {type_text(value)} that {mistake}: pass a NumPy array") from None
     raise LaunchError(f"{what} is {type_text(value)}, which is not an array: pass a NumPy array or a CPU tensor")
 
 
 def _numpy_buffer(array: Array, owner: object = None) -> Buffer:
-    return Buffer(
-        int(array.ctypes.data),
-        array.shape,
-        array.strides,
-        array.dtype,
-        bool(array.flags.writeable),
-        (array, owner),
-        "array",
-    )
+    address, writable = int(array.ctypes.data), bool(array.flags.writeable)
+    return Buffer(address, array.shape, array.strides, array.dtype, writable, (array, owner), "array")
 
 
 def is_tensor(value: object) -> bool:
@@ -236,7 +221,7 @@ def described_tensor(tensor: Any, what: str) -> ArrayDescription:
         found = Buffer(tensor.data_ptr(), shape, strides, dtype, True, tensor, "tensor")
         # An old torch has another one, which cannot be told how large it is.
         storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else None
-        begin, size = (storage.data_ptr(), storage.nbytes()) if storage is not None else (found.low, _ALL_BYTES)
+        begin, size = (storage.data_ptr(), storage.nbytes()) if storage is not None else (found.low, 1 << 64)
     except (RuntimeError, NotImplementedError, AttributeError, TypeError, ValueError) as error:
         # Sparse, nested, or inside a transformation.
         words = str(error).partition("\n")[0]
@@ -250,10 +235,6 @@ def described_tensor(tensor: Any, what: str) -> ArrayDescription:
             "pass one that has all of its memory, as tensor.clone() of a whole one"
         )
     return found.address, shape, strides, dtype, True, tensor
-
-
-_ALL_BYTES = 1 << 64
-_COPY_TO_HOST = "copy it to the host first (tensor.cpu(), cupy.asnumpy(x))"
 
 
 # --- checks against a signature ---
@@ -333,9 +314,9 @@ def _bind_pointer(
         )
     if buffer.dtype not in accepted_dtypes(pointee):
         given = f"{'an' if buffer.kind == 'array' else 'a'} {buffer.description}"
+        dtype = value_dtype(F32 if pointee is TF32 else pointee).name
         raise LaunchError(
-            f"{what} is a pointer to {pointee.spelling}, but {given} was given: "
-            f"pass one of dtype {memory_name(pointee)}"
+            f"{what} is a pointer to {pointee.spelling}, but {given} was given: pass one of dtype {dtype}"
         )
     if not buffer.contiguous and not strided:
         raise LaunchError(
@@ -372,10 +353,6 @@ def accepted_dtypes(pointee: Type) -> set[DType]:
     return found
 
 
-def memory_name(pointee: Type) -> str:
-    return str(value_dtype(F32 if pointee is TF32 else pointee).name)
-
-
 def _bind_scalar(element: Type, value: object, what: str) -> Any:
     if isinstance(value, numpy.ndarray) and value.ndim == 0:
         value = value[()]
@@ -388,14 +365,11 @@ def _bind_scalar(element: Type, value: object, what: str) -> Any:
     own = value_dtype(element)
     if isinstance(value, numpy.generic) and value.dtype == own:
         return value
-    if isinstance(value, (int, float, numpy.integer, numpy.floating)) or _is_small_float(value):
+    # Or a scalar of one of the formats that ml_dtypes brings.
+    is_small = isinstance(value, numpy.generic) and hasattr(value, "__float__") and value.dtype.kind in "Vf"
+    if isinstance(value, (int, float, numpy.integer, numpy.floating)) or is_small:
         return scalar_array(element, float(cast(float, value)))[()]
     raise LaunchError(f"{what} is a scalar {element.spelling}, but {type_text(value)} was given: pass a number")
-
-
-def _is_small_float(value: object) -> bool:
-    """A scalar of one of the formats that ml_dtypes brings."""
-    return isinstance(value, numpy.generic) and hasattr(value, "__float__") and value.dtype.kind in "Vf"
 
 
 def _bind_integer(element: IntegerType, value: object, what: str) -> Any:
@@ -412,18 +386,6 @@ def _bind_integer(element: IntegerType, value: object, what: str) -> Any:
 
 MOST_THREADS = 1024
 """More than any machine has use for, and few enough to be had."""
-
-
-def checked_threads(number: object) -> int:
-    """The number of threads that a launch asks for."""
-    if type(number) is int and 1 <= number <= MOST_THREADS:
-        return number
-    if isinstance(number, bool) or not isinstance(number, SupportsIndex):
-        raise LaunchError(f"num_threads is {number!r}: pass a whole number of threads, or None for all processors")
-    count = operator.index(number)
-    if not 1 <= count <= MOST_THREADS:
-        raise LaunchError(f"num_threads is {count}: pass 1 to {MOST_THREADS} threads, or None for all processors")
-    return count
 
 
 def checked_arrays(given: object, name: str) -> list[object]:

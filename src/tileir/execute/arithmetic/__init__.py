@@ -4,33 +4,6 @@ A factory is called once per operation of a program, with the element type and t
 a function from value arrays (`tileir.execute.dtypes`) to a value array.  Attributes are their keywords; `op` is the
 declaration of the operation where a factory is that of several.
 
-    float_binary(op, element, rounding, flush_to_zero)        addf subf mulf divf
-    float_fma(element, rounding, flush_to_zero)               fma
-    float_remainder(element)                                  remf
-    float_minmax(op, element, propagate_nan, flush_to_zero)   maxf minf maximumf minimumf
-    float_compare(predicate, ordering, element)               cmpf
-    float_unary(op, element, rounding, flush_to_zero)         absf negf ceil floor sqrt recipf, and the functions
-                                                              rsqrt exp exp2 log log2 log10 log1p sin cos tan
-                                                              sinh cosh tanh sigmoid
-    float_power(element)                                      pow
-    float_integer_power(element)                              fpowi
-    float_atan2(element)                                      atan2
-    integer_binary(op, element)                               addi subi muli mulhii andi ori xori shli
-    integer_signed_binary(op, element, signedness)            remi maxi mini shri
-    integer_division(element, signedness, rounding)           divi
-    integer_unary(op, element)                                negi absi noti popcnt clz ctz brev
-    integer_compare(predicate, element, signedness)           cmpi
-    float_to_float(source, target, rounding)                  ftof
-    float_to_integer(source, target, signedness, rounding)    ftoi
-    integer_to_float(source, target, signedness, rounding)    itof
-    extend_integer(source, target, signedness)                exti
-    truncate_integer(source, target)                          trunci
-    bitcast(source, target)                                   bitcast int_to_ptr ptr_to_int ptr_to_ptr
-    pack(source), unpack(target)                              pack unpack
-    matrix_float(lhs, accumulator, exact)                     mmaf        (lhs, rhs, acc) -> acc
-    matrix_integer(signedness_lhs, signedness_rhs)            mmai        (lhs, rhs, acc) -> acc
-    matrix_scaled(lhs, scale, exact)                          mmaf_scaled (lhs, rhs, acc, lhs_scale, rhs_scale) -> acc
-
 Rules for callers:
 - run inside `numpy.errstate(all="ignore")`, once around a whole launch: kernels do not silence NumPy's warnings;
 - operands of 0-D tiles may be NumPy scalars, and the result for them may be one;
@@ -60,8 +33,13 @@ from tileir.execute.arithmetic.conversion import (
 )
 from tileir.execute.arithmetic.elementary import (
     float_binary,
+    float_compare,
     float_fma,
+    float_minmax,
     float_remainder,
+    matrix_float,
+    matrix_integer,
+    matrix_scaled,
 )
 from tileir.execute.arithmetic.functions import (
     float_atan2,
@@ -76,8 +54,6 @@ from tileir.execute.arithmetic.integer import (
     integer_signed_binary,
     integer_unary,
 )
-from tileir.execute.arithmetic.matrix import matrix_float, matrix_integer, matrix_scaled
-from tileir.execute.arithmetic.order import float_compare, float_minmax
 
 __all__ = [
     "bitcast", "extend_integer", "float_atan2", "float_binary", "float_compare", "float_fma", "float_integer_power",

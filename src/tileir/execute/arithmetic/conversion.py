@@ -59,13 +59,8 @@ def float_to_float(source: FloatType, target: FloatType, rounding: str = NEAREST
         direct = _direct_cast(source, target)
         if direct is not None:
             return direct
-    up = _widen(source)
-    down = _narrow(target, mode)
-
-    def convert(array: Any) -> Any:
-        return down(up(array))
-
-    return _quiet_half(convert) if target is F16 else convert
+    up, down = _widen(source), _narrow(target, mode)
+    return _quiet_half(lambda array: down(up(array))) if target is F16 else lambda array: down(up(array))
 
 
 def _narrow(target: FloatType, mode: str) -> Unary:
@@ -74,11 +69,7 @@ def _narrow(target: FloatType, mode: str) -> Unary:
     if target not in _SATURATING:
         return down
     saturate = _saturate(target)
-
-    def round_saturated(array: Any) -> Any:
-        return down(saturate(array))
-
-    return round_saturated
+    return lambda array: down(saturate(array))
 
 
 _SATURATING: Final = (F8E4M3FN, F8E5M2)
@@ -87,12 +78,8 @@ _SATURATING: Final = (F8E4M3FN, F8E5M2)
 
 def _saturate(target: FloatType) -> Unary:
     largest = floats.to_double(float_format(target), float_format(target).largest)
-
-    def saturate(array: Any) -> Any:
-        # NaN wins.
-        return numpy.minimum(numpy.maximum(array, -largest), largest)
-
-    return saturate
+    # NaN wins.
+    return lambda array: numpy.minimum(numpy.maximum(array, -largest), largest)
 
 
 def _quiet_half(convert: Unary) -> Unary:
@@ -115,28 +102,18 @@ def _direct_cast(source: FloatType, target: FloatType) -> Unary | None:
     if target is F64:
         return _widen(source)
     if target is F32:
-        if source is F64:
-            return narrow(F32)
-        return widen_single(source)
+        return narrow(F32) if source is F64 else widen_single(source)
     if target is TF32 and source is F32:
         return _round_to_tf32
     if target is F16 and source in (F32, F64):
         return _quiet_half(narrow(F16))
-    up = widen_single(source) if source is not F64 else None
-    if up is not None and target is BF16:
-
-        def cast_single(array: Any) -> Any:
-            return up(array).astype(dtype)
-
-        return cast_single
-    if up is not None and target in _SATURATING:
-        saturate = _saturate(target)
-
-        def cast_saturated(array: Any) -> Any:
-            return saturate(up(array)).astype(dtype)
-
-        return cast_saturated
-    return None
+    if source is F64 or target not in (BF16, *_SATURATING):
+        return None
+    up = widen_single(source)
+    if target is BF16:
+        return lambda array: up(array).astype(dtype)
+    saturate = _saturate(target)
+    return lambda array: saturate(up(array)).astype(dtype)
 
 
 def _widen(source: FloatType) -> Unary:
@@ -144,11 +121,7 @@ def _widen(source: FloatType) -> Unary:
     if source is not F16:
         return widen(source)
     up = widen_single(F16)
-
-    def widen_half(array: Any) -> Any:
-        return up(array).astype(numpy.float64)
-
-    return widen_half
+    return lambda array: up(array).astype(numpy.float64)
 
 
 def _round_to_tf32(array: Any) -> Any:
@@ -191,11 +164,7 @@ def float_to_integer(
     integral = _INTEGRAL[rounding]
     up = widen(source)
     if target is I1:
-
-        def is_not_zero(array: Any) -> Any:
-            return numpy.not_equal(up(array), 0)
-
-        return is_not_zero
+        return lambda array: numpy.not_equal(up(array), 0)
     is_signed = signedness == "signed"
     width = target.width
     least = -(1 << (width - 1)) if is_signed else 0
@@ -228,27 +197,14 @@ def integer_to_float(source: IntegerType, target: FloatType, signedness: str, ro
     down = _narrow(target, mode)
     if source.width < 64:
         # At most 32 bits are exact in double.
-
-        def convert(array: Any) -> Any:
-            return down(read(array).astype(numpy.float64))
-
-        return convert
+        return lambda array: down(read(array).astype(numpy.float64))
     if mode == NEAREST_EVEN and target in (F32, F64):
         dtype = value_dtype(target)
-
-        def convert_wide(array: Any) -> Any:
-            return read(array).astype(dtype)
-
-        return convert_wide
+        return lambda array: read(array).astype(dtype)
     if target is F64:
-        return _wide_to_double(read, mode)
-
-    def convert_halves(array: Any) -> Any:
-        high, low = _halves(read(array))
-        total, rest = two_sum(high, low)
-        return down(to_odd(total, rest))
-
-    return convert_halves
+        add = double.add(mode)
+        return lambda array: add(*_halves(read(array)))
+    return lambda array: down(to_odd(*two_sum(*_halves(read(array)))))
 
 
 def _halves(array: Any) -> tuple[Any, Any]:
@@ -259,44 +215,18 @@ def _halves(array: Any) -> tuple[Any, Any]:
     return high, low
 
 
-def _wide_to_double(read: Unary, mode: str) -> Unary:
-    add = double.add(mode)
-
-    def convert(array: Any) -> Any:
-        high, low = _halves(read(array))
-        return add(high, low)
-
-    return convert
-
-
 def _read_integer(source: IntegerType, signedness: str) -> Unary:
     """Integers of the source type in a dtype that shows their value."""
     if source is I1:
         if signedness == "signed":
-            return _minus_one_or_zero
-        return _zero_or_one
+            return lambda array: numpy.negative(array.view(numpy.int8))
+        return lambda array: array.view(numpy.uint8)
     if signedness == "signed":
         return _unchanged
     if source is I4:
-        return _low_four
+        return lambda array: numpy.bitwise_and(array.view(numpy.uint8), numpy.uint8(15))
     bits = bits_dtype(source)
-
-    def unsigned_view(array: Any) -> Any:
-        return array.view(bits)
-
-    return unsigned_view
-
-
-def _minus_one_or_zero(array: Any) -> Any:
-    return numpy.negative(array.view(numpy.int8))
-
-
-def _zero_or_one(array: Any) -> Any:
-    return array.view(numpy.uint8)
-
-
-def _low_four(array: Any) -> Any:
-    return numpy.bitwise_and(array.view(numpy.uint8), numpy.uint8(15))
+    return lambda array: array.view(bits)
 
 
 # Integers
@@ -306,33 +236,17 @@ def extend_integer(source: IntegerType, target: IntegerType, signedness: str) ->
     """exti: an i1 extends to 0 or -1 signed, to 0 or 1 unsigned."""
     read = _read_integer(source, signedness)
     dtype = value_dtype(target)
-
-    def extend(array: Any) -> Any:
-        return read(array).astype(dtype)
-
-    return extend
+    return lambda array: read(array).astype(dtype)
 
 
 def truncate_integer(source: IntegerType, target: IntegerType) -> Unary:
     """trunci: the low bits."""
     dtype = value_dtype(target)
     if target is I1:
-
-        def last_bit(array: Any) -> Any:
-            return numpy.not_equal(numpy.bitwise_and(array, 1), 0)
-
-        return last_bit
+        return lambda array: numpy.not_equal(numpy.bitwise_and(array, 1), 0)
     if target is I4:
-
-        def low_four(array: Any) -> Any:
-            return from_bits(I4, array.astype(numpy.uint8))
-
-        return low_four
-
-    def truncate(array: Any) -> Any:
-        return array.astype(dtype)
-
-    return truncate
+        return lambda array: from_bits(I4, array.astype(numpy.uint8))
+    return lambda array: array.astype(dtype)
 
 
 # Bits
@@ -344,44 +258,25 @@ def bitcast(source: Type, target: Type) -> Unary:
     special = (I1, I4, F4E2M1FN, TF32)
     # To the same type it is a copy, which keeps the bits of a tf32 that are not part of its value.
     if source != target and (source in special or target in special):
-
-        def through_bits(array: Any) -> Any:
-            return from_bits(target, to_bits(source, array))
-
-        return through_bits
-
-    def view(array: Any) -> Any:
-        return array.view(dtype)
-
-    return view
+        return lambda array: from_bits(target, to_bits(source, array))
+    return lambda array: array.view(dtype)
 
 
 def pack(source: Type) -> Unary:
     """A rank-1 tile as its bytes, little endian; the first of several elements in a byte is in the low bits."""
-
-    def pack_bytes(array: Any) -> Any:
-        return numpy.ascontiguousarray(array).view(numpy.int8)
-
-    def pack_bits(array: Any) -> Any:
-        return numpy.packbits(array, bitorder="little").view(numpy.int8)
 
     def pack_fours(array: Any) -> Any:
         fours = to_bits(source, numpy.ascontiguousarray(array))
         return numpy.bitwise_or(fours[0::2], numpy.left_shift(fours[1::2], numpy.uint8(4))).view(numpy.int8)
 
     if source is I1:
-        return pack_bits
-    if source in (I4, F4E2M1FN):
-        return pack_fours
-    return pack_bytes
+        return lambda array: numpy.packbits(array, bitorder="little").view(numpy.int8)
+    return pack_fours if source in (I4, F4E2M1FN) else lambda array: numpy.ascontiguousarray(array).view(numpy.int8)
 
 
 def unpack(target: Type) -> Unary:
     """The way back from `pack`."""
     dtype = value_dtype(target)
-
-    def unpack_bytes(array: Any) -> Any:
-        return numpy.ascontiguousarray(array).view(dtype)
 
     def unpack_bits(array: Any) -> Any:
         return numpy.unpackbits(numpy.ascontiguousarray(array).view(numpy.uint8), bitorder="little").astype(dtype)
@@ -395,6 +290,4 @@ def unpack(target: Type) -> Unary:
 
     if target is I1:
         return unpack_bits
-    if target in (I4, F4E2M1FN):
-        return unpack_fours
-    return unpack_bytes
+    return unpack_fours if target in (I4, F4E2M1FN) else lambda array: numpy.ascontiguousarray(array).view(dtype)

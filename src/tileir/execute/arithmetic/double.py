@@ -1,6 +1,6 @@
 """Arithmetic of doubles: pairs and polynomials, f64 in the directed modes, and f64 fma.
 
-A pair is `high + low` with the low part below half a unit of the high one.  The functions of `exponential`, `logarithm`
+A pair is `high + low` with the low part below half a unit of the high one.  The functions of `exponential`
 and `trigonometric` are straight-line programs over pairs, polynomials and the exactly defined operations of NumPy, so
 that every machine and every engine computes the same bits: nothing here calls a function of the C library.
 
@@ -149,11 +149,7 @@ def negative_zero(result: Any, a: Any, b: Any) -> Any:
 
 def subtract(rounding: str) -> Binary:
     adder = add(rounding)
-
-    def subtract_directed(a: Any, b: Any) -> Any:
-        return adder(a, -b)
-
-    return subtract_directed
+    return lambda a, b: adder(a, -b)
 
 
 def multiply(rounding: str) -> Binary:

@@ -1,4 +1,4 @@
-"""addf, subf, mulf, divf, fma and remf.
+"""addf, subf, mulf, divf, fma, remf, cmpf, maxf, minf and matrix products.
 
 Three ways lead to a correctly rounded result:
 - the bare ufunc: f64 and f32 to nearest even are IEEE operations of the machine; f16 goes through f32, whose 24 bits
@@ -10,7 +10,8 @@ Three ways lead to a correctly rounded result:
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 import numpy
 
@@ -22,7 +23,9 @@ from tileir.execute.arithmetic.rounding import (
     RAISED,
     Binary,
     Ternary,
+    Unary,
     as_array,
+    float_format,
     flush_single,
     flush_tiny,
     ieee_mode,
@@ -31,9 +34,11 @@ from tileir.execute.arithmetic.rounding import (
     to_odd,
     two_sum,
     widen,
+    widen_single,
 )
+from tileir.execute.dtypes import bits_dtype, from_bits, value_dtype
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.types import BF16, F16, F32, F64, FloatType
+from tileir.ir.types import BF16, F16, F32, F64, TF32, FloatType
 
 _NATIVE: Final[dict[OperationDeclaration, Binary]] = {
     ops.ADDF: numpy.add,
@@ -64,58 +69,42 @@ def _binary(declaration: OperationDeclaration, element: FloatType, rounding: str
 
 
 def _flushed_binary(declaration: OperationDeclaration, kernel: Binary) -> Binary:
-    def flushed_sum(a: Any, b: Any) -> Any:
+    if declaration in (ops.ADDF, ops.SUBF):
         # A sum below the smallest normal number is exact.
-        return flush_single(kernel(flush_single(a), flush_single(b)))
+        return lambda a, b: flush_single(kernel(flush_single(a), flush_single(b)))
 
     def flushed(a: Any, b: Any) -> Any:
         a = flush_single(a)
         b = flush_single(b)
         return flush_tiny(kernel(a, b), kernel(a * RAISED, b))
 
-    return flushed_sum if declaration in (ops.ADDF, ops.SUBF) else flushed
+    return flushed
 
 
 def _narrow_binary(declaration: OperationDeclaration, element: FloatType, rounding: str) -> Binary:
     """Through double, with what double leaves out; every format of at most 24 bits, every mode."""
-    up = widen(element)
-    down = narrow(element, rounding)
-    downwards = rounding == NEGATIVE_INF
+    up, down = widen(element), narrow(element, rounding)
+    add = _narrow_sum(rounding, down)
+    if declaration is ops.ADDF:
+        return lambda a, b: add(up(a), up(b))
+    if declaration is ops.SUBF:
+        return lambda a, b: add(up(a), -up(b))
+    if declaration is ops.MULF:
+        # 48 bits at most: exact.
+        return lambda a, b: down(up(a) * up(b))
+    # A quotient that is no value or midpoint of the format is at least 2**-50 of itself away from one, so the rounding
+    # to double never lands there: it needs no correction in any mode.
+    return lambda a, b: down(up(a) / up(b))
+
+
+def _narrow_sum(rounding: str, down: Unary) -> Binary:
+    """The sum of two doubles, rounded once."""
 
     def add(a: Any, b: Any) -> Any:
-        a = up(a)
-        b = up(b)
-        total, low = two_sum(a, b)
-        total = to_odd(total, low)
-        if downwards:
-            total = double.negative_zero(total, a, b)
-        return down(total)
+        total = to_odd(*two_sum(a, b))
+        return down(double.negative_zero(total, a, b) if rounding == NEGATIVE_INF else total)
 
-    def subtract(a: Any, b: Any) -> Any:
-        a = up(a)
-        b = -up(b)
-        total, low = two_sum(a, b)
-        total = to_odd(total, low)
-        if downwards:
-            total = double.negative_zero(total, a, b)
-        return down(total)
-
-    def multiply(a: Any, b: Any) -> Any:
-        # 48 bits at most: exact.
-        return down(up(a) * up(b))
-
-    def divide(a: Any, b: Any) -> Any:
-        # A quotient that is no value or midpoint of the format is at least 2**-50 of itself away from one, so the
-        # rounding to double never lands there: it needs no correction in any mode.
-        return down(up(a) / up(b))
-
-    kernels: dict[OperationDeclaration, Binary] = {
-        ops.ADDF: add,
-        ops.SUBF: subtract,
-        ops.MULF: multiply,
-        ops.DIVF: divide,
-    }
-    return kernels[declaration]
+    return add
 
 
 def _brain_binary(declaration: OperationDeclaration) -> Binary:
@@ -163,20 +152,8 @@ def float_fma(element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: b
 
 def _narrow_fma(element: FloatType, rounding: str) -> Ternary:
     """fma of a format of at most 24 bits."""
-    up = widen(element)
-    down = narrow(element, rounding)
-    downwards = rounding == NEGATIVE_INF
-
-    def fused(a: Any, b: Any, c: Any) -> Any:
-        product = up(a) * up(b)
-        c = up(c)
-        total, low = two_sum(product, c)
-        total = to_odd(total, low)
-        if downwards:
-            total = double.negative_zero(total, product, c)
-        return down(total)
-
-    return fused
+    up, add = widen(element), _narrow_sum(rounding, narrow(element, rounding))
+    return lambda a, b, c: add(up(a) * up(b), up(c))
 
 
 _LOW_BITS: Final = numpy.int64((1 << 29) - 1)
@@ -208,3 +185,175 @@ def single_from_sum(product: Any, addend: Any) -> Any:
 def float_remainder(element: FloatType) -> Binary:
     """`a - trunc(a / b) * b`, exact, with the sign of `a`; NaN for an infinite `a` and a zero `b`."""
     return numpy.fmod if element in (F16, F32, F64) else through_double(numpy.fmod, element, narrow(element))
+
+
+# Comparing
+
+_ORDERED: Final[dict[str, Binary]] = {
+    "equal": numpy.equal,
+    "less_than": numpy.less,
+    "less_than_or_equal": numpy.less_equal,
+    "greater_than": numpy.greater,
+    "greater_than_or_equal": numpy.greater_equal,
+}
+_INVERSE: Final = {
+    "less_than": "greater_than_or_equal",
+    "less_than_or_equal": "greater_than",
+    "greater_than": "less_than_or_equal",
+    "greater_than_or_equal": "less_than",
+}
+
+
+def _different(a: Any, b: Any) -> Any:
+    """Ordered and not equal."""
+    return numpy.logical_or(numpy.less(a, b), numpy.greater(a, b))
+
+
+def float_compare(predicate: str, ordering: str, element: FloatType) -> Binary:
+    """`ordered` is false where an operand is NaN, `unordered` is true there; -0.0 equals 0.0."""
+    kernel: Binary
+    if predicate == "not_equal":
+        kernel = _different if ordering == "ordered" else numpy.not_equal
+    elif ordering == "ordered":
+        kernel = _ORDERED[predicate]
+    elif predicate == "equal":
+        kernel = _negated(_different)
+    else:
+        # Unordered or less is not (greater or equal), NaN making the inner comparison false.
+        kernel = _negated(_ORDERED[_INVERSE[predicate]])
+    if element in (F16, F32, F64, BF16):
+        return kernel
+    up = widen_single(element)
+    return lambda a, b: kernel(up(a), up(b))
+
+
+def _negated(compare: Binary) -> Binary:
+    return lambda a, b: numpy.logical_not(compare(a, b))
+
+
+def float_minmax(
+    declaration: OperationDeclaration, element: FloatType, propagate_nan: bool = False, flush_to_zero: bool = False
+) -> Binary:
+    """maxf and minf: -0.0 is below 0.0, a NaN result is the canonical one.
+
+    With `propagate_nan` (and for maximumf, minimumf) a NaN operand makes the result NaN, otherwise the other operand is
+    the result.
+    """
+    largest = declaration in (ops.MAXF, ops.MAXIMUMF)
+    propagate = propagate_nan or declaration in (ops.MAXIMUMF, ops.MINIMUMF)
+    kernel = _minmax(largest, propagate, element)
+    return (lambda a, b: kernel(flush_single(a), flush_single(b))) if flush_to_zero else kernel
+
+
+def _minmax(largest: bool, propagate: bool, element: FloatType) -> Binary:
+    if element not in (F16, F32, F64, TF32, BF16):
+        raise ValueError(f"{element.name} has no maximum and minimum operations")
+    bits, dtype = bits_dtype(element), value_dtype(element)
+    choose: Binary = numpy.fmax if largest else numpy.fmin
+    if propagate:
+        choose = numpy.maximum if largest else numpy.minimum
+    # Of two zeros, `and` gives the positive one if there is one, `or` the negative one.
+    merge: Binary = numpy.bitwise_and if largest else numpy.bitwise_or
+    canonical = from_bits(element, numpy.array(float_format(element).quiet_nan, bits))
+
+    def select(a: Any, b: Any) -> Any:
+        result = choose(a, b)
+        zeros = numpy.equal(result, 0)
+        if numpy.count_nonzero(zeros):
+            zeros = numpy.logical_and(zeros, numpy.equal(a, b))
+            result = numpy.where(zeros, merge(a.view(bits), b.view(bits)).view(dtype), result)
+        nans = numpy.not_equal(result, result)
+        if numpy.count_nonzero(nans):
+            if not propagate:
+                # NumPy lets a signalling NaN win, on some machines and in some places of an array.
+                result = numpy.where(nans, numpy.where(numpy.not_equal(a, a), b, a), result)
+                nans = numpy.not_equal(result, result)
+            result = numpy.where(nans, canonical, result)
+        return result
+
+    return select
+
+
+# Matrix products: mmaf, mmai, mmaf_scaled, of tiles of rank two, or three with a batch dimension in front.
+#
+# By default a product is `numpy.matmul` in the precision of the accumulator, in whatever order NumPy adds.  If `exact`
+# it is a chain of fma from the accumulator, for k = 0, 1, 2 and on, each rounded once to the accumulator's type: the
+# definition that engines are held to bit for bit.
+# An f16 accumulator is widened to float32, which the sum is made in, and the sum is rounded once to f16, when the
+# operation is done: both ways.
+
+Scaled: TypeAlias = Callable[[Any, Any, Any, Any, Any], Any]
+
+_SINGLE_LIMIT: Final = 1 << 24
+"""Integers up to here are exact in float32."""
+
+
+def matrix_float(lhs: FloatType, accumulator: FloatType, exact: bool = False) -> Ternary:
+    """mmaf; both operands have the element type `lhs`."""
+    if exact:
+        return _chain(lhs, accumulator)
+    up = widen(lhs) if accumulator is F64 else widen_single(lhs)
+    dtype = value_dtype(accumulator)
+    return lambda a, b, c: (numpy.matmul(up(a), up(b)) + c).astype(dtype, copy=False)
+
+
+def _chain(lhs: FloatType, accumulator: FloatType) -> Ternary:
+    if accumulator is F64:
+        return _steps(double.fma(NEAREST_EVEN), widen(F64))
+    if accumulator is not F32 and accumulator is not F16:
+        raise ValueError(f"no matrix product accumulates in {accumulator.name}")
+    chain = _steps(_single_step, widen(lhs))
+    if accumulator is F32:
+        return chain
+    return lambda a, b, c: chain(a, b, c.astype(numpy.float32)).astype(numpy.float16)
+
+
+def _single_step(a: Any, b: Any, c: Any) -> Any:
+    return single_from_sum(a * b, c.astype(numpy.float64))
+
+
+def _steps(step: Ternary, up: Unary) -> Ternary:
+    """One rank-1 update after another, on factors widened to double: their products are exact but for f64."""
+
+    def multiply_add(a: Any, b: Any, c: Any) -> Any:
+        a = up(a)
+        b = up(b)
+        for k in range(a.shape[-1]):
+            c = step(a[..., :, k, None], b[..., k, None, :], c)
+        return c
+
+    return multiply_add
+
+
+def matrix_integer(signedness_lhs: str, signedness_rhs: str) -> Ternary:
+    """mmai: i8 factors, exact, added to i32 with wrapping."""
+    lhs_dtype = numpy.int8 if signedness_lhs == "signed" else numpy.uint8
+    rhs_dtype = numpy.int8 if signedness_rhs == "signed" else numpy.uint8
+    largest = (128 if signedness_lhs == "signed" else 255) * (128 if signedness_rhs == "signed" else 255)
+
+    def multiply_add(a: Any, b: Any, c: Any) -> Any:
+        # Float products are exact while every partial sum is, and go through BLAS.
+        dtype = numpy.float32 if largest * a.shape[-1] <= _SINGLE_LIMIT else numpy.float64
+        product = numpy.matmul(a.view(lhs_dtype).astype(dtype), b.view(rhs_dtype).astype(dtype))
+        return numpy.add(product.astype(numpy.int64), c).astype(numpy.int32)
+
+    return multiply_add
+
+
+def matrix_scaled(lhs: FloatType, scale: FloatType, exact: bool = False) -> Scaled:
+    """mmaf_scaled: each scale multiplies a block of elements along K; scaled factors and their products are exact.
+
+    By default the sum is made in double and rounded once to f32; with `exact` it is the chain of fma.
+    """
+    up, up_scale, down = widen(lhs), widen(scale), narrow(F32)
+    chain = _steps(_single_step, widen(F64))
+
+    def multiply_add(a: Any, b: Any, c: Any, a_scale: Any, b_scale: Any) -> Any:
+        block = a.shape[-1] // a_scale.shape[-1]
+        a = up(a) * numpy.repeat(up_scale(a_scale), block, axis=-1)
+        b = up(b) * numpy.repeat(up_scale(b_scale), block, axis=-2)
+        if exact:
+            return chain(a, b, c)
+        return down(numpy.matmul(a, b) + c)
+
+    return multiply_add

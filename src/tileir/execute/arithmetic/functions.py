@@ -14,7 +14,7 @@ import numpy
 
 from tileir.dialect import ops
 from tileir.dialect.draft_formulas import FORMULAS, Formula, Operand
-from tileir.execute.arithmetic import double, exponential, logarithm, trigonometric
+from tileir.execute.arithmetic import double, exponential, trigonometric
 from tileir.execute.arithmetic.double import widened
 from tileir.execute.arithmetic.rounding import (
     NEAREST_EVEN,
@@ -40,8 +40,8 @@ FUNCTIONS: Final[dict[OperationDeclaration, tuple[Unary, Unary]]] = {
     ops.RSQRT: (_reciprocal_root, _reciprocal_root),
     ops.EXP: (exponential.exp_single, exponential.exp_double),
     ops.EXP2: (exponential.exp2_single, exponential.exp2_double),
-    ops.LOG: (logarithm.log_single, logarithm.log_double),
-    ops.LOG2: (logarithm.log2_single, logarithm.log2_double),
+    ops.LOG: (exponential.log_single, exponential.log_double),
+    ops.LOG2: (exponential.log2_single, exponential.log2_double),
     ops.SIN: (trigonometric.sin_single, trigonometric.sin_double),
     ops.COS: (trigonometric.cos_single, trigonometric.cos_double),
     ops.TAN: (trigonometric.tan_single, trigonometric.tan_double),
@@ -57,32 +57,23 @@ def float_unary(
 ) -> Unary:
     """The kernel of an operation with one float operand; `rounding` matters to sqrt alone."""
     kernel = _unary(declaration, element, ieee_mode(rounding))
-    if not flush_to_zero:
-        return kernel
-
-    def flushed(a: Any) -> Any:
-        # No result of sqrt, rsqrt and exp2 lies so close below the smallest normal number that it is rounded to it.
-        return flush_single(kernel(flush_single(a)))
-
-    return flushed
+    # No result of sqrt, rsqrt and exp2 lies so close below the smallest normal number that it is rounded to it.
+    return (lambda a: flush_single(kernel(flush_single(a)))) if flush_to_zero else kernel
 
 
 def _unary(declaration: OperationDeclaration, element: FloatType, rounding: str) -> Unary:
     if declaration is ops.ABSF or declaration is ops.NEGF:
         return _sign_operation(declaration, element)
     if declaration is ops.CEIL or declaration is ops.FLOOR:
-        return _integral(declaration, element)
+        operation: Unary = numpy.ceil if declaration is ops.CEIL else numpy.floor
+        return operation if element in (F16, F32, F64) else through_double(operation, element, narrow(element))
     if declaration is ops.SQRT:
         return _square_root(element, rounding)
     if declaration is ops.RECIPF:
         return _reciprocal(element)
     if declaration in DRAFT_FUNCTIONS:
         draft_function = DRAFT_FUNCTIONS[declaration]
-
-        def evaluate(a: Any) -> Any:
-            return draft_function(widened(a))
-
-        return _function(evaluate, element, narrow(element))
+        return _function(lambda a: draft_function(widened(a)), element, narrow(element))
     if declaration is ops.EXP2 and element is F32:
         return exponential.exp2_of_float32
     single, wide = FUNCTIONS[declaration]
@@ -100,16 +91,7 @@ def _sign_operation(declaration: OperationDeclaration, element: FloatType) -> Un
     bits = bits_dtype(element)
     operation: Binary = numpy.bitwise_and if declaration is ops.ABSF else numpy.bitwise_xor
     mask = bits.type(form.magnitude_mask if declaration is ops.ABSF else form.sign_mask)
-
-    def change_sign(a: Any) -> Any:
-        return operation(a.view(bits), mask).view(dtype)
-
-    return change_sign
-
-
-def _integral(declaration: OperationDeclaration, element: FloatType) -> Unary:
-    operation: Unary = numpy.ceil if declaration is ops.CEIL else numpy.floor
-    return operation if element in (F16, F32, F64) else through_double(operation, element, narrow(element))
+    return lambda a: operation(a.view(bits), mask).view(dtype)
 
 
 def _square_root(element: FloatType, rounding: str) -> Unary:
@@ -127,24 +109,14 @@ def _reciprocal(element: FloatType) -> Unary:
     """The quotient `1 / a`, correctly rounded: as divf, which needs no more care than a narrow quotient in double."""
     if element in (F16, F32, F64):
         one = value_dtype(element).type(1.0)
-
-        def divide(a: Any) -> Any:
-            return numpy.true_divide(one, a)
-
-        return divide
+        return lambda a: numpy.true_divide(one, a)
     return through_double(lambda a: 1.0 / a, element, narrow(element))
 
 
 def _function(function: Unary, element: FloatType, down: Unary) -> Unary:
-    if element is F64:
-        return function
     if element is F32:
-
-        def evaluate_single(a: Any) -> Any:
-            return function(a).astype(numpy.float32)
-
-        return evaluate_single
-    return through_double(function, element, down)
+        return lambda a: function(a).astype(numpy.float32)
+    return function if element is F64 else through_double(function, element, down)
 
 
 def function_result(element: FloatType) -> Unary:
@@ -152,11 +124,7 @@ def function_result(element: FloatType) -> Unary:
     if element is BF16:
         # Two roundings cost 2**-17 of a unit at most, within the 0.501 that functions are allowed.
         dtype = value_dtype(BF16)
-
-        def round_brain(a: Any) -> Any:
-            return a.astype(numpy.float32).astype(dtype)
-
-        return round_brain
+        return lambda a: a.astype(numpy.float32).astype(dtype)
     return narrow(element)
 
 
@@ -169,19 +137,18 @@ def _two_operand_function(single: Binary, wide: Binary, element: FloatType) -> B
 
 def float_power(element: FloatType) -> Binary:
     """`a ** b` with the special cases of C's `pow`: anything to the power 0 is 1, 1 to any power is 1."""
-    return _two_operand_function(logarithm.power_single, logarithm.power_double, element)
+    return _two_operand_function(exponential.power_single, exponential.power_double, element)
 
 
 def float_integer_power(element: FloatType) -> Binary:
     """`a ** n`; `n` holds signed integers of at most 32 bits, an i1 is 0 or -1."""
-    up = widen(element)
-    down = narrow(element)
+    up, down = widen(element), narrow(element)
 
     def power(a: Any, n: Any) -> Any:
         exponent = n.astype(numpy.float64)
         if n.dtype == numpy.bool_:
             exponent = -exponent
-        return down(logarithm.power_double(up(a), exponent))
+        return down(exponential.power_double(up(a), exponent))
 
     return power
 
@@ -198,8 +165,8 @@ _STEPS: Final[dict[OperationDeclaration, Callable[..., Any]]] = {
     ops.ADDF: numpy.add,
     ops.DIVF: numpy.divide,
     ops.EXP: exponential.exp_double,
-    ops.LOG: logarithm.log_double,
-    ops.LOG2: logarithm.log2_double,
+    ops.LOG: exponential.log_double,
+    ops.LOG2: exponential.log2_double,
     ops.MULF: numpy.multiply,
     ops.NEGF: numpy.negative,
     ops.SELECT: numpy.where,

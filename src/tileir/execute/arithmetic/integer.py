@@ -84,34 +84,23 @@ def integer_signed_binary(declaration: OperationDeclaration, element: IntegerTyp
 
 
 def _as_unsigned(operation: Binary, element: IntegerType) -> Binary:
-    bits = bits_dtype(element)
-    dtype = value_dtype(element)
-
-    def on_unsigned(a: Any, b: Any) -> Any:
-        return operation(a.view(bits), b.view(bits)).view(dtype)
-
-    return on_unsigned
+    bits, dtype = bits_dtype(element), value_dtype(element)
+    return lambda a, b: operation(a.view(bits), b.view(bits)).view(dtype)
 
 
 def _truth_signed(declaration: OperationDeclaration, signedness: str) -> Binary:
     if declaration is ops.SHRI:
         # Past the width there is the sign, which is the value itself, or nothing.
-        return _first if signedness == "signed" else numpy.greater
+        return (lambda a, b: a) if signedness == "signed" else numpy.greater
     # Signed, true is -1 and below false.
     return numpy.logical_or if (declaration is ops.MAXI) == (signedness == "unsigned") else numpy.logical_and
 
 
-def _first(a: Any, b: Any) -> Any:
-    return a
-
-
 def _multiply_high(element: IntegerType) -> Binary:
     """The high half of the unsigned product."""
+    dtype, width, bits = value_dtype(element), element.width, bits_dtype(element)
     if element is I1:
-        return _no_high_bit
-    dtype = value_dtype(element)
-    width = element.width
-    bits = bits_dtype(element)
+        return lambda a, b: numpy.not_equal(a, a)
     if width == 64:
         return multiply_high_wide
 
@@ -120,10 +109,6 @@ def _multiply_high(element: IntegerType) -> Binary:
         return numpy.right_shift(product, numpy.uint64(width)).astype(dtype)
 
     return multiply_high
-
-
-def _no_high_bit(a: Any, b: Any) -> Any:
-    return numpy.not_equal(a, a)
 
 
 def multiply_high_wide(a: Any, b: Any) -> Any:
@@ -149,11 +134,7 @@ def multiply_high_wide(a: Any, b: Any) -> Any:
 def _on_truth(operation: Binary, signedness: str) -> Binary:
     """An operation on i1 through bytes."""
     read: Unary = signed if signedness == "signed" else unsigned
-
-    def on_bytes(a: Any, b: Any) -> Any:
-        return numpy.bitwise_and(operation(read(a), read(b)), 1).astype(numpy.bool_)
-
-    return on_bytes
+    return lambda a, b: numpy.bitwise_and(operation(read(a), read(b)), 1).astype(numpy.bool_)
 
 
 def _truncated(a: Any, b: Any) -> Any:
@@ -202,27 +183,8 @@ def _remainder(element: IntegerType, signedness: str) -> Binary:
 def integer_unary(declaration: OperationDeclaration, element: IntegerType) -> Unary:
     if element is I1:
         # Modulo two a value is its own negative and its own magnitude.
-        return numpy.logical_not if declaration is ops.NOTI else _itself
-    if declaration is ops.NEGI:
-        return numpy.negative
-    if declaration is ops.ABSI:
-        return numpy.absolute
-    if declaration is ops.NOTI:
-        return numpy.invert
-    return _bit_operation(declaration, element)
-
-
-def _itself(a: Any) -> Any:
-    return a
-
-
-def _bit_operation(declaration: OperationDeclaration, element: IntegerType) -> Unary:
-    bits = bits_dtype(element)
-    dtype = value_dtype(element)
-    width = element.width
-
-    def population(a: Any) -> Any:
-        return _population(a.view(bits), bits).astype(dtype)
+        return numpy.logical_not if declaration is ops.NOTI else lambda a: a
+    bits, dtype, width = bits_dtype(element), value_dtype(element), element.width
 
     def leading(a: Any) -> Any:
         smeared = a.view(bits)
@@ -249,7 +211,10 @@ def _bit_operation(declaration: OperationDeclaration, element: IntegerType) -> U
         return patterns.view(dtype)
 
     operations: dict[OperationDeclaration, Unary] = {
-        ops.POPCNT: population,
+        ops.NEGI: numpy.negative,
+        ops.ABSI: numpy.absolute,
+        ops.NOTI: numpy.invert,
+        ops.POPCNT: lambda a: _population(a.view(bits), bits).astype(dtype),
         ops.CLZ: leading,
         ops.CTZ: trailing,
         ops.BREV: reverse,
@@ -277,22 +242,8 @@ def _population(patterns: Any, bits: DType) -> Any:
 
 def integer_compare(predicate: str, element: IntegerType, signedness: str) -> Binary:
     operation = _PREDICATES[predicate]
-    if predicate in ("equal", "not_equal"):
-        return operation
-    if element is I1:
-        if signedness == "unsigned":
-            return operation
-
-        def backwards(a: Any, b: Any) -> Any:
-            # Signed, true is -1 and below false.
-            return operation(b, a)
-
-        return backwards
-    if signedness == "signed":
+    # Of i1, true is -1 and below false if they are signed.
+    if predicate in ("equal", "not_equal") or (signedness == "unsigned") == (element is I1):
         return operation
     bits = bits_dtype(element)
-
-    def on_unsigned(a: Any, b: Any) -> Any:
-        return operation(a.view(bits), b.view(bits))
-
-    return on_unsigned
+    return (lambda a, b: operation(b, a)) if element is I1 else lambda a, b: operation(a.view(bits), b.view(bits))

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 import numpy
 
@@ -82,11 +82,7 @@ def without_subnormals(x: Any) -> Any:
 def through_double(function: Callable[..., Any], element: FloatType, down: Unary) -> Callable[..., Any]:
     """A kernel of an element type from a function of doubles: operands are widened, `down` rounds the result."""
     up = widen(element)
-
-    def kernel(*operands: Any) -> Any:
-        return down(function(*[up(operand) for operand in operands]))
-
-    return kernel
+    return lambda *operands: down(function(*[up(operand) for operand in operands]))
 
 
 # Error-free transformations
@@ -145,28 +141,16 @@ def _identity(array: Any) -> Any:
     return array
 
 
-def _as_double(array: Any) -> Any:
-    return array.astype(numpy.float64)
-
-
-def _brain_as_double(array: Any) -> Any:
-    return array.astype(numpy.float32).astype(numpy.float64)
-
-
-def _tf32_as_double(array: Any) -> Any:
-    return tf32_numbers(array).astype(numpy.float64)
-
-
 def widen(element: FloatType) -> Unary:
     """The kernel that gives values as doubles."""
     if element is F64:
         return _identity
     if element in (F32, F16):
-        return _as_double
+        return lambda array: array.astype(numpy.float64)
     if element is TF32:
-        return _tf32_as_double
+        return lambda array: tf32_numbers(array).astype(numpy.float64)
     if element is BF16:
-        return _brain_as_double
+        return lambda array: array.astype(numpy.float32).astype(numpy.float64)
     return _look_up(value_table(element), numpy.uint8)
 
 
@@ -182,10 +166,7 @@ def widen_single(element: FloatType) -> Unary:
 
 
 def _look_up(table: Array, bits: type[Any]) -> Unary:
-    def look_up(array: Any) -> Any:
-        return take(table, array.view(bits))
-
-    return look_up
+    return lambda array: take(table, array.view(bits))
 
 
 def _as_single(array: Any) -> Any:
@@ -195,31 +176,27 @@ def _as_single(array: Any) -> Any:
 # Narrowing
 
 
-def _round_integral(rounding: str) -> Unary:
-    """Doubles to integral doubles."""
-    if rounding == NEAREST_EVEN:
-        return cast(Unary, numpy.rint)
-    if rounding == ZERO:
-        return cast(Unary, numpy.trunc)
-    if rounding == NEGATIVE_INF:
-        return cast(Unary, numpy.floor)
-    if rounding == POSITIVE_INF:
-        return cast(Unary, numpy.ceil)
-    if rounding == NEAREST_AWAY:
-        return _round_away
-    raise ValueError(f"rounding mode '{rounding}' does not round floats")
-
-
 def _round_away(array: Any) -> Any:
     whole = numpy.trunc(array)
     # Adding a half first would round twice.
     return whole + numpy.copysign((numpy.abs(array - whole) >= 0.5).astype(numpy.float64), array)
 
 
+_INTEGRAL: Final[dict[str, Unary]] = {
+    NEAREST_EVEN: numpy.rint,
+    ZERO: numpy.trunc,
+    NEGATIVE_INF: numpy.floor,
+    POSITIVE_INF: numpy.ceil,
+    NEAREST_AWAY: _round_away,
+}
+
+
 def quantize(element: FloatType, rounding: str) -> Unary:
     """Doubles to doubles that the format holds, or infinity where they overflow; NaN stays."""
     form = float_format(element)
-    integral = _round_integral(rounding)
+    if rounding not in _INTEGRAL:
+        raise ValueError(f"rounding mode '{rounding}' does not round floats")
+    integral = _INTEGRAL[rounding]
     smallest_power = 2.0**form.minimum_exponent
     largest = floats.to_double(form, form.largest)
     unit = 2.0 ** (1 - form.precision)
@@ -251,26 +228,11 @@ def narrow(element: FloatType, rounding: str = NEAREST_EVEN) -> Unary:
     zero stops at the largest value.  Below zero the unsigned formats give NaN; f8E8M0FNU has no zero and gives its
     smallest value; f4E2M1FN has no NaN and gives its largest value, as NVIDIA's conversion instructions do.
     """
-    if rounding == NEAREST_EVEN:
-        if element is F64:
-            return _identity
-        if element is F32:
-            return _as_single
-        if element is F16:
-            return _as_half
-    elif element is F64:
-        return _identity
-    rounder = quantize(element, rounding)
     encoder = encode_exact(element)
-
-    def round_once(array: Any) -> Any:
-        return encoder(rounder(array))
-
-    return round_once
-
-
-def _as_half(array: Any) -> Any:
-    return array.astype(numpy.float16)
+    if element is F64 or (rounding == NEAREST_EVEN and element in (F32, F16)):
+        return encoder
+    rounder = quantize(element, rounding)
+    return lambda array: encoder(rounder(array))
 
 
 def encode_exact(element: FloatType) -> Unary:
@@ -280,7 +242,7 @@ def encode_exact(element: FloatType) -> Unary:
     if element is TF32:
         return _encode_tf32
     if element is F16:
-        return _as_half
+        return lambda array: array.astype(numpy.float16)
     if element is F64:
         return _identity
     if element is F8E8M0FNU:
@@ -289,17 +251,8 @@ def encode_exact(element: FloatType) -> Unary:
         return _encode_unsigned_eight
     dtype = value_dtype(element)
     if element is F4E2M1FN:
-        largest = 6.0
-
-        def encode_four(array: Any) -> Any:
-            return numpy.where(numpy.isnan(array), largest, array).astype(numpy.float32).astype(dtype)
-
-        return encode_four
-
-    def encode(array: Any) -> Any:
-        return array.astype(numpy.float32).astype(dtype)
-
-    return encode
+        return lambda array: numpy.where(numpy.isnan(array), 6.0, array).astype(numpy.float32).astype(dtype)
+    return lambda array: array.astype(numpy.float32).astype(dtype)
 
 
 def _encode_tf32(array: Any) -> Any:

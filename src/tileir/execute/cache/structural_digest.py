@@ -45,11 +45,7 @@ class _Writer:
             if isinstance(place, str):
                 self.out.append(place)
                 continue
-            if isinstance(place, Block):
-                self._block(place)
-                cursor = place.first
-            else:
-                cursor = place
+            cursor: Operation | None = self._block(place) if isinstance(place, Block) else place
             while cursor is not None:
                 if cursor.regions:
                     if cursor.next is not None:
@@ -83,11 +79,13 @@ class _Writer:
             pending.extend(reversed(region.blocks))
             pending.append("{")
 
-    def _block(self, block: Block) -> None:
+    def _block(self, block: Block) -> Operation | None:
+        """Begin a block; returns its first operation."""
         blocks, values = self._blocks, self._values
         self.out.append(f"\n^{blocks.setdefault(block, len(blocks))}")
         for argument in block.arguments:
             self.out.append(f",{values.setdefault(argument, len(values))}:{self._type(argument.type)}")
+        return block.first
 
     def _type(self, type: Type) -> str:
         found = self._types.get(type)

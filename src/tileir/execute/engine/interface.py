@@ -16,14 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from tileir.execute.errors import BlockId, ChoiceError, LaunchError
 from tileir.ir.core import Operation
+from tileir.ir.location import Location
 
 if TYPE_CHECKING:
     from tileir.execute.memory import Region
     from tileir.execute.observing.observer import Observer
     from tileir.execute.sanitizer.report import SanitizerReport
-
-
-from tileir.ir.location import Location
 
 Progress = Callable[[int, int], None]
 

@@ -127,12 +127,9 @@ def _forced() -> Engine | None:
         return None
     found = find_engine(name)
     if not found.on_gpu:
-        raise LaunchError(f"{VARIABLE} is '{name}', which is no engine for GPUs: name one of {_gpu_names()}")
+        names = ", ".join([engine.name for engine in _preferred if engine.on_gpu])
+        raise LaunchError(f"{VARIABLE} is '{name}', which is no engine for GPUs: name one of {names}")
     return found
-
-
-def _gpu_names() -> str:
-    return ", ".join([engine.name for engine in _preferred if engine.on_gpu])
 
 
 def gpu_choice_words() -> str:
@@ -183,18 +180,15 @@ def _no_gpu_engine(entry: Operation, options: LaunchOptions) -> str:
 
 
 def require(engine: Engine) -> None:
-    """Refuse an engine that cannot work here, in its own words."""
+    """Refuse an engine that cannot work here, in its own words; most can be installed, a GPU cannot."""
     missing = why_missing(engine)
-    if missing:
-        raise MissingDependencyError(f"{engine.called} cannot work here: {missing}{_instead(engine)}")
-
-
-def _instead(engine: Engine) -> str:
-    """What to do where an engine cannot work: most can be installed, a GPU cannot."""
-    if not engine.on_gpu:
-        return f", or choose {INSTEAD}"
-    name = next(each.name for each in _BUILT_IN.values() if not each.on_gpu and not why_missing(each))
-    return f"; '{name}' can: backend='{name}', or --backend {name}"
+    if not missing:
+        return
+    instead = f", or choose {INSTEAD}"
+    if engine.on_gpu:
+        name = next(each.name for each in _BUILT_IN.values() if not each.on_gpu and not why_missing(each))
+        instead = f"; '{name}' can: backend='{name}', or --backend {name}"
+    raise MissingDependencyError(f"{engine.called} cannot work here: {missing}{instead}")
 
 
 def _prefer() -> None:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.targets import ARCHITECTURES
-from tileir.execute.work.result import Work
+from tileir.execute.work.operations import Work
 from tileir.ir.quoting import type_text
 
 DEFAULT: Final = "h100"

@@ -1,13 +1,11 @@
 """The reference interpreter: what every program computes, on NumPy.  It is written to be read, not to be fast.
 
 engine.py        the engine, as `tileir.compile` sees it
-kernel.py        a kernel and its launches: begin here
+kernel.py        a kernel and its launches, how each operation is compiled: begin here
 compiler.py      from operations to closures; calls an observer
-operations.py    how each operation is compiled
-kernels.py       elementwise operations and matmuls: which function of `tileir.execute.arithmetic` each one calls
-shapes.py        tiles rearranged; offsets, the grid, globals
-aggregates.py    `reduce` and `scan`
-control_flow.py  branches, loops, `assert`
+kernels.py       elementwise operations and matmuls: which function of `tileir.execute.arithmetic` each one calls; tiles
+                 rearranged; offsets, the grid, globals
+control_flow.py  branches, loops, `assert`, `reduce` and `scan`
 pointers.py      memory through pointers: loads, stores, atomics, `alloca`
 views.py         memory through views
 printing.py      `print_tko`

@@ -91,6 +91,10 @@ class Compiler:
         self.slot_count += 1
         return self.slot_count - 1
 
+    def end(self, operation: Operation, targets: list[int], signal: int | None) -> Step:
+        """A terminator: its operands go to where they are needed."""
+        return copy_step(self.slots_of(operation.operands), targets, signal)
+
     def block(self, block: Block) -> list[Step]:
         """Return the steps of a block."""
         steps: list[Step] = []

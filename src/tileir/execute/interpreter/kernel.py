@@ -1,19 +1,33 @@
-"""A kernel in the interpreter and its launches."""
+"""A kernel in the interpreter and its launches, and how each operation is compiled."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy
 
+from tileir.dialect import ops
 from tileir.execute.arguments.binding import bind, known_memory
 from tileir.execute.engine.interface import LaunchOptions, PreparedKernel, Progress
-from tileir.execute.errors import BlockId, Callbacks, ExecutionError, converted
-from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Options, Registers, Step, run_steps
+from tileir.execute.errors import BlockId, Callbacks, ExecutionError, LaunchError, converted
+from tileir.execute.interpreter import control_flow, kernels, pointers, printing, views
+from tileir.execute.interpreter.compiler import (
+    BLOCK_SLOT,
+    BROKEN,
+    CONTINUED,
+    RETURNED,
+    Compiler,
+    Operations,
+    Options,
+    Registers,
+    Step,
+    copy_step,
+    run_steps,
+)
 from tileir.execute.interpreter.control_flow import release_to
-from tileir.execute.interpreter.operations import OPERATIONS
+from tileir.execute.interpreter.kernels import KERNELS, compile_elementwise
 from tileir.execute.memory import Region
 from tileir.execute.observing.observer import Observer, Observers, TileBlock
 from tileir.execute.schedule import Order, RunBlock, block_at, block_order, run_interleaved
@@ -22,6 +36,80 @@ from tileir.ir.diagnostics import TileIRError
 
 if TYPE_CHECKING:
     from tileir.execute.sanitizer.report import SanitizerReport
+
+
+def _compile_cast(compiler: Compiler, operation: Operation) -> Step:
+    """A cast that changes nothing; any other stands in for something that is not there."""
+    sources, results = operation.operands, operation.results
+    if [value.type for value in sources] != [value.type for value in results]:
+        raise LaunchError(
+            "'cuda_tile.unrealized_conversion_cast' stands in for a conversion: replace it before the program runs"
+        )
+    return copy_step(compiler.slots_of(sources), compiler.slots_of(results), None)
+
+
+def _compile_nothing(compiler: Compiler, operation: Operation) -> Step:
+    """Tokens order what is in order anyway, and only the sanitizer checks promises."""
+    return copy_step([], [], None)
+
+
+OPERATIONS: Final[Operations] = {
+    **dict.fromkeys(KERNELS, compile_elementwise),
+    **dict.fromkeys(kernels.SHAPES, kernels.compile_shape),
+    # core
+    ops.EXTRACT: kernels.compile_extract,
+    ops.GET_GLOBAL: kernels.compile_get_global,
+    ops.GET_NUM_TILE_BLOCKS: lambda compiler, operation: kernels.compile_numbers(
+        compiler, operation, lambda block: block.grid
+    ),
+    ops.GET_TILE_BLOCK_ID: lambda compiler, operation: kernels.compile_numbers(
+        compiler, operation, lambda block: block.id
+    ),
+    ops.INSERT: kernels.compile_insert,
+    ops.REDUCE: control_flow.compile_reduce,
+    ops.SCAN: control_flow.compile_scan,
+    # control flow
+    ops.ASSERT: control_flow.compile_assert,
+    ops.BREAK: lambda compiler, operation: compiler.end(operation, compiler.breaks[-1], BROKEN),
+    ops.CONTINUE: lambda compiler, operation: compiler.end(operation, compiler.continues[-1], CONTINUED),
+    ops.FOR: control_flow.compile_for,
+    ops.IF: control_flow.compile_if,
+    ops.LOOP: control_flow.compile_loop,
+    ops.RETURN: lambda compiler, operation: copy_step([], [], RETURNED),
+    ops.YIELD: lambda compiler, operation: compiler.end(operation, compiler.yields[-1], None),
+    # memory
+    ops.ALLOCA: pointers.compile_alloca,
+    ops.ATOMIC_CAS_TKO: pointers.compile_atomic_cas,
+    ops.ATOMIC_LOAD_TKO: pointers.compile_load,
+    ops.ATOMIC_RED_VIEW_TKO: views.compile_atomic_view,
+    ops.ATOMIC_RMW_TKO: pointers.compile_atomic_rmw,
+    ops.ATOMIC_STORE_TKO: pointers.compile_store,
+    ops.BARRIER: _compile_nothing,
+    ops.GDC_LAUNCH_DEPENDENTS_TKO: _compile_nothing,
+    ops.GDC_WAIT_TKO: _compile_nothing,
+    ops.JOIN_TOKENS: _compile_nothing,
+    ops.LOAD_PTR_TKO: pointers.compile_load,
+    ops.MAKE_TOKEN: _compile_nothing,
+    ops.MEMORY_FENCE_ALIAS_TKO: _compile_nothing,
+    ops.STORE_PTR_TKO: pointers.compile_store,
+    # views
+    ops.GET_INDEX_SPACE_SHAPE: lambda compiler, operation: views.compile_numbers(
+        compiler, operation, lambda view: view.index_space()
+    ),
+    ops.GET_TENSOR_SHAPE: lambda compiler, operation: views.compile_numbers(
+        compiler, operation, lambda tensor: tensor.shape
+    ),
+    ops.LOAD_VIEW_TKO: views.compile_load_view,
+    ops.MAKE_GATHER_SCATTER_VIEW: views.compile_tile_view,
+    ops.MAKE_PARTITION_VIEW: views.compile_tile_view,
+    ops.MAKE_STRIDED_VIEW: views.compile_tile_view,
+    ops.MAKE_TENSOR_VIEW: views.compile_tensor_view,
+    ops.STORE_VIEW_TKO: views.compile_store_view,
+    # miscellaneous
+    ops.ASSUME_COND: _compile_nothing,
+    ops.PRINT_TKO: printing.compile_print,
+    ops.UNREALIZED_CONVERSION_CAST: _compile_cast,
+}
 
 
 class Program:

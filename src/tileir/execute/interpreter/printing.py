@@ -20,7 +20,6 @@ from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import tf32_numbers
 from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
-from tileir.execute.observing.observer import TileBlock
 from tileir.ir.core import Operation
 from tileir.ir.floats import FORMATS, to_double
 from tileir.ir.types import FNV8E5M3FNU, TF32, FloatType, IntegerType, Type
@@ -64,8 +63,10 @@ def formatter(flags: str, width: str, precision: str | None, letter: str, elemen
         return lambda value: (spec + python) % (_whole(number(value)) % modulus)
     if letter in "eEfFgG":
         return lambda value: (spec + letter) % float(number(value))
-    if letter in "aA":
-        return lambda value: _hexadecimal(float(number(value)), letter).rjust(int(width or 0))
+    if letter == "a":
+        return lambda value: float(number(value)).hex().rjust(int(width or 0))
+    if letter == "A":
+        return lambda value: float(number(value)).hex().upper().rjust(int(width or 0))
     if letter == "c":
         return lambda value: chr(_whole(number(value)) & 0xFF).rjust(int(width or 0))
     if letter == "p":
@@ -84,11 +85,6 @@ def _whole(value: Any) -> int:
 
 def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _hexadecimal(value: float, letter: str) -> str:
-    text = value.hex()
-    return text.upper() if letter == "A" else text
 
 
 def nested(elements: Iterable[Any], shape: Sequence[int], write: Callable[[Any], str]) -> str:
@@ -122,19 +118,16 @@ def text_of(operation: Operation) -> str:
     return operation.str_
 
 
-def _written(value: Any, write: Callable[[Any], str]) -> str:
-    return nested(numpy.ravel(value), numpy.shape(value), write)
-
-
 def compile_print(compiler: Compiler, operation: Operation) -> Step:
     slots = compiler.slots_of(operation.args)
     parts = parts_of(text_of(operation), [tile_of(value).element for value in operation.args])
 
     def write(registers: Registers) -> None:
         arguments = iter([registers[slot] for slot in slots])
-        tile_block: TileBlock = registers[BLOCK_SLOT]
-        tile_block.write(
-            "".join([part if isinstance(part, str) else _written(next(arguments), part) for part in parts])
-        )
+        texts: list[str] = []
+        for part in parts:
+            value = "" if isinstance(part, str) else next(arguments)
+            texts.append(part if isinstance(part, str) else nested(numpy.ravel(value), numpy.shape(value), part))
+        registers[BLOCK_SLOT].write("".join(texts))
 
     return write

@@ -11,7 +11,7 @@ the dialect leaves the behavior undefined.  Without a padding value it reads as 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, cast
 
@@ -218,7 +218,8 @@ def compile_tile_view(compiler: Compiler, operation: Operation) -> Step:
     return make
 
 
-def _shape_step(compiler: Compiler, operation: Operation, shape: Callable[[Any], list[int]]) -> Step:
+def compile_numbers(compiler: Compiler, operation: Operation, shape: Callable[[Any], Sequence[int]]) -> Step:
+    """The extents of a tensor, or of the index space of a view."""
     source = compiler.slot(operation.operands[0])
     results = []
     for result in operation.results:
@@ -231,14 +232,6 @@ def _shape_step(compiler: Compiler, operation: Operation, shape: Callable[[Any],
             registers[slot] = scalar(number) if number < limit else scalar_array(element, number)[()]
 
     return step
-
-
-def compile_index_space_shape(compiler: Compiler, operation: Operation) -> Step:
-    return _shape_step(compiler, operation, lambda view: cast(TileView, view).index_space())
-
-
-def compile_tensor_shape(compiler: Compiler, operation: Operation) -> Step:
-    return _shape_step(compiler, operation, lambda tensor: list(cast(TensorView, tensor).shape))
 
 
 # --- accesses ---

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tileir.execute.errors import BlockId, LaunchError, MissingDependencyError, WrongDeviceError
-from tileir.ir.quoting import type_text
 
 try:
     # First: without it ml_dtypes prints a traceback of its own.
@@ -19,7 +18,7 @@ except ImportError as _missing:
     ) from None
 
 from tileir.descriptions import function_words
-from tileir.execute.arguments.binding import Pointer, checked_arrays, checked_threads
+from tileir.execute.arguments.binding import Pointer
 from tileir.execute.arguments.binding import bind as bind_arguments
 from tileir.execute.bound import BoundLaunch
 from tileir.execute.engine.interface import (
@@ -33,19 +32,20 @@ from tileir.execute.engine.interface import (
 )
 from tileir.execute.engine.registry import AUTO, choose, find_engine, require
 from tileir.execute.launching.entries import check_grid, check_number, select_entry
-from tileir.execute.launching.globals import Globals
+from tileir.execute.launching.options import LAUNCH_OPTIONS, check_options, checked_options
 from tileir.execute.launching.torch_compiler import leave_launches_alone
-from tileir.execute.observing.observer import Observer
+from tileir.execute.memory import Globals
 from tileir.execute.overlap import overlapped
 from tileir.execute.schedule import check_schedule
 from tileir.ir.core import Operation
-from tileir.ir.traversal import clone
+from tileir.ir.traversal import ancestors, clone
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources
     from tileir.execute.gpu.triton.code import Trial, Tuning
     from tileir.execute.launching.timing import Timing
-    from tileir.execute.work.result import Work
+    from tileir.execute.observing.observer import Observer
+    from tileir.execute.work.operations import Work
 
 
 def compile(
@@ -75,8 +75,7 @@ def compile(
         raise LaunchError("exact and fast contradict each other: use one of them")
     if backend != AUTO:
         find_engine(backend)
-    if not isinstance(schedule, str):
-        raise LaunchError(f"schedule is {schedule!r}: pass a string such as 'reverse' or 'random:7'")
+    checked_options(LaunchOptions(schedule))
     if cpu is not None and not isinstance(cpu, str):
         raise LaunchError(f"cpu is {cpu!r}: pass the name of a processor, such as 'x86-64-v3'")
     check_schedule(schedule)
@@ -88,30 +87,12 @@ def compile(
 
         # Refused here, in words, if it is none of this kernel.
         cubin_of(chosen, cubin)
-    return Kernel(
-        chosen, exact, schedule, backend=backend, fast=fast, cpu=cpu, unchecked=unchecked, cubin=cubin, tune=tune
-    )
-
-
-LAUNCH_OPTIONS: Final = frozenset(
-    ("schedule", "sanitize", "observer", "memory", "output", "progress", "num_threads", "unchecked", "stream")
-)
-
-
-def check_options(what: str, options: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse options by names that there are none of."""
-    unknown = set(options).difference(known)
-    if unknown:
-        import difflib
-
-        close = difflib.get_close_matches(min(unknown), list(known), 1)
-        hint = f": did you mean '{close[0]}'?" if close else f": it has {', '.join(sorted(known))}"
-        raise TypeError(f"{what} has no option '{min(unknown)}'{hint}")
+    return Kernel(chosen, exact, schedule, None, backend, fast, cpu, unchecked, cubin, tune)
 
 
 _PLAIN: Final = 64
 """Numbers of threads that are remembered."""
-_TIMED_OPTIONS: Final = frozenset(("memory", "num_threads", "unchecked", "stream"))
+_NOTHING: Final = (None,) * 6
 
 
 class Kernel:
@@ -133,23 +114,19 @@ class Kernel:
         self.entry: Final = entry
         self._tune: Final = tune
         self._cubin: Final = cubin
-        self.unchecked: Final = unchecked or _never_checks()
+        self.unchecked: Final = unchecked or os.environ.get("TILEIR_UNCHECKED", "") not in ("", "0")
         self.backend: Final = backend
         self.fast: Final = fast
         self.cpu: Final = cpu
         self.exact: Final = exact
         self.schedule: Final = schedule
-        parent = entry.parent_operation
-        if globals is None:
-            globals = Globals(parent if parent is not None and parent.regions else None)
-        self.globals: Globals = globals
+        self.globals: Globals = globals if globals is not None else Globals(entry.parent_operation)
         self._engine: Engine | None = None if backend == AUTO else find_engine(backend)
         self._prepared: dict[Engine, PreparedKernel] = {}
         self._ordinary: LaunchOptions = LaunchOptions(schedule, unchecked=self.unchecked, copies=backend != AUTO)
-        # The kernel for launches that ask for nothing but a number of threads, by that number, where nothing is left to
-        # be done for them but to run it.
+        # The kernel for launches that ask for nothing but a number of threads, by that number.
         self._plain: dict[int | None, tuple[PreparedKernel, LaunchOptions]] = {}
-        # What ran the last launch, as the engine and its kernel.
+        # What ran the last launch: the engine and its kernel.
         self._latest: tuple[Engine, PreparedKernel] | None = None
         self.find_variables: Callable[[], object] | None = None
         """Finds the `ScriptVariables` of the script that the kernel was compiled from, where its front end knows them;
@@ -164,9 +141,7 @@ class Kernel:
 
     def sibling(self, entry: str) -> Kernel:
         """Another kernel of the module as it was loaded for this one: both work on the same global variables."""
-        module = self.entry.parent_operation
-        assert module is not None, "a kernel stands in a module"
-        return Kernel(select_entry(module, entry), *self._settings(self.globals))
+        return Kernel(select_entry(ancestors(self.entry)[0], entry), *self._settings(self.globals))
 
     def _settings(self, globals: Globals | None) -> tuple[Any, ...]:
         """What a kernel like this one is made with, beside its entry."""
@@ -177,14 +152,12 @@ class Kernel:
         """Copied and pickled as its program, which is compiled again; globals begin with their first values."""
         return Kernel, (self.entry, *self._settings(None))
 
+    def __deepcopy__(self, memo: dict[int, object]) -> Kernel:
+        module = [self.entry, *ancestors(self.entry)][-1]
+        return Kernel(select_entry(clone(module), self.name), *self._settings(None))
+
     def __copy__(self) -> Kernel:
         return self.__deepcopy__({})
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Kernel:
-        module = self.entry
-        while module.parent_operation is not None:
-            module = module.parent_operation
-        return Kernel(select_entry(clone(module), self.name), *self._settings(None))
 
     @property
     def parameters(self) -> list[str]:
@@ -196,8 +169,7 @@ class Kernel:
         """The name of the engine that runs launches which ask for nothing special; where none was named, of the one
         that ran the last launch, and before the first of the one for arrays on the host."""
         if self._engine is None and self._latest is not None:
-            engine, prepared = self._latest
-            return prepared.chosen_engine or engine.name
+            return self._latest[1].chosen_engine or self._latest[0].name
         return (self._engine or choose(self.entry, (), self._ordinary)).name
 
     def prepare(self) -> PreparedKernel:
@@ -236,12 +208,7 @@ class Kernel:
         options = self._ordinary
         is_plain = (
             sanitize is False
-            and schedule is None
-            and observer is None
-            and output is None
-            and progress is None
-            and unchecked is None
-            and stream is None
+            and (schedule, observer, output, progress, unchecked, stream) == _NOTHING
             and (type(memory) is tuple or type(memory) is list)
             and not memory
         )
@@ -257,7 +224,15 @@ class Kernel:
                         raise
         if num_threads is not None or not is_plain:
             options = self._checked(
-                schedule, sanitize, observer, memory, output, progress, num_threads, unchecked, stream
+                schedule=schedule,
+                sanitize=sanitize,
+                observer=observer,
+                memory=memory,
+                output=output,
+                progress=progress,
+                num_threads=num_threads,
+                unchecked=unchecked,
+                stream=stream,
             )
         engine = self._chosen(options, arguments)
         prepared = self._used(engine) if options is self._ordinary or engine.on_gpu else self._prepared_by(engine)
@@ -266,10 +241,8 @@ class Kernel:
                 if len(self._plain) > _PLAIN:
                     self._plain.clear()
                 self._plain[num_threads] = prepared, options
-        else:
-            launches = overlapped()
-            if launches is not None:
-                launches.wait_for_all()
+        elif (launches := overlapped()) is not None:
+            launches.wait_for_all()
         extents = check_grid(grid)
         if not options.sanitize and (options.observer is None or "observer" in engine.options):
             prepared.launch(extents, arguments, options)
@@ -323,7 +296,6 @@ class Kernel:
 
         Of an array only the number of its bytes is looked at, `nbytes`, so anything that has one may stand for it.
         """
-        # Imported here: few ask, and a first launch is to be short.
         from tileir.execute.work.counting import count_work
 
         check_number(self.entry, arguments)
@@ -338,23 +310,20 @@ class Kernel:
         flush_cache: bool = False,
         **options: Any,
     ) -> Timing:
-        """Launch the kernel again and again, and tell how long it takes: `Timing` has the median, the best and the
-        spread, bytes and operations in a second, and the share of the GPU's peak (docs/gpu.md).
+        """Launch the kernel again and again, and tell how long it takes (docs/gpu.md).
 
         `repeat` is how often, by default as often as makes sense; one launch comes before and does not count.
-        `flush_cache` empties caches before each launch.  The options are as for `launch`.
-        What the kernel does to its arrays it does each time.
+        `flush_cache` empties caches before each launch.  What the kernel does to its arrays it does each time.
         """
         from tileir.execute.launching.timing import Timing, by_clock, checked_repeat
 
         repeat = checked_repeat(repeat)
         work = self.work(grid, *arguments)
-        check_options("a timed launch", options, _TIMED_OPTIONS)
+        check_options("a timed launch", options, ("memory", "num_threads", "unchecked", "stream"))
         chosen = self._checked(**options)
         engine = self._chosen(chosen, arguments)
-        extents = check_grid(grid)
         prepared = self._used(engine)
-        measured = prepared.timed(extents, arguments, chosen, repeat, flush_cache)
+        measured = prepared.timed(check_grid(grid), arguments, chosen, repeat, flush_cache)
         if measured is None:
             measured = by_clock(self.bind(grid, *arguments, **options), repeat, flush_cache)
         return Timing(measured, work, prepared.chosen_engine or engine.name)
@@ -368,9 +337,8 @@ class Kernel:
     ) -> Tuning:
         """Search for the schedule with which Triton's code is fastest for launches like this one (docs/triton.md).
 
-        Each candidate's result is checked against the default's, and the fastest is kept on disk and used by later
-        launches.  The arrays are as before when it is done.  `progress` is called after each candidate, with how many
-        are done, of how many, and what became of it; an interrupt ends the search and keeps the best so far.
+        The fastest is kept on disk for later launches.  The arrays are as before when it is done.  `progress` is called
+        after each candidate, with how many are done, of how many, and what became of it.
         """
         engine = find_engine("triton")
         if self.backend not in (AUTO, engine.name):
@@ -379,7 +347,6 @@ class Kernel:
         if reason:
             raise LaunchError(f"@{self.name} cannot be tuned here: {reason}")
         chosen = self._checked(stream=stream)
-        # Imported here: few search.
         from tileir.execute.gpu.triton.launching.kernel import TritonKernel
 
         prepared = self._prepared_by(engine)
@@ -389,17 +356,14 @@ class Kernel:
     def dump(
         self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None, target: str | None = None
     ) -> str:
-        """The code of the kernel, to read, at one of the stages of the engine that runs it: for the CPU engine "tiles",
-        "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md), of the version that `sanitize` and `unchecked` ask for; for
-        NVIDIA's assembler "bytecode" or "sass", and for Triton "tile", "ttir", "ttgir", "llvm", "ptx", "sass" or
-        "amdgcn", of code for a `target` such as "sm_90" (docs/gpu.md, docs/triton.md)."""
+        """The code of the kernel, to read, at one of the stages of the engine that runs it (docs/cpu.md, docs/gpu.md,
+        docs/triton.md), of the version that `sanitize` and `unchecked` ask for, or for a `target` such as "sm_90"."""
         engine = self._chosen(self._ordinary)
         engine.check_stage(stage)
         options: dict[str, Any] = {"unchecked": self.unchecked if unchecked is None else unchecked}
-        if target is not None:
-            if not engine.on_gpu:
-                raise LaunchError(f"a target is a GPU, and {engine.called} makes no code for one: leave it out")
-            options["target"] = target
+        if target is not None and not engine.on_gpu:
+            raise LaunchError(f"a target is a GPU, and {engine.called} makes no code for one: leave it out")
+        options |= {} if target is None else {"target": target}
         # One that cannot run here is not kept: a launch says why.
         prepared = self._prepare(engine) if engine.dumps_anywhere else self._prepared_by(engine)
         return prepared.dump(stage, sanitize=sanitize, **options)
@@ -419,75 +383,34 @@ class Kernel:
         Without a `target` it is for the GPU of this machine.  The `backend` is "tileiras", NVIDIA's assembler, or
         "triton"; by default the kernel's own, if it is one of these, and else the assembler.  `lineinfo` tells
         profilers which line each instruction comes from.  `time_limit` is for the compiler, in seconds.  For the
-        assembler, `host` is the kind of machine that launches, "x86_64" or "aarch64", by default this one.  A kernel
-        that was given a cubin gives that one, unless another is asked for.  What the compiler warns of, and that a
-        kernel runs out of registers, is an `AssemblerWarning`.
+        assembler, `host` is the kind of machine that launches, "x86_64" or "aarch64", by default this one.
         """
-        return self._compiled(backend, target, opt_level, lineinfo, host or "", time_limit)[0]
+        return self._compiled(target, backend, opt_level, lineinfo, host, time_limit)[0]
 
-    def resources(
+    def resources(self, target: str | None = None, **options: Any) -> Resources:
+        """What the kernel takes of a GPU: registers, shared memory, spills; the options are those of `cubin`."""
+        return self._compiled(target, **options)[1]
+
+    def _compiled(
         self,
-        target: str | None = None,
-        *,
+        target: str | None,
         backend: str | None = None,
         opt_level: int = 3,
         lineinfo: bool = False,
         host: str | None = None,
         time_limit: float | None = None,
-    ) -> Resources:
-        """What the kernel takes of a GPU: registers, shared memory, spills; the options are those of `cubin`."""
-        return self._compiled(backend, target, opt_level, lineinfo, host or "", time_limit)[1]
-
-    def _compiled(self, backend: str | None, *options: Any) -> tuple[Cubin, Resources]:
+    ) -> tuple[Cubin, Resources]:
         from tileir.execute.gpu.engines import COMPILERS, CodeRequest, compiled
 
         own = self.backend if self.backend in COMPILERS else COMPILERS[0]
-        request = CodeRequest(self.entry, *options)._replace(fast=self.fast, ready=self._cubin)
-        return compiled(own if backend is None else backend, request)
+        request = CodeRequest(self.entry, target, opt_level, lineinfo, host or "", time_limit)
+        return compiled(own if backend is None else backend, request._replace(fast=self.fast, ready=self._cubin))
 
-    def _checked(
-        self,
-        schedule: str | None = None,
-        sanitize: bool | Literal["all"] = False,
-        observer: Observer | None = None,
-        memory: Iterable[object] = (),
-        output: Callable[[str], object] | None = None,
-        progress: Progress | None = None,
-        num_threads: int | None = None,
-        unchecked: bool | None = None,
-        stream: object = None,
-    ) -> LaunchOptions:
-        """What a launch asks for, before anything runs: what is called during it must be something that can be."""
-        if observer is not None and not isinstance(observer, Observer):
-            raise LaunchError(
-                f"{type_text(observer)} cannot observe a launch: pass an Observer, as tileir.Callback(function)"
-            )
-        if progress is not None and not callable(progress):
-            raise LaunchError(
-                f"progress is {progress!r}: pass a function of two numbers: finished and total tile blocks"
-            )
-        if output is not None and not callable(output):
-            raise LaunchError(f"output is {output!r}: pass a function that takes a string")
-        if num_threads is not None:
-            num_threads = checked_threads(num_threads)
-        if type(memory) is not tuple or memory:
-            memory = checked_arrays(memory, "memory")
-        if schedule is not None and not isinstance(schedule, str):
-            raise LaunchError(f"schedule is {schedule!r}: pass a string such as 'reverse' or 'random:7'")
-        if not isinstance(sanitize, bool) and sanitize != "all":
-            raise LaunchError(f"sanitize is {sanitize!r}: pass True, or 'all' to report unwritten elements too")
-        return LaunchOptions(
-            self.schedule if schedule is None else schedule,
-            sanitize,
-            observer,
-            memory,
-            output,
-            progress,
-            num_threads,
-            self.unchecked if unchecked is None else unchecked,
-            stream,
-            self._engine is not None,
-        )
+    def _checked(self, **given: Any) -> LaunchOptions:
+        """What a launch asks for, checked before anything runs; for None what the kernel has."""
+        own = ("schedule", "unchecked")
+        asked = {name: value for name, value in given.items() if value is not None or name not in own}
+        return checked_options(self._ordinary._replace(**asked))
 
     def _chosen(self, options: LaunchOptions, arguments: tuple[object, ...] = ()) -> Engine:
         """The engine for a launch."""
@@ -521,11 +444,6 @@ class Kernel:
         if not isinstance(made, PreparedKernel):
             raise LaunchError(f"{engine.called} prepares {made!r}, and not a tileir.PreparedKernel")
         return made
-
-
-def _never_checks() -> bool:
-    """Whether the environment asks for native code without checks."""
-    return os.environ.get("TILEIR_UNCHECKED", "") not in ("", "0")
 
 
 leave_launches_alone()

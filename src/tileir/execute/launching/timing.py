@@ -12,7 +12,7 @@ from typing import Any, Final
 from tileir.execute.engine.interface import Measured
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.gpus import Peaks, peaks_of
-from tileir.execute.work.result import Work, quantity
+from tileir.execute.work.operations import Work, quantity
 
 SECONDS: Final = 0.5
 """About how long launches are repeated if nobody says how often."""
@@ -53,10 +53,9 @@ class Timing:
 
     def _quantile(self, part: float) -> float:
         """The time that a part of the launches stays below; between two launches, evenly from one to the other."""
-        times = sorted(self.seconds)
-        place = part * (len(times) - 1)
-        low = times[int(place)]
-        return low + (times[min(int(place) + 1, len(times) - 1)] - low) * (place - int(place))
+        import numpy
+
+        return float(numpy.quantile(self.seconds, part))
 
     @property
     def bandwidth(self) -> float:

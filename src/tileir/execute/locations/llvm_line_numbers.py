@@ -35,18 +35,16 @@ def with_line_numbers(text: str, numbers: Sequence[int]) -> str:
     lines = text.split("\n")
     scopes: list[str] = []
     places: dict[tuple[int, int], int] = {}
-    head = 0
     is_numbered = False
     following = _NEXT
     for number, line in enumerate(lines):
         if line.startswith("define "):
-            head, is_numbered = number, False
-            end = _end_of_function(lines, number)
-            if any(numbers[number:end]):
+            is_numbered = False
+            if any(numbers[number : lines.index("}", number)]):
                 is_numbered = True
                 scope = following
                 following += 1
-                lines[head] = f"{line.removesuffix('{')}!dbg !{scope} {{"
+                lines[number] = f"{line.removesuffix('{')}!dbg !{scope} {{"
                 scopes.append(
                     f'!{scope} = distinct !DISubprogram(name: "f{scope}", scope: !{_FILE}, file: !{_FILE}, '
                     f"type: !{_TYPE}, unit: !{_UNIT}, spFlags: DISPFlagDefinition | DISPFlagOptimized)"
@@ -73,13 +71,6 @@ _UNITS: Final = (
     f"!{_TYPE} = !DISubroutineType(types: !{_NOTHING})",
     f"!{_NOTHING} = !{{}}",
 )
-
-
-def _end_of_function(lines: list[str], start: int) -> int:
-    end = start
-    while lines[end] != "}":
-        end += 1
-    return end
 
 
 def numbers_of_text(numbered: str, plain: str, given: str) -> list[int]:
@@ -145,21 +136,17 @@ def numbers_of_assembly(numbered: str, plain: str) -> list[int]:
         match = _LINE.match(line)
         if match is not None:
             number = int(match[1])
-        if _is_debugging(line):
+        if _ABOUT.match(line):
             continue
         is_instruction = line.startswith("\t") and not line.startswith("\t.")
         found.append((_COMMENT.sub("", line), number if is_instruction else 0))
     lines = plain.split("\n")
-    kept = [place for place, line in enumerate(lines) if not _is_debugging(line)]
+    kept = [place for place, line in enumerate(lines) if not _ABOUT.match(line)]
     matched = _matched(found, [_COMMENT.sub("", lines[place]) for place in kept])
     numbers = [0] * len(lines)
     for place, each in zip(kept, matched, strict=True):
         numbers[place] = each
     return numbers
-
-
-def _is_debugging(line: str) -> bool:
-    return _ABOUT.match(line) is not None
 
 
 def _matched(found: list[tuple[str, int]], lines: list[str]) -> list[int]:

@@ -12,6 +12,7 @@ from tileir.dialect.ops import ENTRY, FOR, LOOP
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of, source_of
 from tileir.ir.location import SourceText
+from tileir.ir.traversal import ancestors
 from tileir.ir.values import OperationResult, Value
 from tileir.text.printer import Printer
 
@@ -34,9 +35,7 @@ class Spelling:
         self._printers: dict[Operation, Printer] = {}
 
     def _printer(self, operation: Operation) -> Printer:
-        top = operation
-        while top.parent_operation is not None:
-            top = top.parent_operation
+        top = [operation, *ancestors(operation)][-1]
         found = self._printers.get(top)
         if found is None:
             found = self._printers[top] = Printer()

@@ -21,13 +21,14 @@ from tileir.execute.errors import BlockId
 from tileir.execute.locations.program_text import Spelling
 from tileir.execute.locations.python_source import Expression, Statement
 from tileir.execute.locations.script import Script, visible_results
-from tileir.execute.locations.wording import DTYPES, several, spelled_number
+from tileir.execute.locations.wording import DTYPES, parenthesized, python_shape, several, spelled_number
 from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.sanitizer.report import Names
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import source_of
 from tileir.ir.quoting import harmless_line
 from tileir.ir.traits import TOKEN_ORDERED
+from tileir.ir.traversal import ancestors
 from tileir.ir.types import FloatType, IntegerType, Type
 from tileir.ir.values import Value
 
@@ -53,7 +54,7 @@ class Trace(Observer):
 
     def block_started(self, block: TileBlock) -> None:
         if block.id == self.block:
-            self._write(f"tile block ({', '.join([str(number) for number in block.id])})\n")
+            self._write(f"tile block {parenthesized(block.id)}\n")
             self._is_begun = False
 
     def access(self, access: Access) -> None:
@@ -62,12 +63,7 @@ class Trace(Observer):
 
     def watches(self, operation: Operation) -> bool:
         # The body of a reduction runs on slices: its values are no tiles of the program.
-        parent = operation.parent_operation
-        while parent is not None:
-            if parent.declaration in _REDUCTIONS:
-                return False
-            parent = parent.parent_operation
-        return True
+        return not any(around.declaration in _REDUCTIONS for around in ancestors(operation))
 
     def _begin(self, operation: Operation) -> None:
         self._is_begun = True
@@ -107,11 +103,7 @@ class Trace(Observer):
             self._line(operation, self._spelling.source(operation))
 
     def _line(self, operation: Operation, text: str) -> None:
-        depth = 1
-        parent = operation.parent_operation
-        while parent is not None and parent.declaration is not ENTRY:
-            depth += 1
-            parent = parent.parent_operation
+        depth = 1 + [around.declaration for around in ancestors(operation)].index(ENTRY)
         self._write(f"{'  ' * depth}{harmless_line(text)}\n")
 
 
@@ -144,9 +136,6 @@ def _address(value: Any) -> str:
     return f"{int(value):#x}"
 
 
-_INDENTATION = "  "
-
-
 class ScriptTrace:
     """What one tile block does, line by line."""
 
@@ -176,7 +165,7 @@ class ScriptTrace:
         if declaration.is_loop:
             self._loops[operation] = _Counter(operation, operands)
         if declaration is CONTINUE:
-            loop = _loop_around(operation)
+            loop = _loops_around(operation)[0]
             if loop in self._loops:
                 self._loops[loop].next()
         self._operands = operands
@@ -261,12 +250,7 @@ class ScriptTrace:
 
     def _enter_iterations(self, operation: Operation) -> None:
         """Say which iteration it is, when it first has something to show: one after a `break` never has."""
-        loops: list[Operation] = []
-        loop = _loop_around(operation)
-        while loop is not None:
-            loops.append(loop)
-            loop = _loop_around(loop)
-        for loop in reversed(loops):
+        for loop in reversed(_loops_around(operation)):
             counter = self._loops.get(loop)
             if counter is None or counter.is_written:
                 continue
@@ -302,11 +286,9 @@ class _Counter:
         return f"iteration {self._value}"
 
 
-def _loop_around(operation: Operation) -> Operation | None:
-    parent = operation.parent_operation
-    while parent is not None and not parent.declaration.is_loop:
-        parent = parent.parent_operation
-    return parent
+def _loops_around(operation: Operation) -> list[Operation]:
+    """The loops that an operation is in, from the inside out."""
+    return [around for around in ancestors(operation) if around.declaration.is_loop]
 
 
 def _chosen(operation: Operation, expression: Expression | None) -> list[Value]:
@@ -337,19 +319,14 @@ _MOST_ELEMENTS = 32
 _FEW = 8
 
 
-def dtype_name(element: Type) -> str:
-    """The name of an element type in NumPy and cuTile; integers of tiles have no sign of their own."""
-    return DTYPES.get(element.spelling, element.spelling)
-
-
 def described_tile(label: str, type: Type, content: Any, source: str = "") -> list[str]:
     """A tile in lines: `m: float32 (1, 1) [[3.109]]`, or with the range first and the elements below."""
     array = numpy.asarray(content)
     element = type.element if isinstance(type, TileType) else type
-    head = f"{label}{dtype_name(element)}"
+    head = f"{label}{DTYPES.get(element.spelling, element.spelling)}"
     if not array.ndim:
         return [f"{head} {_elements(array, element)}{source}"]
-    head = f"{head} ({', '.join([str(extent) for extent in array.shape])}{',' if array.ndim == 1 else ''})"
+    head = f"{head} {python_shape(array.shape)}"
     elements = _elements(array, element).split("\n")
     if array.size <= _FEW and len(elements) == 1:
         return [f"{head} {elements[0]}{source}"]

@@ -154,17 +154,15 @@ class AccessTable(Table):
         for column, number in zip(self._per_row, numbers, strict=True):
             column.append(number)
         for first, extents, strides in boxes:
-            number = self._form_numbers.get((extents, strides), -1)
+            form = (extents, strides)
+            number = self._form_numbers.setdefault(form, len(self.forms))
+            if number == len(self.forms):
+                self.forms.append(form)
+                self._form_bytes += _FORM_BYTES + 32 * len(form[0])
             self._box_first.append(first)
-            self._box_form.append(number if number >= 0 else self._add_form((extents, strides)))
+            self._box_form.append(number)
         self._box_start.append(len(self._box_first))
         return row
-
-    def _add_form(self, form: _Form) -> int:
-        number = self._form_numbers[form] = len(self.forms)
-        self.forms.append(form)
-        self._form_bytes += _FORM_BYTES + 32 * len(form[0])
-        return number
 
     def restore(self, columns: Mapping[str, Array], forms: list[_Form]) -> None:
         """Take the columns of a table."""
@@ -190,8 +188,8 @@ class AccessTable(Table):
 
     def boxes(self, row: int) -> list[Box]:
         """The boxes of a row."""
-        start, end = self._box_start[row], self._box_start[row + 1]
-        return [(self._box_first[one], *self.forms[self._box_form[one]]) for one in range(start, end)]
+        boxes = range(self._box_start[row], self._box_start[row + 1])
+        return [(self._box_first[one], *self.forms[self._box_form[one]]) for one in boxes]
 
     def touching(self, array: int, element: int) -> Array:
         """The rows whose boxes have an element of an array, in order."""
@@ -287,17 +285,11 @@ def rectangle(places: Array, mask: Array | None) -> Array | None:
         return places
     if not count:
         return places.reshape(-1)[:0]
-    spans = [_span(mask, axis) for axis in range(mask.ndim)]
+    # From where to where it has something along each dimension.
+    spans = [(int(along.min()), int(along.max()) + 1) for along in numpy.nonzero(mask)]
     if prod([end - start for start, end in spans]) != count:
         return None
     return places[tuple([slice(start, end) for start, end in spans])]
-
-
-def _span(mask: Array, axis: int) -> tuple[int, int]:
-    """From where to where a mask has something along a dimension."""
-    others = tuple([other for other in range(mask.ndim) if other != axis])
-    places = numpy.flatnonzero(mask.any(axis=others) if others else mask)
-    return int(places[0]), int(places[-1]) + 1
 
 
 def ramp(places: Array) -> Box | None:

@@ -37,39 +37,32 @@ _REPEATED: Final = 1 << 24
 as large as it likes, and whoever looks at it must not go through all of that."""
 
 
+@dataclass(eq=False)
 class RecordedArray:
     """An array of the launch: an argument, one of `memory=`, or a global variable."""
 
-    __slots__ = ("address", "element", "high", "low", "name", "number", "origin", "region", "shape", "size", "strides")
+    number: int
+    name: str
+    origin: str
+    """As `pointer_origins` names it: "argument 2", "global @g"; empty for one of `memory=`."""
+    element: Type
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    """In elements."""
+    region: Region
 
-    def __init__(
-        self,
-        number: int,
-        name: str,
-        origin: str,
-        element: Type,
-        address: int,
-        shape: tuple[int, ...],
-        strides: tuple[int, ...],
-        region: Region,
-    ) -> None:
-        self.number: int = number
-        self.name: str = name
-        self.origin: str = origin
-        """As `pointer_origins` names it: "argument 2", "global @g"; empty for one of `memory=`."""
-        self.element: Type = element
-        self.address: int = address
-        self.shape: tuple[int, ...] = shape
-        self.strides: tuple[int, ...] = strides
-        """In elements."""
-        self.size: int = memory_bytes(element)
+    def __post_init__(self) -> None:
+        self.size: int = memory_bytes(self.element)
         """The bytes of an element."""
-        self.region: Region = region
-        self.low: int = address
-        self.high: int = address
-        if 0 not in shape:
-            steps = tuple([stride * self.size for stride in strides])
-            self.low, self.high = byte_range(address, shape, steps, self.size)
+        self.low: int = self.address
+        self.high: int = self.address
+        if 0 not in self.shape:
+            self.low, self.high = byte_range(self.address, self.shape, self.byte_strides, self.size)
+
+    @property
+    def byte_strides(self) -> tuple[int, ...]:
+        return tuple([stride * self.size for stride in self.strides])
 
     @property
     def parameter(self) -> int:
@@ -93,9 +86,8 @@ class RecordedArray:
         """The array as it is now: tile values; those of most element types are the memory itself."""
         if 0 in self.shape:
             return numpy.zeros(self.shape, from_memory(self.element, numpy.zeros(0, memory_dtype(self.element))).dtype)
-        strides = tuple([stride * self.size for stride in self.strides])
         offset = self.address - self.region.start
-        raw: Array = numpy.ndarray(self.shape, memory_dtype(self.element), self.region.data, offset, strides)
+        raw: Array = numpy.ndarray(self.shape, memory_dtype(self.element), self.region.data, offset, self.byte_strides)
         return from_memory(self.element, raw)
 
 
@@ -106,9 +98,7 @@ def arrays_of(program: NumberedProgram, memory: Memory, buffers: list[ArgumentLa
     names = program.parameter_names
 
     def add(name: str, origin: str, element: Type, buffer: Buffer) -> None:
-        region = memory.find(buffer.low)
-        if region is None:
-            region = Region(0, 0, None, (), False)
+        region = memory.find(buffer.low) or Region(0, 0, None, (), False)
         size = memory_bytes(element)
         address, shape = buffer.address, buffer.shape
         strides = tuple([stride // size for stride in buffer.strides])
@@ -117,7 +107,8 @@ def arrays_of(program: NumberedProgram, memory: Memory, buffers: list[ArgumentLa
             address, shape, strides = buffer.low, (memory_size,), (1,)
         found.append(RecordedArray(len(found), name, origin, element, address, shape, strides, region))
 
-    for label in sorted(buffers, key=_by_number):
+    # Those of `memory=` have no number, and come behind.
+    for label in sorted(buffers, key=lambda label: label.number % (1 << 40)):
         if label.number >= 0:
             element = cast(PointerType, cast(TileType, parameters[label.number].type).element).pointee
             name = script_name(label.what)
@@ -133,10 +124,6 @@ def arrays_of(program: NumberedProgram, memory: Memory, buffers: list[ArgumentLa
             if isinstance(text, str):
                 _add_global(found, program, region, text)
     return found
-
-
-def _by_number(label: ArgumentLabel) -> int:
-    return label.number if label.number >= 0 else 1 << 40
 
 
 def _add_global(found: list[RecordedArray], program: NumberedProgram, region: Region, text: str) -> None:
@@ -178,7 +165,6 @@ class Finder:
         for array in arrays:
             self._in_region.setdefault(array.region.start, []).append(array)
         self._homes: dict[Operation, RecordedArray | None] = {}
-        self._forms: dict[tuple[object, ...], tuple[tuple[int, ...], tuple[int, ...]]] = {}
 
     def find(self, access: Access) -> tuple[list[Part], int]:
         """The parts of an access, and how many elements of the tile it does not touch."""
@@ -188,8 +174,7 @@ class Finder:
             address, counts, strides = box
             masked = prod(view.shape) - prod(counts)
             if 0 in counts:
-                home = self._home(access.operation)
-                return [Part(home.number if home is not None else NO_ARRAY, [])], masked
+                return [self._nothing(access)], masked
             part = self._box(access, address, counts, strides)
             return ([part] if part is not None else self._listed(access)), masked
         addresses = access.addresses
@@ -197,8 +182,7 @@ class Finder:
         if chosen is not None:
             masked = addresses.size - chosen.size
             if not chosen.size:
-                home = self._home(access.operation)
-                return [Part(home.number if home is not None else NO_ARRAY, [])], masked
+                return [self._nothing(access)], masked
             found = ramp(chosen)
             if found is not None:
                 part = self._box(access, *found)
@@ -206,6 +190,10 @@ class Finder:
                     return [part], masked
         parts = self._listed(access)
         return parts, addresses.size - int(access.touched.size)
+
+    def _nothing(self, access: Access) -> Part:
+        home = self._home(access.operation)
+        return Part(home.number if home is not None else NO_ARRAY, [])
 
     def _home(self, operation: Operation) -> RecordedArray | None:
         if operation not in self._homes:
@@ -218,41 +206,28 @@ class Finder:
         low, high = byte_range(address, extents, strides, size)
         array = self._home(access.operation)
         if array is None or not array.low <= low <= high <= array.high:
-            array = self._containing(low, high)
+            region = self._memory.find(low)
+            near = self._in_region.get(region.start, ()) if region is not None else ()
+            array = next((one for one in near if one.low <= low <= high <= one.high), None)
             if array is None:
                 return None
-        form = self._forms.get((extents, strides, size, array.size))
-        if form is None:
-            if size % array.size or any(stride % array.size for stride in strides):
-                return None
-            pairs = [(extent, stride) for extent, stride in zip(extents, strides, strict=True) if extent > 1]
-            if size > array.size:
-                pairs.append((size // array.size, array.size))
-            form = tuple([extent for extent, _ in pairs]), tuple([stride // array.size for _, stride in pairs])
-            if len(self._forms) > 1 << 16:
-                self._forms.clear()
-            self._forms[extents, strides, size, array.size] = form
+        if size % array.size or any(stride % array.size for stride in strides):
+            return None
+        pairs = [(extent, stride) for extent, stride in zip(extents, strides, strict=True) if extent > 1]
+        if size > array.size:
+            pairs.append((size // array.size, array.size))
+        form = tuple([extent for extent, _ in pairs]), tuple([stride // array.size for _, stride in pairs])
         first, rest = divmod(address - array.low, array.size)
         if rest:
             return None
-        region = array.region
         # The distance of a dimension with one position means nothing, and may be as large as it likes.
         steps = (
             strides
             if 1 not in extents
             else tuple([stride if extent > 1 else 0 for extent, stride in zip(extents, strides, strict=True)])
         )
-        target = box_of(region, address, size, extents, steps) if access.kind != "read" else None
-        return Part(array.number, [(first, *form)], False, region, target)
-
-    def _containing(self, low: int, high: int) -> RecordedArray | None:
-        region = self._memory.find(low)
-        if region is None:
-            return None
-        for array in self._in_region.get(region.start, ()):
-            if array.low <= low <= high <= array.high:
-                return array
-        return None
+        target = box_of(array.region, address, size, extents, steps) if access.kind != "read" else None
+        return Part(array.number, [(first, *form)], False, array.region, target)
 
     def _listed(self, access: Access) -> list[Part]:
         """The parts of an access in many places, in several arrays, or partly in none."""
@@ -260,7 +235,9 @@ class Finder:
         left = access.touched
         parts: list[Part] = []
         home = self._home(access.operation)
-        for region in self._regions_of(left, size):
+        regions = self._memory.regions
+        owners = numpy.unique(self._memory.owners(left, size)).tolist()
+        for region in [regions[number] for number in owners if number >= 0]:
             arrays = self._in_region.get(region.start, [])
             if home in arrays:
                 assert home is not None
@@ -275,7 +252,7 @@ class Finder:
             parts.append(Part(NO_ARRAY, *listed_boxes((left[~outside] // numpy.uint64(size)).view(numpy.int64))))
         if outside.any():
             parts.append(self._outside(left[outside], size, home))
-        return parts or [Part(home.number if home is not None else NO_ARRAY, [])]
+        return parts or [self._nothing(access)]
 
     def _outside(self, addresses: Array, size: int, home: RecordedArray | None) -> Part:
         """An access outside of the array that the pointer comes from, where that is known, else of the nearest."""
@@ -288,11 +265,6 @@ class Finder:
                 return Part(OUT_OF_BOUNDS, *listed_boxes((addresses // numpy.uint64(size)).view(numpy.int64)))
             array = self.arrays[distances.index(least)]
         return Part(out_of_bounds(array.number), *listed_boxes(_elements(array, addresses, size)))
-
-    def _regions_of(self, addresses: Array, size: int) -> list[Region]:
-        owners = numpy.unique(self._memory.owners(addresses, size))
-        regions = self._memory.regions
-        return [regions[number] for number in owners.tolist() if number >= 0]
 
 
 def _elements(array: RecordedArray, addresses: Array, size: int) -> Array:

@@ -7,31 +7,26 @@ of its accesses.  What it writes is compared with what it wrote the first time, 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Final
 
-from tileir.dialect.ops import CONTINUE, FOR, LOOP
-from tileir.dialect.types import TileType
-from tileir.execute.dtypes import Array, value_dtype
+from tileir.execute.dtypes import Array
 from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.recording.accesses import READ, AccessTable, Allowed
 from tileir.execute.recording.memory_states import States, Write
 from tileir.execute.recording.program import ControlFlow, NumberedProgram
 from tileir.ir.core import Operation
-from tileir.ir.types import IntegerType
+from tileir.ir.values import Value
 
 _ENTRY_BYTES: Final = 200
 """What a value takes beside its elements."""
-_COMPACTED: Final = 1024
-"""So many forgotten entries of a value are cut off at once."""
 
 
 class ValueHistory:
     """For each value the steps at which it was computed, and what it was.
 
-    It is complete for the moments from `first` to `last`.  With more than `room` bytes the oldest entries are
-    forgotten, but never the newest of a value.
+    It is complete for the steps from `first` to `last`.  With more than `room` bytes the older half is forgotten, but
+    never the newest of a value.
     """
 
     def __init__(self, room: int) -> None:
@@ -43,52 +38,27 @@ class ValueHistory:
         self.is_over: bool = False
         """Whether the tile block has come to its end."""
         self._room: int = room
-        self._steps: dict[int, list[int]] = {}
-        self._contents: dict[int, list[Any]] = {}
-        # How many of the entries of each value are forgotten.
-        self._forgotten: dict[int, int] = {}
-        # Values in the order of their entries, and those whose turn has come while they had no newer one.
-        self._order: deque[int] = deque()
-        self._due: set[int] = set()
+        self._entries: dict[int, tuple[list[int], list[Any]]] = {}
 
     def add(self, value: int, step: int, content: Any) -> None:
-        steps = self._steps.get(value)
-        if steps is None:
-            steps = self._steps[value] = []
-            self._contents[value] = []
-            self._forgotten[value] = 0
-        contents = self._contents[value]
-        if len(steps) > self._forgotten[value] and steps[-1] == step:
+        steps, contents = self._entries.setdefault(value, ([], []))
+        if steps and steps[-1] == step:
             contents[-1] = content
             return
         steps.append(step)
         contents.append(content)
-        self._order.append(value)
         self.nbytes += _size(content)
         self.added += _size(content)
-        if value in self._due:
-            # The one before has its turn again, so that what is newer than the room goes back stays complete.
-            self._due.discard(value)
-            self._order.append(value)
-        while self.nbytes > self._room and self._order:
-            oldest = self._order.popleft()
-            if len(self._steps[oldest]) - self._forgotten[oldest] > 1:
-                self._forget(oldest)
-            else:
-                self._due.add(oldest)
+        while self.nbytes > self._room and self.first < step:
+            self._forget((self.first + step + 1) // 2)
 
-    def _forget(self, value: int) -> None:
-        """Forget the oldest entry of a value that has a newer one."""
-        steps, contents = self._steps[value], self._contents[value]
-        place = self._forgotten[value]
-        self.nbytes -= _size(contents[place])
-        contents[place] = None
-        place += 1
-        self.first = max(self.first, steps[place])
-        if place >= _COMPACTED:
+    def _forget(self, first: int) -> None:
+        """Forget what is older than what values are at a step."""
+        self.first = first
+        for steps, contents in self._entries.values():
+            place = max(bisect_right(steps, first) - 1, 0)
+            self.nbytes -= sum([_size(content) for content in contents[:place]])
             del steps[:place], contents[:place]
-            place = 0
-        self._forgotten[value] = place
 
     def holds(self, step: int) -> bool:
         """Whether all values of a moment are known."""
@@ -96,15 +66,13 @@ class ValueHistory:
 
     def at(self, value: int, step: int) -> tuple[int, Any] | None:
         """The newest of a value at a step: when it was computed, and what it is; None before there is any."""
-        steps = self._steps.get(value)
-        if steps is None:
-            return None
-        place = bisect_right(steps, step, self._forgotten[value]) - 1
-        return (steps[place], self._contents[value][place]) if place >= self._forgotten[value] else None
+        steps, contents = self._entries.get(value, ([], []))
+        place = bisect_right(steps, step) - 1
+        return (steps[place], contents[place]) if place >= 0 else None
 
     def steps(self, value: int) -> list[int]:
         """The steps at which a value was computed, of the part that is known."""
-        return self._steps.get(value, [])[self._forgotten.get(value, 0) :]
+        return self._entries.get(value, ([], []))[0]
 
 
 def _size(content: Any) -> int:
@@ -113,16 +81,6 @@ def _size(content: Any) -> int:
 
 class Stop(Exception):
     """The program has run as far as it is wanted."""
-
-
-@dataclass(slots=True, eq=False)
-class _For:
-    """A `for` under way."""
-
-    operation: Operation
-    counter: int
-    step: int
-    left: int
 
 
 class Capture(Observer):
@@ -144,9 +102,9 @@ class Capture(Observer):
         self.history: ValueHistory = ValueHistory(0)
         self.differs: bool = False
         """Whether something was written that was not written the first time."""
-        self.begin([], 0, [], 0, -1, 0)
+        self.begin([], [], 0, -1, 0)
 
-    def begin(self, values: list[Any], block: int, rows: list[int], steps: int, requested: int, room: int) -> None:
+    def begin(self, values: list[Any], rows: list[int], steps: int, requested: int, room: int) -> None:
         """A tile block is about to run, with the values of its parameters, the rows of its accesses and so many steps.
 
         Values are kept around the step `wanted`, -1 for all, with so much room for them.
@@ -156,7 +114,6 @@ class Capture(Observer):
         self.moves_memory: bool = True
         """Whether memory is to be moved to where it was; not if the whole launch runs again."""
         self._room: int = room
-        self._block: int = block
         self._requested: int = requested
         # With so many bytes, the moment that is wanted among them, it is enough.
         self._enough: int = -1
@@ -167,39 +124,35 @@ class Capture(Observer):
         self._place: int = 0
         self._pending: list[tuple[Write, Array]] = []
         self._pending_time: int = -1
-        self._loops: list[_For] = []
         for number, value in enumerate(values):
             self.history.add(number, 0, value)
 
     def watches(self, operation: Operation) -> bool:
         return operation not in self._program.in_reductions
 
+    def wants(self, operation: Operation) -> Sequence[Value]:
+        # The first operation of an iteration knows what the loop gives to it.
+        block = operation.parent
+        is_first = block is not None and block.first is operation and _is_loop(block.parent_operation)
+        return block.arguments if block is not None and is_first else ()
+
     def block_finished(self, block: TileBlock) -> None:
-        if block.number == self._block:
-            self.complete_write()
-            if not self.moves_memory:
-                raise Stop
+        self.complete_write()
+        if not self.moves_memory:
+            raise Stop
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
-        if block.number != self._block:
-            return
         self.complete_write()
+        carried = operands[len(operation.operands) :]
+        self._give(self.wants(operation) if carried else (), carried, self._steps)
         step = self._steps + self._control.distances[operation]
         if step > self._most_steps:
             # The recording goes no further; nor does a file that is not of this program make it run for ever.
             raise Stop
         if 0 <= self._requested < step:
             self._look_at_room(step)
-        if operation not in self._control.decisions:
-            return
-        self._steps = step
-        declaration = operation.declaration
-        if declaration is FOR:
-            self._begin_for(operation, operands)
-        elif declaration is LOOP:
-            self._give(operation.regions[0].block.arguments, operands)
-        elif declaration is CONTINUE:
-            self._continue(operation, operands)
+        if operation in self._control.decisions:
+            self._steps = step
 
     def _look_at_room(self, step: int) -> None:
         """Stop before a step behind the one that is wanted, if there is not much room left for what follows."""
@@ -211,58 +164,19 @@ class Capture(Observer):
             self.is_enough = True
             raise Stop
 
-    def _begin_for(self, operation: Operation, operands: list[Any]) -> None:
-        arguments = operation.regions[0].block.arguments
-        type = arguments[0].type
-        assert isinstance(type, TileType) and isinstance(type.element, IntegerType)
-        numbers = [int(operand) for operand in operands[:3]]
-        width = type.element.width
-        if operation.unsigned_cmp:
-            numbers = [number % (1 << width) for number in numbers]
-        elif width == 1:
-            numbers = [-(number % 2) for number in numbers]
-        span = range(numbers[0], numbers[1], numbers[2]) if numbers[2] > 0 else range(0)
-        if not span:
-            return
-        self._loops = [one for one in self._loops if one.operation.is_ancestor_of(operation)]
-        self._loops.append(_For(operation, numbers[0], numbers[2], len(span)))
-        self._give(arguments, [_counter(numbers[0], type.element), *operands[3:]])
-
-    def _continue(self, operation: Operation, operands: list[Any]) -> None:
-        loop = operation.parent_operation
-        while loop is not None and loop.declaration is not FOR and loop.declaration is not LOOP:
-            loop = loop.parent_operation
-        assert loop is not None
-        arguments = loop.regions[0].block.arguments
-        if loop.declaration is LOOP:
-            self._give(arguments, operands)
-            return
-        while self._loops[-1].operation is not loop:
-            self._loops.pop()
-        state = self._loops[-1]
-        state.left -= 1
-        state.counter += state.step
-        if state.left:
-            type = arguments[0].type
-            assert isinstance(type, TileType) and isinstance(type.element, IntegerType)
-            self._give(arguments, [_counter(state.counter, type.element), *operands])
-
-    def _give(self, values: Any, contents: list[Any]) -> None:
+    def _give(self, values: Any, contents: list[Any], step: int) -> None:
         for value, content in zip(values, contents, strict=True):
-            self.history.add(self._program.value_numbers[value], self._steps, content)
+            self.history.add(self._program.value_numbers[value], step, content)
 
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
-        if block.number != self._block:
-            return
         self.complete_write()
         step = self._steps
         if operation not in self._control.decisions:
             step += self._control.distances[operation]
-        for value, content in zip(operation.results, results, strict=True):
-            self.history.add(self._program.value_numbers[value], step, content)
+        self._give(operation.results, results, step)
 
     def access(self, access: Access) -> Array | None:
-        if access.block.number != self._block or not self.moves_memory:
+        if not self.moves_memory:
             return None
         self.complete_write()
         if self._place == len(self._rows):
@@ -297,9 +211,5 @@ class Capture(Observer):
         self._pending_time = -1
 
 
-def _counter(number: int, element: IntegerType) -> Any:
-    whole, half = 1 << element.width, 1 << (element.width - 1)
-    scalar = value_dtype(element).type
-    if element.width == 1:
-        return scalar(number % 2)
-    return scalar((number + half) % whole - half)
+def _is_loop(operation: Operation | None) -> bool:
+    return operation is not None and operation.declaration.is_loop

@@ -5,10 +5,14 @@ A file may come from anywhere: everything in it is checked before it is used, an
 
 from __future__ import annotations
 
+import io
+import json
 import os
+import zipfile
+from collections.abc import Iterable
 from itertools import pairwise
 from math import prod
-from typing import Any, Final, cast, get_args
+from typing import Any, BinaryIO, Final, cast, get_args
 
 import numpy
 
@@ -20,15 +24,13 @@ from tileir.execute.launching.entries import check_grid, select_entry
 from tileir.execute.locations.wording import Phrase
 from tileir.execute.memory import Region
 from tileir.execute.recording.accesses import out_of_bounds
-from tileir.execute.recording.archive import LARGEST, Archive, JsonObject, require, within
 from tileir.execute.recording.arrays import arrays_of
-from tileir.execute.recording.file_writer import FORMAT, PROGRAM, VERSION
+from tileir.execute.recording.file_writer import DTYPES, FORMAT, HEAD, HEAD_SCHEMA, LARGEST, PROGRAM, VERSION, validate
 from tileir.execute.recording.memory_states import States, Write, box_of
-from tileir.execute.recording.owned_memory import OwnedMemory, Source
+from tileir.execute.recording.prepared_launch import OwnedMemory, RecordedLaunch, Source
 from tileir.execute.recording.program import ControlFlow, NumberedProgram
 from tileir.execute.recording.recorder import Records, Seen
 from tileir.execute.recording.recording import LIMIT, Recording
-from tileir.execute.recording.replayer import RecordedLaunch
 from tileir.execute.sanitizer.report import AnyKind, Finding, Place, SanitizerReport
 from tileir.execute.schedule import block_order
 from tileir.interface import parse
@@ -36,6 +38,106 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import type_text
 from tileir.ir.types import FLOAT_TYPES, integer_type
+
+_TEXT_GROWS: Final = 16
+"""So many times its size a text takes when it is read: a program, or JSON."""
+_TEXT: Final = 1 << 24
+"""Texts that are read whatever the limit is."""
+
+
+class Archive:
+    """The members of a zip file, of at most `limit` bytes in all."""
+
+    def __init__(self, stream: BinaryIO, limit: int) -> None:
+        try:
+            self._file = zipfile.ZipFile(stream)
+        except Exception:
+            # `zipfile` raises whatever comes of numbers and names that make no sense.
+            raise RecordingError("it is not a zip file") from None
+        self._names: set[str] = set(self._file.namelist())
+        self._limit: int = limit
+        self._left: int = limit
+        self._columns: dict[str, Array] = {}
+
+    def read(self, name: str) -> bytes:
+        if name not in self._names:
+            raise RecordingError(f"{name} is missing")
+        size = self._file.getinfo(name).file_size
+        # Objects that are made of text take many times as much.
+        if size > self._left or (name in (HEAD, PROGRAM) and size > max(self._limit // _TEXT_GROWS, _TEXT)):
+            raise RecordingError(f"it takes more than {self._limit} bytes: load it with a larger limit")
+        try:
+            with self._file.open(name) as member:
+                # Not more than it says, whatever it is compressed from.
+                data = member.read(size + 1)
+        except Exception:
+            # What is compressed is damaged, or in a way that `zipfile` does not know.
+            raise RecordingError(f"{name} cannot be read") from None
+        if len(data) != size:
+            raise RecordingError(f"{name} is not of the size that it says")
+        self._left -= size
+        return data
+
+    def column(self, name: str) -> Array:
+        found = self._columns.get(name)
+        if found is None:
+            found = self._columns[name] = _column_of(name, self.read(f"{name}.npy"), DTYPES.get(name, "|u1"))
+        return found
+
+    def table(self, prefix: str, names: Iterable[str], message: str) -> dict[str, Array]:
+        """Columns of one length, by name."""
+        found = {name: self.column(f"{prefix}/{name}") for name in names}
+        require(len({len(column) for column in found.values()}) == 1, message)
+        return found
+
+    def forms(self, start: str, prefix: str, message: str) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Extents and strides, one after the other in columns."""
+        extents, strides = self.table(prefix, ("extents", "strides"), message).values()
+        starts = self.starts(start, len(self.column(start)) - 1, len(extents)).tolist()
+        return [
+            (tuple(extents[low:high].tolist()), tuple(strides[low:high].tolist())) for low, high in pairwise(starts)
+        ]
+
+    def head(self) -> dict[str, Any]:
+        try:
+            head = json.loads(self.read(HEAD))
+        except (ValueError, RecursionError):
+            raise RecordingError(f"{HEAD} is not JSON") from None
+        validate(head, HEAD_SCHEMA, HEAD)
+        return cast("dict[str, Any]", head)
+
+    def starts(self, name: str, count: int, end: int) -> Array:
+        """A column that says where each of some parts starts, and where the last one ends."""
+        starts = self.column(name)
+        good = len(starts) == count + 1 >= 1 and int(starts[0]) == 0 and int(starts[-1]) == end
+        require(good and bool((numpy.diff(starts) >= 0).all()), f"{name} does not lead from 0 to {end}")
+        return starts
+
+
+def _column_of(name: str, data: bytes, dtype: str) -> Array:
+    """The column in a file of NumPy's format: of the expected type, of one dimension, as long as its header says."""
+    file = io.BytesIO(data)
+    try:
+        require(numpy.lib.format.read_magic(file) == (1, 0), "")
+        shape, _, found = numpy.lib.format.read_array_header_1_0(file)
+    except Exception:
+        # NumPy reads the header with Python's own parser, whose exceptions are many.
+        raise RecordingError(f"{name} is not a file of NumPy's format, version 1.0") from None
+    expected = numpy.dtype(dtype)
+    rest = len(data) - file.tell()
+    if found != expected or len(shape) != 1 or shape[0] * expected.itemsize != rest:
+        raise RecordingError(f"{name} is not a column of {dtype} with {rest} bytes")
+    return numpy.frombuffer(data, expected, offset=file.tell())
+
+
+def require(holds: bool, message: str) -> None:
+    if not holds:
+        raise RecordingError(message)
+
+
+def within(name: str, column: Array, least: int, most: int) -> None:
+    if len(column) and not (least <= int(column.min()) and int(column.max()) <= most):
+        raise RecordingError(f"{name} has numbers that are not from {least} to {most}")
 
 
 def load_recording(path: str | os.PathLike[str], *, limit: int = LIMIT) -> Recording:
@@ -62,10 +164,10 @@ class _Loader:
 
     def recording(self) -> Recording:
         head = self._file.head()
-        if head.text("format") != FORMAT:
-            raise RecordingError(f"its format is not '{FORMAT}'")
-        if head.number("version") != VERSION:
-            raise RecordingError(f"it has version {head.number('version')}, and this tileir reads version {VERSION}")
+        require(head["format"] == FORMAT, f"its format is not '{FORMAT}'")
+        version, sanitize = head["version"], head.get("sanitize")
+        require(version == VERSION, f"it has version {version}, and this tileir reads version {VERSION}")
+        require(isinstance(sanitize, bool) or sanitize == "all", "'sanitize' is neither true, false nor 'all'")
         entry = self._program(head)
         program = NumberedProgram(entry)
         control = ControlFlow(program)
@@ -77,13 +179,16 @@ class _Loader:
         records = Records()
         self._blocks(records, control, launch)
         self._accesses(records, len(program.operations), len(arrays), launch)
-        written = [launch.memory.copies[number] for number in self._regions(head, "written", launch.memory)]
+        numbers = dict.fromkeys(head["written"])
+        require(
+            all(number < len(launch.memory.copies) for number in numbers), "'written' has a region that is not there"
+        )
+        written = [launch.memory.copies[number] for number in numbers]
         records.states = States(written, self._limit, records.began, launch.is_interleaved)
-        writes = self._writes(launch.memory, len(records.accesses)) if head.flag("writes") else None
+        writes = self._writes(launch.memory, len(records.accesses)) if head["writes"] else None
         records.states.restore(writes, len(records.accesses))
         report = self._findings(head, program, records)
         report.grid, report.kernel = launch.grid, entry.symbol_name or ""
-        sanitize: Any = "all" if head.is_all("sanitize") else head.flag("sanitize")
         return Recording(
             program,
             control,
@@ -91,64 +196,56 @@ class _Loader:
             arrays,
             records,
             self._limit,
-            head.text("failure"),
+            head["failure"],
             report,
-            sanitize,
-            head.texts("notes"),
+            cast(Any, sanitize),
+            head["notes"],
         )
 
     # --- the program and what it runs with ---
 
-    def _program(self, head: JsonObject) -> Operation:
+    def _program(self, head: dict[str, Any]) -> Operation:
         text = self._file.read(PROGRAM).decode("utf-8", "surrogateescape")
         try:
             module = parse(text, PROGRAM, verify=True)
-            if head.has("source"):
+            source = head.get("source")
+            if source is not None:
                 # With the names and lines of its author, if it is that program.
-                source = head.part("source")
-                again = parse(source.text("text"), source.text("name"), verify=True)
+                again = parse(source["text"], source["name"], verify=True)
                 if again.text() == module.text():
                     module = again
-            return select_entry(module, head.text("kernel"))
-        except RecordingError:
-            raise
+            return select_entry(module, head["kernel"])
         except TileIRError as error:
             raise RecordingError(f"{PROGRAM} is not a program with its kernel ({error.message})") from None
 
-    def _launch(self, head: JsonObject, entry: Operation) -> RecordedLaunch:
+    def _launch(self, head: dict[str, Any], entry: Operation) -> RecordedLaunch:
         try:
-            grid = check_grid(tuple(head.numbers("grid")))
-            block_order(head.text("schedule"), grid)
-        except RecordingError:
-            raise
+            grid = check_grid(tuple(head["grid"]))
+            block_order(head["schedule"], grid)
         except TileIRError as error:
             raise RecordingError(error.message) from None
         sources: list[Source] = []
-        for number, region in enumerate(head.parts("regions")):
+        for number, region in enumerate(head["regions"]):
             data = self._file.column(f"memory/{number}")
-            start, size = region.number("start"), region.number("size", 1)
-            end = start + size
-            if len(data) != size:
-                raise RecordingError(f"memory/{number} does not have {size} bytes")
-            labels = tuple([_label(label, start, end) for label in region.parts("labels")])
-            if not labels:
-                raise RecordingError(f"region {number} is nobody's")
-            sources.append(Source(start, data, labels, region.flag("writable")))
+            start, size = region["start"], region["size"]
+            require(len(data) == size, f"memory/{number} does not have {size} bytes")
+            labels = tuple([_label(label, start, start + size) for label in region["labels"]])
+            require(bool(labels), f"region {number} is nobody's")
+            sources.append(Source(start, data, labels, region["writable"]))
         spans = sorted([(source.start, source.start + len(source.data)) for source in sources])
         for (_, before), (start, _) in pairwise(spans):
             require(before <= start, "two regions share memory")
-        memory = OwnedMemory(sources, entry, head.flag("tables"), head.numbers_by_name("areas", 64))
-        globals = head.numbers_by_name("globals", len(sources) - 1)
+        memory = OwnedMemory(sources, entry, head["tables"], head["areas"])
+        globals = head["globals"]
+        require(all(number < len(sources) for number in globals.values()), "'globals' has a region that is not there")
         named = {name: memory.copies[number] for name, number in globals.items()}
-        return RecordedLaunch(
-            grid, head.text("schedule"), head.flag("exact"), memory, self._values(head, entry, memory), named
-        )
+        values = self._values(head, entry, memory)
+        return RecordedLaunch(grid, head["schedule"], head["exact"], memory, values, named)
 
-    def _values(self, head: JsonObject, entry: Operation, memory: OwnedMemory) -> list[Any]:
+    def _values(self, head: dict[str, Any], entry: Operation, memory: OwnedMemory) -> list[Any]:
         parameters = entry.regions[0].blocks[0].arguments
-        bits = head.texts("parameters")
-        if len(bits) != len(parameters):
-            raise RecordingError(f"there are {len(bits)} parameters instead of {len(parameters)}")
+        bits = head["parameters"]
+        require(len(bits) == len(parameters), f"there are {len(bits)} parameters instead of {len(parameters)}")
         found: list[Any] = []
         for parameter, text in zip(parameters, bits, strict=True):
             dtype = value_dtype(cast(TileType, parameter.type).element)
@@ -156,13 +253,9 @@ class _Loader:
                 data = bytes.fromhex(text)
             except ValueError:
                 data = b""
-            if len(data) != dtype.itemsize:
-                raise RecordingError(f"a parameter of type {parameter.type.spelling} is not {text!r}")
+            require(len(data) == dtype.itemsize, f"a parameter of type {parameter.type.spelling} is not {text!r}")
             found.append(numpy.frombuffer(data, dtype)[0])
         return memory.values(entry, found)
-
-    def _regions(self, head: JsonObject, name: str, memory: OwnedMemory) -> list[int]:
-        return list(dict.fromkeys(head.numbers(name, 0, len(memory.copies) - 1)))
 
     # --- tables ---
 
@@ -241,30 +334,28 @@ class _Loader:
 
     # --- findings ---
 
-    def _findings(self, head: JsonObject, program: NumberedProgram, records: Records) -> SanitizerReport:
+    def _findings(self, head: dict[str, Any], program: NumberedProgram, records: Records) -> SanitizerReport:
         report = SanitizerReport()
-        for one in head.parts("findings"):
-            kind = one.text("kind")
-            kinds = [name for group in get_args(AnyKind) for name in (get_args(group) or (group,))]
+        kinds = [name for group in get_args(AnyKind) for name in (get_args(group) or (group,))]
+        for one in head["findings"]:
+            kind, seen = one["kind"], one["seen"]
             require(kind in kinds, f"there is no finding of the kind {kind!r}")
-            other = _place(one.part("other"), program) if one.has("other") else None
-            place = _place(one.part("place"), program)
+            other = _place(one["other"], program) if one.get("other") is not None else None
             title, hint, *details = _phrases(one)
-            found = Finding(cast(AnyKind, kind), title, place, details, hint, one.text("relation"), other)
-            found.count = one.number("count", 1)
-            seen = one.numbers("seen", -1)
+            place = _place(one["place"], program)
+            found = Finding(cast(AnyKind, kind), title, place, details, hint, one["relation"], other)
+            found.count = one["count"]
             require(len(seen) == 3 and seen[1] < len(records.accesses), "'seen' of a finding is not an access")
             records.seen[found] = Seen(*seen)
             (report.notes if kind == "note" else report.findings).append(found)
         return report
 
 
-def _phrases(finding: JsonObject) -> list[str]:
+def _phrases(finding: dict[str, Any]) -> list[str]:
     """The title, the hint and the details; files of earlier releases do not have them in a script's words."""
-    texts = [finding.text("title"), finding.text("hint"), *finding.texts("details")]
-    if not finding.has("scripts"):
+    texts, scripts = [finding["title"], finding["hint"], *finding["details"]], finding.get("scripts")
+    if scripts is None:
         return texts
-    scripts = finding.texts("scripts")
     require(len(scripts) == 3 * len(texts), "'scripts' of a finding are not three for each text")
     return [Phrase(text, *scripts[3 * number : 3 * number + 3]) for number, text in enumerate(texts)]
 
@@ -277,18 +368,19 @@ def _is_pointer(entry: Operation, number: int) -> bool:
     return isinstance(type, TileType) and isinstance(type.element, PointerType)
 
 
-def _label(head: JsonObject, start: int, end: int) -> object:
-    if not head.has("dtype"):
-        return head.text("text")
-    shape, strides = head.numbers("shape"), head.numbers("strides", -LARGEST)
+def _label(head: dict[str, Any], start: int, end: int) -> object:
+    if head.get("dtype") is None:
+        return head["text"]
+    members = [head.get(name) for name in ("address", "shape", "strides", "kind", "parameter")]
+    require(None not in members, "an array is not described in full")
+    address, shape, strides, kind, parameter = cast("list[Any]", members)
     require(len(shape) == len(strides) <= 32, "an array has other strides than extents")
-    dtype = _DTYPES.get(head.text("dtype"))
+    dtype = _DTYPES.get(head["dtype"])
     if dtype is None:
-        raise RecordingError(f"there is no dtype {head.text('dtype')!r}")
-    address = head.number("address", start, end)
-    buffer = Buffer(address, tuple(shape), tuple(strides), dtype, True, None, head.text("kind"))
-    require(start <= buffer.low <= buffer.high <= end, "an array is not in its region")
-    return ArgumentLabel(head.text("text"), buffer, head.number("parameter", -1, 1 << 20))
+        raise RecordingError(f"there is no dtype {head['dtype']!r}")
+    buffer = Buffer(address, tuple(shape), tuple(strides), dtype, True, None, kind)
+    require(start <= min(address, buffer.low) <= buffer.high <= end, "an array is not in its region")
+    return ArgumentLabel(head["text"], buffer, parameter)
 
 
 def _known_dtypes() -> dict[str, numpy.dtype[Any]]:
@@ -328,10 +420,10 @@ def _write(
         raise RecordingError(f"the write of row {row} is not in its region") from None
 
 
-def _place(head: JsonObject, program: NumberedProgram) -> Place:
-    operation = head.number("operation", -1, len(program.operations) - 1)
-    block = head.numbers("block") if head.has("block") else None
+def _place(head: dict[str, Any], program: NumberedProgram) -> Place:
+    operation, block, element = head["operation"], head.get("block"), head.get("element")
+    require(operation < len(program.operations), "a finding is about an operation that is not there")
     require(block is None or len(block) == 3, "the tile block of a finding does not have three numbers")
-    element = tuple(head.numbers("element")) if head.has("element") else None
     where = None if block is None else (block[0], block[1], block[2])
-    return Place(program.operations[operation] if operation >= 0 else program.entry, where, element)
+    owner = program.operations[operation] if operation >= 0 else program.entry
+    return Place(owner, where, None if element is None else tuple(element))

@@ -7,17 +7,18 @@ import json
 import os
 import zipfile
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy
 
 from tileir.execute.arguments.binding import ArgumentLabel
 from tileir.execute.dtypes import Array
+from tileir.execute.errors import RecordingError
 from tileir.execute.locations.wording import Phrase
 from tileir.execute.recording.accesses import AccessTable
+from tileir.execute.recording.prepared_launch import RecordedLaunch
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recorder import BlockTable, Records, Seen
-from tileir.execute.recording.replayer import RecordedLaunch
 from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport
 from tileir.ir.diagnostics import source_of
 
@@ -53,6 +54,83 @@ WRITES: Final[dict[str, str]] = {
 }
 """What is there only if every write is kept."""
 DTYPES: Final = {**COLUMNS, **WRITES}
+
+LARGEST: Final = 1 << 62
+
+
+class Whole(NamedTuple):
+    """A whole number of a range."""
+
+    least: int = 0
+    most: int = LARGEST
+
+
+class Maybe(NamedTuple):
+    """What may be missing."""
+
+    schema: object
+
+
+Schema = object
+"""What JSON is to be: a type, a `Whole` or a `Maybe`; a list with the schema of all items; a dictionary with those of
+its members, or under "" with that of all."""
+
+_PLACE: Final[Schema] = {"operation": Whole(-1), "block": Maybe([Whole()]), "element": Maybe([Whole()])}
+_LABEL: Final[Schema] = {
+    "text": str,
+    "parameter": Maybe(Whole(-1, 1 << 20)),
+    "address": Maybe(Whole()),
+    "dtype": Maybe(str),
+    "shape": Maybe([Whole()]),
+    "strides": Maybe([Whole(-LARGEST)]),
+    "kind": Maybe(str),
+}
+_FINDING: Final[Schema] = {
+    **dict.fromkeys(("kind", "title", "hint", "relation"), str),
+    "details": [str],
+    "scripts": Maybe([str]),
+    "count": Whole(1),
+    "place": _PLACE,
+    "other": Maybe(_PLACE),
+    "seen": [Whole(-1)],
+}
+HEAD_SCHEMA: Final[Schema] = {
+    **dict.fromkeys(("format", "kernel", "schedule", "failure"), str),
+    **dict.fromkeys(("exact", "tables", "writes"), bool),
+    "notes": [str],
+    "parameters": [str],
+    "version": Whole(),
+    "grid": [Whole()],
+    "regions": [{"start": Whole(), "size": Whole(1), "writable": bool, "labels": [_LABEL]}],
+    "written": [Whole()],
+    "globals": {"": Whole()},
+    "areas": {"": Whole(0, 64)},
+    "findings": [_FINDING],
+    "source": Maybe({"name": str, "text": str}),
+}
+
+
+def validate(value: Any, schema: Any, name: str) -> None:
+    """Refuse JSON that does not fit a schema."""
+    if isinstance(schema, Maybe):
+        if value is not None:
+            validate(value, schema.schema, name)
+    elif isinstance(schema, Whole):
+        least, most = schema
+        if type(value) is not int or not least <= value <= most:
+            raise RecordingError(f"{name} is not a whole number from {least} to {most}")
+    elif isinstance(schema, type) or not isinstance(value, type(schema)):
+        expected = schema if isinstance(schema, type) else type(schema)
+        if type(value) is not expected:
+            words = {str: "a text", bool: "true or false", list: "a list", dict: "an object"}
+            raise RecordingError(f"{name} is not {words[expected]}")
+    elif isinstance(schema, list):
+        for item in value:
+            validate(item, schema[0], f"an item of {name}")
+    elif isinstance(schema, dict):
+        for member in value if "" in schema else schema:
+            validate(value.get(member), schema.get("", schema.get(member)), f"'{member}' of {name}")
+
 
 _TIMESTAMP: Final = (1980, 1, 1, 0, 0, 0)
 """The same recording is the same file, whenever it is saved."""

@@ -67,7 +67,7 @@ class Timeline:
     """The writes of a launch in order; `time` is where the memory is."""
 
     def __init__(self) -> None:
-        self._writes: list[Write] = []
+        self.writes: list[Write] = []
         self._rows: list[int] = []
         # So many writes have happened in the memory as it is.
         self._done: int = 0
@@ -76,23 +76,19 @@ class Timeline:
         self.nbytes: int = 0
 
     def __len__(self) -> int:
-        return len(self._writes)
-
-    @property
-    def writes(self) -> list[Write]:
-        return self._writes
+        return len(self.writes)
 
     def add(self, write: Write) -> None:
         """A write that is about to happen, behind all others."""
-        self._writes.append(write)
+        self.writes.append(write)
         self._rows.append(write.row)
-        self._done = len(self._writes)
+        self._done = len(self.writes)
         self.time = write.row + 1
         self.nbytes += write.nbytes
 
     def restore(self, writes: list[Write]) -> None:
         """Take the writes of a launch that has not happened yet in the memory as it is."""
-        self._writes = writes
+        self.writes = writes
         self._rows = [write.row for write in writes]
         self._done = self.time = 0
         self.nbytes = sum([write.nbytes for write in writes])
@@ -102,35 +98,35 @@ class Timeline:
         assert time >= self.first
         goal = bisect_left(self._rows, time)
         while self._done < goal:
-            self._writes[self._done].exchange()
+            self.writes[self._done].exchange()
             self._done += 1
         while self._done > goal:
             self._done -= 1
-            self._writes[self._done].exchange()
+            self.writes[self._done].exchange()
         self.time = time
 
     def write_at(self, row: int) -> Write | None:
         """The write of a row; None of a row that reads, or whose write is forgotten."""
         place = bisect_left(self._rows, row)
-        return self._writes[place] if place < len(self._rows) and self._rows[place] == row else None
+        return self.writes[place] if place < len(self._rows) and self._rows[place] == row else None
 
     def forget(self, goal: int) -> None:
         """Forget the oldest writes, so many bytes at least; the memory must be behind them."""
         count = freed = 0
         while count < self._done and freed < goal:
-            freed += self._writes[count].nbytes
+            freed += self.writes[count].nbytes
             count += 1
         if count:
             self.first = self._rows[count - 1] + 1
-            del self._writes[:count], self._rows[:count]
+            del self.writes[:count], self._rows[:count]
             self._done -= count
             self.nbytes -= freed
 
     def truncate(self, time: int) -> None:
         """Forget the writes from a time on, at which the memory is."""
         place = bisect_left(self._rows, time)
-        self.nbytes -= sum([write.nbytes for write in self._writes[place:]])
-        del self._writes[place:], self._rows[place:]
+        self.nbytes -= sum([write.nbytes for write in self.writes[place:]])
+        del self.writes[place:], self._rows[place:]
         self._done = place
         self.time = time
         self.first = min(self.first, time)
@@ -138,7 +134,7 @@ class Timeline:
     def middle(self) -> int:
         """The time of the write up to which the writes take half of the bytes."""
         taken = 0
-        for write in self._writes:
+        for write in self.writes:
             taken += write.nbytes
             if 2 * taken >= self.nbytes:
                 return write.row
@@ -157,8 +153,6 @@ RunAgain = Callable[[int, int], None]
 
 class Copy:
     """The arrays that are written as they were at a time, when the tile block of a place was about to begin."""
-
-    __slots__ = ("contents", "place", "time")
 
     def __init__(self, time: int, place: int, regions: list[Region]) -> None:
         self.time: int = time
@@ -304,14 +298,12 @@ class States:
         self.lose()
         best.put()
         place = best.place
-        if not self._is_interleaved:
-            last = bisect_right(began, time) - 1
-            if last > place:
-                self.run_again(place, int(began[last]))
-                place = last
-                if self.nbytes + best.nbytes <= self.room:
-                    self._recent = None
-                    self._recent = Copy(int(began[last]), last, self.regions)
+        last = bisect_right(began, time) - 1
+        if last > place and not self._is_interleaved:
+            self.run_again(place, int(began[last]))
+            place = last
+            if self.nbytes + best.nbytes <= self.room:
+                self._recent = Copy(int(began[last]), last, self.regions)
         if time > (int(began[place]) if place < len(began) else 0):
             self.run_again(place, time)
         self._early = time

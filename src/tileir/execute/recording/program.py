@@ -18,7 +18,7 @@ import zlib
 from array import array
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 import numpy
 
@@ -28,6 +28,7 @@ from tileir.execute.locations.program_text import ArgumentNames, Spelling
 from tileir.execute.locations.script import Script
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of, source_of
+from tileir.ir.traversal import ancestors
 from tileir.ir.values import OperationResult, Value
 from tileir.text.listing import PrintedLines, printed_lines
 from tileir.text.names import Naming
@@ -56,8 +57,6 @@ class NumberedProgram:
         self.entry: Operation = entry
         self.operations: list[Operation] = []
         self.values: list[Value] = list(entry.regions[0].blocks[0].arguments)
-        self.depths: list[int] = []
-        """How many operations of the kernel each one is nested in."""
         self.in_reductions: set[Operation] = set()
         """What is in the body of a `reduce` or `scan`, which runs on slices: these are no steps of a tile block."""
         for operation in entry.walk():
@@ -73,21 +72,15 @@ class NumberedProgram:
                     self.values.extend(block.arguments)
         self.operation_numbers: dict[Operation, int] = {one: number for number, one in enumerate(self.operations)}
         self.value_numbers: dict[Value, int] = {one: number for number, one in enumerate(self.values)}
-        depth_of: dict[Operation, int] = {entry: -1}
-        for operation in self.operations:
-            parent = operation.parent_operation
-            depth = depth_of[operation] = depth_of.get(parent, -1) + 1 if parent is not None else 0
-            self.depths.append(depth)
+        self.depths: list[int] = [ancestors(operation).index(entry) for operation in self.operations]
+        """How many operations of the kernel each one is nested in."""
         self._spelling: Spelling = Spelling()
         self._script: Script = Script()
 
     @property
     def module(self) -> Operation:
         """The module that the kernel is in."""
-        top = self.entry
-        while top.parent_operation is not None:
-            top = top.parent_operation
-        return top
+        return [self.entry, *ancestors(self.entry)][-1]
 
     # --- text ---
 
@@ -189,9 +182,7 @@ class NumberedProgram:
 
 
 CHUNK: Final = 1 << 14
-"""So many decisions are compressed together; fewer are kept as they are."""
-DECISION: Final = "i"
-"""How `array` calls what a decision is kept in: four bytes."""
+"""After so many decisions of a tile block that runs it is looked at what they take."""
 
 
 class ControlFlow:
@@ -249,65 +240,20 @@ class ControlFlow:
         return stretch[: stretch.index(path.last) + 1]
 
 
-@dataclass(slots=True, eq=False)
-class Path:
-    """A path: its decisions, whole chunks compressed; `last` is the operation that a tile block failed in, or -1."""
+class Path(NamedTuple):
+    """A path: its decisions, compressed; `last` is the operation that a tile block failed in, or -1."""
 
-    chunks: tuple[bytes, ...]
-    tail: bytes
+    compressed: bytes
     last: int = -1
 
     @classmethod
-    def of(cls, decisions: Array, last: int = -1) -> Path:
-        """The path of decisions."""
-        whole = len(decisions) // CHUNK * CHUNK
-        chunks = [zlib.compress(decisions[at : at + CHUNK].tobytes(), 1) for at in range(0, whole, CHUNK)]
-        return cls(tuple(chunks), decisions[whole:].tobytes(), last)
-
-    @property
-    def key(self) -> tuple[tuple[bytes, ...], bytes, int]:
-        return self.chunks, self.tail, self.last
-
-    @property
-    def nbytes(self) -> int:
-        return len(self.tail) + sum([len(chunk) for chunk in self.chunks])
+    def of(cls, decisions: Array | array[int], last: int = -1) -> Path:
+        """The path of decisions, of four bytes each."""
+        return cls(zlib.compress(decisions.tobytes(), 1), last)
 
     def decisions(self) -> Array:
         """The numbers of the operations at which something was decided, in order."""
-        whole = b"".join([*[zlib.decompress(chunk) for chunk in self.chunks], self.tail])
-        return numpy.frombuffer(whole, numpy.int32)
-
-
-class PathWriter:
-    """The path of a tile block that runs."""
-
-    __slots__ = ("_chunks", "_tail", "nbytes", "steps")
-
-    def __init__(self) -> None:
-        self.steps: int = 0
-        """The steps up to the last decision."""
-        self.nbytes: int = 0
-        """What whole chunks take."""
-        self._chunks: list[bytes] = []
-        self._tail: array[int] = array(DECISION)
-
-    def decide(self, number: int, distance: int) -> int:
-        """Control flow comes to the operation of a number, so many steps behind the decision before.
-
-        Gives how many bytes the path takes more, if a chunk is full.
-        """
-        self.steps += distance
-        self._tail.append(number)
-        if len(self._tail) < CHUNK:
-            return 0
-        chunk = zlib.compress(self._tail.tobytes(), 1)
-        self._chunks.append(chunk)
-        self._tail = array(DECISION)
-        self.nbytes += len(chunk)
-        return len(chunk)
-
-    def finish(self, last: int = -1) -> Path:
-        return Path(tuple(self._chunks), self._tail.tobytes(), last)
+        return numpy.frombuffer(zlib.decompress(self.compressed), numpy.int32)
 
 
 def decides(operation: Operation) -> bool:

@@ -5,7 +5,9 @@ Kept are the tile blocks with their paths, the accesses, the states of memory, a
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from tileir.execute.dtypes import Array
@@ -15,7 +17,7 @@ from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.recording.accesses import KINDS, READ, AccessTable, Allowed, Column, Table
 from tileir.execute.recording.arrays import Finder
 from tileir.execute.recording.memory_states import Copy, States, Write
-from tileir.execute.recording.program import ControlFlow, NumberedProgram, Path, PathWriter
+from tileir.execute.recording.program import CHUNK, ControlFlow, NumberedProgram, Path
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
 from tileir.ir.core import Operation
 
@@ -42,7 +44,7 @@ class BlockTable(Table):
     def __init__(self) -> None:
         super().__init__()
         self.paths: list[Path] = []
-        self._path_numbers: dict[object, int] = {}
+        self._path_numbers: dict[Path, int] = {}
         self._places: dict[int, int] | None = None
         self.nbytes: int = 0
 
@@ -58,16 +60,16 @@ class BlockTable(Table):
         return len(self) - 1
 
     def finish(self, place: int, path: Path, steps: int) -> None:
-        number = self._path_numbers.get(path.key)
+        number = self._path_numbers.get(path)
         if number is None:
-            number = self._path_numbers[path.key] = len(self.paths)
+            number = self._path_numbers[path] = len(self.paths)
             self._add_path(path)
         self.data["path"][place] = number
         self.data["steps"][place] = steps
 
     def _add_path(self, path: Path) -> None:
         self.paths.append(path)
-        self.nbytes += path.nbytes + 300
+        self.nbytes += len(path.compressed) + 300
 
     def truncate(self, place: int) -> None:
         """Forget the tile blocks from a place on."""
@@ -128,32 +130,50 @@ class Interrupted(Exception):
     """The launch ends where it is, as somebody wants that."""
 
 
+@dataclass(slots=True, eq=False)
 class Interruption:
     """Whether a launch is to end where it is, which another thread or a signal handler may say."""
 
-    __slots__ = ("is_wanted",)
-
-    def __init__(self) -> None:
-        self.is_wanted: bool = False
+    is_wanted: bool = False
 
 
+@dataclass(slots=True, eq=False)
 class _Running:
     """A tile block that runs."""
 
-    __slots__ = ("block", "last", "path", "place")
+    block: TileBlock
+    place: int
+    decisions: array[int] = field(default_factory=lambda: array("i"))
+    steps: int = 0
+    """The steps up to the last decision."""
+    last: int = -1
+    """The operation behind the last decision that it is known to have come to, or -1."""
 
-    def __init__(self, block: TileBlock, place: int) -> None:
-        self.block: TileBlock = block
-        self.place: int = place
-        self.path: PathWriter = PathWriter()
-        self.last: int = -1
-        """The operation behind the last decision that it is known to have come to, or -1."""
+
+class _Nobody(Observer):
+    """Who looks for no mistakes."""
+
+    def watches(self, operation: Operation) -> bool:
+        return False
 
 
 class Recorder(Observer):
-    """Keeps what a launch does: the paths of tile blocks, the accesses, what writes replace."""
+    """Keeps what a launch does: the paths of tile blocks, the accesses, what writes replace.
 
-    def __init__(self, program: NumberedProgram, control: ControlFlow) -> None:
+    If the launch is sanitized, `sanitizer` is who looks for mistakes, and `report` has what it found.
+    """
+
+    def __init__(
+        self,
+        program: NumberedProgram,
+        control: ControlFlow,
+        sanitizer: Observer | None = None,
+        report: SanitizerReport | None = None,
+    ) -> None:
+        self._sanitizer: Observer = sanitizer or _Nobody()
+        self._report: SanitizerReport = report if report is not None else SanitizerReport()
+        self._known: int = 0
+        self._sanitized: set[Operation] = set()
         self.records: Records = Records()
         self.accesses: AccessTable = self.records.accesses
         self.blocks: BlockTable = self.records.blocks
@@ -167,7 +187,6 @@ class Recorder(Observer):
         self._last: _Running | None = None
         self._finder: Finder | None = None
         self._room: int = 0
-        self._path_bytes: int = 0
         self._next_look: int = 0
         self.interruption: Interruption = Interruption()
         self.bound: tuple[int, int] = (-1, 0)
@@ -184,7 +203,8 @@ class Recorder(Observer):
 
     def _look_at_room(self) -> None:
         """Have as much room for writes as accesses and paths leave; end the recording if that is none."""
-        taken = self.accesses.nbytes + self.blocks.nbytes + self.records.allowed.nbytes + self._path_bytes
+        taken = self.accesses.nbytes + self.blocks.nbytes + self.records.allowed.nbytes
+        taken += sum([4 * len(state.decisions) for state in self._running.values()])
         self._next_look = self.accesses.nbytes + self.blocks.nbytes + _LOOKED_AT
         states = self.records.states
         states.room = self._room - taken - 2 * _LOOKED_AT
@@ -203,7 +223,11 @@ class Recorder(Observer):
         found = self._last = self._running[block.number]
         return found
 
+    def launch_started(self, grid: BlockId, memory: Memory) -> None:
+        self._sanitizer.launch_started(grid, memory)
+
     def block_started(self, block: TileBlock) -> None:
+        self._sanitizer.block_started(block)
         if self.interruption.is_wanted:
             raise Interrupted
         if self.end is not None:
@@ -214,6 +238,7 @@ class Recorder(Observer):
         self._last = self._running[block.number] = _Running(block, place)
 
     def block_finished(self, block: TileBlock) -> None:
+        self._sanitizer.block_finished(block)
         if block.number in self._running:
             self._close(self._running.pop(block.number))
 
@@ -222,16 +247,18 @@ class Recorder(Observer):
         for state in self._running.values():
             self._close(state)
         self._running.clear()
+        self._sanitizer.launch_finished()
 
     def _close(self, state: _Running) -> None:
-        self._path_bytes -= state.path.nbytes
-        path = state.path.finish(state.last)
-        steps = state.path.steps
+        steps = state.steps
         if state.last >= 0:
             steps += self._distances[self._program.operations[state.last]]
-        self.blocks.finish(state.place, path, steps)
+        self.blocks.finish(state.place, Path.of(state.decisions, state.last), steps)
 
     def watches(self, operation: Operation) -> bool:
+        if self._sanitizer.watches(operation):
+            self._sanitized.add(operation)
+            return True
         return operation in self._decisions
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
@@ -241,31 +268,41 @@ class Recorder(Observer):
         if number is not None and self.end is None:
             state = self._state(block)
             state.last = -1
-            grown = state.path.decide(number, self._distances[operation])
-            if block.number == self.bound[0] and state.path.steps > self.bound[1]:
+            state.steps += self._distances[operation]
+            state.decisions.append(number)
+            if block.number == self.bound[0] and state.steps > self.bound[1]:
                 raise Interrupted
-            if grown:
-                self._path_bytes += grown
+            if len(state.decisions) % CHUNK == 0:
                 self._look_at_room()
+        if operation in self._sanitized:
+            self._sanitizer.before(operation, block, operands)
+            self._note(self.step_of(operation, block))
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
-        if self.end is not None:
-            return False
-        number = self._numbers.get(error.operation, -1)
-        if error.operation in self._distances and error.operation not in self._decisions:
-            self._state(block).last = number
-        return False
+        operation = error.operation
+        if self.end is None and operation in self._distances and operation not in self._decisions:
+            self._state(block).last = self._numbers[operation]
+        is_dealt_with = self._sanitizer.failed(error, block)
+        self._note(self.step_of(operation, block))
+        return is_dealt_with
 
     def step_of(self, operation: Operation, block: TileBlock) -> int:
         """The step of an operation that a tile block is at."""
         if self.end is not None:
             return -1
-        steps = self._state(block).path.steps
+        steps = self._state(block).steps
         return steps if operation in self._decisions else steps + self._distances.get(operation, 0)
 
     def access(self, access: Access) -> Array | None:
-        self.record(access)
-        return None
+        row = self.record(access)
+        allowed = self._sanitizer.access(access)
+        if row < 0:
+            self._note(-1)
+            return allowed
+        self._note(self.step_of(access.operation, access.block), row, access)
+        if allowed is not None:
+            self.records.allowed.add(row, allowed)
+        return allowed
 
     def record(self, access: Access) -> int:
         """Add the rows of an access; returns the first, -1 if the recording has ended."""
@@ -278,7 +315,7 @@ class Recorder(Observer):
         operation = access.operation
         block = access.block
         state = self._state(block)
-        step = state.path.steps + self._distances[operation]
+        step = state.steps + self._distances[operation]
         number = state.last = self._numbers[operation]
         kind = KINDS[access.kind]
         parts, masked = self._finder.find(access)
@@ -289,19 +326,6 @@ class Recorder(Observer):
                 self.written.add(part.region)
                 self.records.states.add(Write(row, part.region, part.target, part.where))
         return first
-
-
-class SanitizedRecorder(Recorder):
-    """The same for a launch that is sanitized, by one who writes a report."""
-
-    def __init__(
-        self, program: NumberedProgram, control: ControlFlow, sanitizer: Observer, report: SanitizerReport
-    ) -> None:
-        super().__init__(program, control)
-        self._sanitizer: Observer = sanitizer
-        self._report: SanitizerReport = report
-        self._known: int = 0
-        self._sanitized: set[Operation] = set()
 
     def _note(self, step: int, row: int = -1, access: Access | None = None) -> None:
         """Say of new findings when they were seen."""
@@ -325,49 +349,9 @@ class SanitizedRecorder(Recorder):
         address = int(access.addresses[finding.element or ()])
         return (address - array.low) // array.size if array.low <= address < array.high else -1
 
-    def launch_started(self, grid: BlockId, memory: Memory) -> None:
-        self._sanitizer.launch_started(grid, memory)
 
-    def launch_finished(self) -> None:
-        super().launch_finished()
-        self._sanitizer.launch_finished()
-
-    def block_started(self, block: TileBlock) -> None:
-        self._sanitizer.block_started(block)
-        super().block_started(block)
-
-    def block_finished(self, block: TileBlock) -> None:
-        self._sanitizer.block_finished(block)
-        super().block_finished(block)
-
-    def watches(self, operation: Operation) -> bool:
-        if self._sanitizer.watches(operation):
-            self._sanitized.add(operation)
-            return True
-        return super().watches(operation)
+class SanitizedRecorder(Recorder):
+    """The same for a launch that is sanitized: tokens are the sanitizer's."""
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
         return self._sanitizer.token(operation, block, tokens)
-
-    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
-        super().before(operation, block, operands)
-        if operation in self._sanitized:
-            self._sanitizer.before(operation, block, operands)
-            self._note(self.step_of(operation, block))
-
-    def failed(self, error: ExecutionError, block: TileBlock) -> bool:
-        super().failed(error, block)
-        is_dealt_with = self._sanitizer.failed(error, block)
-        self._note(self.step_of(error.operation, block))
-        return is_dealt_with
-
-    def access(self, access: Access) -> Array | None:
-        row = self.record(access)
-        allowed = self._sanitizer.access(access)
-        if row < 0:
-            self._note(-1)
-            return allowed
-        self._note(int(self.accesses.step[row]), row, access)
-        if allowed is not None:
-            self.records.allowed.add(row, allowed)
-        return allowed

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import numpy
@@ -23,10 +24,10 @@ from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.capture import ValueHistory
 from tileir.execute.recording.file_writer import save
 from tileir.execute.recording.memory_states import States
-from tileir.execute.recording.prepared_launch import PreparedLaunch, cache_room
+from tileir.execute.recording.prepared_launch import PreparedLaunch, RecordedLaunch, cache_room
 from tileir.execute.recording.program import ControlFlow, NumberedProgram
-from tileir.execute.recording.recorder import Recorder, Records
-from tileir.execute.recording.replayer import RecordedLaunch, Replayer
+from tileir.execute.recording.recorder import BlockTable, Recorder, Records, Seen
+from tileir.execute.recording.replayer import Replayer
 from tileir.execute.recording.script_variables import FunctionVariables, ScriptVariables
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
 from tileir.execute.schedule import block_order, run_interleaved
@@ -37,6 +38,7 @@ LIMIT: Final = 1 << 30
 """How many bytes a recording takes at most, unless told otherwise."""
 
 
+@dataclass(eq=False, repr=False)
 class Recording:
     """A recorded launch; `tileir.record` makes one (docs/recording.md).
 
@@ -47,41 +49,31 @@ class Recording:
     Several threads may ask.  Its memory is at one time only: who uses `go_to` and `contents` holds `lock` meanwhile.
     """
 
-    def __init__(
-        self,
-        program: NumberedProgram,
-        control: ControlFlow,
-        launch: RecordedLaunch,
-        arrays: list[RecordedArray],
-        records: Records,
-        limit: int,
-        failure: str,
-        report: SanitizerReport,
-        sanitize: bool | Literal["all"],
-        notes: list[str],
-        find_variables: Callable[[], ScriptVariables | None] | None = None,
-    ) -> None:
-        # What it is made of, for those who work on recordings.
-        self.program = program
-        self.control = control
-        self.launch = launch
-        self.records = records
-        self.blocks = records.blocks
-        self.seen = records.seen
-        self.arrays: list[RecordedArray] = arrays
+    # What it is made of, for those who work on recordings.
+    program: NumberedProgram
+    control: ControlFlow
+    launch: RecordedLaunch
+    arrays: list[RecordedArray]
+    records: Records
+    limit: int
+    failure: str
+    """The error that ended the launch, in words; empty if none did."""
+    report: SanitizerReport
+    sanitize: bool | Literal["all"]
+    """Whether mistakes were looked for; "all": elements that are never written too."""
+    notes: list[str]
+    """What is not kept, in sentences."""
+    find_variables: Callable[[], ScriptVariables | None] = lambda: None
+
+    def __post_init__(self) -> None:
+        records = self.records
+        self.blocks: BlockTable = records.blocks
+        self.seen: dict[Finding, Seen] = records.seen
         self.accesses: AccessTable = records.accesses
-        self.limit: int = limit
-        self.failure: str = failure
-        """The error that ended the launch, in words; empty if none did."""
-        self.report: SanitizerReport = report
-        self.sanitize: bool | Literal["all"] = sanitize
-        """Whether mistakes were looked for; "all": elements that are never written too."""
-        self.notes: list[str] = notes
-        """What is not kept, in sentences."""
-        self._find_variables: Callable[[], ScriptVariables | None] | None = find_variables
-        self.lock: Final = threading.RLock()
+        self.lock = threading.RLock()
         self._states: States = records.states
-        self._replayer: Replayer = Replayer(program, control, launch, records, cache_room(limit))
+        room = cache_room(self.limit)
+        self._replayer: Replayer = Replayer(self.program, self.control, self.launch, records, room)
 
     @property
     def grid(self) -> BlockId:
@@ -165,17 +157,14 @@ class Recording:
     @property
     def has_script(self) -> bool:
         """Whether the variables of a script are known: the kernel comes from one, and the recording from no file."""
-        return self._script_variables() is not None
-
-    def _script_variables(self) -> ScriptVariables | None:
-        return self._find_variables() if self._find_variables is not None else None
+        return self.find_variables() is not None
 
     def functions(self, block: int, step: int) -> list[FunctionVariables]:
         """The variables of the script at a step: of the function that the tile block is in, then of its callers.
 
         The last is the kernel.  Empty if the kernel comes from no script, or the recording from a file.
         """
-        variables = self._script_variables()
+        variables = self.find_variables()
         if variables is None:
             return []
         return variables.functions(self.program, self.history(block, step), self.steps(block), step)

@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.execute.errors import BlockId, ExecutionError
+from tileir.execute.errors import ExecutionError
 from tileir.execute.interpreter.compiler import Options
 from tileir.execute.interpreter.kernel import Program, block_runner
-from tileir.execute.memory import Region
 from tileir.execute.observing.observer import Access, Observer, Observers, TileBlock
 from tileir.execute.recording.accesses import AccessTable, Allowed
 from tileir.execute.recording.capture import Capture, Stop, ValueHistory
-from tileir.execute.recording.owned_memory import OwnedMemory
+from tileir.execute.recording.prepared_launch import RecordedLaunch
 from tileir.execute.recording.program import ControlFlow, NumberedProgram
 from tileir.execute.recording.recorder import Records
-from tileir.execute.schedule import block_at, block_order, run_interleaved
-from tileir.ir.core import Operation
-from tileir.ir.values import Value
+from tileir.execute.schedule import RunBlock, block_at, block_order, run_interleaved
 
 _MOST_HISTORIES: Final = 16
-
-
-@dataclass(slots=True, eq=False)
-class RecordedLaunch:
-    """What the program of a recording runs with: memory, the values of the parameters, global variables."""
-
-    grid: BlockId
-    schedule: str
-    exact: bool
-    memory: OwnedMemory
-    values: list[Any]
-    globals: dict[str, Region]
-
-    @property
-    def is_interleaved(self) -> bool:
-        return block_order(self.schedule, self.grid).interleaved
 
 
 class Rerun(Observer):
@@ -62,45 +42,6 @@ class Rerun(Observer):
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
         # As in the launch: others may have gone on.
         return True
-
-
-class OneBlock(Observer):
-    """Tells an observer of one tile block alone: others may have to run with it."""
-
-    def __init__(self, block: int, observer: Observer) -> None:
-        self._block: int = block
-        self._observer: Observer = observer
-
-    def block_started(self, block: TileBlock) -> None:
-        if block.number == self._block:
-            self._observer.block_started(block)
-
-    def block_finished(self, block: TileBlock) -> None:
-        if block.number == self._block:
-            self._observer.block_finished(block)
-
-    def watches(self, operation: Operation) -> bool:
-        return self._observer.watches(operation)
-
-    def wants(self, operation: Operation) -> Sequence[Value]:
-        return self._observer.wants(operation)
-
-    def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
-        return self._observer.token(operation, block, tokens) if block.number == self._block else None
-
-    def failed(self, error: ExecutionError, block: TileBlock) -> bool:
-        return block.number == self._block and self._observer.failed(error, block)
-
-    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
-        if block.number == self._block:
-            self._observer.before(operation, block, operands)
-
-    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
-        if block.number == self._block:
-            self._observer.after(operation, block, results)
-
-    def access(self, access: Access) -> Array | None:
-        return self._observer.access(access) if access.block.number == self._block else None
 
 
 class Replayer:
@@ -158,9 +99,8 @@ class Replayer:
 
     def watch(self, block: int, observer: Observer) -> None:
         """Run a tile block again for an observer, with memory as it was at each of its accesses."""
-        both = Observers([self._capture, OneBlock(block, observer)])
-        program = self._compiled(both)
-        self._run(program, both, block, -1, 0)
+        both = Observers([self._capture, observer])
+        self._run(self._compiled(both), both, block, -1, 0)
 
     # --- running ---
 
@@ -191,10 +131,10 @@ class Replayer:
         place = self._blocks.place(block)
         assert place is not None
         rows = self.rows(block).tolist()
-        capture.begin(self._launch.values, block, rows, int(self._blocks.steps[place]), requested, room)
+        capture.begin(self._launch.values, rows, int(self._blocks.steps[place]), requested, room)
         if self._launch.is_interleaved and rows and rows[0] < self._states.timeline.first:
             # What others write between is not kept: all run again.
-            self._run_all(observer)
+            self._run_all(observer, block)
         else:
             self._states.move(int(self._blocks.began[place]))
             self._runner(program, observer)(block)
@@ -202,25 +142,29 @@ class Replayer:
         capture.history.is_over = not capture.is_enough
         self.differs = self.differs or capture.differs
 
-    def _run_all(self, observer: Observer) -> None:
+    def _run_all(self, observer: Observer, captured: int) -> None:
         """Run the launch again from the beginning until the tile block that is captured is done."""
         self._states.move(0)
         self._capture.moves_memory = False
         self._rerun.time, self._rerun.end = 0, len(self._accesses)
         both = Observers([self._rerun, observer])
-        program = self._compiled(both, True)
         try:
-            self._interleave(program, both)
+            self._interleave(captured, self._compiled(both, True), both)
         finally:
             # Where memory is, nothing tells.
             self._states.lose()
 
-    def _interleave(self, program: Program, observer: Observer) -> None:
+    def _interleave(self, captured: int = -1, program: Program | None = None, observer: Observer | None = None) -> None:
+        """Run all tile blocks in turns, one of them by a program of its own."""
         launch = self._launch
-        first = TileBlock((0, 0, 0), 0, launch.grid, launch.memory, _nowhere, observer)
+        runners: list[RunBlock] = []
+        plain = self._program("all", self._rerun, True)
+        for each, watching in ((plain, self._rerun), (program or plain, observer)):
+            first = TileBlock((0, 0, 0), 0, launch.grid, launch.memory, _nowhere, watching)
+            runners.append(block_runner(each, launch.values, first))
         order = block_order(launch.schedule, launch.grid)
         with suppress(Stop, ExecutionError):
-            run_interleaved(order, block_runner(program, launch.values, first), None)
+            run_interleaved(order, lambda number, switch: runners[number == captured](number, switch), None)
 
     def _run_up_to(self, place: int, time: int) -> None:
         """Run the launch again from the tile block of a place up to a time; memory is as it was when it began."""
@@ -229,7 +173,7 @@ class Replayer:
         rerun.end = time
         if launch.is_interleaved:
             rerun.time = 0
-            self._interleave(self._program("all", rerun, True), rerun)
+            self._interleave()
             return
         run = self._runner(self._program("all", rerun), rerun)
         while place < len(began) and int(began[place]) < time:

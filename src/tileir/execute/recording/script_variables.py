@@ -22,6 +22,7 @@ from tileir.execute.dtypes import Array
 from tileir.execute.recording.capture import ValueHistory
 from tileir.execute.recording.program import NumberedProgram
 from tileir.ir.core import Operation
+from tileir.ir.traversal import ancestors
 from tileir.ir.values import BlockArgument, Value
 
 UNASSIGNED: Final = "is not assigned yet"
@@ -236,10 +237,8 @@ class ScriptVariables:
 
     def _kept(self, number: int, program: NumberedProgram, operation: int) -> int:
         """The binding that a merge stands for before an operation, in a loop that has only one of its branches."""
-        around = program.operations[operation].parent_operation
-        while around is not None and self.bindings[number].kept:
+        for around in ancestors(program.operations[operation]):
             number = self.bindings[number].kept.get(program.operation_numbers.get(around, -1), number)
-            around = around.parent_operation
         return number
 
     def _computed(
@@ -282,9 +281,7 @@ def precedes(program: NumberedProgram, value: Value, operation: Operation) -> bo
         if owner is None or owner.parent is None:
             return False
         home = owner.parent
-    inner: Operation | None = operation
-    while inner is not None and inner.parent is not home:
-        inner = inner.parent_operation
+    inner = next((one for one in (operation, *ancestors(operation)) if one.parent is home), None)
     if inner is None:
         return False
     return owner is None or program.operation_numbers[owner] < program.operation_numbers[inner]

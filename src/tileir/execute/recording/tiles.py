@@ -19,31 +19,20 @@ from tileir.ir.types import TF32, FloatType, IntegerType, Type
 MOST_ELEMENTS: Final = 1 << 16
 """What has more elements is shown by means of bins."""
 HISTOGRAM_PARTS: Final = 32
-_PART: Final = 1 << 20
-"""Statistics of large arrays are made of so many elements at a time."""
 
-_PACKED: Final = {
-    "bool": "u8",
-    "uint8": "u8",
-    "int8": "i8",
-    "uint16": "u16",
-    "int16": "i16",
-    "uint32": "u32",
-    "int32": "i32",
-    "uint64": "u64",
-    "int64": "i64",
-    "float32": "f32",
-    "float64": "f64",
-}
 # Digits that tell the numbers of a format apart; NumPy knows those of its own.
 _DIGITS: Final = {"bf16": 4, "tf32": 5, "f8E4M3FN": 3, "f8E5M2": 3, "f8E8M0FNU": 4, "f4E2M1FN": 2, "fnv8E5M3FNU": 3}
 
 
 def packed(array: Array) -> dict[str, Any]:
     """Numbers as base64 of their little-endian bytes."""
-    type = _PACKED[array.dtype.name]
+    kind = "u" if array.dtype.kind == "b" else array.dtype.kind
     data = numpy.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-    return {"type": type, "shape": list(array.shape), "data": base64.b64encode(data.tobytes()).decode("ascii")}
+    return {
+        "type": f"{kind}{8 * array.dtype.itemsize}",
+        "shape": list(array.shape),
+        "data": base64.b64encode(data.tobytes()).decode("ascii"),
+    }
 
 
 def numbers_of(element: Type, array: Array) -> Array:
@@ -116,69 +105,22 @@ def summarized(element: Type, array: Array) -> str:
 
 def statistics_of(element: Type, array: Array, parts: int = HISTOGRAM_PARTS) -> dict[str, Any]:
     """Count, NaNs, infinities, and of the finite numbers range, mean, deviation and histogram."""
-    count = nan = infinite = 0
-    least, most = numpy.inf, -numpy.inf
-    total = square = 0.0
-    pieces = list(_pieces(array))
-    with numpy.errstate(all="ignore"):
-        for piece in pieces:
-            usable, nans, infinities = _finite(numbers_of(element, piece))
-            nan, infinite, count = nan + nans, infinite + infinities, count + piece.size
-            if usable.size:
-                least, most = min(least, float(usable.min())), max(most, float(usable.max()))
-                total += float(usable.sum(dtype=numpy.float64))
-        usable_count = count - nan - infinite
-        mean = total / usable_count if usable_count else 0.0
-        histogram = numpy.zeros(parts, numpy.int64)
-        for piece in pieces if usable_count else []:
-            usable, _, _ = _finite(numbers_of(element, piece))
-            wide = usable.astype(numpy.float64)
-            square += float(((wide - mean) ** 2).sum())
-            if parts:
-                histogram += _histogram(wide, least, most, parts)
-        deviation = (square / usable_count) ** 0.5 if usable_count else 0.0
-    return {
-        "count": count,
-        "nan": nan,
-        "infinite": infinite,
-        "least": least if usable_count else None,
-        "most": most if usable_count else None,
-        "mean": mean if usable_count and isfinite(mean) else None,
-        "deviation": deviation if usable_count and isfinite(deviation) else None,
-        "histogram": histogram.tolist() if usable_count else [0] * parts,
-    }
-
-
-def _histogram(wide: Array, least: float, most: float, parts: int) -> Array:
-    if most <= least:
-        found = numpy.zeros(parts, numpy.int64)
-        found[0] = wide.size
-        return found
-    # Halves, as the distance of two finite numbers may be none.
-    places = (wide / 2 - least / 2) / (most / 2 - least / 2) * parts
-    return numpy.bincount(numpy.clip(places, 0, parts - 1).astype(numpy.int64), minlength=parts)
-
-
-def _pieces(array: Array) -> list[Array]:
-    """An array in pieces of bearable size."""
-    if array.size <= _PART or not array.ndim:
-        return [array.reshape(-1)]
-    if array.flags.c_contiguous:
-        flat = array.reshape(-1)
-        return [flat[start : start + _PART] for start in range(0, flat.size, _PART)]
-    rows = max(_PART // max(array.size // array.shape[0], 1), 1)
-    return [array[start : start + rows].reshape(-1) for start in range(0, array.shape[0], rows)]
-
-
-def _finite(numbers: Array) -> tuple[Array, int, int]:
-    """The finite ones of some numbers, how many are NaN, and how many infinite."""
-    if numbers.dtype.kind != "f":
-        return numbers, 0, 0
-    usable = numpy.isfinite(numbers)
-    if usable.all():
-        return numbers, 0, 0
+    numbers = numbers_of(element, array).reshape(-1)
     nan = int(numpy.count_nonzero(numpy.isnan(numbers)))
-    return numbers[usable], nan, int(numbers.size - numpy.count_nonzero(usable)) - nan
+    usable = numbers[numpy.isfinite(numbers)].astype(numpy.float64)
+    found: dict[str, Any] = {"count": numbers.size, "nan": nan, "infinite": numbers.size - nan - usable.size}
+    if not usable.size:
+        return found | dict.fromkeys(("least", "most", "mean", "deviation")) | {"histogram": [0] * parts}
+    least, most = float(usable.min()), float(usable.max())
+    with numpy.errstate(all="ignore"):
+        mean, deviation = float(usable.mean()), float(usable.std())
+        # Halves, as the distance of two finite numbers may be none.
+        places = (usable / 2 - least / 2) / (most / 2 - least / 2) * parts if most > least else numpy.zeros(usable.size)
+    bins = numpy.clip(places, 0, max(parts - 1, 0)).astype(numpy.int64)
+    histogram = numpy.bincount(bins, minlength=parts).tolist() if parts else []
+    moments = {"mean": mean, "deviation": deviation}
+    finite = {name: number if isfinite(number) else None for name, number in moments.items()}
+    return found | {"least": least, "most": most} | finite | {"histogram": histogram}
 
 
 def part_of(

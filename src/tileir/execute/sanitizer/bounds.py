@@ -7,7 +7,6 @@ addresses) may go to any array of the launch.
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Final, cast
 
 import numpy
@@ -25,13 +24,13 @@ from tileir.execute.analysis.pointer_origins import (
 )
 from tileir.execute.arguments.binding import ArgumentLabel
 from tileir.execute.dtypes import Array
-from tileir.execute.locations.script_messages import UNCHECKED_HINT
+from tileir.execute.locations.script import UNCHECKED_HINT
 from tileir.execute.locations.wording import ARRAY, THIS, Phrase, bracketed, phrase, python_shape, several
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observing.observer import Access, Box
+from tileir.execute.observing.observer import Access
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import Finding, Index, Place
-from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow
+from tileir.execute.sanitizer.shadow import Cells, Shadow
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
 
@@ -52,8 +51,6 @@ class Bounds:
         self._memory: Memory = memory
         self._named: dict[str, Region] = named_regions(memory)
         self._homes: dict[Operation, Region | None] = {}
-        # The boxes known to be fine, with the size of the cells at that time: tiles come again and again.
-        self._fine: dict[tuple[Box, int, bool], tuple[Shadow, int, Touched]] = {}
 
     def check(self, access: Access) -> tuple[Touched, Array | None]:
         """The cells of what may be touched, and which elements those are (None: all)."""
@@ -69,14 +66,6 @@ class Bounds:
         first = int(addresses[0])
         region = home if home is not None else self._memory.find(first)
         if region is not None and (region.writable or access.kind == "read"):
-            if region.start <= first and not first & (size - 1) and int(addresses[-1]) == first + (count - 1) * size:
-                # One after the other, as they mostly are: then the first and the last tell it all.
-                steps = addresses[1:] - addresses[:-1]
-                if first + count * size <= region.end and steps.tobytes() == size.to_bytes(8, sys.byteorder) * (
-                    count - 1
-                ):
-                    shadow = self._ledger.shadow(region, size)
-                    return [(shadow, shadow.box(first, size, (count,), (size,)))], None
             offsets = addresses - numpy.uint64(region.start)
             bits = int(numpy.bitwise_or.reduce(offsets))
             inside = bits <= region.size - size or int(offsets.max()) <= region.size - size
@@ -88,10 +77,6 @@ class Bounds:
     def _check_box(self, access: Access) -> tuple[Touched, Array | None]:
         assert access.box is not None
         reading = access.kind == "read"
-        key = (access.box, access.size, reading)
-        found = self._fine.get(key)
-        if found is not None and found[0].cell == found[1]:
-            return found[2], None
         address, counts, strides = access.box
         if 0 in counts:
             self._outside_index_space(access, counts)
@@ -107,22 +92,16 @@ class Bounds:
                 # The stride of a dimension with one position means nothing, and may be as large as it likes.
                 steps = [stride if count > 1 else 0 for count, stride in zip(counts, strides, strict=True)]
                 shadow = self._ledger.shadow(region, size)
-                touched = [(shadow, shadow.box(address, size, counts, tuple(steps)))]
-                if self._ledger.is_lasting(region) and len(self._fine) < MOST_BOXES:
-                    self._fine[key] = (shadow, shadow.cell, touched)
-                return touched, None
+                return [(shadow, shadow.box(address, size, counts, tuple(steps)))], None
         return self._check_slowly(access, region)
 
     def _home(self, access: Access) -> Region | None:
         """The region the pointers of an access must stay in."""
-        if access.view is not None:
-            view: Any = access.view
-            region: Region | None = view.tensor.region
-            return region
+        view: Any = access.view
         operation = access.operation
-        if operation not in self._homes:
+        if view is None and operation not in self._homes:
             self._homes[operation] = self._named.get(origin_of(operation.operands[0]))
-        return self._homes[operation]
+        return self._homes[operation] if view is None else cast("Region | None", view.tensor.region)
 
     def _check_slowly(self, access: Access, home: Region | None) -> tuple[Touched, Array | None]:
         """Something is unusual: several regions, or a mistake."""
@@ -258,6 +237,4 @@ def element_of(access: Access, number: int) -> Index | None:
 
 
 def _how_many(count: int, total: int, what: str) -> list[str]:
-    if total == 1:
-        return []
-    return [f"{count} of the {total} elements it touches {'is' if count == 1 else 'are'} {what}"]
+    return [f"{count} of the {total} elements it touches {'is' if count == 1 else 'are'} {what}"] if total > 1 else []

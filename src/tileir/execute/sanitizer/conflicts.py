@@ -7,22 +7,30 @@ access is compared with what the shadow holds, then recorded there.
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy
 
+from tileir.dialect.ops import LOOP
 from tileir.execute.analysis.pointer_origins import where_in
 from tileir.execute.dtypes import Array
+from tileir.execute.locations.source_locations import user_location
 from tileir.execute.locations.wording import OTHER, THIS, in_script, phrase
 from tileir.execute.memory import Region
 from tileir.execute.observing.observer import Access
-from tileir.execute.sanitizer.assembler_notes import Doubts
 from tileir.execute.sanitizer.bounds import element_of
 from tileir.execute.sanitizer.events import HOST, NOBODY, AccessSemantics, Event, Events, Token
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Kind, Place
-from tileir.execute.sanitizer.shadow import FEW_EVENTS, MOST_BOXES, Cells, Shadow, are_alike, distinct
+from tileir.execute.sanitizer.shadow import Cells, Shadow, are_alike, distinct
 from tileir.execute.sanitizer.uninitialized import ALLOCATIONS
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import location_prefix
+from tileir.ir.traversal import ancestors
 
+_MANY = 256
+"""Releases among which those that come more than once are looked for."""
 _PAST = {"read": "read", "write": "wrote", "atomic": "updated"}
 _PRESENT = {"read": "reads", "write": "writes", "atomic": "updates"}
 
@@ -92,15 +100,13 @@ class Conflicts:
     def _read(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
         if shadow.written:
             self._compare_with_writers(access, event, token, shadow, cells)
-        elif cells.places is None:
-            self._read_box(access, event, token, shadow, cells)
-            return
         if shadow.readers is None:
             shadow.readers = shadow.plane()
         known = cells.of(shadow.readers)
-        shadow.other_readers = self._kept(shadow, shadow.other_readers, access, cells, known)
+        found = distinct(known)
+        shadow.other_readers = self._kept(shadow, shadow.other_readers, access, cells, known, found)
         replaced: Array | None = None
-        for number in distinct(known).tolist():
+        for number in found.tolist():
             if number == HOST:
                 continue
             earlier = self._events.all[number]
@@ -110,42 +116,32 @@ class Conflicts:
                 replaced[known == number] = self._events.hiding(event, earlier).number
         cells.put(shadow.readers, event.number if replaced is None else replaced)
 
-    def _read_box(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
-        """A box of a region without writers: the same by box instead of by cell."""
-        key = cells.key
-        known = shadow.boxes.get(key)
-        reader, other = event.number, HOST
-        if known is not None:
-            _, number, other = known
-            earlier = self._events.all[number]
-            if earlier.block is not access.block:
-                other = number
-            elif not earlier.is_before(token, access.block):
-                reader = self._events.hiding(event, earlier).number
-        elif len(shadow.boxes) >= MOST_BOXES:
-            shadow.flush()
-        shadow.boxes[key] = (cells, reader, other)
+    def _kept(
+        self, shadow: Shadow, plane: Array | None, access: Access, cells: Cells, known: Array, found: Array
+    ) -> Array | None:
+        """The plane of the others, with those events of other tile blocks that are about to be replaced.
 
-    def _kept(self, shadow: Shadow, plane: Array | None, access: Access, cells: Cells, known: Array) -> Array | None:
-        """The plane of the others, with those events of other tile blocks that are about to be replaced."""
-        foreign = self._events.foreign(known, access.block)
+        `known` are the events in the cells, `found` the different ones among them.
+        """
+        foreign = self._events.foreign(found, access.block)
         if not foreign.any():
             return plane
         if plane is None:
             plane = shadow.plane()
-        cells.put(plane, numpy.where(foreign, known, cells.of(plane)))
+        if not foreign.all():
+            known = numpy.where(self._events.foreign(known, access.block), known, cells.of(plane))
+        cells.put(plane, known)
         return plane
 
     def _write(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
         semantics = event.semantics
         assert semantics is not None
-        if shadow.boxes:
-            shadow.flush()
         if shadow.written:
             self._compare_with_writers(access, event, token, shadow, cells)
             if semantics.strong:
                 known = cells.of(shadow.writers)
-                shadow.other_writers = self._kept(shadow, shadow.other_writers, access, cells, known)
+                others = self._kept(shadow, shadow.other_writers, access, cells, known, distinct(known))
+                shadow.other_writers = others
         for readers in (shadow.readers, shadow.other_readers):
             if readers is not None and cells.of(readers).any():
                 self._compare(access, event, token, shadow, readers, cells)
@@ -233,9 +229,7 @@ class Conflicts:
 
 def _few(releases: Array) -> Array:
     """Some releases without most of what comes more than once among them."""
-    if releases.size > FEW_EVENTS or are_alike(releases):
-        return distinct(releases)
-    return releases.reshape(-1)
+    return distinct(releases) if releases.size > _MANY or are_alike(releases) else releases.reshape(-1)
 
 
 def unwritten(access: Access, element: tuple[int, ...] | None, region: Region, address: int) -> Finding:
@@ -305,3 +299,112 @@ def _unordered(access: Access, earlier: Event, place: Place, other: Place, targe
         script="pass arrays that share no memory, or the same array for both",
     )
     return Finding("unordered", title, place, details, hint, "after", other)
+
+
+# Where NVIDIA's assembler seems to lose an order that a program relies on: notes, not findings.
+#
+# The program is right, and the engines here run it right.  Three patterns went wrong on a GPU although tokens order the
+# accesses (docs/nvidia.md has the smallest program for each):
+#
+# - the order goes through the token of a load whose mask is false, and through nothing else;
+# - a load and then a store to the same memory in a `loop`, in which other elements of the tile meet;
+# - a load, then a store to the same memory, and the loaded value is used after the store.
+
+PAGE: Final = "docs/nvidia.md"
+MASKED: Final = "token-of-a-load-whose-mask-is-false"
+IN_LOOP: Final = "load-and-store-in-a-loop"
+AGAIN: Final = "load-issued-again"
+
+Layout = object
+
+
+class Doubts:
+    """Looks at pairs of accesses of one tile block that tokens order."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger: Ledger = ledger
+        self._later_uses: dict[tuple[Operation, Operation], Operation | None] = {}
+
+    def layout(self, access: Access) -> Layout:
+        """Which element of the tile goes where, for accesses in a `loop`; None for others."""
+        if not _loops_around(access.operation):
+            return None
+        return access.box if access.box is not None else (access.addresses.shape, hash(access.addresses.tobytes()))
+
+    def look(self, access: Access, event: Event, token: Token, earlier: Event) -> str:
+        """What is doubtful about a pair that is ordered, as the place on the page; empty if nothing is new."""
+        before = earlier.operation
+        assert before is not None
+        if token.masked is not None and not earlier.is_before_firmly(token):
+            return self._new(MASKED, access.operation, before)
+        if earlier.kind != "read" or access.kind == "read":
+            return ""
+        if event.layout != earlier.layout and set(_loops_around(before)) & set(_loops_around(access.operation)):
+            return self._new(IN_LOOP, access.operation, before)
+        if self._later_use(before, access.operation) is not None:
+            return self._new(AGAIN, access.operation, before)
+        return ""
+
+    def _new(self, what: str, operation: Operation, before: Operation) -> str:
+        known = self._ledger.notes.get((what, operation, before))
+        if known is None:
+            return what
+        known.count += 1
+        return ""
+
+    def tell(self, what: str, place: Place, other: Place, target: str, token: Token) -> None:
+        """Add the note; `target` is the memory both touch."""
+        details = [f"both touch {target}, and tokens order them: the program is right"]
+        if what == MASKED:
+            assert token.masked is not None
+            title = f"on a GPU {THIS} may not wait for {OTHER}: the order goes through a load whose mask is false"
+            details.append(f"that load is {_named(token.masked)}")
+            advice = f"pass the token of {OTHER} on directly, too (join_tokens)"
+        elif what == IN_LOOP:
+            title = f"on a GPU {THIS} may overtake {OTHER}, which it follows in a `loop`"
+            details.append("the elements of the tile are in another order: one thread writes what another reads")
+            advice = "store to other memory, or load and store in the same order"
+        else:
+            use = self._later_use(other.operation, place.operation)
+            assert use is not None
+            title = f"on a GPU {OTHER} may be issued again after {THIS}"
+            details.append(f"what it loads is used later, by {_named(use)}")
+            advice = "use it before the store, or store to other memory"
+        hint = f"NVIDIA's assembler 13.4 has been observed to do this ({PAGE}#{what}): {advice}"
+        pair = place.operation, other.operation
+        note = Finding("note", phrase(title, *pair), place, details, phrase(hint, *pair), "after", other)
+        self._ledger.notes[what, place.operation, other.operation] = note
+        self._ledger.report.add(note)
+
+    # --- the program ---
+
+    def _later_use(self, load: Operation, store: Operation) -> Operation | None:
+        """An operation that uses what a load gives, after a store."""
+        key = (load, store)
+        if key not in self._later_uses:
+            users = [user for user in load.results[0].users if user is not store] if load.results else []
+            self._later_uses[key] = next((user for user in users if self._runs_after(user, store, load)), None)
+        return self._later_uses[key]
+
+    def _runs_after(self, user: Operation, store: Operation, load: Operation) -> bool:
+        """Whether an operation can run after a store that follows a load."""
+        outer = set(ancestors(load))
+        users, stores = [user, *ancestors(user)], [store, *ancestors(store)]
+        shared = set(users) & set(stores)
+        if any(each.declaration.is_loop and each not in outer for each in shared):
+            # In the next iteration, with the same value.
+            return True
+        for one in users:
+            for other in stores:
+                if one is not other and one.parent is other.parent and one.parent is not None:
+                    return other.is_before(one)
+        return False
+
+
+def _loops_around(operation: Operation) -> list[Operation]:
+    return [around for around in ancestors(operation) if around.declaration is LOOP]
+
+
+def _named(operation: Operation) -> str:
+    where = location_prefix(user_location(operation.location)).removesuffix(": ")
+    return f"{operation.declaration.mnemonic}{f' at {where}' if where else ''}"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from math import prod
 from typing import Any, Final
 
 import numpy
@@ -41,6 +42,7 @@ from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Place, SanitizerReport
 from tileir.execute.sanitizer.store_patterns import Pattern, is_within, tile_of_pointers, tile_of_view
 from tileir.ir.core import Operation
+from tileir.ir.traversal import ancestors
 
 # What the shadow holds for each cell: the tile block that stored there last, and what else happened.
 _BLOCK: Final = (1 << 28) - 1
@@ -136,9 +138,7 @@ class Coverage(Observer):
     def watches(self, operation: Operation) -> bool:
         if not _is_store(operation):
             return False
-        self._entry = operation
-        while self._entry is not None and self._entry.declaration is not ENTRY:
-            self._entry = self._entry.parent_operation
+        self._entry = next((each for each in ancestors(operation) if each.declaration is ENTRY), None)
         return True
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
@@ -234,9 +234,8 @@ class Coverage(Observer):
             details.append(f"both store {values[0]}")
         else:
             details.append(f"they store {values[0]} and {values[1]}: it is undefined which one stays")
-        details.append(
-            f"{count} of the {several(total, 'element')} it writes {_goes(count)} to the place of an earlier one"
-        )
+        go = "goes" if count == 1 else "go"
+        details.append(f"{count} of the {several(total, 'element')} it writes {go} to the place of an earlier one")
         place = Place(access.operation, access.block.id, element_of(access, second))
         advice = "give each its own place, or combine them with an atomic"
         hint = phrase(f"{advice} {ATOMIC_ADD}", script=f"{advice} {in_script(ATOMIC_ADD)}")
@@ -280,18 +279,19 @@ class Coverage(Observer):
                 events = numpy.where((events == 0).any(axis=-1), 0, numpy.bitwise_or.reduce(events, axis=-1))
         else:
             events = numpy.broadcast_to(numpy.int32(0), buffer.shape)
-        if not (events & _BLOCK).any() and (events.any() or not self._ought_to_be_stored(label)):
+        # One that nothing was stored to counts if the kernel has a store to it.
+        if not (events & _BLOCK).any() and (events.any() or not self._stores_to(label)):
             return
         found = ArrayCoverage(str(label), buffer.shape, events)
         self.arrays.append(found)
         if found.unwritten.any():
             self.report.add(self._left_out(region, label, found))
 
-    def _ought_to_be_stored(self, label: ArgumentLabel) -> bool:
-        """Whether the kernel has a store to an array that nothing was stored to."""
+    def _stores_to(self, label: ArgumentLabel) -> list[Operation]:
+        """The stores of the kernel that may write to an array."""
         if self._entry is None or label.number < 0:
-            return False
-        return any(_is_store(operation) for operation in writers_of(self._entry, label.number))
+            return []
+        return [operation for operation in writers_of(self._entry, label.number) if _is_store(operation)]
 
     def _left_out(self, region: Region, label: ArgumentLabel, found: ArrayCoverage) -> Finding:
         missing = found.size - found.written
@@ -304,10 +304,12 @@ class Coverage(Observer):
             title = f"{missing} of the {found.size} elements of {label} {is_or_are} never written"
         details, told, explained = [], 0, True
         needed: list[int] = list(self._grid)
-        operation = self._operation_for(region, label)
-        for box in first_boxes(found.unwritten, _MOST_BOXES):
-            told += _count(box)
-            first, last = (self._address(label.buffer, box, end) for end in (0, 1))
+        # Shown at a store that stored there, or else at one that might have.
+        stored = self._stored.get(id(region))
+        operation = next(one for one in self._order if one in stored) if stored else self._stores_to(label)[0]
+        for box in islice(boxes(found.unwritten, _MOST_BOXES), _MOST_BOXES):
+            told += prod([high - low + 1 for low, high in box])
+            first, last = (_address(label.buffer, [bounds[end] for bounds in box]) for end in (0, 1))
             words, blocks = self._belonging(region, first, last)
             details.append(phrase(f"{_spelled(box)}{words}", script=f"{_spelled(box)}{in_script(words)}"))
             explained = explained and bool(blocks)
@@ -315,24 +317,12 @@ class Coverage(Observer):
                 needed = [max(extent, number + 1) for extent, number in zip(needed, block, strict=True)]
         if told < missing:
             details.append(f"and {several(missing - told, 'element')} more")
-        explained = explained and told == missing and not self._outside & self._stored.get(id(region), set())
+        explained = explained and told == missing and not self._outside & (stored or set())
         if explained and tuple(needed) != self._grid:
             hint = f"launch a grid of {parenthesized(tuple(needed))}: round up, as in -(-n // tile)"
         else:
             hint = "check the number of elements that is passed in, the indices, and the mask"
         return Finding("unwritten", title, Place(operation, None), details, hint)
-
-    def _operation_for(self, region: Region, label: ArgumentLabel) -> Operation:
-        """The store that the finding is shown at: one that stored there, or else one that might have."""
-        stored = self._stored.get(id(region))
-        if stored:
-            return next(operation for operation in self._order if operation in stored)
-        assert self._entry is not None
-        return next(operation for operation in writers_of(self._entry, label.number) if _is_store(operation))
-
-    def _address(self, buffer: Buffer, box: tuple[Range, ...], end: int) -> int:
-        ends = [bounds[end] for bounds in box]
-        return buffer.address + sum([number * stride for number, stride in zip(ends, buffer.strides, strict=True)])
 
     def _belonging(self, region: Region, first: int, last: int) -> tuple[str, list[BlockId]]:
         """Which tile blocks the first and the last element of a box belong to, in words."""
@@ -357,7 +347,7 @@ class Coverage(Observer):
             return f": {many} would write it, and some of them are not in the grid, which is {grid}", blocks
         count = self._grid[0]
         for pattern in patterns:
-            if pattern.is_outside(first) or pattern.has_rule:
+            if pattern.is_outside(first) or pattern.rule is not None:
                 continue
             # In an order of its own, but each block a tile.
             if pattern.tile_count > len(pattern.blocks) == count == pattern.distinct and self._grid == (count, 1, 1):
@@ -371,9 +361,13 @@ class Coverage(Observer):
 
     def _candidates(self, patterns: list[Pattern], address: int) -> list[tuple[Pattern, BlockId]]:
         known = [(one, block) for one in patterns if (block := one.block_of(address, self._grid)) is not None]
+
+        def distance(entry: tuple[Pattern, BlockId]) -> int:
+            return sum([max(number - extent + 1, 0) for number, extent in zip(entry[1], self._grid, strict=True)])
+
         # A tile block that ran comes first, then one that is close to the grid: a kernel may go through many tiles in a
         # loop.
-        return sorted(known, key=lambda entry: _beyond(entry[1], self._grid))
+        return sorted(known, key=distance)
 
 
 def _is_store(operation: Operation) -> bool:
@@ -381,13 +375,8 @@ def _is_store(operation: Operation) -> bool:
     return declaration.accesses_memory and declaration.writes is not None and declaration.reads is None
 
 
-def _beyond(block: BlockId, grid: BlockId) -> int:
-    """How far a tile block is from the grid; 0 within it."""
-    return sum([max(number - extent + 1, 0) for number, extent in zip(block, grid, strict=True)])
-
-
-def _goes(count: int) -> str:
-    return "goes" if count == 1 else "go"
+def _address(buffer: Buffer, index: list[int]) -> int:
+    return buffer.address + sum([number * stride for number, stride in zip(index, buffer.strides, strict=True)])
 
 
 def _steps(buffer: Buffer) -> tuple[int, ...]:
@@ -398,12 +387,9 @@ def _steps(buffer: Buffer) -> tuple[int, ...]:
 # --- boxes of elements ---
 
 
-def first_boxes(chosen: Array, most: int) -> Iterator[tuple[Range, ...]]:
-    """The chosen elements as boxes of indices, first and last, at most so many: rows that are alike are one box."""
-    return islice(_boxes(chosen, most), most)
-
-
-def _boxes(chosen: Array, most: int) -> Iterator[tuple[Range, ...]]:
+def boxes(chosen: Array, most: int) -> Iterator[tuple[Range, ...]]:
+    """The chosen elements as boxes of indices, first and last, the first `most` of them and maybe more: rows that are
+    alike are one box."""
     if chosen.ndim == 0:
         if chosen:
             yield ()
@@ -414,15 +400,8 @@ def _boxes(chosen: Array, most: int) -> Iterator[tuple[Range, ...]]:
     # Of two groups of rows that follow each other at least one has a box: more groups than these are not needed.
     ends = [*changes[: 2 * most].tolist(), count] if changes.size < 2 * most else changes[: 2 * most].tolist()
     for start, end in zip([0, *ends], ends, strict=False):
-        for box in _boxes(chosen[start], most):
+        for box in boxes(chosen[start], most):
             yield ((start, end - 1), *box)
-
-
-def _count(box: tuple[Range, ...]) -> int:
-    total = 1
-    for low, high in box:
-        total *= high - low + 1
-    return total
 
 
 def _spelled(box: tuple[Range, ...]) -> str:

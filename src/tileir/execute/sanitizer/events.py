@@ -19,8 +19,7 @@ import numpy
 
 from tileir.execute.dtypes import Array
 from tileir.execute.observing.observer import TileBlock
-from tileir.execute.sanitizer.clocks import EMPTY_CLOCK, VectorClock, joined
-from tileir.execute.sanitizer.releases import Left, Releases
+from tileir.execute.sanitizer.releases import EMPTY_CLOCK, Left, Releases, VectorClock, joined
 from tileir.ir.core import Operation
 
 # What shadow memory holds where no tile block did anything: the caller's data, or nothing at all.
@@ -63,13 +62,6 @@ class Token:
 
 
 _NOTHING: Final = Token(0, EMPTY_CLOCK)
-
-
-def _firmly(tokens: list[Token]) -> int:
-    firm = 0
-    for token in tokens:
-        firm |= token.firm
-    return firm
 
 
 @dataclass(slots=True, eq=False)
@@ -124,16 +116,14 @@ class Events:
         self._semantics: dict[Operation, AccessSemantics] = {}
 
     def semantics(self, operation: Operation) -> AccessSemantics:
-        found = self._semantics.get(operation)
-        if found is None:
-            found = self._semantics[operation] = AccessSemantics(operation)
-        return found
+        if operation not in self._semantics:
+            self._semantics[operation] = AccessSemantics(operation)
+        return self._semantics[operation]
 
     def _state(self, block: TileBlock) -> _BlockState:
-        found = self._states.get(block.number)
-        if found is None:
-            found = self._states[block.number] = _BlockState()
-        return found
+        if block.number not in self._states:
+            self._states[block.number] = _BlockState()
+        return self._states[block.number]
 
     def finish(self, block: TileBlock) -> None:
         state = self._states.pop(block.number, None)
@@ -162,16 +152,15 @@ class Events:
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Token | None]) -> Token:
         """The token an operation gives; if it accesses memory its event is about to follow."""
-        taken = _NOTHING
-        for token in tokens:
-            if token is not None:
-                if taken is _NOTHING:
-                    taken = token
-                else:
-                    taken = Token(taken.bits | token.bits, joined(taken.known, token.known))
-        hanging = next((token for token in tokens if token is not None and token.masked is not None), None)
+        given = [token for token in tokens if token is not None]
+        taken = given[0] if given else _NOTHING
+        for token in given[1:]:
+            taken = Token(taken.bits | token.bits, joined(taken.known, token.known))
+        hanging = next((token for token in given if token.masked is not None), None)
         if hanging is not None and taken is not hanging:
-            taken.firm = _firmly([token for token in tokens if token is not None])
+            taken.firm = 0
+            for token in given:
+                taken.firm |= token.firm
             taken.masked = hanging.masked if taken.firm != taken.bits else None
         if not self.semantics(operation).is_access:
             return taken

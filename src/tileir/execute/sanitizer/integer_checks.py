@@ -45,8 +45,10 @@ class NumberCheck:
     """Whether the operation reads its operands as unsigned."""
 
     def finding(self, operation: Operation, place: Place, operands: list[Any], chosen: Any) -> Finding:
-        number = int(numpy.asarray(chosen).reshape(-1).argmax())
-        values = [_element(value, number, numpy.asarray(chosen).shape) for value in operands]
+        chosen = numpy.asarray(chosen)
+        number = int(chosen.reshape(-1).argmax())
+        tiles = [numpy.broadcast_to(numpy.asarray(value), chosen.shape) for value in operands]
+        values = [int(tile.reshape(-1)[number]) for tile in tiles]
         reading = ""
         if self.unsigned and min(values) < 0:
             reading = ", read as unsigned"
@@ -59,16 +61,10 @@ class NumberCheck:
             text = f"{operation.declaration.mnemonic} {', '.join([str(value) for value in values])}"
         named = DTYPES.get(type, type)
         details = [phrase(f"it computes {text} in {type}{reading}", script=f"it computes {text} in {named}{reading}")]
-        total = int(numpy.asarray(chosen).sum())
-        if numpy.asarray(chosen).ndim:
-            count = numpy.asarray(chosen).size
+        if chosen.ndim:
+            total, count = int(chosen.sum()), chosen.size
             details.append(f"{total} of the {count} elements of the tile {'is' if total == 1 else 'are'} like this")
         return Finding(self.kind, self.title, place, details, self.hint)
-
-
-def _element(value: Any, number: int, shape: tuple[int, ...]) -> int:
-    flat = numpy.broadcast_to(numpy.asarray(value), shape).reshape(-1)
-    return int(flat[number])
 
 
 def number_checks(operation: Operation) -> list[NumberCheck]:
@@ -246,24 +242,17 @@ def _wraps_shift(operation: Operation, signed: bool) -> Wrong:
 
 
 def _wraps_negation(operation: Operation, signed: bool) -> Wrong:
-    least = -(1 << (_width(operation) - 1))
     width = _width(operation)
-    if not signed:
-        # The operation is signed by nature; no_wrap says no more about it than no_signed_wrap.
-        return lambda value: None
-    return lambda value: _found(_signed(value, width) == least)
+    # The operation is signed by nature; no_wrap says no more about it than no_signed_wrap.
+    return lambda value: _found(_signed(value, width) == -(1 << (width - 1))) if signed else None
 
 
 def _wraps_truncation(operation: Operation, signed: bool) -> Wrong:
     source = _width(operation)
     width = cast(IntegerType, cast(TileType, operation.results[0].type).element).width
-
-    def lost(value: Any) -> Any:
-        if signed:
-            return _fits(_signed(value, source), width, True)
-        return _found(_unsigned(value, source) > numpy.uint64((1 << width) - 1))
-
-    return lost
+    if signed:
+        return lambda value: _fits(_signed(value, source), width, True)
+    return lambda value: _found(_unsigned(value, source) > numpy.uint64((1 << width) - 1))
 
 
 # --- loops ---

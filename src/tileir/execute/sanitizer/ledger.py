@@ -20,6 +20,7 @@ from tileir.execute.sanitizer.events import HOST, NOBODY
 from tileir.execute.sanitizer.report import AnyKind, Finding, SanitizerReport
 from tileir.execute.sanitizer.shadow import Shadow
 from tileir.ir.core import Operation
+from tileir.ir.traversal import ancestors
 from tileir.ir.values import Value
 
 
@@ -123,12 +124,9 @@ def _does_nothing_beyond(extents: BlockId, operation: Operation, outside: Outsid
     An access in a loop may be outside in one iteration and inside in another.  It is outside in all of them if what
     depends on the tile block is the same in each.
     """
-    entry = operation
-    while entry.declaration is not ENTRY:
-        parent = entry.parent_operation
-        if parent is None:
-            return False
-        entry = parent
+    entry = next((each for each in ancestors(operation) if each.declaration is ENTRY), None)
+    if entry is None:
+        return False
     accesses = [each for each in entry.walk() if each.declaration.accesses_memory]
     varying = _dependent_on_loops(entry)
     for axis, extent in enumerate(extents):

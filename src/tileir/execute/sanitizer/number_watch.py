@@ -29,25 +29,15 @@ from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport, Wat
 from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ATOMIC, MATRIX_PRODUCT, OPEN_BITS
+from tileir.ir.traversal import ancestors
 from tileir.ir.types import FloatType
 from tileir.ir.values import Value
 
 # These compute nothing: each element of a result is one of an operand, or its bits read as another type.
-HANDS_ON: Final = frozenset(
-    [
-        ops.ASSUME,
-        ops.BITCAST,
-        ops.BROADCAST,
-        ops.CAT,
-        ops.EXTRACT,
-        ops.INSERT,
-        ops.PACK,
-        ops.PERMUTE,
-        ops.RESHAPE,
-        ops.SELECT,
-        ops.UNPACK,
-    ]
-)
+HANDS_ON: Final = frozenset([
+    ops.ASSUME, ops.BITCAST, ops.BROADCAST, ops.CAT, ops.EXTRACT, ops.INSERT, ops.PACK, ops.PERMUTE, ops.RESHAPE,
+    ops.SELECT, ops.UNPACK,
+])  # fmt: skip
 MEANT: Final = frozenset([ops.CONSTANT])
 # Products of floats: engines add them up in their own order.
 PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT | OPEN_BITS)
@@ -164,15 +154,17 @@ class NumberWatch(Observer):
             known.count += 1
             return
         details = [computed]
-        reduction = _reduction_around(operation)
+        around = [each for each in ancestors(operation) if each.declaration in (ops.REDUCE, ops.SCAN)]
         place = Place(operation, block.id)
-        if reduction is not None:
-            details.append(f"it happens while {reduction.declaration.mnemonic} combines elements")
+        if around:
+            details.append(f"it happens while {around[0].declaration.mnemonic} combines elements")
         else:
             place.element = first_element(wrong)
             if wrong.ndim:
                 total = int(wrong.sum())
-                details.append(f"{total} of the {several(wrong.size, 'element')} {_is(total)} like this")
+                details.append(
+                    f"{total} of the {several(wrong.size, 'element')} {'is' if total == 1 else 'are'} like this"
+                )
         title = phrase(f"{THIS} makes {name}", operation)
         hint = f"nothing it is computed from is {name}: it begins here"
         finding = self._known[kind, operation] = Finding(kind, title, place, details, hint)
@@ -210,8 +202,9 @@ class NumberWatch(Observer):
             if not wrong.any():
                 continue
             first = int(wrong.argmax())
+            place = first if mask is None else int(numpy.flatnonzero(mask)[first])
             given = [
-                spelled_number(numpy.asarray(content).reshape(-1)[_flat(mask, first)])
+                spelled_number(numpy.asarray(content).reshape(-1)[place])
                 for value, content in zip(operation.operands, self._operands, strict=True)
                 if is_float(value)
             ]
@@ -228,13 +221,11 @@ class NumberWatch(Observer):
         mask = access.mask if access is not None and access.operation is operation else None
         for kind, name, test in _TESTS:
             found = test(wide)
-            if mask is None:
-                self._note("reads", "from memory", kind, name, operation, block, found)
-            else:
-                self._note("reads", "from memory", kind, name, operation, block, found & mask)
-                # A compare-and-swap hands on an operand where it is masked.
-                if not operation.declaration.has_trait(ATOMIC):
-                    self._note("pads with", "", kind, name, operation, block, found & ~mask)
+            read = found if mask is None else found & mask
+            self._note("reads", " from memory", kind, name, operation, block, read)
+            # A compare-and-swap hands on an operand where it is masked.
+            if mask is not None and not operation.declaration.has_trait(ATOMIC):
+                self._note("pads with", "", kind, name, operation, block, found & ~mask)
 
     def _note(
         self, verb: str, source: str, kind: WatchKind, name: str, operation: Operation, block: TileBlock, found: Array
@@ -244,7 +235,7 @@ class NumberWatch(Observer):
             return
         known = self._given.get((verb, kind, operation))
         if known is None:
-            title = phrase(" ".join([part for part in (THIS, verb, name, source) if part]), operation)
+            title = phrase(f"{THIS} {verb} {name}{source}", operation)
             note = Finding("note", title, Place(operation, block.id, first_element(found)), [], "")
             self.report.add(note)
         else:
@@ -269,22 +260,6 @@ def _memory_type(operation: Operation) -> FloatType | None:
     else:
         return None
     return element if isinstance(element, FloatType) else None
-
-
-def _reduction_around(operation: Operation) -> Operation | None:
-    parent = operation.parent_operation
-    while parent is not None and parent.declaration not in (ops.REDUCE, ops.SCAN):
-        parent = parent.parent_operation
-    return parent
-
-
-def _flat(mask: Array | None, number: int) -> int:
-    """The place in the tile of a touched element."""
-    return number if mask is None else int(numpy.flatnonzero(mask)[number])
-
-
-def _is(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _wide(content: Any) -> Array:

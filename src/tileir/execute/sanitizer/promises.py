@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute, SameElementsAttribute
-from tileir.dialect.ops import ASSUME_COND, ENTRY, GET_TILE_BLOCK_ID
+from tileir.dialect.ops import ASSUME_COND
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, memory_dtype
 from tileir.execute.locations.wording import ARRAY, THIS, bracketed, phrase, several
@@ -17,9 +17,7 @@ from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import Finding, Place
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
-from tileir.ir.traversal import is_memory_effect_free
 from tileir.ir.types import Type
-from tileir.ir.values import BlockArgument, Value
 
 _HINT = "the compiler builds on it: fix the value, or drop the assumption"
 
@@ -57,26 +55,6 @@ def check_assumption(ledger: Ledger, operation: Operation, block: TileBlock, ope
     title = phrase(f"{THIS} promises {predicate.bare_text}, which does not hold", operation)
     ledger.add(Finding("assume", title, Place(operation, block.id, element), details, _HINT))
     return False
-
-
-def is_same_in_every_block(value: Value) -> bool:
-    """Whether a value is the same wherever a launch computes it: arguments of the kernel, and what follows from them
-    alone."""
-    pending, known = [value], {value}
-    while pending:
-        one = pending.pop()
-        operation = one.defining_operation
-        if operation is None:
-            owner = one.block.parent_operation if isinstance(one, BlockArgument) else None
-            if owner is None or owner.declaration is not ENTRY:
-                return False
-            continue
-        if operation.declaration is GET_TILE_BLOCK_ID or operation.regions or not is_memory_effect_free(operation):
-            return False
-        fresh = [operand for operand in operation.operands if operand not in known]
-        known.update(fresh)
-        pending.extend(fresh)
-    return True
 
 
 def is_about_groups(operation: Operation) -> bool:

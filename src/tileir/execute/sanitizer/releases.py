@@ -6,26 +6,107 @@ another has all of its set and adds the events of its own tile block.  So a set 
 far along it everything is known.  A counter, a lock, flags from neighbor to neighbor are one chain each, however
 many tile blocks take part; clocks that are the same are shared.  What each release added lies with the tile block that
 did it, so it goes when the last event of that block does.
+
+Most of what tile blocks learn nobody asks for: atomics do not race with atomics, however many places they meet at.  So
+what an acquire knows is computed when it is first looked at, or when what it is computed from is about to go.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from bisect import bisect_right
+from typing import Final, NamedTuple
 
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.execute.sanitizer.clocks import (
-    AFTER,
-    BEFORE,
-    CHAIN,
-    EMPTY_CLOCK,
-    PLACE,
-    Sources,
-    VectorClock,
-    joined,
-    with_release,
-)
+
+# The columns of the table of releases: the chain, the place there, and by number what was known before the release and
+# is known after it, -1 where nobody asked yet.
+CHAIN, PLACE, BEFORE, AFTER = 0, 1, 2, 3
+
+
+class Sources(NamedTuple):
+    """What a clock is computed from: another, releases by their rows in the table, and what was known before those."""
+
+    base: VectorClock
+    rows: Array
+    known: list[VectorClock]
+    chains: int
+    """How many chains there were at that time."""
+
+
+class VectorClock:
+    """What is known of other tile blocks: for each chain the place of its last known release, -1 if none is, and -1 for
+    chains behind the last.  Never changed.
+
+    `latest` is a chain that may go on here, known up to `latest_place`.
+    """
+
+    __slots__ = ("_upto", "latest", "latest_place", "sources")
+
+    def __init__(self, upto: Array, latest: int, latest_place: int, sources: Sources | None = None) -> None:
+        self._upto: Array = upto
+        self.latest: int = latest
+        self.latest_place: int = latest_place
+        self.sources: Sources | None = sources
+
+    @property
+    def upto(self) -> Array:
+        # A long way back at times, so what has to be computed first is kept in a list.
+        waiting = [self]
+        while waiting:
+            needed = waiting[-1]._step()
+            if needed is None:
+                waiting.pop()
+            else:
+                waiting.append(needed)
+        return self._upto
+
+    def at(self, chain: int) -> int:
+        upto = self.upto
+        return int(upto[chain]) if 0 <= chain < upto.size else -1
+
+    def _step(self) -> VectorClock | None:
+        """Compute it, or tell what has to be computed before."""
+        if self.sources is None:
+            return None
+        base, rows, known, chains = self.sources
+        if base.sources is not None:
+            return base
+        upto = _union(chains, base._upto)
+        # The last one first: it mostly has what the others have.
+        for row in rows[numpy.argsort(-rows[:, BEFORE], kind="stable")]:
+            if upto[row[CHAIN]] < row[PLACE]:
+                before: VectorClock = known[row[BEFORE]]
+                if before.sources is not None:
+                    return before
+                upto = _union(chains, upto, before._upto)
+                upto[row[CHAIN]] = row[PLACE]
+        self._upto, self.sources = upto, None
+        return None
+
+
+def _union(size: int, *parts: Array) -> Array:
+    """The larger places of clocks, for so many chains or more; to be changed."""
+    found: Array = numpy.full(max(size, *[part.size for part in parts]), -1, numpy.int32)
+    for part in parts:
+        numpy.maximum(found[: part.size], part, out=found[: part.size])
+    return found
+
+
+EMPTY_CLOCK: Final = VectorClock(numpy.zeros(0, numpy.int32), -1, -1)
+
+
+def joined(left: VectorClock, right: VectorClock) -> VectorClock:
+    """The union."""
+    if left is right or right is EMPTY_CLOCK:
+        return left
+    if left is EMPTY_CLOCK:
+        return right
+    found = VectorClock(_union(0, left.upto, right.upto), left.latest, -1)
+    found.latest_place = found.at(left.latest)
+    return found
+
 
 # What shadow memory holds where nobody released.
 NO_RELEASE: Final = 0
@@ -33,20 +114,17 @@ NO_RELEASE: Final = 0
 # Among so few chains one that goes on is looked for; among more only the latest is tried.
 _FEW_CHAINS: Final = 8
 
-# So many releases are acquired when somebody asks what that brought.
-_FEW_RELEASES: Final = 8
-
 
 class Left:
     """What one tile block left in its releases."""
 
-    __slots__ = ("_by_chain", "_many", "before", "bits", "chain", "place")
+    __slots__ = ("_by_chain", "before", "bits", "chain", "many", "place")
 
     def __init__(self) -> None:
-        # For each chain the places of the releases and the events left up to each, in turns.
-        self._by_chain: dict[int, list[int]] = {}
+        # For each chain the places of the releases, and the events left up to each.
+        self._by_chain: dict[int, tuple[list[int], list[int]]] = {}
         # Many releases at once, not yet sorted by chain: their rows in the table, and the events.
-        self._many: list[tuple[Array, int]] = []
+        self.many: list[tuple[Array, int]] = []
         # The last release: where it is, what was known before it, the events it left; until the tile block ends.
         self.chain: int = -1
         self.place: int = -1
@@ -55,48 +133,33 @@ class Left:
 
     def add(self, chain: int, place: int, before: VectorClock, bits: int) -> None:
         self._sort()
-        self._add(chain, place, bits)
+        self._note(chain, place, bits)
         self.chain, self.place, self.before, self.bits = chain, place, before, bits
 
     def finish(self) -> None:
         """The tile block releases nothing any more."""
         self.before = EMPTY_CLOCK
 
-    def add_many(self, rows: Array, bits: int) -> None:
-        self._many.append((rows, bits))
-
-    def _add(self, chain: int, place: int, bits: int) -> None:
-        left = self._by_chain.get(chain)
-        if left is None:
-            self._by_chain[chain] = [place, bits]
-        else:
-            left += (place, left[-1] | bits)
+    def _note(self, chain: int, place: int, bits: int) -> None:
+        places, left = self._by_chain.setdefault(chain, ([], []))
+        places.append(place)
+        left.append(left[-1] | bits if left else bits)
 
     def _sort(self) -> None:
-        if self._many:
-            for rows, bits in self._many:
-                for chain, place, _, _ in rows.tolist():
-                    self._add(chain, place, bits)
-            self._many = []
+        for rows, bits in self.many:
+            for chain, place, _, _ in rows.tolist():
+                self._note(chain, place, bits)
+        self.many.clear()
 
     def known_to(self, known: VectorClock) -> int:
         """The events of this tile block that come before whoever knows that."""
         if known is EMPTY_CLOCK:
             return 0
-        self._sort()
         bits = 0
-        by_chain, upto = self._by_chain, known.upto
-        for chain in upto if isinstance(upto, dict) and len(upto) < len(by_chain) else by_chain:
-            left, place = by_chain.get(chain), known.at(chain)
-            if left is not None and left[0] <= place:
-                low, high = 0, len(left) // 2
-                while high - low > 1:
-                    middle = (low + high) // 2
-                    if left[2 * middle] <= place:
-                        low = middle
-                    else:
-                        high = middle
-                bits |= left[2 * low + 1]
+        self._sort()
+        for chain, (places, left) in self._by_chain.items():
+            count = bisect_right(places, known.at(chain))
+            bits |= left[count - 1] if count else 0
         return bits
 
 
@@ -141,25 +204,14 @@ class Releases:
                 return known
         rows = self._table.take(numbers, 0)
         chains, places = rows[:, CHAIN], rows[:, PLACE]
+        if numbers.size == 1 and known.at(int(chains[0])) >= places[0]:
+            # Mostly one who waits for a flag.
+            return known
         open_chains = numpy.flatnonzero(self._ends.take(chains) == places)
         latest, latest_place = known.latest, known.latest_place
         if open_chains.size:
             latest, latest_place = rows[open_chains[-1], :BEFORE].tolist()
-        if (
-            numbers.size > _FEW_RELEASES
-            or known.sources is not None
-            or any(self._known[before].sources is not None for before in rows[:, BEFORE].tolist())
-        ):
-            return VectorClock({}, latest, latest_place, Sources(known, rows, self._known, self._chains))
-        # The last one first: it mostly has what the others have.
-        for number, chain, place in zip(
-            numbers.tolist()[::-1], chains.tolist()[::-1], places.tolist()[::-1], strict=True
-        ):
-            if known.at(chain) < place:
-                known = joined(known, self._known_after(number))
-        if latest < 0 or (known.latest, known.latest_place) == (latest, latest_place):
-            return known
-        return VectorClock(known.upto, latest, latest_place)
+        return VectorClock(EMPTY_CLOCK.upto, latest, latest_place, Sources(known, rows, self._known, self._chains))
 
     def release(self, known: VectorClock, bits: int, left: Left) -> int:
         """A release by a tile block that knows this, with these events of its own before it."""
@@ -184,11 +236,10 @@ class Releases:
             return self._carried_on_alone(numbers, bits, left)
         different, which = numpy.unique(numbers, return_inverse=True)
         rows = self._table.take(different, 0)
-        is_known = known.of(rows[:, CHAIN]) >= rows[:, PLACE]
         found: list[int] = []
         new = NO_RELEASE
-        for number, nothing_new in zip(different.tolist(), is_known.tolist(), strict=True):
-            if nothing_new:
+        for number, (chain, place, _, _) in zip(different.tolist(), rows.tolist(), strict=True):
+            if known.at(chain) >= place:
                 # Nothing was there, or it is known already.
                 new = new or self.release(known, bits, left)
                 found.append(new)
@@ -222,7 +273,7 @@ class Releases:
         self._ends[chains] = places
         first = self._room(numbers.size)
         self._table[first : first + numbers.size] = added
-        left.add_many(added, bits)
+        left.many.append((added, bits))
         return numpy.arange(first, first + numbers.size)
 
     def _new_chains(self, count: int) -> int:
@@ -247,7 +298,8 @@ class Releases:
             found: VectorClock = self._known[after]
             return found
         self._table[number, AFTER] = len(self._known)
-        found = with_release(self._known[before], chain, place)
+        found = VectorClock(_union(chain + 1, self._known[before].upto), chain, place)
+        found.upto[chain] = place
         self._known.append(found)
         return found
 
@@ -259,9 +311,8 @@ class Releases:
             return left.chain
         if known.latest >= 0 and known.latest_place == ends[known.latest]:
             return known.latest
-        upto = known.upto if known.sources is None else None
-        if isinstance(upto, dict) and len(upto) <= _FEW_CHAINS:
-            for chain, place in upto.items():
-                if place == ends[chain]:
+        if known.sources is None and known.upto.size <= _FEW_CHAINS:
+            for chain, place in enumerate(known.upto.tolist()):
+                if place >= 0 and place == ends[chain]:
                     return chain
         return -1

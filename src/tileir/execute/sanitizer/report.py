@@ -8,12 +8,13 @@ from typing import Final, Literal, get_args
 from tileir.dialect.ops import ENTRY
 from tileir.execute.errors import BlockId
 from tileir.execute.locations.program_text import Spelling
-from tileir.execute.locations.script_messages import ScriptMessages, position_text
+from tileir.execute.locations.script import ScriptMessages, position_text
 from tileir.execute.locations.source_locations import source_line, user_location
 from tileir.execute.locations.wording import bracketed, parenthesized, phrase, several
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, location_prefix, note, position_of, source_of
 from tileir.ir.location import UNKNOWN, FileLocation
+from tileir.ir.traversal import ancestors
 
 Index = tuple[int, ...]
 ATOMIC_ADD: Final = phrase("(atomic_rmw_tko; in cuTile ct.atomic_add)", script="(ct.atomic_add)")
@@ -140,10 +141,8 @@ class SanitizerReport:
     def add(self, finding: Finding) -> None:
         (self.notes if finding.kind == "note" else self.findings).append(finding)
         if not self.kernel:
-            entry: Operation | None = finding.operation
-            while entry is not None and entry.declaration is not ENTRY:
-                entry = entry.parent_operation
-            self.kernel = entry.symbol_name or "" if entry is not None else ""
+            around = [finding.operation, *ancestors(finding.operation)]
+            self.kernel = next((one.symbol_name or "" for one in around if one.declaration is ENTRY), "")
 
     @property
     def kinds(self) -> list[str]:

@@ -7,8 +7,9 @@ from typing import Any, cast
 
 import numpy
 
-from tileir.dialect.ops import ALLOCA, ASSUME, ASSUME_COND, EXTRACT, FOR, INSERT
+from tileir.dialect.ops import ALLOCA, ASSUME, ASSUME_COND, ENTRY, EXTRACT, FOR, INSERT
 from tileir.dialect.types import TileType
+from tileir.execute.analysis.aliasing import Origins
 from tileir.execute.arguments.binding import checked_arrays
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import AssertionFailedError, BlockId, ExecutionError
@@ -23,13 +24,13 @@ from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.promises import (
     check_assumption,
     check_inbounds,
-    is_same_in_every_block,
     promised_dimensions,
 )
 from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import Finding, Place
 from tileir.execute.sanitizer.uninitialized import unwritten_bytes
 from tileir.ir.core import Operation
+from tileir.ir.traversal import ancestors
 
 # With more events than these, or so many times as many releases, those that no shadow holds are dropped.
 MOST_EVENTS = 1 << 17
@@ -108,12 +109,13 @@ class Sanitizer(Ledger):
         held_releases = numpy.zeros(self._events.releases.count, numpy.bool_)
         held_releases[NO_RELEASE] = True
         for shadow in shadows:
-            shadow.mark_events(held)
-            shadow.mark_releases(held_releases)
+            shadow.mark(held, held_releases)
         kept, releases = numpy.flatnonzero(held), numpy.flatnonzero(held_releases)
         self._events.keep(kept, releases)
         for shadow in shadows:
-            shadow.renumber(_numbers(held), _numbers(held_releases))
+            # The number that each has among those that are held.
+            numbers = [numpy.cumsum(each, dtype=numpy.int32) - numpy.int32(1) for each in (held, held_releases)]
+            shadow.renumber(*numbers)
         self._most_events = max(MOST_EVENTS, 2 * (kept.size + releases.size // RELEASES_FOR_EVENT))
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> object:
@@ -135,7 +137,8 @@ class Sanitizer(Ledger):
 
     def watches(self, operation: Operation) -> bool:
         if operation.declaration in (ASSUME, ASSUME_COND):
-            if is_same_in_every_block(operation.operands[0]):
+            entry = next((each for each in ancestors(operation) if each.declaration is ENTRY), operation)
+            if Origins(entry, False).is_launch_constant(operation.operands[0]):
                 self._lasting.add(operation)
             return True
         checks = number_checks(operation)
@@ -161,12 +164,6 @@ class Sanitizer(Ledger):
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
         self.add(finding_of(error, block))
         return True
-
-
-def _numbers(held: Array) -> Array:
-    """The number that each has among those that are held."""
-    numbers: Array = numpy.cumsum(held, dtype=numpy.int32) - numpy.int32(1)
-    return numbers
 
 
 def finding_of(error: ExecutionError, block: TileBlock) -> Finding:

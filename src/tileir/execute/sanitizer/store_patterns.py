@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, cast
 
@@ -54,7 +53,7 @@ class Tile(NamedTuple):
 class Pattern:
     """Where one store began in each tile block; `origin` is where places are counted from."""
 
-    __slots__ = ("_order", "_rule", "_solved", "_unsure", "blocks", "operation", "origin", "places", "tile")
+    __slots__ = ("_order", "rule", "_solved", "_unsure", "blocks", "operation", "origin", "places", "tile")
 
     def __init__(self, operation: Operation, origin: int, tile: Tile) -> None:
         self.operation: Operation = operation
@@ -64,7 +63,8 @@ class Pattern:
         self._order: list[int] | None = _nesting(tile.shape, tile.strides, tile.ends)
         self.blocks: array[int] = array("q")
         self.places: array[int] = array("Q")
-        self._rule: Rule | None = None
+        self.rule: Rule | None = None
+        """Which tile block writes what, where one was asked for and found."""
         self._solved: bool = False
         # Whether the tile may move along an axis with one tile block, nobody knows how far.
         self._unsure: bool = False
@@ -85,11 +85,6 @@ class Pattern:
             return 0
         return math.prod([-(-end // extent) for end, extent in zip(self.tile.ends, self.tile.shape, strict=True)])
 
-    @property
-    def has_rule(self) -> bool:
-        """Whether a rule was found, where one was asked for."""
-        return self._rule is not None
-
     def is_outside(self, address: int) -> bool:
         """Whether an address lies outside of the tensor that the store sees."""
         order = self._order
@@ -105,10 +100,10 @@ class Pattern:
             return None
         if not self._solved:
             self._solved = True
-            self._rule = self._find_rule(order, grid)
-        if self._rule is None:
+            self.rule = self._find_rule(order, grid)
+        if self.rule is None:
             return None
-        start, factors, rows = self._rule
+        start, factors, rows = self.rule
         rest = _position(address - self.origin, self.tile.strides, order) - start
         coordinates = [0] * _COUNT
         # What moves furthest comes first, along the dimension in which it does.
@@ -208,10 +203,8 @@ def _nesting(shape: tuple[int, ...], strides: tuple[int, ...], ends: tuple[int, 
 
 
 def _position(distance: int, strides: tuple[int, ...], order: list[int]) -> Array:
-    found: Array = numpy.zeros(len(strides), numpy.int64)
-    for dimension in order:
-        found[dimension], distance = divmod(distance, strides[dimension])
-    return found
+    (found,) = _positions(numpy.array([distance]), strides, order)
+    return numpy.asarray(found)
 
 
 def _positions(distances: Array, strides: tuple[int, ...], order: list[int]) -> Array:
@@ -297,7 +290,7 @@ def _factors(value: Value, known: dict[Value, Factors], depth: int) -> Factors:
     declaration = operation.declaration
     if declaration is ops.GET_TILE_BLOCK_ID:
         number = [result is value for result in operation.results].index(True)
-        return _made([int(axis == number) for axis in range(3)])
+        return cast(Factors, tuple([int(axis == number) for axis in range(3)]))
     parts = [factors_of(operand, known, depth) for operand in operation.operands if isinstance(operand.type, TileType)]
     if declaration in _UNCHANGED:
         return parts[0]
@@ -313,17 +306,13 @@ def _factors(value: Value, known: dict[Value, Factors], depth: int) -> Factors:
     for axis in range(3):
         terms = [_times(part[axis], weight) for part, weight in zip(parts, weights, strict=True)]
         found.append(None if None in terms else sum(cast("list[int]", terms)))
-    return _made(found)
+    return cast(Factors, tuple(found))
 
 
 def _times(factor: int | None, weight: int | None) -> int | None:
     if factor == 0:
         return 0
     return factor * weight if factor is not None and weight is not None else None
-
-
-def _made(numbers: Sequence[int | None]) -> Factors:
-    return cast(Factors, tuple(numbers))
 
 
 def _constant(value: Value) -> int | None:

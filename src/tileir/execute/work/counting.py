@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tileir.execute.errors import BlockId
-from tileir.execute.work.operations import Kind, Stops, block_computes, stops_of
-from tileir.execute.work.result import AccessTraffic, ArrayTraffic, Work
-from tileir.execute.work.symbols import Known, Root
+from tileir.execute.work.evaluation import Known, Root
+from tileir.execute.work.operations import AccessTraffic, ArrayTraffic, Kind, Stops, Work, block_computes, stops_of
 from tileir.execute.work.walker import TooLong, Walker, argument_known, strata
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
@@ -102,11 +101,8 @@ def _result(walker: Walker, grid: BlockId, walked: int, arguments: Sequence[obje
 
 
 def _stops(walker: Walker) -> Stops:
-    found = [0, 0, 0, 0]
-    for block, times in walker.executions.items():
-        for place, each in enumerate(stops_of(block)):
-            found[place] += each * times
-    return Stops(*found)
+    found = [[each * times for each in stops_of(block)] for block, times in walker.executions.items()]
+    return Stops(*[sum(each) for each in zip(*found, strict=True)])
 
 
 def _accesses(walker: Walker) -> dict[str, AccessTraffic]:

@@ -1,4 +1,5 @@
-"""The operations on what is known of values: integers exactly, tiles as far as they stay ramps.
+"""What is known of a value without the tile: a number, a ramp of numbers, pointers, a mask, a view; and the operations
+on that: integers exactly, tiles as far as they stay ramps.
 
 A result that is None is not known.  Ramps count signed numbers; one that would leave the range of its element type is
 not known, so nothing wraps.
@@ -7,17 +8,110 @@ not known, so nothing wraps.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, cast
+from math import prod
+from typing import Final, NamedTuple, cast
 
 from tileir.dialect import ops
-from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType, TileViewType
-from tileir.execute.work.symbols import Address, Known, Mask, Ramp, TensorView, TileView, tile_view
+from tileir.dialect.types import (
+    DYNAMIC,
+    GatherScatterViewType,
+    PartitionViewType,
+    PointerType,
+    StridedViewType,
+    TensorViewType,
+    TileType,
+    TileViewType,
+)
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import element_bytes, signed_value
 from tileir.ir.types import I1, TF32, IntegerType, Type
 from tileir.ir.values import Value
 from tileir.rewrite.simplifier_rules import evaluate
+
+Steps = tuple[int, ...]
+Root = int | str
+"""Whose memory a pointer reaches: the number of a parameter, or "global @name" or "alloca"."""
+
+
+class Ramp(NamedTuple):
+    """A tile of integers: `first`, and how much more it is with each step along each dimension."""
+
+    first: int
+    steps: Steps
+
+    def span(self, shape: tuple[int, ...]) -> tuple[int, int]:
+        """The least and the largest number of a tile of that shape."""
+        reaches = [step * (extent - 1) for step, extent in zip(self.steps, shape, strict=True)]
+        return self.first + sum(min(reach, 0) for reach in reaches), self.first + sum(max(r, 0) for r in reaches)
+
+
+class Address(NamedTuple):
+    """A pointer or a tile of pointers into the memory of `root`: bytes from its beginning; `first` is None where only
+    the memory is known."""
+
+    root: Root
+    first: int | None
+    steps: Steps
+
+
+class Mask(NamedTuple):
+    """A tile of truth values that are true in a box: from `first` up to `last`, which is outside, of each dimension."""
+
+    bounds: tuple[tuple[int, int], ...]
+
+    @property
+    def truths(self) -> int:
+        """How many elements are true."""
+        return prod([max(last - first, 0) for first, last in self.bounds])
+
+
+class TensorView(NamedTuple):
+    """Memory seen as a tensor; None for what is not known."""
+
+    root: Root | None
+    size: int
+    """Bytes of an element."""
+    shape: tuple[int | None, ...]
+
+    @property
+    def bytes(self) -> int | None:
+        """Of all its elements."""
+        return None if None in self.shape else self.size * prod(cast("tuple[int, ...]", self.shape))
+
+
+class TileView(NamedTuple):
+    """Tiles over a tensor, in order of the tile's dimensions: the extents of the tensor, and the way between tiles."""
+
+    tensor: TensorView
+    shape: tuple[int, ...]
+    extents: tuple[int | None, ...]
+    ways: tuple[int, ...]
+    sparse: int
+    """The dimension whose positions an access lists, -1 for none."""
+
+    def index_space(self) -> list[int | None]:
+        """The number of tiles along each dimension."""
+        return [
+            None if extent is None else -(-extent // way) for extent, way in zip(self.extents, self.ways, strict=True)
+        ]
+
+    def inside(self, index: list[int | None]) -> tuple[int, bool]:
+        """How many elements of a tile lie in the tensor, and whether that is known; all of them where it is not."""
+        total, known = 1, True
+        for axis, (number, requested, extent, way) in enumerate(
+            zip(index, self.shape, self.extents, self.ways, strict=True)
+        ):
+            if axis == self.sparse or number is None or extent is None:
+                total *= requested
+                known = False
+            else:
+                total *= max(min(requested, extent - number * way), 0)
+        return total, known
+
+
+Known = int | Ramp | Address | Mask | TensorView | TileView
+"""A scalar integer is its bit pattern."""
 
 Lookup = Callable[[Value], Known | None]
 Evaluation = Callable[[Operation, Lookup], list[Known | None]]
@@ -188,10 +282,6 @@ def _constant(operation: Operation, lookup: Lookup) -> list[Known | None]:
     return [Ramp(signed_value(width, bits), (0,) * len(type.shape))]
 
 
-def _iota(operation: Operation, lookup: Lookup) -> list[Known | None]:
-    return [Ramp(0, (1,))]
-
-
 def _same(operation: Operation, lookup: Lookup) -> list[Known | None]:
     return [lookup(operation.operands[0])]
 
@@ -246,12 +336,10 @@ def _reshape(operation: Operation, lookup: Lookup) -> list[Known | None]:
         return tuple(reversed(found))
 
     if isinstance(known, Mask):
-        real = [bounds for bounds, extent in zip(known.bounds, before, strict=True) if extent > 1]
-        if [extent for extent in before if extent > 1] != [
-            extent for extent in after if extent > 1
-        ] or known.truths == 0:
+        same = [extent for extent in before if extent > 1] == [extent for extent in after if extent > 1]
+        if not same or known.truths == 0:
             return [None]
-        rest = iter(real)
+        rest = iter([bounds for bounds, extent in zip(known.bounds, before, strict=True) if extent > 1])
         return [Mask(tuple([next(rest) if extent > 1 else (0, 1) for extent in after]))]
     return [None if known is None else _placed(operation, change, known)]
 
@@ -314,15 +402,24 @@ def _tensor_view(operation: Operation, lookup: Lookup) -> list[Known | None]:
 
 def _tile_view(operation: Operation, lookup: Lookup) -> list[Known | None]:
     tensor = lookup(operation.operands[0])
+    if not isinstance(tensor, TensorView):
+        return [None]
     type = cast(TileViewType, operation.results[0].type)
-    return [tile_view(tensor, type) if isinstance(tensor, TensorView) else None]
+    axes = tuple(range(len(type.tile_shape)))
+    ways, sparse = type.tile_shape, -1
+    if isinstance(type, (PartitionViewType, StridedViewType)):
+        axes = type.dim_map
+    if isinstance(type, StridedViewType):
+        ways = type.traversal_strides
+    elif isinstance(type, GatherScatterViewType):
+        # Its indices count elements in every dimension.
+        sparse, ways = type.sparse_dim, (1,) * len(axes)
+    return [TileView(tensor, type.tile_shape, tuple([tensor.shape[axis] for axis in axes]), ways, sparse)]
 
 
 def _index_space(operation: Operation, lookup: Lookup) -> list[Known | None]:
     view = lookup(operation.operands[0])
-    if not isinstance(view, TileView):
-        return [None] * len(operation.results)
-    return list(view.index_space())
+    return list(view.index_space()) if isinstance(view, TileView) else [None] * len(operation.results)
 
 
 def _tensor_shape(operation: Operation, lookup: Lookup) -> list[Known | None]:
@@ -341,7 +438,7 @@ EVALUATED: Final[dict[OperationDeclaration, Evaluation]] = {
     ops.CONSTANT: _constant,
     ops.GET_INDEX_SPACE_SHAPE: _index_space,
     ops.GET_TENSOR_SHAPE: _tensor_shape,
-    ops.IOTA: _iota,
+    ops.IOTA: lambda operation, lookup: [Ramp(0, (1,))],
     ops.MAKE_GATHER_SCATTER_VIEW: _tile_view,
     ops.MAKE_PARTITION_VIEW: _tile_view,
     ops.MAKE_STRIDED_VIEW: _tile_view,

@@ -8,6 +8,7 @@ walked in part: their first and last iteration, and some between that stand for 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from math import prod
 from typing import Final, cast
 
@@ -15,10 +16,20 @@ from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TileType, TileViewType
 from tileir.execute.errors import BlockId
 from tileir.execute.locations.source_locations import user_location
-from tileir.execute.work.evaluation import EVALUATED, element_size, memory_bytes, number
-from tileir.execute.work.symbols import Address, Known, Mask, Root, TileView
+from tileir.execute.work.evaluation import (
+    EVALUATED,
+    Address,
+    Known,
+    Mask,
+    Root,
+    TileView,
+    element_size,
+    memory_bytes,
+    number,
+)
 from tileir.ir.core import Block, Operation
 from tileir.ir.diagnostics import position_of
+from tileir.ir.traversal import ancestors
 from tileir.ir.types import IntegerType
 from tileir.ir.values import BlockArgument, Value
 
@@ -31,18 +42,16 @@ class TooLong(Exception):
     """A tile block takes more steps than anybody waits for."""
 
 
+@dataclass(slots=True, eq=False)
 class Traffic:
     """What the accesses of one operation came to."""
 
-    __slots__ = ("bytes", "count", "roots", "sizes")
-
-    def __init__(self) -> None:
-        self.count: int = 0
-        self.bytes: int = 0
-        self.roots: dict[Root | None, int] = {}
-        """Bytes by the memory they are in."""
-        self.sizes: dict[Root, int] = {}
-        """Bytes of the largest tensor they were a part of; -1 if that is not known."""
+    count: int = 0
+    bytes: int = 0
+    roots: dict[Root | None, int] = field(default_factory=dict)
+    """Bytes by the memory they are in."""
+    sizes: dict[Root, int] = field(default_factory=dict)
+    """Bytes of the largest tensor they were a part of; -1 if that is not known."""
 
 
 def strata(count: int, most: int) -> Iterator[tuple[int, int]]:
@@ -108,12 +117,10 @@ class Walker:
         return found
 
     def _elements_of(self, block: Block) -> int:
-        found = self._elements.get(block)
-        if found is None:
+        if block not in self._elements:
             types = [result.type for operation in block for result in operation.results]
-            found = sum([prod(type.shape) for type in types if isinstance(type, TileType)])
-            self._elements[block] = found
-        return found
+            self._elements[block] = sum([prod(type.shape) for type in types if isinstance(type, TileType)])
+        return self._elements[block]
 
     def _matters(self, operation: Operation) -> bool:
         declaration = operation.declaration
@@ -177,7 +184,10 @@ class Walker:
         if not isinstance(condition, int):
             self._lost(operation, "the condition", "neither branch counts")
             self._give(None, results)
-            return not self._may_leave(operation), None
+            ends = [each for each in operation.walk() if each.declaration in _TERMINATORS]
+            # Whether a branch, which may not be taken, leaves more than itself.
+            leaves = any(each.declaration is not ops.YIELD and _leaves(each, operation) for each in ends)
+            return not leaves, None
         taken = 0 if condition & 1 else 1
         if taken >= len(operation.regions) or not operation.regions[taken].blocks:
             return True, None
@@ -186,12 +196,6 @@ class Walker:
             return False, end
         self._give(end, results)
         return True, None
-
-    @staticmethod
-    def _may_leave(operation: Operation) -> bool:
-        """Whether a branch, which may not be taken, leaves more than itself."""
-        ends = [each for each in operation.walk() if each.declaration.is_terminator]
-        return any(each.declaration is not ops.YIELD and _leaves(each, operation) for each in ends)
 
     def _run_for(self, operation: Operation) -> tuple[bool, Operation | None]:
         body = operation.regions[0].blocks[0]
@@ -257,9 +261,7 @@ class Walker:
     # --- accesses ---
 
     def _access(self, operation: Operation) -> None:
-        traffic = self.traffic.get(operation)
-        if traffic is None:
-            traffic = self.traffic[operation] = Traffic()
+        traffic = self.traffic.setdefault(operation, Traffic())
         for result in operation.results:
             self._known[result] = None
         if (operation.declaration.reads or operation.declaration.writes) == "view":
@@ -286,10 +288,8 @@ class Walker:
         self._count(traffic, root, elements * size)
 
     def _index(self, value: Value) -> int | None:
-        type = cast(TileType, value.type)
-        if type.shape:
-            return None
-        return number(value, self._known.get(value), signed=False)
+        is_scalar = not cast(TileType, value.type).shape
+        return number(value, self._known.get(value), signed=False) if is_scalar else None
 
     def _access_pointers(self, operation: Operation, traffic: Traffic) -> None:
         declaration = operation.declaration
@@ -318,12 +318,8 @@ class Walker:
 
 def _leaves(end: Operation, operation: Operation) -> bool:
     """Whether a terminator inside an operation goes beyond it."""
-    around = end.parent_operation
-    while around is not None and around is not operation:
-        if around.declaration.is_loop and end.declaration is not ops.RETURN:
-            return False
-        around = around.parent_operation
-    return True
+    within = [around for around in ancestors(end) if operation.is_ancestor_of(around) and around is not operation]
+    return end.declaration is ops.RETURN or not any(around.declaration.is_loop for around in within)
 
 
 def _words(operation: Operation) -> str:
@@ -393,12 +389,9 @@ def deciding_values(entry: Operation) -> set[Value]:
 
 def _target(end: Operation) -> Operation | None:
     """The operation that a terminator gives its operands to: a `yield` to the one around it, others to the loop."""
-    around = end.parent_operation
     if end.declaration is ops.YIELD:
-        return around
-    while around is not None and around.declaration is ops.IF:
-        around = around.parent_operation
-    return around
+        return end.parent_operation
+    return next((around for around in ancestors(end) if around.declaration is not ops.IF), None)
 
 
 def _add_carried(argument: BlockArgument, ends: dict[Operation, list[Operation]], pending: list[Value]) -> None:

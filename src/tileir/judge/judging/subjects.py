@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from tileir.analyze.random_arguments import random_launch
 from tileir.analyze.smith.program import SmithProgram
 from tileir.bytecode import is_bytecode
-from tileir.execute.arguments.launch_text import stated_launch
+from tileir.execute.arguments.argument_text import stated_launch
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.entries import entries_of
 from tileir.interface import load, verify

@@ -12,9 +12,8 @@ from typing import Any, Final
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments.argument_text import VALUES
+from tileir.execute.arguments.argument_text import VALUES, LaunchWords
 from tileir.execute.arguments.binding import Pointer
-from tileir.execute.arguments.launch_text import LaunchWords
 from tileir.execute.dtypes import Array, memory_dtype
 from tileir.execute.launching.entries import entries_of, select_entry
 from tileir.interface import from_bytecode

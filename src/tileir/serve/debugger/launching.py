@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from tileir.execute.arguments.argument_text import argument, grid_of
-from tileir.execute.arguments.launch_text import MARK, LaunchWords, stated_launch
+from tileir.execute.arguments.argument_text import MARK, LaunchWords, argument, grid_of, stated_launch
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.entries import check_number, select_entry
 from tileir.execute.launching.kernel import Kernel, compile

@@ -27,7 +27,7 @@ from tileir.execute.gpu.triton.code import FAILURE_WORDS, OUTPUT_WORDS, TensorMa
 from tileir.execute.gpu.triton.lowering.lower import Lowered
 from tileir.execute.gpu.triton.worker.pool import compile_ttir
 from tileir.execute.gpu.triton.worker.process import Request
-from tileir.execute.launching.globals import Globals
+from tileir.execute.memory import Globals
 from tileir.ir.core import Operation
 
 _NAME = re.compile(r"%\w+")

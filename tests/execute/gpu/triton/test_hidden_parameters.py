@@ -16,7 +16,7 @@ from tileir.execute.gpu.triton.code import Slot, TensorMap, argument, constant
 from tileir.execute.gpu.triton.launching.device_memory import release_scratch
 from tileir.execute.gpu.triton.launching.hidden_parameters import HiddenParameters, TensorMaps, launch_form
 from tileir.execute.gpu.triton.variants import Classifier
-from tileir.execute.launching.globals import Globals
+from tileir.execute.memory import Globals
 
 MAP = TensorMap(
     argument(0), (argument(1), constant(64)), (argument(2), constant(1)), 2, (16, 32), element_type=6, swizzle=3

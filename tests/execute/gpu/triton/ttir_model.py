@@ -15,9 +15,8 @@ import numpy
 
 from tileir.dialect import ops
 from tileir.execute.arithmetic.conversion import float_to_float, integer_to_float
-from tileir.execute.arithmetic.elementary import float_binary, float_fma, float_remainder
+from tileir.execute.arithmetic.elementary import float_binary, float_fma, float_minmax, float_remainder
 from tileir.execute.arithmetic.functions import float_atan2, float_power, float_unary
-from tileir.execute.arithmetic.order import float_minmax
 from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32, F64, TF32, FloatType, integer_type
 
 DTYPES = {

@@ -22,7 +22,7 @@ def _where(subject: Subject, access: Operation) -> list[Value]:
     return [*subject.places(access), *([mask] if mask is not None else [])]
 
 
-# A launch of a single tile block, as a text may state it at its top (execute/arguments/launch_text.py).
+# A launch of a single tile block, as a text may state it at its top (execute/arguments/argument_text.py).
 _ONE_BLOCK: Final = re.compile(r"// tileir: .*--grid[ =]1(?:,1)*(?![\d,])")
 
 

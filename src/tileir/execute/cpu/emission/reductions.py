@@ -1,4 +1,4 @@
-"""`reduce` and `scan`, in the order that the interpreter documents (`tileir.execute.interpreter.aggregates`).
+"""`reduce` and `scan`, in the order that the interpreter documents (`tileir.execute.interpreter.control_flow`).
 
 Along the dimension of the lanes, with a body that works on each element alone, a reduction takes its elements straight
 from expressions: 64 virtual lanes are as many vectors as it takes, then the tree halves vectors, then lanes.  In every
@@ -37,7 +37,7 @@ from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import DOUBLE, SINGLE, from_storage, is_machine_float, to_storage
 from tileir.execute.cpu.vector.llvm import Register, storage_type
 from tileir.execute.dtypes import DType
-from tileir.execute.interpreter.aggregates import LANES
+from tileir.execute.interpreter.control_flow import LANES
 
 
 @dataclass(eq=False, repr=False, slots=True)

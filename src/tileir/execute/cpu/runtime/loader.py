@@ -14,7 +14,7 @@ from _blake2 import blake2b
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, cast
 
-from tileir.execute.cache.source_hash import hash_of_sources
+from tileir.execute.cache.code_cache import hash_of_sources
 from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, GRID
 from tileir.execute.cpu.runtime.llvm_thread import give_back_after, uninterrupted
 from tileir.execute.cpu.runtime.target import Target, binding, llvm

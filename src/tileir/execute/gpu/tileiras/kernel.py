@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tileir.execute.cache.code_cache import default_cache
-from tileir.execute.cache.source_hash import hash_of_installed, hash_of_sources
+from tileir.execute.cache.code_cache import default_cache, hash_of_installed, hash_of_sources
 from tileir.execute.engine.interface import LocatedText, located_lines
 from tileir.execute.errors import AssemblerWarning, warn_caller
 from tileir.execute.gpu.cache import is_made_by, program_digest

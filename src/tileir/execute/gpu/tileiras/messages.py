@@ -76,7 +76,7 @@ class Positions:
         subject = f"'{operation.name}' op"
         if source_of(location) is None:
             # Imported here: few programs are refused, and what reads scripts takes a while to load.
-            from tileir.execute.locations.script_messages import ScriptMessages
+            from tileir.execute.locations.script import ScriptMessages
 
             script = ScriptMessages()
             if script.expression(operation) is not None:

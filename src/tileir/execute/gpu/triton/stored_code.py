@@ -18,8 +18,7 @@ from _blake2 import blake2b
 from base64 import b64decode, b64encode
 from typing import Any, Final
 
-from tileir.execute.cache.code_cache import default_cache
-from tileir.execute.cache.source_hash import hash_of_installed, hash_of_sources
+from tileir.execute.cache.code_cache import default_cache, hash_of_installed, hash_of_sources
 from tileir.execute.gpu.cache import is_made_by, program_digest
 from tileir.execute.gpu.cubin import Cubin, CubinError
 from tileir.execute.gpu.triton.code import (

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tileir.execute.arguments.argument_text import WordError
-from tileir.execute.arguments.launch_text import LaunchWords, read_launch
+from tileir.execute.arguments.argument_text import LaunchWords, WordError, read_launch
 
 _COMMENT = re.compile(r"^[ \t]*(#[ \t]*tileir:[ \t]*(?!ignore)([A-Za-z_]\w*)[ \t]+(--[^\r\n]*))", re.MULTILINE)
 
