@@ -69,12 +69,8 @@ class ChosenKernel(GpuLauncher):
         return next(each for each in self._kernels.values() if isinstance(each, TritonKernel))
 
     @cached_property
-    def _key(self) -> VariantKey:
-        return VariantKey(self._triton.key.parts, _BLOCKS)
-
-    @property
     def key(self) -> VariantKey:
-        return self._key
+        return VariantKey(self._triton.key.parts, _BLOCKS)
 
     @cached_property
     def _writes_globals(self) -> bool:

@@ -369,8 +369,3 @@ class VariantKey:
     def part(self, number: int, name: str) -> str:
         """What matters of an argument; empty if nothing does."""
         return self.parts[number].format(a=name)
-
-    def text(self, device: str, parts: Sequence[str]) -> str:
-        """The key of a launch on a GPU."""
-        found = [device, *[part for part in parts if part], *([self.of_grid] if self.of_grid else [])]
-        return f"({', '.join(found)},)"

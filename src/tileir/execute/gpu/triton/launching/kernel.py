@@ -99,12 +99,8 @@ class TritonKernel(GpuLauncher):
         return Classifier(self.packer.types, launch_views(self.entry))
 
     @cached_property
-    def _key(self) -> VariantKey:
-        return self._classifier.key()
-
-    @property
     def key(self) -> VariantKey:
-        return self._key
+        return VariantKey(self._classifier.parts)
 
     def kind_of(self, launching: Launching) -> Specialization:
         """The kind of a launch."""

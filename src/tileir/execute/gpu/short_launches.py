@@ -1,0 +1,365 @@
+"""Short ways to launch a kernel, for all launches but the first of their kind.
+
+`usual_launch` writes a function for a kernel that takes contiguous arrays of torch or CuPy and numbers of Python.
+`GpuDirect` is for launches whose arguments somebody else has inspected: those of cuTile's kernels that are like one
+before.  Both inspect arguments, find the code, fill a record and call the driver in one function that is generated for
+the kernel's parameters; whatever is out of the ordinary they leave to `GpuLauncher.launch_thoroughly`.
+
+`repeated` is a launch that is made again and again with the same arguments: its record is filled once for each stream.
+Nobody writes to it any more, so threads may share it.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Callable, Sequence, Set
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.arguments.binding import TORCH_DTYPES, Pointer, accepted_dtypes, tensor_dtype
+from tileir.execute.engine.interface import Again, DirectLaunches, Given, LaunchOptions
+from tileir.execute.errors import BlockId
+from tileir.execute.gpu.arrays import DeviceBuffer, cupy_stream, library_of, stream_handle, torch_stream
+from tileir.execute.gpu.driver.library import OTHER_CONTEXT, driver
+from tileir.execute.gpu.loading import LaunchedCode, Launching, NotDescribed
+from tileir.execute.gpu.packing import CONFIGURATION, Record, scalar_slot
+from tileir.execute.launching.generated_functions import generated
+from tileir.ir.types import Type
+
+if TYPE_CHECKING:
+    from tileir.execute.gpu.launching import GpuLauncher
+
+_UNUSUAL: Final = (
+    TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError, LookupError, NotDescribed, struct.error,
+)  # fmt: skip
+"""Another number of arguments; a number that its type cannot hold; a tensor whose data cannot be had; another thread
+that has just taken the record; an array of which the driver makes no descriptor."""
+_MOST_STREAMS: Final = 64
+"""That a repeated launch keeps records for."""
+_TABLE: Final = 1
+"""The parameters that follow a list of arrays: how many there are.  Its table is not on the GPU yet."""
+
+
+class _Slots:
+    """What a generated function has of its arguments: names of its variables, and text of Python."""
+
+    def __init__(self) -> None:
+        self.taken: list[str] = []
+        """All that it is given."""
+        self.values: list[str] = []
+        """What is packed, in order."""
+        self.layout: list[str] = [CONFIGURATION]
+        self.parts: list[str] = []
+        """What the key of the code has."""
+        self.given: list[str] = []
+        """The kernel's arguments, one by one."""
+
+    def scalar(self, type: Type, name: str, part: str) -> str | None:
+        """Add a scalar; a condition under which it is not of the usual kind, None if there is no short way for it."""
+        slot = scalar_slot(type.element, name) if isinstance(type, TileType) else None
+        if slot is None:
+            return None
+        self.taken.append(name)
+        self.values.append(slot[1])
+        self.layout.append(slot[2])
+        self.parts.append(part)
+        self.given.append(name)
+        return slot[0]
+
+    def function(self, kernel: GpuLauncher, inspection: list[str], names: dict[str, Any]) -> Callable[..., bool]:
+        """A function of a grid, arguments and another value: whether the kernel was launched.
+
+        `inspection` are the lines that return False or set `device` and `stream`.
+        """
+        arguments = f"({''.join([f'{each}, ' for each in self.given])})"
+        key = ", ".join(["device", *[part for part in (*self.parts, kernel.key.of_grid) if part]])
+        packed = ", ".join(["x, y, z, threads, 1, 1, shared, stream, 0, 0", *self.values])
+        lines = [
+            "def run(grid, arguments, other):",
+            "    try:",
+            *([f"        [{', '.join(self.taken)}] = arguments"] if self.taken else []),
+            *[f"        {line}" for line in inspection],
+            "        if of.forked: return False",
+            "        x, y, z = grid",
+            f"        key = ({key},)",
+            "    except unusual:",
+            "        return False",
+            "    found = variants.get(key)",
+            "    if found is None:",
+            f"        found = find(key, grid, stream, {arguments})",
+            "        if found is None: return False",
+            "    place, context, function, spare, make_record, threads, shared, complete = found",
+            "    try:",
+            "        record = spare.pop() if spare else make_record()",
+            f"        pack(record.memory, 0, {packed})",
+            "        if complete is not None:",
+            f"            complete(record, context, grid, stream, {arguments})",
+            "    except unusual:",
+            "        return False",
+            # Whether its context is current the driver sees anyway: to ask it takes a call.
+            "    code = launch(record.configuration, function, record.parameters, None)",
+            "    if code in other_context:",
+            "        code = launch_in(context, record, function)",
+            "    spare.append(record)",
+            "    if code:",
+            "        raise failed(code, place)",
+            "    place.latest = name",
+            "    return True",
+        ]
+        names |= {
+            "pack": struct.Struct("".join(self.layout)).pack_into,
+            "unusual": _UNUSUAL,
+            "variants": kernel.variants,
+            "find": kernel.find,
+            "of": driver(),
+            "launch": driver().function("cuLaunchKernelEx"),
+            "launch_in": kernel.launch_in,
+            "other_context": OTHER_CONTEXT,
+            "failed": kernel.error,
+            "name": kernel.name,
+        }
+        return generated("run", lines, names)
+
+
+# --- arrays of a library, numbers of Python ---
+
+UsualLaunch = Callable[[BlockId, tuple[object, ...], int | None], bool]
+"""Of a grid, arguments and a stream, None for the current one: whether the kernel was launched."""
+
+
+def no_usual_launch(grid: BlockId, arguments: tuple[object, ...], stream: int | None) -> bool:
+    """Where there is no short way: for kernels that were not launched yet too."""
+    return False
+
+
+class ArrayLibrary(NamedTuple):
+    """How arrays of a library are inspected: Python code in which {a} is an array and {n} the number of its parameter.
+
+    It is none of the usual kind if `unusual` holds; `device` and `address` tell where it is, the address of one without
+    data is 0.
+    """
+
+    unusual: str
+    device: str
+    address: str
+    stream: Callable[[], Callable[[int], int] | None]
+    classes: Callable[[], tuple[object, ...]]
+    """No other classes: the data of another one may be elsewhere."""
+    dtypes: Callable[[Type], Set[object]]
+
+
+def _torch_dtypes(pointee: Type) -> Set[object]:
+    """The dtypes of torch that a pointer takes."""
+    torch: Any = sys.modules["torch"]
+    accepted = accepted_dtypes(pointee)
+    return frozenset([getattr(torch, name, None) for name in TORCH_DTYPES if tensor_dtype(name) in accepted])
+
+
+def _torch_classes() -> tuple[object, ...]:
+    torch: Any = sys.modules["torch"]
+    return torch.Tensor, torch.nn.Parameter
+
+
+def _cupy_classes() -> tuple[object, ...]:
+    cupy: Any = sys.modules["cupy"]
+    return (cupy.ndarray,)
+
+
+# The class and the dtype are nearly always those of the launch before, which `is` tells at once.
+_USUAL_KIND: Final = (
+    "(type({a}) is not plain and type({a}) not in classes)"
+    " or ((dtype := {a}.dtype) is not dtype{n} and dtype not in dtypes{n})"
+)
+
+# What is in the memory of the host is on device -1 in torch.
+_LIBRARIES: Final = {
+    "torch": ArrayLibrary(
+        f"{_USUAL_KIND} or not {{a}}.is_contiguous() or {{a}}.is_neg()",
+        "{a}.get_device()",
+        "{a}.data_ptr()",
+        torch_stream,
+        _torch_classes,
+        _torch_dtypes,
+    ),
+    "cupy": ArrayLibrary(
+        f"{_USUAL_KIND} or not {{a}}.flags.c_contiguous",
+        "{a}.data.device_id",
+        "{a}.data.ptr",
+        cupy_stream,
+        _cupy_classes,
+        accepted_dtypes,
+    ),
+}
+
+
+def library_among(arguments: tuple[object, ...]) -> ArrayLibrary | None:
+    """The library whose arrays are among arguments, if it is one of those that are known here."""
+    return next((found for value in arguments if (found := _LIBRARIES.get(library_of(value))) is not None), None)
+
+
+def usual_launch(kernel: GpuLauncher, library: ArrayLibrary, arguments: tuple[object, ...]) -> UsualLaunch:
+    """The function for a kernel and for arrays of a library; `arguments` were launched."""
+    stream_of = library.stream()
+    classes = library.classes()
+    names: dict[str, Any] = {"classes": classes, "plain": classes[0], "stream_of": stream_of}
+    slots = _Slots()
+    checks: list[str] = []
+    dtypes: dict[Type, Set[object]] = {}
+    is_first = True
+    for number, type in enumerate(kernel.packer.types):
+        name = f"a{number}"
+        pointer = type.element if isinstance(type, TileType) else None
+        if not isinstance(pointer, PointerType):
+            unusual = slots.scalar(type, name, kernel.key.part(number, name))
+            if unusual is None:
+                return no_usual_launch
+            checks.append(f"if {unusual}: return False")
+            continue
+        if pointer.pointee not in dtypes:
+            dtypes[pointer.pointee] = library.dtypes(pointer.pointee)
+        names[f"dtypes{number}"] = taken = dtypes[pointer.pointee]
+        seen = getattr(arguments[number], "dtype", None) if number < len(arguments) else None
+        names[f"dtype{number}"] = seen if seen in taken else next(iter(taken))
+        unusual, device, address = [text.format(a=name, n=number) for text in library[:3]]
+        checks += [
+            f"if {unusual}: return False",
+            f"if (device := {device}) < 0: return False" if is_first else f"if {device} != device: return False",
+            f"if not (p{number} := {address}): return False",
+        ]
+        slots.taken.append(name)
+        slots.values.append(f"p{number}")
+        slots.given.append(f"p{number}")
+        slots.parts.append(kernel.key.part(number, f"p{number}"))
+        slots.layout.append("Q")
+        is_first = False
+    if is_first or stream_of is None:
+        # Nothing tells the GPU, or the stream.
+        return no_usual_launch
+    return slots.function(kernel, [*checks, "stream = stream_of(device) if other is None else other"], names)
+
+
+# --- arguments that somebody else has inspected ---
+
+
+class GpuDirect(DirectLaunches):
+    """Launches with tensors of one GPU; the numbers of a launch are the slots of a record, in order."""
+
+    __slots__ = ("_device", "_kernel", "_options", "_run", "_slots")
+
+    def __init__(self, kernel: GpuLauncher, slots: _Slots, options: LaunchOptions) -> None:
+        self._kernel: GpuLauncher = kernel
+        self._slots: _Slots = slots
+        self._options: LaunchOptions = options
+        self._device: int = -1
+        self._run: Callable[..., bool] = no_usual_launch
+
+    def launch(self, grid: BlockId, numbers: tuple[Any, ...], again: Again, memory: Sequence[int] = ()) -> None:
+        if self._run(grid, numbers, self._device):
+            return
+        arguments, _ = again()
+        self._kernel.launch_thoroughly(grid, arguments, self._options)
+        stream_of = torch_stream()
+        for value in arguments:
+            array: Any = value.array if isinstance(value, Pointer) else value
+            if stream_of is not None and self._device < 0 and library_of(array) == "torch":
+                # All are on the same, or this would not be such a launch.
+                self._device = int(array.get_device())
+                names: dict[str, Any] = {"stream_of": stream_of, "struct": struct}
+                self._run = self._slots.function(self._kernel, ["device = other", "stream = stream_of(device)"], names)
+
+
+def direct_launches(kernel: GpuLauncher, kind: Sequence[Given], options: LaunchOptions) -> GpuDirect | None:
+    """Direct launches of a kernel; None if there is no short way for arguments of this kind."""
+    slots = _Slots()
+    types, key = kernel.packer.types, kernel.key
+    place = 0
+    for number, given in enumerate(kind):
+        if given is None:
+            if slots.scalar(types[place], f"n{number}", key.part(place, f"n{number}")) is None:
+                return None
+            place += 1
+            continue
+        count, _ = given
+        if count == _TABLE:
+            return None
+        # What follows an array are its extents and strides, as bytes.
+        slots.taken += [f"p{number}", f"b{number}", f"s{number}"]
+        slots.values += [f"p{number}", f"b{number}"]
+        slots.layout.append(f"Q{8 * count}s")
+        matters = any(key.parts[place + 1 : place + 1 + count])
+        slots.parts += [key.part(place, f"p{number}"), f"b{number}" if matters else ""]
+        slots.given += [f"p{number}", *([f"*struct.unpack('<{count}q', b{number})"] if count else [])]
+        place += 1 + count
+    return GpuDirect(kernel, slots, options) if place == len(types) else None
+
+
+# --- the same launch again and again ---
+
+
+def repeated(
+    kernel: GpuLauncher,
+    code: LaunchedCode,
+    launching: Launching,
+    arguments: tuple[object, ...],
+    options: LaunchOptions,
+    function: Any,
+) -> Callable[[], None] | None:
+    """The launch; None if there are arrays that cannot be inspected in little time.
+
+    A call sees whether tensors are still where they were, and which stream is current.
+    """
+    place, bound = launching.place, launching.bound
+    assert bound is not None, "the arguments were looked at"
+    moved: list[tuple[Callable[[], int], int]] = []
+    libraries = set()
+    for buffer, label in bound.buffers:
+        value = arguments[label.number]
+        array: Any = value.array if isinstance(value, Pointer) else value
+        library = library_of(array)
+        if not isinstance(buffer, DeviceBuffer) or library not in ("torch", "cupy"):
+            return None
+        libraries.add(library)
+        moved.append((array.data_ptr if library == "torch" else _address_of(array), buffer.address))
+    if len(libraries) > 1:
+        return None
+    of = driver()
+    launch = of.function("cuLaunchKernelEx")
+    named = 0 if options.stream is None else stream_handle(options.stream)
+    stream_of = None
+    if options.stream is None and libraries:
+        stream_of = torch_stream() if "torch" in libraries else cupy_stream()
+    ordinal = place.ordinal
+    records: dict[int, Record] = {}
+
+    def made(stream: int) -> Record:
+        record = code.packer.make()
+        code.fill(record, launching._replace(stream=stream), is_kept=True)
+        if len(records) < _MOST_STREAMS:
+            records[stream] = record
+        return record
+
+    def run() -> None:
+        for at, address in moved:
+            if at() != address:
+                kernel.launch_thoroughly(launching.grid, arguments, options)
+                return
+        stream = named if stream_of is None else stream_of(ordinal)
+        record = records.get(stream) or made(stream)
+        failed = of.forked or launch(record.configuration, function, record.parameters, None)
+        if failed:
+            # In another context than the one that the function is for, the driver refuses it.
+            if failed is not True and failed not in OTHER_CONTEXT:
+                raise kernel.error(failed, place)
+            kernel.launch_thoroughly(launching.grid, arguments, options)
+            return
+        place.latest = kernel.name
+
+    if stream_of is None:
+        made(named)
+    return run
+
+
+def _address_of(array: Any) -> Callable[[], int]:
+    """What tells the address of an array of CuPy."""
+    return lambda: int(array.data.ptr)
