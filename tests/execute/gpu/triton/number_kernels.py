@@ -14,8 +14,8 @@ from tileir.execute.gpu.triton.code import CodeOptions, Schedule, Specialization
 from tileir.execute.gpu.triton.lowering.addresses import from_memory, to_memory
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.lower import ELEMENTWISE, HANDLERS
+from tileir.execute.gpu.triton.lowering.ttir_values import TtirValue, memory_element
 from tileir.execute.gpu.triton.program import Program
-from tileir.execute.gpu.triton.ttir.values import TtirValue, memory_element
 from tileir.execute.launching.entries import select_entry
 from tileir.ir.core import Operation
 
@@ -75,7 +75,7 @@ def body(operation: Operation, target: str, fast: bool = False) -> tuple[str, st
     for name, operand in zip("abc", operation.operands, strict=False):
         made.values[operand] = TtirValue(f"%{name}", *made.type_of(operand))
     made.operation(operation)
-    return "\n".join([line.text for line in made.build.lines()]), made.value(operation.results[0]).name
+    return "\n".join([line.text for line in made.lines()]), made.value(operation.results[0]).name
 
 
 def kernel(operations: list[Operation], target: str, fast: bool = False) -> str:

@@ -20,7 +20,7 @@ import tileir
 from tileir.dialect.construct import element as element_named
 from tileir.execute.arithmetic.conversion import float_to_float, unpack
 from tileir.execute.dtypes import bits_dtype, from_bits, from_memory, to_bits, value_dtype
-from tileir.execute.gpu.triton.ttir.values import value_element
+from tileir.execute.gpu.triton.lowering.ttir_values import value_element
 from tileir.ir import floats
 from tileir.ir.types import BF16, F4E2M1FN, F32, F64, I32, I64, FloatType
 

@@ -16,8 +16,8 @@ from tileir.dialect.types import (
     TileViewType,
 )
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.ttir.builder import TtirBuilder
-from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, squeezed
+from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
+from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, squeezed
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
@@ -62,16 +62,16 @@ class Tensor(NamedTuple):
     strides: list[Dimension]
 
 
-def lower_make_tensor_view(lowering: Lowering, operation: Operation) -> None:
+def lower_make_tensor_view(build: Lowering, operation: Operation) -> None:
     type = cast(TensorViewType, operation.results[0].type)
-    base = lowering.value(operation.operands[0])
-    shape = _dimensions(lowering, type.shape, operation.dynamic_shape)
-    strides = _dimensions(lowering, type.strides, operation.dynamic_strides)
-    number = lowering.program.number_of[operation]
-    lowering.views[operation.results[0]] = Tensor(number, type, base, shape, strides)
+    base = build.value(operation.operands[0])
+    shape = _dimensions(build, type.shape, operation.dynamic_shape)
+    strides = _dimensions(build, type.strides, operation.dynamic_strides)
+    number = build.program.number_of[operation]
+    build.views[operation.results[0]] = Tensor(number, type, base, shape, strides)
 
 
-def _dimensions(lowering: Lowering, numbers: tuple[int, ...], values: list[Value]) -> list[Dimension]:
+def _dimensions(build: Lowering, numbers: tuple[int, ...], values: list[Value]) -> list[Dimension]:
     dynamic = iter(values)
     found = []
     for number in numbers:
@@ -79,14 +79,14 @@ def _dimensions(lowering: Lowering, numbers: tuple[int, ...], values: list[Value
             found.append(Dimension(number, None, number))
             continue
         value = next(dynamic)
-        most = lowering.facts.range(value, signed=False)[1]
-        found.append(Dimension(DYNAMIC, lowering.value(value), most))
+        most = build.facts.range(value, signed=False)[1]
+        found.append(Dimension(DYNAMIC, build.value(value), most))
     return found
 
 
-def lower_make_tile_view(lowering: Lowering, operation: Operation) -> None:
+def lower_make_tile_view(build: Lowering, operation: Operation) -> None:
     """Of a view of tiles, the type says all but the tensor."""
-    lowering.views[operation.results[0]] = lowering.views[operation.operands[0]]
+    build.views[operation.results[0]] = build.views[operation.operands[0]]
 
 
 def dimension_map(type: TileViewType) -> tuple[int, ...]:
@@ -103,29 +103,28 @@ def steps_of(type: TileViewType) -> tuple[int, ...]:
     return (1,) * len(type.tile_shape) if isinstance(type, GatherScatterViewType) else type.tile_shape
 
 
-def lower_index_space_shape(lowering: Lowering, operation: Operation) -> None:
-    build = lowering.build
+def lower_index_space_shape(build: Lowering, operation: Operation) -> None:
     type = cast(TileViewType, operation.operands[0].type)
-    tensor: Tensor = lowering.views[operation.operands[0]]
+    tensor: Tensor = build.views[operation.operands[0]]
     counted = zip(dimension_map(type), steps_of(type), operation.results, strict=True)
     for along, step, result in counted:
         count = tensor.shape[along].wide(build)
         if step != 1:
             # In 64 bits, rounding up does not overflow.
-            up = build.binary("arith.addi", count, build.integer(step - 1, "i64"))
-            count = build.binary("arith.divui", up, build.integer(step, "i64"))
-        _define_number(lowering, result, count)
+            up = build.apply("arith.addi", count, step - 1)
+            count = build.apply("arith.divui", up, step)
+        _define_number(build, result, count)
 
 
-def lower_tensor_shape(lowering: Lowering, operation: Operation) -> None:
-    tensor: Tensor = lowering.views[operation.operands[0]]
+def lower_tensor_shape(build: Lowering, operation: Operation) -> None:
+    tensor: Tensor = build.views[operation.operands[0]]
     for extent, result in zip(tensor.shape, operation.results, strict=True):
-        _define_number(lowering, result, extent.wide(lowering.build))
+        _define_number(build, result, extent.wide(build))
 
 
-def _define_number(lowering: Lowering, result: Value, number: TtirValue) -> None:
-    element, _ = lowering.type_of(result)
-    lowering.define(result, lowering.build.convert("arith.trunci", number, element))
+def _define_number(build: Lowering, result: Value, number: TtirValue) -> None:
+    element, _ = build.type_of(result)
+    build.define(result, build.convert("arith.trunci", number, element))
 
 
 class Along(NamedTuple):
@@ -168,7 +167,7 @@ class Along(NamedTuple):
         if self.step > 1 and self.extent.value is None:
             count = build.integer(-(-self.extent.number // self.step), "i64")
         elif self.step > 1:
-            count = build.immediate("arith.divui", build.immediate("arith.addi", count, self.step - 1), self.step)
+            count = build.apply("arith.divui", build.apply("arith.addi", count, self.step - 1), self.step)
         return build.compare("ult", tile, count)
 
     def short_start(self, build: TtirBuilder) -> TtirValue:
@@ -177,13 +176,13 @@ class Along(NamedTuple):
             return build.integer(0)
         tile = self.tile if self.tile.bits > 32 else build.convert("arith.extui", self.tile, "i32")
         if self.most >= MOST_EXTENT and not self.is_inside:
-            tile = build.binary("arith.minui", tile, build.integer(-(-MOST_EXTENT // self.step), tile.element))
+            tile = build.apply("arith.minui", tile, -(-MOST_EXTENT // self.step))
         return self._times(build, build.convert("arith.trunci", tile, "i32"))
 
     def _times(self, build: TtirBuilder, index: TtirValue) -> TtirValue:
         if self.step == 1:
             return index
-        return build.binary("arith.muli", index, build.integer(self.step, index.element))
+        return build.apply("arith.muli", index, self.step)
 
 
 class Access(NamedTuple):
@@ -196,23 +195,23 @@ class Access(NamedTuple):
     """Of the tile, without dimensions of one element."""
 
 
-def access_of(lowering: Lowering, operation: Operation) -> Access:
+def access_of(build: Lowering, operation: Operation) -> Access:
     view = operation.view
     type = cast(TileViewType, view.type)
-    tensor: Tensor = lowering.views[view]
+    tensor: Tensor = build.views[view]
     index = operation.index
     promised = _promised(operation, len(type.tile_shape))
     dimensions = []
     for axis, (lanes, step, along) in enumerate(zip(type.tile_shape, steps_of(type), dimension_map(type), strict=True)):
         extent, stride = tensor.shape[along], tensor.strides[along]
         if isinstance(type, GatherScatterViewType) and axis == type.sparse_dim:
-            positions = lowering.value(index[axis])
+            positions = build.value(index[axis])
             dimensions.append(Along(lanes, extent, stride, None, 1, positions, True, promised[axis]))
             continue
         # What gather views count in may be negative, as in Python.
-        signed = isinstance(type, GatherScatterViewType) and lowering.facts.range(index[axis])[0] < 0
-        first = None if lowering.facts.integer(index[axis]) == 0 else lowering.value(index[axis])
-        last = lowering.facts.range(index[axis], signed=False)[1] * step
+        signed = isinstance(type, GatherScatterViewType) and build.facts.range(index[axis])[0] < 0
+        first = None if build.facts.integer(index[axis]) == 0 else build.value(index[axis])
+        last = build.facts.range(index[axis], signed=False)[1] * step
         known = promised[axis] or (not signed and extent.number != DYNAMIC and last + lanes <= extent.number)
         divides = extent.number != DYNAMIC and step == lanes and extent.number % lanes == 0
         alike = lanes == 1 or (divides and not signed)

@@ -21,8 +21,8 @@ from tileir.dialect.types import PointerType, TileViewType
 from tileir.execute.dtypes import bits_dtype
 from tileir.execute.gpu.triton.lowering.accesses import Access, Along
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.ttir.builder import TtirBuilder
-from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, memory_element, value_element
+from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
+from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, memory_element, value_element
 from tileir.ir.types import F4E2M1FN, I1, I4, Type
 
 _FAR: Final = 1 << 30
@@ -32,12 +32,12 @@ _FAR: Final = 1 << 30
 def from_memory(build: TtirBuilder, element: Type, loaded: TtirValue) -> TtirValue:
     """The value of what was read."""
     if element is I1:
-        return build.compare("ne", loaded, build.integer(0, "i8", loaded.shape))
+        return build.compare("ne", loaded, 0)
     if element is I4:
         four = build.integer(4, "i8", loaded.shape)
-        return build.binary("arith.shrsi", build.binary("arith.shli", loaded, four), four)
+        return build.apply("arith.shrsi", build.apply("arith.shli", loaded, four), four)
     if element is F4E2M1FN:
-        return build.binary("arith.andi", loaded, build.integer(15, "i8", loaded.shape))
+        return build.apply("arith.andi", loaded, 15)
     if isinstance(element, PointerType):
         return build.reinterpret("tt.int_to_ptr", loaded, value_element(element))
     return loaded
@@ -69,29 +69,27 @@ def memory_zero(build: TtirBuilder, element: Type, shape: Shape) -> TtirValue:
     return build.zero(memory_element(element), shape)
 
 
-def addresses(lowering: Lowering, access: Access) -> TtirValue:
+def addresses(build: Lowering, access: Access) -> TtirValue:
     """The addresses of the elements: a tensor of the access's shape, a scalar where there is one element only."""
-    build = lowering.build
     origin: TtirValue | None = None
     for each in access.dimensions:
         distance = each.start(build) if each.stride.number != 0 else None
         if distance is None:
             continue
         if each.stride.number != 1:
-            distance = build.binary("arith.muli", distance, each.stride.wide(build))
-        origin = distance if origin is None else build.binary("arith.addi", origin, distance)
+            distance = build.apply("arith.muli", distance, each.stride.wide(build))
+        origin = distance if origin is None else build.apply("arith.addi", origin, distance)
     base = access.tensor.base
     if origin is not None:
         base = build.advance(base, origin)
-    offsets = _offsets(lowering, access)
+    offsets = _offsets(build, access)
     pointers = build.splat(base, access.shape)
     return pointers if offsets is None else build.advance(pointers, offsets)
 
 
-def _offsets(lowering: Lowering, access: Access) -> TtirValue | None:
+def _offsets(build: Lowering, access: Access) -> TtirValue | None:
     """How far the elements are from the origin, in elements."""
-    build = lowering.build
-    element = "i32" if _is_short(lowering, access) else "i64"
+    element = "i32" if _is_short(build, access) else "i64"
     shape = access.shape
     total: TtirValue | None = None
     axis = 0
@@ -101,26 +99,26 @@ def _offsets(lowering: Lowering, access: Access) -> TtirValue | None:
             continue
         stride = each.stride.narrow(build) if element == "i32" else each.stride.wide(build)
         if each.positions is not None:
-            lanes = _as_wide(lowering, each.positions, element)
+            lanes = _as_wide(build, each.positions, element)
         elif each.lanes == 1:
             continue
         else:
             lanes = build.convert("arith.extsi", build.range(each.lanes), element)
         if each.stride.number != 1:
-            lanes = build.binary("arith.muli", lanes, build.splat(stride, lanes.shape))
+            lanes = build.apply("arith.muli", lanes, build.splat(stride, lanes.shape))
         if each.lanes == 1:
             # A single listed position: the same for all elements.
             spread = build.splat(lanes, shape)
         else:
             spread = build.along(lanes, axis, shape)
             axis += 1
-        total = spread if total is None else build.binary("arith.addi", total, spread)
+        total = spread if total is None else build.apply("arith.addi", total, spread)
     return total
 
 
-def _is_short(lowering: Lowering, access: Access) -> bool:
+def _is_short(build: Lowering, access: Access) -> bool:
     """Whether 32 bits hold how far elements of a tile that are in the tensor are from its first."""
-    if access.tensor.number in lowering.specialization.short:
+    if access.tensor.number in build.specialization.short:
         return True
     reach = 0
     for each in access.dimensions:
@@ -129,18 +127,17 @@ def _is_short(lowering: Lowering, access: Access) -> bool:
     return reach < 1 << 31
 
 
-def _as_wide(lowering: Lowering, positions: TtirValue, element: str) -> TtirValue:
+def _as_wide(build: Lowering, positions: TtirValue, element: str) -> TtirValue:
     """Listed positions, which are signed, in another width; those in the tensor fit it."""
     wider = positions.bits < (32 if element == "i32" else 64)
-    return lowering.build.convert("arith.extsi" if wider else "arith.trunci", positions, element)
+    return build.convert("arith.extsi" if wider else "arith.trunci", positions, element)
 
 
 # --- what is in the tensor ---
 
 
-def inside(lowering: Lowering, access: Access) -> TtirValue | None:
+def inside(build: Lowering, access: Access) -> TtirValue | None:
     """Which elements are in the tensor; None for all."""
-    build = lowering.build
     shape = access.shape
     whole: TtirValue | None = None
     mask: TtirValue | None = None
@@ -151,48 +148,46 @@ def inside(lowering: Lowering, access: Access) -> TtirValue | None:
         if each.is_inside:
             continue
         if each.positions is not None:
-            wide = _as_wide(lowering, each.positions, "i64")
+            wide = _as_wide(build, each.positions, "i64")
             # Negative ones are huge.
             found = build.compare("ult", wide, build.splat(each.extent.wide(build), wide.shape))
             if each.lanes == 1:
                 found = build.splat(found, shape)
             else:
                 found = build.along(found, place, shape)
-            mask = found if mask is None else build.binary("arith.andi", mask, found)
+            mask = found if mask is None else build.apply("arith.andi", mask, found)
             continue
         if each.is_all_or_none or (each.is_far and not each.is_signed):
             found = each.is_of_view(build)
-            whole = found if whole is None else build.binary("arith.andi", whole, found)
+            whole = found if whole is None else build.apply("arith.andi", whole, found)
         if not each.is_all_or_none:
-            found = build.along(_lanes_inside(lowering, each), place, shape)
-            mask = found if mask is None else build.binary("arith.andi", mask, found)
+            found = build.along(_lanes_inside(build, each), place, shape)
+            mask = found if mask is None else build.apply("arith.andi", mask, found)
     if whole is None:
         return mask
     spread = build.splat(whole, shape)
-    return spread if mask is None else build.binary("arith.andi", mask, spread)
+    return spread if mask is None else build.apply("arith.andi", mask, spread)
 
 
-def _lanes_inside(lowering: Lowering, along: Along) -> TtirValue:
-    build = lowering.build
+def _lanes_inside(build: Lowering, along: Along) -> TtirValue:
     lanes = build.range(along.lanes)
     if not along.is_signed:
-        return build.compare("slt", lanes, build.splat(_remaining(lowering, along), lanes.shape))
+        return build.compare("slt", lanes, build.splat(_remaining(build, along), lanes.shape))
     wide = build.convert("arith.extsi", lanes, "i64")
     start = along.start(build)
     if start is not None:
-        wide = build.binary("arith.addi", wide, build.splat(start, lanes.shape))
+        wide = build.apply("arith.addi", wide, build.splat(start, lanes.shape))
     return build.compare("ult", wide, build.splat(along.extent.wide(build), lanes.shape))
 
 
-def _remaining(lowering: Lowering, along: Along) -> TtirValue:
+def _remaining(build: Lowering, along: Along) -> TtirValue:
     """How many positions the tensor has from the first of the tile on, as i32; many are as good as more."""
-    build = lowering.build
     start = along.start(build)
     if start is None and along.extent.most < _FAR:
         return along.extent.narrow(build)
     left = along.extent.wide(build)
     if start is not None:
-        left = build.binary("arith.subi", left, start)
-    left = build.binary("arith.maxsi", left, build.integer(0, "i64"))
-    left = build.binary("arith.minsi", left, build.integer(_FAR, "i64"))
+        left = build.apply("arith.subi", left, start)
+    left = build.apply("arith.maxsi", left, 0)
+    left = build.apply("arith.minsi", left, _FAR)
     return build.convert("arith.trunci", left, "i32")

@@ -9,10 +9,10 @@ from tileir.dialect.types import TileType
 from tileir.execute.gpu.errors import TritonError
 from tileir.execute.gpu.triton.code import CodeOptions, Schedule, Slot, Specialization
 from tileir.execute.gpu.triton.lowering.barriers import barriers_of
+from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
+from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, squeezed, value_type
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.features import features_of
-from tileir.execute.gpu.triton.ttir.operations import TtirOperations
-from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, squeezed, value_type
 from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -52,8 +52,8 @@ class Hidden:
         self.attributes: str = attributes
 
 
-class Lowering:
-    """The lowering of one kernel."""
+class Lowering(TtirBuilder):
+    """The lowering of one kernel: the builder of its text, and what is known of its values."""
 
     def __init__(
         self,
@@ -65,12 +65,12 @@ class Lowering:
         version: tuple[int, ...],
         handlers: Handlers,
     ) -> None:
+        super().__init__(version)
         self.program: Final = program
         self.target: Final = target
         self.schedule: Final = schedule
         self.specialization: Final = specialization
         self.options: Final = options
-        self.build: Final = TtirOperations(version)
         self.facts: Final = Facts()
         self.values: Final[dict[Value, TtirValue]] = {}
         """Tiles, without their dimensions of one element (`value_type`); tokens have none."""
@@ -109,12 +109,12 @@ class Lowering:
         lowered = self.values[value]
         for axis, extent in enumerate(value.type.shape):
             if extent == 1:
-                lowered = self.build.expand(lowered, axis)
+                lowered = self.expand(lowered, axis)
         return lowered
 
     def whole_result(self, operation: Operation, lowered: TtirValue) -> None:
         """Say what the result is, given it with all of its dimensions."""
-        self.define(operation.results[0], self.build.reshape(lowered, squeezed(lowered.shape)))
+        self.define(operation.results[0], self.reshape(lowered, squeezed(lowered.shape)))
 
     def type_of(self, value: Value) -> tuple[str, Shape]:
         assert isinstance(value.type, TileType)
@@ -131,7 +131,7 @@ class Lowering:
 
     # --- operations ---
 
-    def operation(self, operation: Operation) -> None:
+    def lower(self, operation: Operation) -> None:
         handler = self._handlers.get(operation.declaration)
         if handler is None:
             self.refuse(operation, "there is no lowering to Triton for it")
@@ -140,9 +140,9 @@ class Lowering:
                 self.refuse(
                     operation, f"its tile has {result.type.count} elements, and Triton has at most {_MOST_ELEMENTS}"
                 )
-        before, self.build.operation = self.build.operation, operation
+        before, self.operation = self.operation, operation
         handler(self, operation)
-        self.build.operation = before
+        self.operation = before
 
     @property
     def has_ptx(self) -> bool:
@@ -165,14 +165,13 @@ class Lowering:
         raise TritonError([Diagnostic("error", words, user_location(operation.location))])
 
 
-def block_number(lowering: Lowering) -> TtirValue:
+def block_number(build: Lowering) -> TtirValue:
     """The number of the tile block among all of the grid, x the fastest, as i64."""
-    build = lowering.build
     x, y, z = [
         build.convert("arith.extui", build.emit(f"tt.get_program_id {axis} : i32", "i32"), "i64") for axis in "xyz"
     ]
     columns, rows = [
         build.convert("arith.extui", build.emit(f"tt.get_num_programs {axis} : i32", "i32"), "i64") for axis in "xy"
     ]
-    row = build.binary("arith.addi", build.binary("arith.muli", z, rows), y)
-    return build.binary("arith.addi", build.binary("arith.muli", row, columns), x)
+    row = build.apply("arith.addi", build.apply("arith.muli", z, rows), y)
+    return build.apply("arith.addi", build.apply("arith.muli", row, columns), x)

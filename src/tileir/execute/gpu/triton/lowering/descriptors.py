@@ -31,7 +31,7 @@ from tileir.execute.gpu.triton.code import LaunchValue, LaunchView, Slot, Tensor
 from tileir.execute.gpu.triton.lowering import addresses
 from tileir.execute.gpu.triton.lowering.accesses import Access, dimension_map
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, memory_element
+from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, memory_element
 from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import MATRIX_PRODUCT
@@ -61,14 +61,14 @@ class Described(NamedTuple):
     """For each dimension of the tile of more than one element, its place in that shape."""
 
 
-def described(lowering: Lowering, operation: Operation, access: Access) -> Described | None:
+def described(build: Lowering, operation: Operation, access: Access) -> Described | None:
     """The descriptor for an access; None where it goes by addresses."""
     number = access.tensor.number
-    view = lowering.program.views[number]
+    view = build.program.views[number]
     shape = access.type.tile_shape
-    if not (may_describe(lowering) and number in lowering.specialization.described and view.is_known):
+    if not (may_describe(build) and number in build.specialization.described and view.is_known):
         return None
-    if hint_of(operation, "allow_tma", lowering.target) == 0:
+    if hint_of(operation, "allow_tma", build.target) == 0:
         return None
     if operation.memory_ordering_semantics != "weak" or isinstance(access.type, GatherScatterViewType):
         return None
@@ -76,7 +76,7 @@ def described(lowering: Lowering, operation: Operation, access: Access) -> Descr
         return None
     if not _is_of_matmul(operation):
         return None
-    fill = _fill(lowering, access)
+    fill = _fill(build, access)
     order = _order(access, view)
     if fill is None or order is None or shape[order[-1]] * view.element_bytes < _FEWEST_BYTES:
         return None
@@ -91,39 +91,33 @@ def described(lowering: Lowering, operation: Operation, access: Access) -> Descr
         _known(view.base), tuple(map(_known, extents)), tuple(map(_known, strides)), view.element_bytes, box, 0, 0, fill
     )
     element = memory_element(access.type.tensor.element)
-    descriptor = lowering.parameter(Slot("descriptor", map_), lowering.build.descriptor_type(box, element))
+    descriptor = build.parameter(Slot("descriptor", map_), build.descriptor_type(box, element))
     moved = [axis for axis in order if shape[axis] > 1]
     return Described(
         descriptor,
-        [access.dimensions[axis].short_start(lowering.build) for axis in order],
+        [access.dimensions[axis].short_start(build) for axis in order],
         tuple([shape[axis] for axis in moved]),
         [moved.index(axis) for axis in range(len(shape)) if shape[axis] > 1],
     )
 
 
-def load(lowering: Lowering, access: Access, by: Described) -> TtirValue:
+def load(build: Lowering, access: Access, by: Described) -> TtirValue:
     """A tile, without its dimensions of one element."""
-    build = lowering.build
     element = access.type.tensor.element
     loaded = build.descriptor_load(by.descriptor, by.coordinates, memory_element(element), by.shape)
     return addresses.from_memory(build, element, build.transpose(loaded, by.order))
 
 
-def store(lowering: Lowering, access: Access, by: Described, value: TtirValue) -> None:
+def store(build: Lowering, access: Access, by: Described, value: TtirValue) -> None:
     """Write a tile, given without its dimensions of one element."""
-    build = lowering.build
     back = [by.order.index(place) for place in range(len(by.order))]
     stored = build.transpose(addresses.to_memory(build, access.type.tensor.element, value), back)
     build.descriptor_store(by.descriptor, by.coordinates, stored)
 
 
-def may_describe(lowering: Lowering) -> bool:
+def may_describe(build: Lowering) -> bool:
     """Whether the code may use the accelerator at all."""
-    return (
-        lowering.capability >= _FIRST_TARGET
-        and lowering.schedule.descriptors
-        and bool(lowering.specialization.described)
-    )
+    return build.capability >= _FIRST_TARGET and build.schedule.descriptors and bool(build.specialization.described)
 
 
 def _is_of_matmul(operation: Operation) -> bool:
@@ -163,13 +157,13 @@ def _makers(value: Value) -> Iterator[Operation]:
         seen.update(sources)
 
 
-def _fill(lowering: Lowering, access: Access) -> bool | None:
+def _fill(build: Lowering, access: Access) -> bool | None:
     """Whether elements outside are NaN, and not zero; None where they are something else."""
     padding = access.type.padding
     element = access.type.tensor.element
     if padding is None or padding.keyword == "zero" or not isinstance(element, FloatType):
         return False
-    if padding.keyword == "nan" and element in _NANS and lowering.options.fast:
+    if padding.keyword == "nan" and element in _NANS and build.options.fast:
         # Of the NaNs, one that the accelerator chooses.
         return True
     return None

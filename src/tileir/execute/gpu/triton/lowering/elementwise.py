@@ -1,6 +1,6 @@
 """How each elementwise operation is lowered: one line for each.
 
-A line names the rule, `rule(lowering, operation, *names, *operands)`, and the names of TTIR, PTX or the library of
+A line names the rule, `rule(build, operation, *names, *operands)`, and the names of TTIR, PTX or the library of
 functions that it takes.  The same rules serve tiles, scalars, and the regions of reductions and scans.
 """
 
@@ -12,7 +12,7 @@ from typing import Final
 from tileir.dialect import ops
 from tileir.execute.gpu.triton.lowering import conversions, floats, functions, integers
 from tileir.execute.gpu.triton.lowering.context import Handler, Lowering
-from tileir.execute.gpu.triton.ttir.values import TtirValue
+from tileir.execute.gpu.triton.lowering.ttir_values import TtirValue
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 
@@ -20,8 +20,8 @@ from tileir.ir.declaration import OperationDeclaration
 def by(rule: Callable[..., TtirValue], *names: str) -> Handler:
     """A handler that gives the result of a rule."""
 
-    def lower(lowering: Lowering, operation: Operation) -> None:
-        lowering.result(operation, rule(lowering, operation, *names, *lowering.operands(operation)))
+    def lower(build: Lowering, operation: Operation) -> None:
+        build.result(operation, rule(build, operation, *names, *build.operands(operation)))
 
     return lower
 

@@ -24,8 +24,8 @@ from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import constant_elements, to_bits
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.ttir.operations import TtirOperations
-from tileir.execute.gpu.triton.ttir.values import TtirValue
+from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
+from tileir.execute.gpu.triton.lowering.ttir_values import TtirValue
 from tileir.ir import floats
 from tileir.ir.core import Operation
 from tileir.ir.types import FloatType
@@ -38,19 +38,18 @@ _LOG2_E: Final = 0x3FB8AA3B
 _LN_2: Final = 0x3F317218
 
 
-def flushed(build: TtirOperations, value: TtirValue) -> TtirValue:
+def flushed(build: TtirBuilder, value: TtirValue) -> TtirValue:
     """f32 with zeros, of the same sign, for subnormal numbers."""
     bits = build.bitcast(value, "i32")
-    magnitude = build.immediate("arith.andi", bits, 0x7FFFFFFF)
-    is_small = build.compare("ult", magnitude, build.integer(0x00800000, "i32", bits.shape))
-    return build.bitcast(build.select(is_small, build.immediate("arith.andi", bits, 1 << 31), bits), "f32")
+    magnitude = build.apply("arith.andi", bits, 0x7FFFFFFF)
+    is_small = build.compare("ult", magnitude, 0x00800000)
+    return build.bitcast(build.select(is_small, build.apply("arith.andi", bits, 1 << 31), bits), "f32")
 
 
-def call(lowering: Lowering, operation: Operation, name: str, values: Sequence[TtirValue]) -> TtirValue:
+def call(build: Lowering, operation: Operation, name: str, values: Sequence[TtirValue]) -> TtirValue:
     """The function of f32 or f64, `exp` say, of the operands of an operation."""
-    build = lowering.build
     element = values[0].element
-    if not lowering.has_ptx:
+    if not build.has_ptx:
         return build.external(f"__ocml_{name}_{element}", values)
     given = [
         build.assembly(f"mov.{element}", [value], element) if _is_extreme(operand) else value
@@ -75,66 +74,62 @@ def _is_extreme(value: Value) -> bool:
 
 
 def function(
-    lowering: Lowering, operation: Operation, name: str, approximation: str, instruction: str, *values: TtirValue
+    build: Lowering, operation: Operation, name: str, approximation: str, instruction: str, *values: TtirValue
 ) -> TtirValue:
     """A function of one or two floats: by the library, or an instruction of PTX where one is given and suits."""
-    build = lowering.build
     element = values[0].element
     if element != "f64":
         values = tuple([build.convert("arith.extf", value, "f32") for value in values])
-        if approximation and _is_approximate(lowering, operation, values[0]):
-            made = build.assembly(approximation.format(ftz=_ftz(lowering)), values, "f32")
+        if approximation and _is_approximate(build, operation, values[0]):
+            made = build.assembly(approximation.format(ftz=_ftz(build)), values, "f32")
             return build.convert("arith.truncf", made, element)
-        if instruction and lowering.has_ptx:
-            flush = ".ftz" if "flush_to_zero" in operation.attributes else _ftz(lowering)
+        if instruction and build.has_ptx:
+            flush = ".ftz" if "flush_to_zero" in operation.attributes else _ftz(build)
             made = build.assembly(instruction.format(ftz=flush), values, "f32")
             return build.convert("arith.truncf", made, element)
-    flushes = "flush_to_zero" in operation.attributes and not lowering.has_ptx
+    flushes = "flush_to_zero" in operation.attributes and not build.has_ptx
     if flushes:
         values = tuple([flushed(build, value) for value in values])
-    made = call(lowering, operation, name, values)
+    made = call(build, operation, name, values)
     return build.convert("arith.truncf", flushed(build, made) if flushes else made, element)
 
 
-def exponential(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
+def exponential(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
     """Approximated by a power of two."""
-    if not _is_approximate(lowering, operation, value):
-        return function(lowering, operation, "exp", "", "", value)
-    build = lowering.build
+    if not _is_approximate(build, operation, value):
+        return function(build, operation, "exp", "", "", value)
     single = build.convert("arith.extf", value, "f32")
-    power = build.binary("arith.mulf", single, build.float_bits(_LOG2_E, "f32", value.shape))
-    made = build.assembly(f"ex2.approx{_ftz(lowering)}.f32", [power], "f32")
+    power = build.apply("arith.mulf", single, build.float_bits(_LOG2_E, "f32", value.shape))
+    made = build.assembly(f"ex2.approx{_ftz(build)}.f32", [power], "f32")
     return build.convert("arith.truncf", made, value.element)
 
 
-def logarithm(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
+def logarithm(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
     """Approximated by the logarithm to the base two."""
-    if not _is_approximate(lowering, operation, value):
-        return function(lowering, operation, "log", "", "", value)
-    build = lowering.build
-    made = build.assembly(f"lg2.approx{_ftz(lowering)}.f32", [build.convert("arith.extf", value, "f32")], "f32")
-    made = build.binary("arith.mulf", made, build.float_bits(_LN_2, "f32", value.shape))
+    if not _is_approximate(build, operation, value):
+        return function(build, operation, "log", "", "", value)
+    made = build.assembly(f"lg2.approx{_ftz(build)}.f32", [build.convert("arith.extf", value, "f32")], "f32")
+    made = build.apply("arith.mulf", made, build.float_bits(_LN_2, "f32", value.shape))
     return build.convert("arith.truncf", made, value.element)
 
 
-def _is_approximate(lowering: Lowering, operation: Operation, value: TtirValue) -> bool:
-    is_requested = lowering.options.fast or operation.keyword("rounding_mode") == "approx"
-    return is_requested and lowering.has_ptx and value.element != "f64"
+def _is_approximate(build: Lowering, operation: Operation, value: TtirValue) -> bool:
+    is_requested = build.options.fast or operation.keyword("rounding_mode") == "approx"
+    return is_requested and build.has_ptx and value.element != "f64"
 
 
-def _ftz(lowering: Lowering) -> str:
-    return ".ftz" if lowering.options.fast else ""
+def _ftz(build: Lowering) -> str:
+    return ".ftz" if build.options.fast else ""
 
 
-def integer_power(lowering: Lowering, operation: Operation, base: TtirValue, exponent: TtirValue) -> TtirValue:
+def integer_power(build: Lowering, operation: Operation, base: TtirValue, exponent: TtirValue) -> TtirValue:
     """By the power of f64, which has all integers of 32 bits for exponents."""
-    build = lowering.build
     element = base.element
-    wide = "f32" if lowering.options.fast and element != "f64" else "f64"
+    wide = "f32" if build.options.fast and element != "f64" else "f64"
     base = build.convert("arith.extf", base, wide)
     # A single bit is 0 or -1.
     power = build.convert("arith.sitofp", exponent, wide)
-    made = call(lowering, operation, "pow", [base, power])
+    made = call(build, operation, "pow", [base, power])
     if element == "bf16" and wide == "f64":
         made = build.convert("arith.truncf", made, "f32")
     return build.convert("arith.truncf", made, element)

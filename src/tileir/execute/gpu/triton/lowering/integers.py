@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.ttir.values import TtirValue
+from tileir.execute.gpu.triton.lowering.ttir_values import TtirValue
 from tileir.ir.core import Operation
 
 PREDICATES: Final = {
@@ -24,75 +24,73 @@ _FULL_PRODUCTS: Final = (32, 64)
 """The widths that Triton has the high half of a product for."""
 
 
-def binary(lowering: Lowering, operation: Operation, name: str, left: TtirValue, right: TtirValue) -> TtirValue:
+def binary(build: Lowering, operation: Operation, name: str, left: TtirValue, right: TtirValue) -> TtirValue:
     """Those that do not tell signed from unsigned."""
-    return lowering.build.binary(name, left, right)
+    return build.apply(name, left, right)
 
 
 def extremum(
-    lowering: Lowering, operation: Operation, signed: str, unsigned: str, left: TtirValue, right: TtirValue
+    build: Lowering, operation: Operation, signed: str, unsigned: str, left: TtirValue, right: TtirValue
 ) -> TtirValue:
     name = signed if operation.signedness == "signed" else unsigned
     if left.element == "i1":
         # Signed, true is -1 and below false.
         name = "arith.andi" if name in ("arith.maxsi", "arith.minui") else "arith.ori"
-    return lowering.build.binary(name, left, right)
+    return build.apply(name, left, right)
 
 
-def comparison(lowering: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
+def comparison(build: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
     predicate = PREDICATES[operation.comparison_predicate]
     if predicate not in ("eq", "ne"):
         predicate = ("s" if operation.signedness == "signed" else "u") + predicate
-    return lowering.build.compare(predicate, left, right)
+    return build.compare(predicate, left, right)
 
 
-def high_product(lowering: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
+def high_product(build: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
     """The high half of the unsigned product."""
-    build = lowering.build
     width = left.bits
     if width == 1:
         return build.integer(0, "i1", left.shape)
     if width in _FULL_PRODUCTS:
-        return build.binary("tt.mulhiui", left, right)
+        return build.apply("tt.mulhiui", left, right)
     wide = [build.convert("arith.extui", value, "i32") for value in (left, right)]
-    product = build.immediate("arith.shrui", build.binary("arith.muli", *wide), width)
+    product = build.apply("arith.shrui", build.apply("arith.muli", *wide), width)
     return build.convert("arith.trunci", product, left.element)
 
 
-def negation(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
+def negation(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
     """Of the least value it is itself, and so it is of a single bit."""
     if value.element == "i1":
         return value
-    return lowering.build.binary("arith.subi", lowering.build.integer(0, value.element, value.shape), value)
+    return build.apply("arith.subi", build.integer(0, value.element, value.shape), value)
 
 
-def magnitude(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
+def magnitude(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
     if value.element == "i1":
         return value
-    return lowering.build.binary("arith.maxsi", value, negation(lowering, operation, value))
+    return build.apply("arith.maxsi", value, negation(build, operation, value))
 
 
 # --- shifts ---
 
 
 def shift(
-    lowering: Lowering, operation: Operation, signed: str, unsigned: str, value: TtirValue, amount: TtirValue
+    build: Lowering, operation: Operation, signed: str, unsigned: str, value: TtirValue, amount: TtirValue
 ) -> TtirValue:
     """Past the width there is nothing left but copies of the sign."""
-    build = lowering.build
     is_signed = operation.keyword("signedness") == "signed"
     if value.element == "i1":
-        kept = build.immediate("arith.xori", amount, 1)
-        return value if is_signed else build.binary("arith.andi", value, kept)
+        kept = build.apply("arith.xori", amount, 1)
+        return value if is_signed else build.apply("arith.andi", value, kept)
     name = signed if is_signed else unsigned
     most = value.bits - 1
-    if lowering.facts.range(operation.operands[1], signed=False)[1] <= most:
-        return build.binary(name, value, amount)
+    if build.facts.range(operation.operands[1], signed=False)[1] <= most:
+        return build.apply(name, value, amount)
     if is_signed:
         limit = build.integer(most, amount.element, amount.shape)
-        return build.binary(name, value, build.binary("arith.minui", amount, limit))
-    shifted = build.binary(name, value, build.immediate("arith.andi", amount, most))
-    is_within = build.compare("ule", amount, build.integer(most, amount.element, amount.shape))
+        return build.apply(name, value, build.apply("arith.minui", amount, limit))
+    shifted = build.apply(name, value, build.apply("arith.andi", amount, most))
+    is_within = build.compare("ule", amount, most)
     return build.select(is_within, shifted, build.integer(0, value.element, value.shape))
 
 
@@ -102,10 +100,9 @@ def shift(
 class _Operands:
     """A dividend and a divisor that LLVM may divide: 1 in place of what it may not be divided by."""
 
-    def __init__(self, lowering: Lowering, operation: Operation) -> None:
-        build = lowering.build
-        facts = lowering.facts
-        self.dividend, divisor = lowering.operands(operation)
+    def __init__(self, build: Lowering, operation: Operation) -> None:
+        facts = build.facts
+        self.dividend, divisor = build.operands(operation)
         self.is_signed: bool = operation.signedness == "signed"
         element, shape = divisor.element, divisor.shape
         least, greatest = facts.range(operation.operands[1], signed=self.is_signed)
@@ -115,58 +112,55 @@ class _Operands:
         self.is_zero: TtirValue | None = None
         """Where the divisor is zero; None if it is nowhere."""
         if least <= 0 <= greatest:
-            self.is_zero = build.compare("eq", divisor, build.integer(0, element, shape))
+            self.is_zero = build.compare("eq", divisor, 0)
             divisor = build.select(self.is_zero, one, divisor)
         if self.is_signed and least <= -1 <= greatest and lowest == smallest:
             # The least value is its own negative.
-            is_least = build.compare("eq", self.dividend, build.integer(smallest, element, shape))
-            is_minus_one = build.compare("eq", divisor, build.integer(-1, element, shape))
-            divisor = build.select(build.binary("arith.andi", is_least, is_minus_one), one, divisor)
+            is_least = build.compare("eq", self.dividend, smallest)
+            is_minus_one = build.compare("eq", divisor, -1)
+            divisor = build.select(build.apply("arith.andi", is_least, is_minus_one), one, divisor)
         self.divisor: TtirValue = divisor
         # Unsigned division takes less, and is the same where both are not negative.
         self.letter: str = "s" if self.is_signed and (least < 0 or lowest < 0) else "u"
 
 
-def division(lowering: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
+def division(build: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
     """By zero it is 0."""
-    build = lowering.build
     if left.element == "i1":
         # By true it is itself: -1 / -1 is 1, of which a bit remains.
-        return build.binary("arith.andi", left, right)
-    operands = _Operands(lowering, operation)
-    quotient = build.binary(f"arith.div{operands.letter}i", operands.dividend, operands.divisor)
+        return build.apply("arith.andi", left, right)
+    operands = _Operands(build, operation)
+    quotient = build.apply(f"arith.div{operands.letter}i", operands.dividend, operands.divisor)
     rounding = operation.rounding
     if rounding == "positive_inf" or (rounding == "negative_inf" and operands.letter == "s"):
-        quotient = _rounded(lowering, operands, quotient, rounding)
+        quotient = _rounded(build, operands, quotient, rounding)
     if operands.is_zero is not None:
         zero = build.integer(0, quotient.element, quotient.shape)
         quotient = build.select(operands.is_zero, zero, quotient)
     return quotient
 
 
-def _rounded(lowering: Lowering, operands: _Operands, quotient: TtirValue, rounding: str) -> TtirValue:
+def _rounded(build: Lowering, operands: _Operands, quotient: TtirValue, rounding: str) -> TtirValue:
     """A quotient that was rounded towards zero, one more or less where something is left."""
-    build = lowering.build
     zero = build.integer(0, quotient.element, quotient.shape)
-    product = build.binary("arith.muli", quotient, operands.divisor)
-    rest = build.binary("arith.subi", operands.dividend, product)
+    product = build.apply("arith.muli", quotient, operands.divisor)
+    rest = build.apply("arith.subi", operands.dividend, product)
     moves = build.compare("ne", rest, zero)
     if operands.letter == "s":
         # The exact quotient is positive where the signs are the same.
-        signs = build.binary("arith.xori", rest, operands.divisor)
+        signs = build.apply("arith.xori", rest, operands.divisor)
         side = build.compare("slt" if rounding == "negative_inf" else "sge", signs, zero)
-        moves = build.binary("arith.andi", moves, side)
+        moves = build.apply("arith.andi", moves, side)
     step = build.convert("arith.extui", moves, quotient.element)
-    return build.binary("arith.subi" if rounding == "negative_inf" else "arith.addi", quotient, step)
+    return build.apply("arith.subi" if rounding == "negative_inf" else "arith.addi", quotient, step)
 
 
-def remainder(lowering: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
+def remainder(build: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
     """By zero it is the dividend."""
-    build = lowering.build
     if left.element == "i1":
-        return build.binary("arith.andi", left, build.immediate("arith.xori", right, 1))
-    operands = _Operands(lowering, operation)
-    rest = build.binary(f"arith.rem{operands.letter}i", operands.dividend, operands.divisor)
+        return build.apply("arith.andi", left, build.apply("arith.xori", right, 1))
+    operands = _Operands(build, operation)
+    rest = build.apply(f"arith.rem{operands.letter}i", operands.dividend, operands.divisor)
     if operands.is_zero is not None:
         rest = build.select(operands.is_zero, operands.dividend, rest)
     return rest
