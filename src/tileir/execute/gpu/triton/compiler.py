@@ -21,9 +21,8 @@ from tileir.execute.gpu.triton.lowering.lower import Lowered, located_text, lowe
 from tileir.execute.gpu.triton.preparing.parts import store_in_parts
 from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
-from tileir.execute.gpu.triton.schedule.candidates import plainer_schedules
 from tileir.execute.gpu.triton.schedule.features import features_of
-from tileir.execute.gpu.triton.schedule.model import Rule, rules_for, schedule_for, smaller
+from tileir.execute.gpu.triton.schedule.model import Rule, plainer_schedules, rules_for, schedule_for, smaller
 from tileir.execute.gpu.triton.stored_code import code_of, packed_slots, packed_specialization, program_key, ttir_key
 from tileir.execute.gpu.triton.toolchain import (
     MISSING,

@@ -78,14 +78,12 @@ class TritonKernel(GpuLauncher):
         globals: dict[str, Region],
         fast: bool = False,
         tunes: bool = False,
-        given: tuple[Schedule, Specialization] | None = None,
     ) -> None:
-        """`tunes` has the first launch of each kind search for its schedule; what is `given` is for all launches."""
+        """`tunes` has the first launch of each kind search for its schedule."""
         super().__init__(entry, oldest_driver=OLDEST_DRIVER)
         self._globals: Final = globals
         self._fast: Final = fast
         self._tunes: Final = tunes
-        self._given: Final = given
         self._codes: Final[dict[tuple[str, Specialization], LaunchedCode]] = {}
         """By target and kind of launches; one code may be for several kinds."""
         self._made: Final[dict[str, list[Specialization]]] = {}
@@ -104,8 +102,6 @@ class TritonKernel(GpuLauncher):
 
     def kind_of(self, launching: Launching) -> Specialization:
         """The kind of a launch."""
-        if self._given is not None:
-            return self._given[1]
         has_tma = triton_target(launching.place.target).has_tma
         return self._classifier.specialization(launching.values, launching.is_described and has_tma)
 
@@ -144,8 +140,6 @@ class TritonKernel(GpuLauncher):
 
     def _best(self, target: TritonTarget, kind: Specialization, launching: Launching) -> Code:
         """The code for a kind of launches: with the schedule that a search has found, or finds now, or the model's."""
-        if self._given is not None:
-            return self.compiled(target, kind, self._given[0])
         kept = kept_schedule(self.entry, target.name, launching.place.name, kind, self._fast)
         if kept is not None:
             try:
@@ -178,7 +172,7 @@ class TritonKernel(GpuLauncher):
             return self.compiled(target, kind, schedule)
 
         found = Search(self.entry, launching, target, self._fast, compile, self._launched)
-        tuning, code = found.run(kind, progress)
+        tuning, code = found.run(progress)
         keep_schedule(self.entry, target.name, launching.place.name, kind, self._fast, code.schedule)
         return tuning, code
 

@@ -11,12 +11,13 @@ the program assumes to be a multiple of 16 is shifted right and left again, whic
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final
 
 import numpy
 
 from tileir.dialect.ops import ASSUME, RETURN
 from tileir.dialect.types import TileType
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import Array, constant_elements, unsigned
 from tileir.execute.gpu.triton.code import Slot
 from tileir.execute.gpu.triton.lowering.context import Lowering
@@ -42,7 +43,7 @@ _ENOUGH: Final = 16
 
 
 def lower_constant(build: Lowering, operation: Operation) -> None:
-    type = cast(TileType, operation.results[0].type)
+    type = tile_of(operation.results[0])
     element, shape = value_type(type)
     # As values have them: four bits in a byte, tf32 in 32.
     bits = unsigned(constant_elements(operation.value_attribute))
@@ -128,7 +129,7 @@ def places(build: Lowering, shape: Shape) -> TtirValue:
 
 
 def lower_iota(build: Lowering, operation: Operation) -> None:
-    type = cast(TileType, operation.results[0].type)
+    type = tile_of(operation.results[0])
     element, shape = value_type(type)
     made = counted(build, shape[0], element) if shape else build.integer(0, element)
     build.result(operation, made)

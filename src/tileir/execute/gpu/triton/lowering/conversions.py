@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from tileir.dialect.types import TileType
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.floats import round_single
 from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
@@ -214,7 +214,7 @@ def _single_bits(number: float) -> int:
 
 
 def _element(value: Value) -> Type:
-    return cast(TileType, value.type).element
+    return tile_of(value).element
 
 
 # --- integers ---

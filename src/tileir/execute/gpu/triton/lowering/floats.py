@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Final, cast
 
 from tileir.dialect import ops
-from tileir.dialect.types import TileType
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import constant_elements, to_bits
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.functions import call, flushed
@@ -208,7 +208,7 @@ def _without_signal(build: Lowering, value: Value) -> TtirValue:
     """An operand of a maximum: a constant NaN as a quiet one, because LLVM has a signalling one win."""
     operation = value.defining_operation
     if operation is not None and operation.declaration is ops.CONSTANT:
-        type = cast(TileType, value.type)
+        type = tile_of(value)
         elements = constant_elements(operation.value_attribute)
         if len(elements) == 1:
             bits = int(to_bits(type.element, elements)[0])

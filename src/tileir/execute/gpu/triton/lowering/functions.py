@@ -18,10 +18,10 @@ alone have been computed before (`preparing/simplify.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, cast
+from typing import Final
 
 from tileir.dialect.ops import CONSTANT
-from tileir.dialect.types import TileType
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import constant_elements, to_bits
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
@@ -63,7 +63,7 @@ def _is_extreme(value: Value) -> bool:
     operation = value.defining_operation
     if operation is None or operation.declaration is not CONSTANT:
         return False
-    element = cast(TileType, value.type).element
+    element = tile_of(value).element
     elements = constant_elements(operation.value_attribute)
     if len(elements) > 1:
         return True

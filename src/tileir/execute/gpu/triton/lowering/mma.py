@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final, cast
 
 from tileir.dialect.ops import ADDF, ADDI, CONSTANT, LOAD_PTR_TKO, LOAD_VIEW_TKO
-from tileir.dialect.types import TileType
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.conversions import widened
 from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue
@@ -141,7 +141,7 @@ def _scaled(
 
 
 def _element(value: Value) -> FloatType:
-    return cast(FloatType, cast(TileType, value.type).element)
+    return cast(FloatType, tile_of(value).element)
 
 
 def _matrix(build: Lowering, value: Value) -> TtirValue:
@@ -149,7 +149,7 @@ def _matrix(build: Lowering, value: Value) -> TtirValue:
 
     Hopper's and newer tensor cores are used for matmuls of rank 2 only.
     """
-    shape = cast(TileType, value.type).shape
+    shape = tile_of(value).shape
     lowered = build.value(value)
     first = len(shape) - 2
     skipped = 1 if first and shape[0] == 1 else 0

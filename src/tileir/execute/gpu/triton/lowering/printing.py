@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from math import prod
-from typing import cast
 
 from tileir.dialect.ops import ASSERT, PRINT_TKO
-from tileir.dialect.types import PointerType, TileType
+from tileir.dialect.types import PointerType
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.gpu.triton.code import OUTPUT_WORDS, POINTER, AssertSite, PrintSite, Slot
 from tileir.execute.gpu.triton.lowering.atomics import as_word
 from tileir.execute.gpu.triton.lowering.context import Lowering
@@ -105,12 +105,12 @@ def _first_false(build: Lowering, truth: TtirValue) -> TtirValue:
 
 
 def _print_site(operation: Operation) -> PrintSite:
-    tiles = [cast(TileType, value.type) for value in operation.args]
+    tiles = [tile_of(value) for value in operation.args]
     return PrintSite(_words(operation, "str"), tuple([(_element(tile.element), tile.shape) for tile in tiles]))
 
 
 def _assert_site(operation: Operation) -> AssertSite:
-    return AssertSite(_words(operation, "message"), cast(TileType, operation.operands[0].type).shape)
+    return AssertSite(_words(operation, "message"), tile_of(operation.operands[0]).shape)
 
 
 def _words(operation: Operation, name: str) -> str:

@@ -6,10 +6,11 @@ it; in which order elements are combined is open.  Elements that Triton does not
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final
 
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.shapes import as_bits, from_bits
 from tileir.execute.gpu.triton.lowering.ttir_values import TtirValue, squeezed_axis
@@ -73,7 +74,7 @@ def _is_product(build: Lowering, operation: Operation) -> bool:
 
 def _axis(operation: Operation) -> int | None:
     """The dimension in TTIR; None where it has one element."""
-    shape = cast(TileType, operation.operands[0].type).shape
+    shape = tile_of(operation.operands[0]).shape
     dim = operation.dim
     return None if shape[dim] == 1 else squeezed_axis(shape, dim)
 

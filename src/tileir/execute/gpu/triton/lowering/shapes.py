@@ -13,10 +13,11 @@ ones.  Of elements narrower than a byte, several are joined by shifts into one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, cast
+from typing import Final
 
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.gpu.triton.lowering.constants import places
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
@@ -39,7 +40,7 @@ def lower_nothing(build: Lowering, operation: Operation) -> None:
 
 
 def lower_broadcast(build: Lowering, operation: Operation) -> None:
-    before, after = _shape(operation.operands[0]), _shape(operation.results[0])
+    before, after = tile_of(operation.operands[0]).shape, tile_of(operation.results[0]).shape
     value = build.value(operation.operands[0])
     build.result(operation, _spread(build, value, before, after))
 
@@ -68,7 +69,7 @@ def lower_cat(build: Lowering, operation: Operation) -> None:
         build.result(operation, build.select(first, build.splat(left, (2,)), build.splat(right, (2,))))
         return
     dim = operation.dim
-    axis = squeezed_axis(_shape(operation.operands[0]), dim)
+    axis = squeezed_axis(tile_of(operation.operands[0]).shape, dim)
     joined = build.join(left, right)
     rank = len(left.shape)
     joined = build.transpose(joined, [*range(axis), rank, *range(axis, rank)])
@@ -80,7 +81,7 @@ def lower_cat(build: Lowering, operation: Operation) -> None:
 
 def lower_extract(build: Lowering, operation: Operation) -> None:
     """A part of a tile, dimension by dimension."""
-    whole, part = _shape(operation.operands[0]), _shape(operation.results[0])
+    whole, part = tile_of(operation.operands[0]).shape, tile_of(operation.results[0]).shape
     value = build.value(operation.operands[0])
     shape = list(whole)
     axes = [axis for axis in range(len(whole)) if whole[axis] != part[axis]]
@@ -156,7 +157,7 @@ def _is_at(build: Lowering, shape: Shape, axis: int, index: TtirValue) -> TtirVa
 
 def lower_insert(build: Lowering, operation: Operation) -> None:
     """A tile with a part replaced: the part is repeated, and chosen where it belongs."""
-    part, whole = _shape(operation.operands[0]), _shape(operation.results[0])
+    part, whole = tile_of(operation.operands[0]).shape, tile_of(operation.results[0]).shape
     value, target = [build.value(operand) for operand in operation.operands[:2]]
     # Each dimension in two: the number of a part, and the place in it.
     grid: list[int] = []
@@ -179,19 +180,15 @@ def lower_insert(build: Lowering, operation: Operation) -> None:
     build.result(operation, build.reshape(chosen, squeezed(whole)))
 
 
-def _shape(value: Value) -> Shape:
-    return cast(TileType, value.type).shape
-
-
 # --- transposes ---
 
 
 def lower_permute(build: Lowering, operation: Operation) -> None:
     order = operation.permutation
-    shape = cast(TileType, operation.operands[0].type).shape
+    shape = tile_of(operation.operands[0]).shape
     kept = [squeezed_axis(shape, axis) for axis in order if shape[axis] != 1]
     value = build.value(operation.operands[0])
-    is_small = cast(TileType, operation.result.type).count <= _MOST_GATHERED
+    is_small = tile_of(operation.result).count <= _MOST_GATHERED
     if is_small and kept != sorted(kept) and _is_carried(operation):
         build.result(operation, _gathered(build, value, kept))
     else:
@@ -266,7 +263,7 @@ def _width(element: Type) -> int:
 
 
 def lower_pack(build: Lowering, operation: Operation) -> None:
-    element = cast(TileType, operation.operands[0].type).element
+    element = tile_of(operation.operands[0]).element
     value = build.whole(operation.operands[0])
     width = _width(element)
     if width > 8:
@@ -280,7 +277,7 @@ def lower_pack(build: Lowering, operation: Operation) -> None:
 
 
 def lower_unpack(build: Lowering, operation: Operation) -> None:
-    element = cast(TileType, operation.results[0].type).element
+    element = tile_of(operation.results[0]).element
     value = build.whole(operation.operands[0])
     target, _ = build.type_of(operation.results[0])
     width = _width(element)

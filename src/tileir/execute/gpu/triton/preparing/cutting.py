@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import Final, cast
 
 from tileir.dialect import ops
-from tileir.dialect.types import PartitionViewType, TileType
+from tileir.dialect.types import PartitionViewType
+from tileir.execute.analysis.values import tile_of
 from tileir.ir.core import Block, Operation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ELEMENTWISE, MATRIX_PRODUCT
@@ -70,7 +71,7 @@ class Cut:
     def _add(self, value: Value, axis: int) -> None:
         known = self.axes.get(value)
         if known is None:
-            shape = cast(TileType, value.type).shape
+            shape = tile_of(value).shape
             if shape[axis] < 2 * self.parts or shape[axis] % self.parts:
                 raise Uncut
             self.axes[value] = axis
@@ -99,10 +100,10 @@ class Cut:
             if not maker.value_attribute.is_splat:
                 raise Uncut
         elif declaration is ops.IOTA:
-            if cast(TileType, value.type).element is not I32:
+            if tile_of(value).element is not I32:
                 raise Uncut
         elif declaration is ops.BROADCAST:
-            if cast(TileType, maker.operands[0].type).shape[axis] > 1:
+            if tile_of(maker.operands[0]).shape[axis] > 1:
                 self._add(maker.operands[0], axis)
         elif declaration is ops.RESHAPE:
             self._add(maker.operands[0], _same_axis(value, axis, maker.operands[0]))
@@ -120,7 +121,7 @@ class Cut:
 
     def _product(self, operation: Operation, axis: int) -> None:
         left, right, total = operation.operands
-        rank = len(cast(TileType, total.type).shape)
+        rank = len(tile_of(total).shape)
         if axis != rank - 1:
             self._add(left, axis)
         if axis != rank - 2:
@@ -182,7 +183,7 @@ class Cut:
 
     def _matmul_axis(self, user: Operation, value: Value, axis: int) -> int:
         left, right, total = user.operands
-        rank = len(cast(TileType, total.type).shape)
+        rank = len(tile_of(total).shape)
         over = {left: rank - 1, right: rank - 2}
         if value is not total and over[value] == axis:
             # The sum goes over it.
@@ -207,7 +208,7 @@ def _check_view(operation: Operation, axis: int) -> None:
     ordered with others."""
     view = operation.view
     index = operation.index[axis]
-    if not isinstance(view.type, PartitionViewType) or cast(TileType, index.type).element is not I32:
+    if not isinstance(view.type, PartitionViewType) or tile_of(index).element is not I32:
         raise Uncut
     maker = view.defining_operation
     if maker is None or maker.declaration is not ops.MAKE_PARTITION_VIEW:
@@ -222,7 +223,7 @@ def _places(user: Operation, value: Value) -> list[int]:
 
 def _same_axis(value: Value, axis: int, other: Value) -> int:
     """The dimension of another tile that is this one's, where they differ in dimensions of one element only."""
-    shape, wanted = cast(TileType, value.type).shape, cast(TileType, other.type).shape
+    shape, wanted = tile_of(value).shape, tile_of(other).shape
     if [extent for extent in shape if extent > 1] != [extent for extent in wanted if extent > 1]:
         raise Uncut
     number = sum([extent > 1 for extent in shape[:axis]])

@@ -35,14 +35,15 @@ no matmul does in the kernel (loops with matmuls are laid out by Triton), and no
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 import numpy
 
 from tileir.dialect import ops
 from tileir.dialect.enums import COMPARISON_PREDICATE
-from tileir.dialect.ops import BROADCAST, CMPI, CONSTANT, PERMUTE, RESHAPE
+from tileir.dialect.ops import BROADCAST, CONSTANT, PERMUTE, RESHAPE
 from tileir.dialect.types import TileType
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import Array, constant_elements, to_bits
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.attributes import UNIT, Attribute
@@ -242,8 +243,7 @@ def fold_known(root: Operation) -> int:
             continue
         number = _computed(operation, type)
         if number is None and isinstance(type.element, IntegerType):
-            number = _outcome(operation, facts) if operation.declaration is CMPI else None
-            number = facts.integer(operation.result) if number is None else number
+            number = facts.integer(operation.result)
         if number is not None:
             operation.replace_with([Emit(operation).bits(type, int(number))])
             count += 1
@@ -255,7 +255,7 @@ def _computed(operation: Operation, type: TileType) -> int | None:
     declaration = operation.declaration
     if not declaration.has_trait(ELEMENTWISE) or declaration not in KERNELS:
         return None
-    elements = [type.element, *[cast(TileType, operand.type).element for operand in operation.operands]]
+    elements = [type.element, *[tile_of(operand).element for operand in operation.operands]]
     if not any(isinstance(element, FloatType) for element in elements):
         return None
     numbers = [number for operand in operation.operands if (number := _number(operand)) is not None]
@@ -275,39 +275,6 @@ def _number(value: Value) -> Array | None:
         return None
     elements = constant_elements(operation.value_attribute)
     return elements if len(elements) == 1 else None
-
-
-def _outcome(operation: Operation, facts: Facts) -> bool | None:
-    """Whether a comparison holds for all elements, or for none."""
-    signed = operation.keyword("signedness") == "signed"
-    left, right = [facts.range(value, signed) for value in operation.operands]
-    predicate = operation.attribute("comparison_predicate")
-    if predicate is COMPARISON_PREDICATE["greater_than"]:
-        return _is_less(right, left)
-    if predicate is COMPARISON_PREDICATE["less_than"]:
-        return _is_less(left, right)
-    if predicate is COMPARISON_PREDICATE["greater_than_or_equal"]:
-        return _not(_is_less(left, right))
-    if predicate is COMPARISON_PREDICATE["less_than_or_equal"]:
-        return _not(_is_less(right, left))
-    equal = _is_equal(left, right)
-    return equal if predicate is COMPARISON_PREDICATE["equal"] else _not(equal)
-
-
-def _is_less(left: tuple[int, int], right: tuple[int, int]) -> bool | None:
-    if left[1] < right[0]:
-        return True
-    return False if left[0] >= right[1] else None
-
-
-def _is_equal(left: tuple[int, int], right: tuple[int, int]) -> bool | None:
-    if left[1] < right[0] or right[1] < left[0]:
-        return False
-    return True if left == right and left[0] == left[1] else None
-
-
-def _not(outcome: bool | None) -> bool | None:
-    return None if outcome is None else not outcome
 
 
 # --- loads ---

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from tileir.dialect import ops
 from tileir.dialect.attributes import hint_of
 from tileir.dialect.types import PartitionViewType, TileType
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.gpu.triton.toolchain import triton_target
 from tileir.ir.core import Operation
@@ -104,8 +105,8 @@ def features_of(entry: Operation, target: str = "", fast: bool = False) -> Featu
     loops = tuple(
         [_matmul_loop(each, target, fast) for each in operations if each.declaration is ops.FOR and _is_innermost(each)]
     )
-    tiles = [_tile(each.results[0]) for each in loads]
-    stored = [_tile(each.operand_group(_stored_name(each))[0]) for each in stores]
+    tiles = [tile_of(each.results[0]) for each in loads]
+    stored = [tile_of(each.operand_group(_stored_name(each))[0]) for each in stores]
     rows = [each for each in operations if each.declaration is ops.FOR and _is_row_loop(each)]
     return Features(
         tuple([matmul_of(each, target, fast) for each in operations if each.declaration in MATMULS]),
@@ -124,7 +125,7 @@ def features_of(entry: Operation, target: str = "", fast: bool = False) -> Featu
 
 def promotes(operation: Operation, target: str, fast: bool) -> bool:
     """Whether tensor cores keep too little of the sum of a matmul for it to be added up over many."""
-    left, total = _tile(operation.operands[0]), _tile(operation.acc)
+    left, total = tile_of(operation.operands[0]), tile_of(operation.acc)
     if operation.declaration is not ops.MMAF or left.element not in (F8E4M3FN, F8E5M2) or total.element is not F32:
         return False
     return (
@@ -135,7 +136,7 @@ def promotes(operation: Operation, target: str, fast: bool) -> bool:
 
 
 def matmul_of(operation: Operation, target: str = "", fast: bool = False) -> Matmul:
-    left, accumulators = _tile(operation.operands[0]), _tile(operation.acc)
+    left, accumulators = tile_of(operation.operands[0]), tile_of(operation.acc)
     batch = left.shape[0] if len(left.shape) == 3 else 1
     on_tensor_cores = left.element is not F32
     k = left.shape[-1]
@@ -166,14 +167,14 @@ def _matmul_loop(operation: Operation, target: str, fast: bool) -> MatmulLoop:
     loads = {load for matmul in inside for operand in _operands(matmul) for load in _loads_of(operand, operation)}
     carried = [each.type for each in block.arguments if isinstance(each.type, TileType) and each.type.shape]
     made = [
-        _tile(matmul.results[0])
+        tile_of(matmul.results[0])
         for matmul in inside
         if promotes(matmul, target, fast) or not any(user.declaration.is_terminator for user in matmul.results[0].users)
     ]
     return MatmulLoop(
         operation,
         tuple([matmul_of(each, target, fast) for each in inside]),
-        sum([tile_bytes(_tile(load.results[0])) for load in loads]),
+        sum([tile_bytes(tile_of(load.results[0])) for load in loads]),
         sum(map(registers_of, carried)) + max(map(registers_of, made), default=0),
         may_load_early(operation),
         len(inside) == 2 and _comes_from(_operands(inside[1])[0], inside[0]),
@@ -246,13 +247,13 @@ def _persistent(operations: list[Operation], loops: tuple[MatmulLoop, ...]) -> O
 
 def _is_row_loop(loop: Operation) -> bool:
     block = loop.regions[0].blocks[0]
-    loads = any(each.declaration in _LOADS and _tile(each.results[0]).count > 1 for each in block)
+    loads = any(each.declaration in _LOADS and tile_of(each.results[0]).count > 1 for each in block)
     return loads and not _has_matmuls(loop) and may_load_early(loop)
 
 
 def _loaded_bytes(loop: Operation) -> int:
     block = loop.regions[0].blocks[0]
-    return sum([tile_bytes(_tile(each.results[0])) for each in block if each.declaration in _LOADS])
+    return sum([tile_bytes(tile_of(each.results[0])) for each in block if each.declaration in _LOADS])
 
 
 def _is_transposed(operation: Operation) -> bool:
@@ -265,8 +266,3 @@ def _is_transposed(operation: Operation) -> bool:
 
 def _stored_name(operation: Operation) -> str:
     return "tile" if operation.declaration is ops.STORE_VIEW_TKO else "value"
-
-
-def _tile(value: Value) -> TileType:
-    assert isinstance(value.type, TileType)
-    return value.type

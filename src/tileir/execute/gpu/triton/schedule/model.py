@@ -22,6 +22,16 @@ _WARP: Final = 32
 _BARRIERS: Final = 256
 """Bytes of shared memory beside the stages."""
 
+_STEPS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("without warps for loads alone", {"warp_specialize": False}),
+    ("without joined loops", {"flatten": False, "row_stages": 1}),
+    ("with one stage", {"num_stages": 1, "epilogue_parts": 1}),
+    ("without descriptors", {"descriptors": False}),
+    ("with 4 warps", {"num_warps": 4}),
+    ("with 8 warps", {"num_warps": 8}),
+)
+"""What fallbacks give up, one after the other, where Triton makes no code."""
+
 Setting = Callable[[Features, TritonTarget], Any]
 
 
@@ -355,6 +365,18 @@ def smaller(schedule: Schedule) -> Schedule | None:
     if schedule.descriptors:
         return schedule._replace(descriptors=False)
     return None
+
+
+def plainer_schedules(schedule: Schedule) -> list[tuple[str, Schedule]]:
+    """Schedules that ask for less, and what each gives up beside those before it."""
+    found: list[tuple[str, Schedule]] = []
+    seen = {schedule}
+    for words, change in _STEPS:
+        schedule = schedule._replace(**change)
+        if schedule not in seen:
+            seen.add(schedule)
+            found.append((words, schedule))
+    return found
 
 
 def table() -> str:
