@@ -24,7 +24,7 @@ from tileir.execute.gpu.driver.library import OLDEST_DRIVER, DriverError
 from tileir.execute.gpu.launching import GpuLauncher
 from tileir.execute.gpu.loading import LaunchedCode, Launching, VariantKey, launch_again
 from tileir.execute.gpu.timing import repeatable, writes_globals
-from tileir.execute.gpu.triton.launching.kernel import TritonKernel
+from tileir.execute.gpu.triton.kernel import TritonKernel
 from tileir.execute.gpu.triton.stored_code import structure_key
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation

@@ -380,7 +380,7 @@ class Kernel:
             raise LaunchError(f"@{self.name} cannot be tuned here: {reason}")
         chosen = self._checked(stream=stream)
         # Imported here: few search.
-        from tileir.execute.gpu.triton.launching.kernel import TritonKernel
+        from tileir.execute.gpu.triton.kernel import TritonKernel
 
         prepared = self._prepared_by(engine)
         assert isinstance(prepared, TritonKernel)

@@ -9,8 +9,8 @@ from tests.execute.gpu.fake_cuda import TextCubin, entry_of
 
 from tileir.execute.gpu.packing import Hidden
 from tileir.execute.gpu.triton.code import Code, Schedule, Slot, Specialization, TensorMap
-from tileir.execute.gpu.triton.launching.hidden_parameters import launch_form
-from tileir.execute.gpu.triton.launching.kernel import TritonKernel
+from tileir.execute.gpu.triton.hidden_parameters import launch_form
+from tileir.execute.gpu.triton.kernel import TritonKernel
 from tileir.execute.gpu.triton.toolchain import TritonTarget
 from tileir.execute.gpu.triton.variants import launch_views
 

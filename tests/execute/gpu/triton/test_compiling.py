@@ -13,9 +13,9 @@ from tests.execute.gpu.triton.fake_triton import write_fake_triton
 import tileir
 from tileir.execute.gpu.errors import TritonCrash, TritonError
 from tileir.execute.gpu.triton import compiler
+from tileir.execute.gpu.triton import kernel as triton_kernel
 from tileir.execute.gpu.triton.code import CodeOptions, Limits, Schedule, Slot, Specialization, TensorMap
-from tileir.execute.gpu.triton.launching import kernel as triton_kernel
-from tileir.execute.gpu.triton.launching.kernel import compile_kernel
+from tileir.execute.gpu.triton.kernel import compile_kernel
 from tileir.execute.gpu.triton.stored_code import code_of, packed_slots, packed_specialization, unpacked_slots
 from tileir.execute.gpu.triton.toolchain import find_triton, triton_target
 from tileir.execute.gpu.triton.worker import pool

@@ -13,8 +13,8 @@ import tileir
 from tileir.execute.gpu.loading import NotDescribed
 from tileir.execute.gpu.packing import LaunchForm, Packer, Record
 from tileir.execute.gpu.triton.code import Slot, TensorMap, argument, constant
-from tileir.execute.gpu.triton.launching.device_memory import release_scratch
-from tileir.execute.gpu.triton.launching.hidden_parameters import HiddenParameters, TensorMaps, launch_form
+from tileir.execute.gpu.triton.device_memory import release_scratch
+from tileir.execute.gpu.triton.hidden_parameters import HiddenParameters, TensorMaps, launch_form
 from tileir.execute.gpu.triton.variants import Classifier
 from tileir.execute.launching.globals import Globals
 

@@ -24,7 +24,7 @@ from tileir.execute.gpu.triton.code import (
     Slot,
     Specialization,
 )
-from tileir.execute.gpu.triton.launching.device_memory import printed
+from tileir.execute.gpu.triton.device_memory import printed
 from tileir.execute.gpu.triton.stored_code import packed_slots, unpacked_slots
 from tileir.execute.gpu.triton.toolchain import TritonTarget
 

@@ -16,7 +16,7 @@ import tileir
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import CompilationError, LaunchError
 from tileir.execute.gpu.triton.code import Code, Schedule, Specialization, Trial, schedule_words
-from tileir.execute.gpu.triton.launching.kernel import TritonKernel
+from tileir.execute.gpu.triton.kernel import TritonKernel
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.features import features_of
 from tileir.execute.gpu.triton.schedule.model import schedule_for, shared_bytes

@@ -34,8 +34,7 @@ from tileir.execute.gpu.triton.toolchain import (
 )
 from tileir.execute.gpu.triton.ttgir.specialize import OPTION, NotSpecialized, compile_specialized
 from tileir.execute.gpu.triton.variants import Classifier
-from tileir.execute.gpu.triton.worker.pool import compile_ttir, start_worker
-from tileir.execute.gpu.triton.worker.process import Answer, Request
+from tileir.execute.gpu.triton.worker.pool import Answer, Request, compile_ttir, start_worker
 from tileir.execute.gpu.triton.worker.stages import FILE
 from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation

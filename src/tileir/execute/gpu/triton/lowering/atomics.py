@@ -13,10 +13,8 @@ from __future__ import annotations
 from math import prod
 from typing import Final
 
-from tileir.execute.gpu.triton.lowering.accesses import access_of
-from tileir.execute.gpu.triton.lowering.addresses import addresses, inside
+from tileir.execute.gpu.triton.lowering.accesses import access_of, addresses, inside
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.lowering.descriptors import may_describe
 from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, bits_of, pointee_of
 from tileir.ir.core import Operation
 
@@ -48,7 +46,7 @@ _ACQUIRES: Final = ("acquire", "acq_rel")
 
 def fenced_barrier(build: Lowering) -> None:
     """Have all that threads have written seen by all of them, and by the tensor memory accelerator."""
-    if may_describe(build):
+    if build.uses_tma:
         build.effect(_ASYNCHRONOUS, "=r", [], "i32")
     build.barrier()
 

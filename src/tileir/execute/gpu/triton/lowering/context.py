@@ -21,6 +21,7 @@ from tileir.ir.values import Value
 from tileir.rewrite.facts import Facts
 
 _MOST_ELEMENTS: Final = 1 << 20
+_FIRST_WITH_TMA: Final = 90
 Handler = Callable[["Lowering", Operation], None]
 Handlers = Mapping[OperationDeclaration, Handler]
 
@@ -153,6 +154,11 @@ class Lowering(TtirBuilder):
     def capability(self) -> int:
         """What NVIDIA calls it: 90 of `sm_90`; 0 of the GPUs of others."""
         return int("".join([letter for letter in self.target[3:] if letter.isdecimal()])) if self.has_ptx else 0
+
+    @property
+    def uses_tma(self) -> bool:
+        """Whether the code may use the tensor memory accelerator at all."""
+        return self.capability >= _FIRST_WITH_TMA and self.schedule.descriptors and bool(self.specialization.described)
 
     def require_ptx(self, operation: Operation, what: str) -> None:
         """Refuse what only NVIDIA's GPUs have an instruction for."""

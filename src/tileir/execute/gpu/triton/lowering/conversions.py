@@ -12,7 +12,7 @@ from typing import Final, cast
 
 from tileir.execute.analysis.values import tile_of
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.lowering.floats import round_single
+from tileir.execute.gpu.triton.lowering.floats import MODES, round_single
 from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
 from tileir.execute.gpu.triton.lowering.ttir_values import TtirValue, value_element
 from tileir.ir import floats
@@ -48,9 +48,6 @@ _NATIVE_CAPABILITY: Final = 90
 
 
 # --- to f32 ---
-
-
-_MODES: Final = {"nearest_even": "rn", "zero": "rz", "negative_inf": "rm", "positive_inf": "rp"}
 
 
 def widened(build: Lowering, value: TtirValue, source: FloatType) -> TtirValue:
@@ -255,7 +252,7 @@ def float_to_float(build: Lowering, operation: Operation, value: TtirValue) -> T
     if source is F64:
         if target is F32 and mode != "nearest_even":
             build.require_ptx(operation, f"rounding<{mode}>")
-            return build.assembly(f"cvt.{_MODES[mode]}.f32.f64", [value], "f32")
+            return build.assembly(f"cvt.{MODES[mode]}.f32.f64", [value], "f32")
         if target in (F32, F16) and mode == "nearest_even":
             return build.convert("arith.truncf", value, value_element(target))
         value = odd_single(build, value)

@@ -15,12 +15,11 @@ from tileir.execute.gpu.triton.lowering import (
     constants,
     control,
     memory,
-    mma,
     printing,
     reductions,
     shapes,
 )
-from tileir.execute.gpu.triton.lowering.addresses import from_memory
+from tileir.execute.gpu.triton.lowering.accesses import from_memory
 from tileir.execute.gpu.triton.lowering.constants import promised_divisor
 from tileir.execute.gpu.triton.lowering.context import Handlers, Lowering
 from tileir.execute.gpu.triton.lowering.control import lower_kernel
@@ -66,9 +65,9 @@ HANDLERS: Final[Handlers] = {
     ops.LOOP: control.lower_loop,
     ops.MAKE_TENSOR_VIEW: accesses.lower_make_tensor_view,
     ops.MEMORY_FENCE_ALIAS_TKO: atomics.lower_alias_fence,
-    ops.MMAF: mma.lower_mmaf,
-    ops.MMAF_SCALED: mma.lower_mmaf_scaled,
-    ops.MMAI: mma.lower_mmai,
+    ops.MMAF: reductions.lower_mmaf,
+    ops.MMAF_SCALED: reductions.lower_mmaf_scaled,
+    ops.MMAI: reductions.lower_mmai,
     ops.OFFSET: memory.lower_offset,
     ops.PACK: shapes.lower_pack,
     ops.PERMUTE: shapes.lower_permute,

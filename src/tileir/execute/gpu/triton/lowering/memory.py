@@ -1,21 +1,205 @@
-"""Lowering of loads and stores: through tiles of pointers, and through views by descriptors or addresses."""
+"""Lowering of loads and stores: through tiles of pointers, and through views by descriptors or addresses.
+
+Tiles that the tensor memory accelerator moves (TMA), by descriptors that the launcher makes.
+
+A descriptor names its dimensions in an order of its own: those of which a tile has one element first, which Triton
+drops, and the one whose elements are beside each other in memory last.  So a tile of 1x64x1x128 is a box of
+1x1x64x128, loaded as 64x128; a view that reads rows as columns is loaded as it lies, and transposed.
+
+| served                                             | by addresses                                                    |
+|----------------------------------------------------|-----------------------------------------------------------------|
+| views whose parts are known at a launch            | views of pointers or extents that the kernel computes           |
+| partition and strided views                        | gather and scatter views                                        |
+| tiles of two dimensions or more, beside those of 1 | tiles of one dimension, which are as fast                       |
+| two to five dimensions in all                      | more                                                            |
+| rows of a tile of 16 bytes or more                 | less                                                            |
+| rows of the tensor of a multiple of 16 bytes       | others: the accelerator writes beyond their end                 |
+| zeros outside of the tensor (in `fast` also NaN)   | other padding                                                   |
+| weak accesses                                      | relaxed, acquire, release                                       |
+| operands and results of matmuls                   | others, which are faster so (measured on an H200)               |
+| launches where addresses, strides and extents are  | other launches (`Specialization.described`)                     |
+| as the accelerator wants them                      |                                                                 |
+"""
 
 from __future__ import annotations
 
-from typing import Final, cast
+from collections.abc import Iterator
+from typing import Final, NamedTuple, cast
 
-from tileir.dialect.ops import ALLOCA
+from tileir.dialect.attributes import hint_of
+from tileir.dialect.ops import ALLOCA, LOAD_VIEW_TKO
+from tileir.dialect.types import GatherScatterViewType, TileType
 from tileir.execute.analysis.values import pointee_of, reserved_bytes
-from tileir.execute.gpu.triton.code import Slot
-from tileir.execute.gpu.triton.lowering import descriptors
-from tileir.execute.gpu.triton.lowering.accesses import access_of
-from tileir.execute.gpu.triton.lowering.addresses import addresses, from_memory, inside, memory_zero, padding, to_memory
+from tileir.execute.gpu.triton.code import LaunchValue, LaunchView, Slot, TensorMap, constant
+from tileir.execute.gpu.triton.lowering.accesses import (
+    Access,
+    access_of,
+    addresses,
+    dimension_map,
+    from_memory,
+    inside,
+    memory_zero,
+    padding,
+    to_memory,
+)
 from tileir.execute.gpu.triton.lowering.atomics import ordered_load, ordered_store, wait_for_others
 from tileir.execute.gpu.triton.lowering.context import Lowering, block_number
-from tileir.execute.gpu.triton.lowering.ttir_values import TtirValue
+from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, memory_element
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.traversal import pre_order
+from tileir.ir.types import BF16, F16, F32, F64, FloatType
+from tileir.ir.values import Value
+
+_FEWEST_BYTES: Final = 16
+"""Of a row of a tile."""
+_MOST_DIMENSIONS: Final = 5
+_NANS: Final = (F16, BF16, F32, F64)
+"""What the accelerator fills with NaN; other types are bytes to it."""
+_MATMULS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
+_UNIT: Final = constant(1)
+
+
+class Described(NamedTuple):
+    """An access that a descriptor serves."""
+
+    descriptor: TtirValue
+    coordinates: list[TtirValue]
+    """Of the first element, i32, in the descriptor's order."""
+    shape: Shape
+    """What the accelerator moves, in the descriptor's order, without dimensions of one element."""
+    order: list[int]
+    """For each dimension of the tile of more than one element, its place in that shape."""
+
+
+def described(build: Lowering, operation: Operation, access: Access) -> Described | None:
+    """The descriptor for an access; None where it goes by addresses."""
+    number = access.tensor.number
+    view = build.program.views[number]
+    shape = access.type.tile_shape
+    if not (build.uses_tma and number in build.specialization.described and view.is_known):
+        return None
+    if hint_of(operation, "allow_tma", build.target) == 0:
+        return None
+    if operation.memory_ordering_semantics != "weak" or isinstance(access.type, GatherScatterViewType):
+        return None
+    if not 2 <= len(shape) <= _MOST_DIMENSIONS or sum([lanes > 1 for lanes in shape]) < 2:
+        return None
+    if not _is_of_matmul(operation):
+        return None
+    fill = _fill(build, access)
+    order = _order(access, view)
+    if fill is None or order is None or shape[order[-1]] * view.element_bytes < _FEWEST_BYTES:
+        return None
+    along = [dimension_map(access.type)[axis] for axis in order]
+    extents, strides = [view.shape[each] for each in along], [view.strides[each] for each in along]
+    if not all(map(_is_possible, extents[:-1], strides[:-1], [view.element_bytes] * len(along))):
+        return None
+    if extents[-1] is not None and extents[-1][0] == "constant" and extents[-1][1] * view.element_bytes % _FEWEST_BYTES:
+        return None
+    box = tuple([shape[axis] for axis in order])
+    map_ = TensorMap(
+        _known(view.base), tuple(map(_known, extents)), tuple(map(_known, strides)), view.element_bytes, box, 0, 0, fill
+    )
+    element = memory_element(access.type.tensor.element)
+    descriptor = build.parameter(Slot("descriptor", map_), build.descriptor_type(box, element))
+    moved = [axis for axis in order if shape[axis] > 1]
+    return Described(
+        descriptor,
+        [access.dimensions[axis].short_start(build) for axis in order],
+        tuple([shape[axis] for axis in moved]),
+        [moved.index(axis) for axis in range(len(shape)) if shape[axis] > 1],
+    )
+
+
+def load_described(build: Lowering, access: Access, by: Described) -> TtirValue:
+    """A tile, without its dimensions of one element."""
+    element = access.type.tensor.element
+    loaded = build.descriptor_load(by.descriptor, by.coordinates, memory_element(element), by.shape)
+    return from_memory(build, element, build.transpose(loaded, by.order))
+
+
+def store_described(build: Lowering, access: Access, by: Described, value: TtirValue) -> None:
+    """Write a tile, given without its dimensions of one element."""
+    back = [by.order.index(place) for place in range(len(by.order))]
+    stored = build.transpose(to_memory(build, access.type.tensor.element, value), back)
+    build.descriptor_store(by.descriptor, by.coordinates, stored)
+
+
+def _is_of_matmul(operation: Operation) -> bool:
+    """Whether what is loaded becomes an operand of a matmul, or what is stored is made of one's result."""
+    if operation.declaration is LOAD_VIEW_TKO:
+        return any(user.declaration in _MATMULS for user in _users(operation.results[0]))
+    return any(maker.declaration in _MATMULS for maker in _makers(operation.tile))
+
+
+def _users(value: Value) -> Iterator[Operation]:
+    """The operations that a value goes into, as it is or computed with, around loops and out of them."""
+    pending, seen = [value], {value}
+    while pending:
+        for user in pending.pop().users:
+            yield user
+            reached: list[Value] = list(user.results)
+            for region in user.regions:
+                # Without an `else` there is no block.
+                reached.extend([argument for block in region.blocks for argument in block.arguments])
+            parent = user.parent_operation if user.declaration.is_terminator else None
+            if parent is not None:
+                reached.extend([*parent.results, *parent.regions[0].blocks[0].arguments])
+            pending.extend([each for each in reached if each not in seen and isinstance(each.type, TileType)])
+            seen.update(reached)
+
+
+def _makers(value: Value) -> Iterator[Operation]:
+    """The operations that a value is made by, with those in the loops that it comes out of."""
+    pending, seen = [value], {value}
+    while pending:
+        maker = pending.pop().defining_operation
+        if maker is None:
+            continue
+        sources = list(maker.operands)
+        yield from pre_order(maker)
+        pending.extend([each for each in sources if each not in seen and isinstance(each.type, TileType)])
+        seen.update(sources)
+
+
+def _fill(build: Lowering, access: Access) -> bool | None:
+    """Whether elements outside are NaN, and not zero; None where they are something else."""
+    padding = access.type.padding
+    element = access.type.tensor.element
+    if padding is None or padding.keyword == "zero" or not isinstance(element, FloatType):
+        return False
+    if padding.keyword == "nan" and element in _NANS and build.options.fast:
+        # Of the NaNs, one that the accelerator chooses.
+        return True
+    return None
+
+
+def _order(access: Access, view: LaunchView) -> list[int] | None:
+    """The dimensions of the tile in the order of the descriptor."""
+    beside = [along for along, stride in enumerate(view.strides) if stride == _UNIT]
+    if not beside:
+        return None
+    last = dimension_map(access.type).index(beside[-1])
+    shape = access.type.tile_shape
+    others = [axis for axis in range(len(shape)) if axis != last]
+    return [*sorted(others, key=lambda axis: shape[axis] > 1), last]
+
+
+def _is_possible(extent: LaunchValue | None, stride: LaunchValue | None, size: int) -> bool:
+    """Whether a stride that the program states is one that the accelerator takes."""
+    if extent == _UNIT or stride is None or stride[0] != "constant":
+        return True
+    distance = int(stride[1]) * size
+    return 0 < distance < 1 << 40 and distance % _FEWEST_BYTES == 0
+
+
+def _known(value: LaunchValue | None) -> LaunchValue:
+    assert value is not None
+    return value
+
 
 _MOST_ALIGNMENT: Final = 256
 """Bytes; what the driver aligns memory to."""
@@ -102,9 +286,9 @@ def lower_global(build: Lowering, operation: Operation) -> None:
 def lower_load_view(build: Lowering, operation: Operation) -> None:
     wait_for_others(build, operation)
     access = access_of(build, operation)
-    by = descriptors.described(build, operation, access)
+    by = described(build, operation, access)
     if by is not None:
-        value = descriptors.load(build, access, by)
+        value = load_described(build, access, by)
     else:
         pointers, mask = addresses(build, access), inside(build, access)
         other = padding(build, access.type, pointers.shape) if mask is not None else None
@@ -120,9 +304,9 @@ def lower_store_view(build: Lowering, operation: Operation) -> None:
     wait_for_others(build, operation)
     access = access_of(build, operation)
     value = build.value(operation.tile)
-    by = descriptors.described(build, operation, access)
+    by = described(build, operation, access)
     if by is not None:
-        descriptors.store(build, access, by, value)
+        store_described(build, access, by, value)
         return
     stored = to_memory(build, access.type.tensor.element, value)
     pointers, mask = addresses(build, access), inside(build, access)

@@ -13,6 +13,15 @@ _BITS: Final = {
     "i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64, "f8E4M3FN": 8,
     "f8E5M2": 8,
 }  # fmt: skip
+PREDICATES: Final = {
+    "equal": "eq",
+    "not_equal": "ne",
+    "less_than": "lt",
+    "less_than_or_equal": "le",
+    "greater_than": "gt",
+    "greater_than_or_equal": "ge",
+}
+"""What comparisons are called in TTIR."""
 Shape = tuple[int, ...]
 
 

@@ -16,13 +16,28 @@ from typing import Any, Final, TypeVar
 from tileir.execute.gpu.errors import TritonError
 from tileir.execute.gpu.triton.code import Limits
 from tileir.execute.gpu.triton.toolchain import TritonTarget
-from tileir.execute.gpu.triton.ttgir.computing import Computing
-from tileir.execute.gpu.triton.ttgir.copies import Copies, Copy, Part, Ring, half_memory, rows_of
-from tileir.execute.gpu.triton.ttgir.plan import Plan, mutable
-from tileir.execute.gpu.triton.ttgir.text import LOAD, Kernel, Loop, Region, Statement, Unfit
-from tileir.execute.gpu.triton.ttgir.writing import BARRIER, GROUPS, RingBarriers, Writer, buffer_type, many
-from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.process import Answer, Request
+from tileir.execute.gpu.triton.ttgir.computing import (
+    BARRIER,
+    GROUPS,
+    Computing,
+    RingBarriers,
+    Writer,
+    buffer_type,
+    many,
+)
+from tileir.execute.gpu.triton.ttgir.plan import Copies, Copy, Part, Plan, Ring
+from tileir.execute.gpu.triton.ttgir.text import (
+    LOAD,
+    Kernel,
+    Loop,
+    Region,
+    Statement,
+    Unfit,
+    half_memory,
+    mutable,
+    rows_of,
+)
+from tileir.execute.gpu.triton.worker.pool import Answer, Request, compile_ttir
 
 _Key = TypeVar("_Key")
 REGISTERS: Final = 240

@@ -2,6 +2,5 @@
 
 stages.py   in that process: TTIR through Triton's stages
 serving.py  that process: reads requests, writes answers
-process.py  one process as this one sees it, with requests and answers
-pool.py     all of them: begin with `compile_ttir`
+pool.py     the processes as this one sees them: begin with `compile_ttir`
 """

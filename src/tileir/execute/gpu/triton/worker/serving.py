@@ -2,8 +2,8 @@
 
 It is started as a program, by the path of this file.  Requests come on its standard input and answers go to its
 standard output; both are put elsewhere at once, and what Triton, LLVM and ptxas print goes to the file that is its
-standard error.  A message is its length, and what `marshal` makes of plain values.  The first says where
-modules are, and which directory goes when this process ends.
+standard error.  A message is what `marshal` makes of plain values.  The arguments of the program are the directory that
+goes when this process ends, and where modules are.
 
 It ends when its input does.  While it compiles it does not look, so the system ends it then.
 """
@@ -16,10 +16,8 @@ import select
 import signal
 import sys
 from collections.abc import Callable
-from typing import Any, Final
+from typing import IO, Any, Final
 
-LENGTH: Final = 8
-"""Bytes that say how long a message is."""
 MADE: Final = "made"
 REFUSED: Final = "refused"
 BROKEN: Final = "broken"
@@ -29,21 +27,11 @@ _IDLE_SECONDS: Final = 600
 """How long it waits for a request: it has some hundred megabytes, and another is started when one comes."""
 
 
-def message(value: Any) -> bytes:
-    """A message, as it is sent."""
-    data = marshal.dumps(value)
-    return len(data).to_bytes(LENGTH, "little") + data
-
-
-def _main() -> None:
-    requests, answers = os.dup(0), os.dup(1)
+def _main(directory: str, folders: list[str]) -> None:
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
-    first = _received(requests)
-    if first is None:
-        return
-    folders, directory = first
     # Not where this file is: modules in its folder have names that others have too.
     sys.path[:] = folders
     _serve(requests, answers)
@@ -53,7 +41,7 @@ def _main() -> None:
     shutil.rmtree(directory, ignore_errors=True)
 
 
-def _serve(requests: int, answers: int) -> None:
+def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     stages, problem = _imported()
     poll = select.poll()
     poll.register(requests, select.POLLIN)
@@ -61,16 +49,17 @@ def _serve(requests: int, answers: int) -> None:
         # Nobody waits yet.
         _answer_to(stages.warm)
     while poll.poll(_IDLE_SECONDS * 1000):
-        request = _received(requests)
-        if request is None:
+        try:
+            asked, seconds, memory = marshal.load(requests)
+        except EOFError:
             return
-        asked, seconds, memory = request
         os.ftruncate(2, 0)
         _limit(seconds, memory)
-        _end_with(requests, True)
+        _end_with(requests.fileno(), True)
         answer = (BROKEN, problem) if stages is None else _answer_to(stages.compile, *asked)
-        _end_with(requests, False)
-        _send(answers, message(answer))
+        _end_with(requests.fileno(), False)
+        answers.write(marshal.dumps(answer))
+        answers.flush()
 
 
 def _imported() -> tuple[Any, str]:
@@ -101,31 +90,6 @@ def _output() -> str:
     sys.stderr.flush()
     size = os.fstat(2).st_size
     return os.pread(2, size, 0).decode("utf-8", "replace")
-
-
-def _received(pipe: int) -> Any:
-    """The next message; None at the end of all."""
-    length = _read(pipe, LENGTH)
-    size = int.from_bytes(length, "little")
-    data = _read(pipe, size) if len(length) == LENGTH else b""
-    return marshal.loads(data) if data and len(data) == size else None
-
-
-def _read(pipe: int, size: int) -> bytes:
-    parts: list[bytes] = []
-    while size:
-        part = os.read(pipe, size)
-        if not part:
-            break
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
-def _send(pipe: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(pipe, rest) :]
 
 
 def _limit(seconds: float, memory: int) -> None:
@@ -159,4 +123,4 @@ def _end_with(pipe: int, does: bool) -> None:
 
 
 if __name__ == "__main__":
-    _main()
+    _main(sys.argv[1], sys.argv[2:])

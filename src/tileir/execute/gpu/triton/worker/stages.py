@@ -139,9 +139,9 @@ class Stages:
         return found
 
     def compile(
-        self, text: str, target: str, options: dict[str, Any], last: str, kept: tuple[str, ...], first: str = "ttir"
-    ) -> tuple[bytes, dict[str, str], dict[str, Any], int]:
-        """What the last stage gives, the texts of stages to keep, Triton's metadata, and the number of parameters."""
+        self, text: str, target: str, options: dict[str, Any], last: str, first: str = "ttir"
+    ) -> tuple[bytes, dict[str, Any], int]:
+        """What the last stage gives, Triton's metadata, and the number of parameters."""
         backend = self._backend(target)
         options = dict(options)
         # Triton reads this when it needs it.  Without, there is less to write and to assemble.
@@ -164,7 +164,6 @@ class Stages:
             current = libtriton.ir.parse_mlir_module(path, context)
         current.context = context
         metadata: dict[str, Any] = {"num_warps": parsed.num_warps, "num_ctas": getattr(parsed, "num_ctas", 1)}
-        texts: dict[str, str] = {}
         parameters = 0
         if first == "ttgir":
             del stages["ttir"], stages["ttgir"]
@@ -173,30 +172,23 @@ class Stages:
             current = make(current, metadata)
             if stage == "ptx":
                 current = wrapped(current)
-            name = "llvm" if stage == _LLVM else stage
-            if name in kept and not isinstance(current, bytes):
-                texts[name] = _without(folder, str(current))
             if stage in ("ptx", "amdgcn"):
                 parameters = _parameters(stage, current)
             if stage == ending:
                 break
-        data = current if isinstance(current, bytes) else _without(folder, str(current)).encode()
-        return data, texts, {key: _plain(value) for key, value in metadata.items()}, parameters
+        # Without the folder that the program was read from: its locations are the same each time.
+        data = current if isinstance(current, bytes) else str(current).replace(folder + os.sep, "").encode()
+        return data, {key: _plain(value) for key, value in metadata.items()}, parameters
 
     def warm(self) -> None:
         """Have done what is done with the first kernel, as far as it is the same for all."""
-        self.compile(_EMPTY, "sm_90", {"enable_fp_fusion": False}, "ptx", ())
+        self.compile(_EMPTY, "sm_90", {"enable_fp_fusion": False}, "ptx")
 
     def _set_flushing(self, options: dict[str, Any]) -> None:
         """Have functions of libdevice flush denormals or not, as an option says that came with Triton 3.6: before, they
         always did."""
         flushes = options.get("enable_reflect_ftz", True)
         self.library.nvidia.set_nvvm_reflect_ftz = self._flush if flushes else _leave
-
-
-def _without(folder: str, text: str) -> str:
-    """The text of a stage without the folder that the program was read from: its locations are the same each time."""
-    return text.replace(folder + os.sep, "")
 
 
 def _imported(in_parts: bool) -> tuple[Any, Any, Any]:
@@ -277,7 +269,7 @@ def _main(path: str) -> None:
     with open(os.path.join(os.path.dirname(path), FILE), encoding="utf-8") as file:
         text = file.read()
     first = request.get("first", "ttir")
-    data, _, metadata, _ = Stages().compile(text, request["target"], request["options"], request["last"], (), first)
+    data, metadata, _ = Stages().compile(text, request["target"], request["options"], request["last"], first)
     print(f"{len(data)} bytes, {metadata}")
 
 

@@ -21,7 +21,7 @@ from tileir.execute.gpu.loading import KernelLoader, LaunchedCode, Launching, Va
 from tileir.execute.gpu.output import write_output
 from tileir.execute.gpu.packing import Packer
 from tileir.execute.gpu.triton.code import Code, CodeOptions, Limits, Schedule, Specialization
-from tileir.execute.gpu.triton.launching.hidden_parameters import HiddenParameters, launch_form
+from tileir.execute.gpu.triton.hidden_parameters import HiddenParameters, launch_form
 from tileir.execute.gpu.triton.stored_code import keep_schedule, kept_schedule, program_key, stored_code
 from tileir.execute.gpu.triton.toolchain import NOT_RUN, TritonTarget, installed_triton, triton_target
 from tileir.execute.gpu.triton.variants import Classifier, coarser, general, launch_views, most_special, serves
@@ -203,7 +203,7 @@ class TritonKernel(GpuLauncher):
         return LaunchedCode(packer, loader, hidden.complete())
 
     def listen(self, stream: int, options: LaunchOptions, place: Device, report: object) -> None:
-        from tileir.execute.gpu.triton.launching.device_memory import Report
+        from tileir.execute.gpu.triton.device_memory import Report
 
         self.wait(stream, place)
         if isinstance(report, Report):

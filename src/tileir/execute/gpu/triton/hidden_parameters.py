@@ -172,7 +172,7 @@ class HiddenParameters:
             if self._scratch:
                 addresses = self._with_scratch(addresses, context, grid, stream, is_kept)
             if self._reported:
-                from tileir.execute.gpu.triton.launching.device_memory import Report
+                from tileir.execute.gpu.triton.device_memory import Report
 
                 addresses = list(addresses)
                 report = Report([self._words[number] for number in self._reported], context, stream)
@@ -184,7 +184,7 @@ class HiddenParameters:
     def _address(self, slot: Slot, context: int) -> int:
         """The address that a word is in every launch in a context; 0 for what depends on the launch."""
         # Imported where it is used: most kernels need no such memory, and a first launch is to be short.
-        from tileir.execute.gpu.triton.launching.device_memory import global_address, table_address
+        from tileir.execute.gpu.triton.device_memory import global_address, table_address
 
         if slot.kind == "global":
             return global_address(self._globals, str(slot.content), context)
@@ -193,7 +193,7 @@ class HiddenParameters:
         return 0
 
     def _with_scratch(self, addresses: list[int], context: int, grid: BlockId, stream: int, is_kept: bool) -> list[int]:
-        from tileir.execute.gpu.triton.launching.device_memory import scratch_address
+        from tileir.execute.gpu.triton.device_memory import scratch_address
 
         found = list(addresses)
         blocks = grid[0] * grid[1] * grid[2]
