@@ -29,10 +29,10 @@ from tileir.execute.gpu.arrays import (
     wait_for,
     warn_of_copies,
 )
+from tileir.execute.gpu.cubin import Cubin
 from tileir.execute.gpu.driver.devices import Device, current, current_ordinal, device, require_driver
 from tileir.execute.gpu.driver.library import DriverError, driver, forked_error
 from tileir.execute.gpu.loading import (
-    Code,
     Found,
     KernelLoader,
     LaunchedCode,
@@ -362,7 +362,7 @@ class GpuKernel(GpuLauncher):
         self,
         entry: Operation,
         globals: dict[str, Region],
-        make_cubin: Callable[[str], Code],
+        make_cubin: Callable[[str], Cubin],
         *,
         oldest_driver: int = ASSEMBLER_DRIVER,
         operation_at: OperationAt | None = None,

@@ -17,7 +17,7 @@ from __future__ import annotations
 import ctypes
 from _blake2 import blake2b
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
 from tileir.dialect.types import PointerType, TileType
@@ -25,6 +25,7 @@ from tileir.execute.arguments.binding import BoundArguments
 from tileir.execute.dtypes import memory_dtype
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.gpu.arrays import synchronize
+from tileir.execute.gpu.cubin import Cubin
 from tileir.execute.gpu.driver.devices import Device, copy_to_gpu, current
 from tileir.execute.gpu.driver.library import INVALID_VALUE, NOT_FOUND, DriverError, NoGpuError, driver
 from tileir.execute.gpu.packing import PLAIN, Hidden, LaunchForm, Packer, Record
@@ -102,27 +103,6 @@ class LoadedLibrary:
         return address.value, size.value
 
 
-class Code(Protocol):
-    """A compiled kernel, as `cubin.Cubin` is."""
-
-    @property
-    def data(self) -> bytes: ...
-
-    @property
-    def kernel(self) -> str: ...
-
-    @property
-    def target(self) -> str: ...
-
-    @property
-    def host(self) -> str: ...
-
-    @property
-    def parameter_sizes(self) -> list[int] | None:
-        """How many bytes each parameter takes; None if the driver is to be asked."""
-        ...
-
-
 class LoadedKernel:
     """A kernel in the driver, for the GPUs of one architecture."""
 
@@ -185,7 +165,7 @@ class KernelLoader:
         self,
         entry: Operation,
         globals: dict[str, Region],
-        make_cubin: Callable[[str], Code],
+        make_cubin: Callable[[str], Cubin],
         form: LaunchForm = PLAIN,
     ) -> None:
         self._name: Final = entry.symbol_name or ""
@@ -227,8 +207,13 @@ class KernelLoader:
                 with current(place.context):
                     library = self._library(cubin.data, lambda: f"{what} on {place.words}")
                     function = library.kernel(cubin.kernel)
-                    sizes = cubin.parameter_sizes
-                    self._check_parameters(library.parameter_sizes(function) if sizes is None else sizes, what)
+                    sizes = cubin.parameter_sizes or library.parameter_sizes(function)
+                    if sizes is not None and sizes != self._sizes:
+                        # The driver would read arguments that are not there.
+                        raise LaunchError(
+                            f"{what} was made from another program: its parameters take {_listed(sizes)} bytes, and "
+                            f"those of the kernel {_listed(self._sizes)}"
+                        )
                 found = self._loaded[place.target] = LoadedKernel(library, function, self._shared)
         return found
 
@@ -240,14 +225,6 @@ class KernelLoader:
             # What the key is made of stays as long as the library.
             found.keep = self._globals
         return found
-
-    def _check_parameters(self, sizes: list[int] | None, what: str) -> None:
-        """Refuse a cubin of another program: the driver would read arguments that are not there."""
-        if sizes is not None and sizes != self._sizes:
-            raise LaunchError(
-                f"{what} was made from another program: its parameters take {_listed(sizes)} bytes, and those of the "
-                f"kernel {_listed(self._sizes)}"
-            )
 
     def _fill(self, library: LoadedLibrary, context: int) -> None:
         """Give global variables the values that they have on the host, before a context's first launch."""
@@ -277,12 +254,9 @@ def _listed(sizes: list[int]) -> str:
 # --- code as launches have it ---
 
 
-class Complete(Protocol):
-    """Fills in what code takes beside the arguments; a record that `is_kept` is launched again and again."""
-
-    def __call__(
-        self, record: Record, context: int, grid: BlockId, stream: int, values: Sequence[Any], is_kept: bool = False
-    ) -> None: ...
+Complete = Callable[..., None]
+"""Fills in what code takes beside the arguments: of a record, a context, a grid, a stream, the arguments, and whether
+the record is kept, to be launched again and again."""
 
 
 class NotDescribed(Exception):
