@@ -104,7 +104,7 @@ def test_many_descriptors_are_not_kept(gpu: FakeDriver) -> None:
     )
     for number in range(600):
         maps.encoded([16 * number + 16, 100, 128])
-    assert len(maps.known) <= 256
+    assert len(maps._known) <= 256
 
 
 def test_dimension_of_one_element_has_any_stride(gpu: FakeDriver) -> None:

@@ -91,7 +91,8 @@ def make(entry: Operation, target: TritonTarget, options: CodeOptions = _USUAL, 
     except CubinError as error:
         words = f"kernel @{entry.symbol_name}: what Triton made cannot be used: {error.message}"
         raise TritonError([Diagnostic("error", words, user_location(entry.location))]) from None
-    resources = resources_of(code)
+    found = code.cubin.resources
+    resources = found._replace(shared=found.shared + code.shared, threads=code.threads, cluster=code.cluster)
     warnings = [spill_warning(entry, resources)] if resources.spills else []
     if code.cubin.kernel != entry.symbol_name:
         words = f"kernel @{entry.symbol_name} is '{code.cubin.kernel}' in the cubin: PTX has no such name"
@@ -144,15 +145,14 @@ def _made(
     if triton is None:
         raise MissingDependencyError(f"{MISSING}; the cache has no code of this kernel for {target.name} either")
     answer = prepared.compiled(target.stages[-1], limits)
-    made = _description(answer, triton)
+    made = {
+        "version": triton.version,
+        "stamp": triton.stamp,
+        "metadata": answer.metadata,
+        "parameters": answer.parameters,
+    }
     default_cache().put(key, answer.data, made)
     return answer.data, made, key
-
-
-def resources_of(code: Code) -> Resources:
-    """What code takes of a GPU, with the memory that a launch reserves."""
-    found = code.cubin.resources
-    return found._replace(shared=found.shared + code.shared, threads=code.threads, cluster=code.cluster)
 
 
 def stage_text(entry: Operation, target: TritonTarget, options: CodeOptions, stage: str, limits: Limits) -> str:
@@ -160,12 +160,11 @@ def stage_text(entry: Operation, target: TritonTarget, options: CodeOptions, sta
 
     `schedule` is what was decided on the way to TTIR, and why.
     """
-    if stage == "schedule":
-        return _decisions(Prepared(entry, target, options, installed_triton()), limits)
-    if stage == "tile":
-        return Prepared(entry, target, options, installed_triton()).program.module.text()
-    if stage == "ttir":
-        return Prepared(entry, target, options, installed_triton()).lowered.text
+    if stage in ("schedule", "tile", "ttir"):
+        prepared = Prepared(entry, target, options, installed_triton())
+        if stage == "schedule":
+            return _decisions(prepared, limits)
+        return prepared.program.module.text() if stage == "tile" else prepared.lowered.text
     if stage in (SASS, "cubin"):
         code = make(entry, target, options, limits).code
         assert code is not None, "it is code for NVIDIA"
@@ -189,7 +188,7 @@ def _decisions(prepared: Prepared, limits: Limits) -> str:
         # Whether it fits is seen in Triton's text only.
         prepared, _ = _specialized_or_not(prepared, lambda each: each.compiled("ttgir", limits))
     program, slots = prepared.program, prepared.lowered.slots
-    rules = {} if prepared.is_schedule_given else prepared.rules
+    rules = prepared.rules
     by_tma = sum(slot.kind == "descriptor" for slot in slots)
     lines = [
         f"kernel @{program.source.symbol_name} for {prepared.target.name}",
@@ -237,13 +236,9 @@ class Prepared:
         self.lowered: Lowered = lowered._replace(notes=(*split_notes, *lowered.notes))
 
     @property
-    def is_schedule_given(self) -> bool:
-        return self._options.schedule is not None
-
-    @property
     def rules(self) -> dict[str, Rule]:
-        """By setting of the schedule, the rule of the model that decides it."""
-        return rules_for(self._features, self.target)
+        """By setting of the schedule, the rule of the model that decides it; none where the schedule was given."""
+        return {} if self._options.schedule is not None else rules_for(self._features, self.target)
 
     def with_schedule(self, schedule: Schedule) -> Prepared:
         """The same kernel with another schedule."""
@@ -311,14 +306,4 @@ class Prepared:
 
 def usual_specialization(program: Program, target: TritonTarget) -> Specialization:
     """What holds for most launches: everything is aligned, and no tensor is too large."""
-    classifier = Classifier([each.type for each in program.parameters], program.views)
-    return classifier.usual(target.has_tma)
-
-
-def _description(answer: Answer, triton: Triton) -> dict[str, Any]:
-    return {
-        "version": triton.version,
-        "stamp": triton.stamp,
-        "metadata": answer.metadata,
-        "parameters": answer.parameters,
-    }
+    return Classifier([each.type for each in program.parameters], program.views).usual(target.has_tma)

@@ -15,7 +15,7 @@ from typing import Any, Final
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.gpu.triton.code import LaunchValue, LaunchView, Specialization, arguments_of, evaluate
-from tileir.execute.gpu.triton.stored_code import structure_key
+from tileir.execute.gpu.triton.stored_code import as_tuples, structure_key
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType, Type
 
@@ -187,14 +187,10 @@ def launch_views(entry: Operation) -> list[LaunchView]:
     cache = default_cache()
     known = cache.get(key)
     if known is not None:
-        return [LaunchView(*[_tuples(part) for part in view]) for view in known[1]["views"]]
+        return [LaunchView(*[as_tuples(part) for part in view]) for view in known[1]["views"]]
     # Imported here: a kernel from the cache runs without what compiles it.
     from tileir.execute.gpu.triton.program import Program
 
     views = Program(entry).views
     cache.put(key, b"", {"views": views})
     return views
-
-
-def _tuples(value: Any) -> Any:
-    return tuple([_tuples(each) for each in value]) if isinstance(value, list) else value
