@@ -95,7 +95,7 @@ class Owners:
         build = self._build
         taking = self.spread(mask) if mask is not None else None
         if self._copies > 1:
-            first = build.compare("eq", build.range(self._copies), build.integer(0, "i32", (self._copies,)))
+            first = build.compare("eq", build.range(self._copies), 0)
             if self._count > 1:
                 first = build.broadcast(build.expand(first, 0), self.shape)
             taking = first if taking is None else build.apply("arith.andi", taking, first)
@@ -192,7 +192,7 @@ def lower_atomic_rmw(build: Lowering, operation: Operation) -> None:
     found = _atomic(build, operation, pointers, value, mask)
     _after(build, ordering)
     if mask is not None and operation.results[0].has_uses:
-        found = build.select(mask, found, build.zero(found.element, found.shape))
+        found = build.select(mask, found, 0)
     build.result(operation, found)
 
 

@@ -77,12 +77,11 @@ def _without_low_bits(build: TtirBuilder, value: TtirValue) -> TtirValue:
 
 def _power(build: TtirBuilder, bits: TtirValue) -> TtirValue:
     """f8E8M0FNU: an exponent."""
-    shape = bits.shape
     made = build.apply("arith.shli", bits, 23)
     is_smallest = build.compare("eq", bits, 0)
-    made = build.select(is_smallest, build.integer(_SMALLEST_POWER, "i32", shape), made)
+    made = build.select(is_smallest, _SMALLEST_POWER, made)
     is_nan = build.compare("eq", bits, 0xFF)
-    return build.bitcast(build.select(is_nan, build.integer(_NAN, "i32", shape), made), "f32")
+    return build.bitcast(build.select(is_nan, _NAN, made), "f32")
 
 
 def _small(build: TtirBuilder, bits: TtirValue, form: FloatFormat, wide: str) -> TtirValue:
@@ -98,7 +97,7 @@ def _small(build: TtirBuilder, bits: TtirValue, form: FloatFormat, wide: str) ->
     made = build.bitcast(build.apply("arith.mulf", build.bitcast(placed, wide), scale), integer)
     if form.quiet_nan >= 0:
         is_nan = build.compare("eq", magnitude, form.quiet_nan)
-        made = build.select(is_nan, build.integer(wider.quiet_nan, integer, shape), made)
+        made = build.select(is_nan, wider.quiet_nan, made)
     if form.has_sign:
         sign = build.apply("arith.andi", bits, form.sign_mask)
         made = build.apply("arith.ori", made, build.apply("arith.shli", sign, wider.width - form.width))
@@ -111,7 +110,7 @@ def odd_single(build: TtirBuilder, value: TtirValue) -> TtirValue:
     nearest = build.convert("arith.truncf", value, "f32")
     exact = build.convert("arith.extf", nearest, "f64")
     bits = build.bitcast(nearest, "i32")
-    is_even = build.compare("eq", build.apply("arith.andi", bits, 1), build.integer(0, "i32", shape))
+    is_even = build.compare("eq", build.apply("arith.andi", bits, 1), 0)
     moves = build.apply("arith.andi", build.compare("one", exact, value), is_even)
     magnitudes = [
         build.bitcast(build.apply("arith.andi", build.bitcast(each, "i64"), (1 << 63) - 1), "f64")
@@ -161,12 +160,12 @@ def _to_power(build: TtirBuilder, value: TtirValue, mode: str) -> TtirValue:
     made = build.apply("arith.shrui", raised, 23)
     smallest = build.integer(_SMALLEST_POWER, "i32", shape)
     is_smallest = build.compare("ule", magnitude, smallest)
-    made = build.select(is_smallest, build.integer(0, "i32", shape), made)
+    made = build.select(is_smallest, 0, made)
     # Below zero there is nothing, but what rounds to zero is the smallest.
     is_negative = build.compare("slt", bits, 0)
     is_nan = build.apply("arith.andi", is_negative, build.compare("uge", magnitude, smallest))
     is_nan = build.apply("arith.ori", is_nan, build.compare("uno", value, value))
-    return build.convert("arith.trunci", build.select(is_nan, build.integer(0xFF, "i32", shape), made), "i8")
+    return build.convert("arith.trunci", build.select(is_nan, 0xFF, made), "i8")
 
 
 def _to_small(build: TtirBuilder, value: TtirValue, target: FloatType) -> TtirValue:
@@ -188,7 +187,7 @@ def _to_small(build: TtirBuilder, value: TtirValue, target: FloatType) -> TtirVa
     normal = build.apply("arith.shrui", rounded, shift)
     normal = build.apply("arith.subi", normal, (127 - form.bias) << form.mantissa_bits)
     place = 2.0 ** (form.minimum_exponent - form.mantissa_bits + 23)
-    placed = build.apply("arith.addf", build.bitcast(magnitude, "f32"), build.number(place, "f32", shape))
+    placed = build.apply("arith.addf", build.bitcast(magnitude, "f32"), place)
     subnormal = build.apply("arith.subi", build.bitcast(placed, "i32"), _single_bits(place))
     least = build.integer(_single_bits(2.0**form.minimum_exponent), "i32", shape)
     made = build.select(build.compare("ult", magnitude, least), subnormal, normal)
@@ -202,7 +201,7 @@ def _to_small(build: TtirBuilder, value: TtirValue, target: FloatType) -> TtirVa
         is_nan = build.apply("arith.ori", is_nan, build.apply("arith.andi", is_negative, is_something))
     # f4E2M1FN has no NaN.
     nan = form.largest if target is F4E2M1FN else form.quiet_nan
-    return build.convert("arith.trunci", build.select(is_nan, build.integer(nan, "i32", shape), made), "i8")
+    return build.convert("arith.trunci", build.select(is_nan, nan, made), "i8")
 
 
 def _single_bits(number: float) -> int:
@@ -308,7 +307,7 @@ def float_to_integer(build: Lowering, operation: Operation, value: TtirValue) ->
     if source is not F64:
         value = widened(build, value, source)
     if target is I1:
-        return build.compare("une", value, build.zero(value.element, value.shape))
+        return build.compare("une", value, 0)
     is_signed = operation.keyword("signedness") == "signed"
     convert = _clamped_by_instruction if build.has_ptx else _clamped
     return convert(build, value, target.width, is_signed)
@@ -325,7 +324,7 @@ def _clamped_by_instruction(build: TtirBuilder, value: TtirValue, width: int, is
     whole = build.assembly(f"cvt.rzi.{letter}{stage}.{value.element}", [value], f"i{stage}")
     if stage == 64 or value.element == "f64":
         is_number = build.compare("ord", value, value)
-        whole = build.select(is_number, whole, build.integer(0, whole.element, whole.shape))
+        whole = build.select(is_number, whole, 0)
     if width < stage:
         least, greatest = _limits(width, is_signed)
         whole = build.apply(f"arith.min{letter}i", whole, greatest)
@@ -338,18 +337,18 @@ def _clamped_by_instruction(build: TtirBuilder, value: TtirValue, width: int, is
 def _clamped(build: TtirBuilder, value: TtirValue, width: int, is_signed: bool) -> TtirValue:
     """With comparisons: what is out of range never reaches the conversion."""
     least, greatest = _limits(width, is_signed)
-    element, shape = f"i{width}", value.shape
+    element, _shape = f"i{width}", value.shape
     is_above = build.compare("oge", value, float(greatest + 1))
     # Of what is between -1 and 0 nothing remains.
     below, predicate = (float(least), "oge") if is_signed else (-1.0, "ogt")
     is_usable = build.compare(predicate, value, below)
     is_low = build.compare("olt", value, 0.0)
     usable = build.apply("arith.andi", is_usable, build.apply("arith.xori", is_above, 1))
-    safe = build.select(usable, value, build.zero(value.element, shape))
+    safe = build.select(usable, value, 0)
     whole = build.convert("arith.fptosi" if is_signed else "arith.fptoui", safe, element)
-    whole = build.select(is_above, build.integer(greatest, element, shape), whole)
+    whole = build.select(is_above, greatest, whole)
     is_low = build.apply("arith.andi", is_low, build.apply("arith.xori", is_usable, 1))
-    return build.select(is_low, build.integer(least, element, shape), whole)
+    return build.select(is_low, least, whole)
 
 
 # --- bits ---

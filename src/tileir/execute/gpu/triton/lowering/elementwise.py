@@ -92,7 +92,7 @@ def shift(
         return build.apply(name, value, build.apply("arith.minui", amount, limit))
     shifted = build.apply(name, value, build.apply("arith.andi", amount, most))
     is_within = build.compare("ule", amount, most)
-    return build.select(is_within, shifted, build.integer(0, value.element, value.shape))
+    return build.select(is_within, shifted, 0)
 
 
 # --- division ---

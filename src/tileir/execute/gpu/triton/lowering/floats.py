@@ -165,7 +165,6 @@ def _directed(build: TtirBuilder, mnemonic: str, values: Sequence[TtirValue], mo
 
 def round_single(build: TtirBuilder, value: TtirValue, element: str, mode: str) -> TtirValue:
     """f32 to f16 or bf16 in one of the modes rz, rm, rp."""
-    shape = value.shape
     bits = build.bitcast(value, "i32")
     if element == "f16":
         made = build.assembly("cvt.rz.f16.f32", [value], "i16")
@@ -182,7 +181,7 @@ def round_single(build: TtirBuilder, value: TtirValue, element: str, mode: str) 
         made = build.apply("arith.addi", made, step)
     if element == "bf16":
         is_nan = build.compare("uno", value, value)
-        made = build.select(is_nan, build.integer(0x7FC0, "i16", shape), made)
+        made = build.select(is_nan, 0x7FC0, made)
     return build.bitcast(made, element)
 
 

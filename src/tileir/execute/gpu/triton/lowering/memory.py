@@ -23,8 +23,7 @@ drops, and the one whose elements are beside each other in memory last.  So a ti
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from tileir.dialect.attributes import hint_of
 from tileir.dialect.ops import ALLOCA, LOAD_VIEW_TKO
@@ -45,10 +44,9 @@ from tileir.execute.gpu.triton.lowering.accesses import (
 from tileir.execute.gpu.triton.lowering.atomics import ordered_load, ordered_store, wait_for_others
 from tileir.execute.gpu.triton.lowering.context import Lowering, block_number
 from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, memory_element
+from tileir.execute.gpu.triton.schedule.features import MATMULS, reachable
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
-from tileir.ir.registry import REGISTRY
-from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import BF16, F16, F32, F64, FloatType
 from tileir.ir.values import Value
@@ -58,8 +56,9 @@ _FEWEST_BYTES: Final = 16
 _MOST_DIMENSIONS: Final = 5
 _NANS: Final = (F16, BF16, F32, F64)
 """What the accelerator fills with NaN; other types are bytes to it."""
-_MATMULS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 _UNIT: Final = constant(1)
+_MOST_ALIGNMENT: Final = 256
+"""Bytes; what the driver aligns memory to."""
 
 
 class Described(NamedTuple):
@@ -94,15 +93,15 @@ def described(build: Lowering, operation: Operation, access: Access) -> Describe
     if fill is None or order is None or shape[order[-1]] * view.element_bytes < _FEWEST_BYTES:
         return None
     along = [dimension_map(access.type)[axis] for axis in order]
-    extents, strides = [view.shape[each] for each in along], [view.strides[each] for each in along]
+    extents: list[Any] = [view.shape[each] for each in along]
+    strides: list[Any] = [view.strides[each] for each in along]
     if not all(map(_is_possible, extents[:-1], strides[:-1], [view.element_bytes] * len(along))):
         return None
-    if extents[-1] is not None and extents[-1][0] == "constant" and extents[-1][1] * view.element_bytes % _FEWEST_BYTES:
+    if extents[-1][0] == "constant" and extents[-1][1] * view.element_bytes % _FEWEST_BYTES:
         return None
     box = tuple([shape[axis] for axis in order])
-    map_ = TensorMap(
-        _known(view.base), tuple(map(_known, extents)), tuple(map(_known, strides)), view.element_bytes, box, 0, 0, fill
-    )
+    assert view.base is not None, "all of the view is known"
+    map_ = TensorMap(view.base, tuple(extents), tuple(strides), view.element_bytes, box, 0, 0, fill)
     element = memory_element(access.type.tensor.element)
     descriptor = build.parameter(Slot("descriptor", map_), build.descriptor_type(box, element))
     moved = [axis for axis in order if shape[axis] > 1]
@@ -131,38 +130,28 @@ def store_described(build: Lowering, access: Access, by: Described, value: TtirV
 def _is_of_matmul(operation: Operation) -> bool:
     """Whether what is loaded becomes an operand of a matmul, or what is stored is made of one's result."""
     if operation.declaration is LOAD_VIEW_TKO:
-        return any(user.declaration in _MATMULS for user in _users(operation.results[0]))
-    return any(maker.declaration in _MATMULS for maker in _makers(operation.tile))
+        values = reachable(operation.results[0], _made_of)
+        return any(user.declaration in MATMULS for value in values for user in value.users)
+    makers = [value.defining_operation for value in reachable(operation.tile, _sources)]
+    # With those in the loops that it comes out of.
+    return any(inner.declaration in MATMULS for maker in makers if maker is not None for inner in pre_order(maker))
 
 
-def _users(value: Value) -> Iterator[Operation]:
-    """The operations that a value goes into, as it is or computed with, around loops and out of them."""
-    pending, seen = [value], {value}
-    while pending:
-        for user in pending.pop().users:
-            yield user
-            reached: list[Value] = list(user.results)
-            for region in user.regions:
-                # Without an `else` there is no block.
-                reached.extend([argument for block in region.blocks for argument in block.arguments])
-            parent = user.parent_operation if user.declaration.is_terminator else None
-            if parent is not None:
-                reached.extend([*parent.results, *parent.regions[0].blocks[0].arguments])
-            pending.extend([each for each in reached if each not in seen and isinstance(each.type, TileType)])
-            seen.update(reached)
+def _made_of(value: Value) -> list[Value]:
+    """What a value goes into, as it is or computed with, around loops and out of them."""
+    found: list[Value] = []
+    for user in value.users:
+        parent = user.parent_operation if user.declaration.is_terminator else None
+        found.extend(user.results if parent is None else parent.results)
+        # Without an `else` there is no block.
+        regions = user.regions if parent is None else parent.regions[:1]
+        found.extend([argument for region in regions for block in region.blocks for argument in block.arguments])
+    return [each for each in found if isinstance(each.type, TileType)]
 
 
-def _makers(value: Value) -> Iterator[Operation]:
-    """The operations that a value is made by, with those in the loops that it comes out of."""
-    pending, seen = [value], {value}
-    while pending:
-        maker = pending.pop().defining_operation
-        if maker is None:
-            continue
-        sources = list(maker.operands)
-        yield from pre_order(maker)
-        pending.extend([each for each in sources if each not in seen and isinstance(each.type, TileType)])
-        seen.update(sources)
+def _sources(value: Value) -> list[Value]:
+    maker = value.defining_operation
+    return [] if maker is None else [each for each in maker.operands if isinstance(each.type, TileType)]
 
 
 def _fill(build: Lowering, access: Access) -> bool | None:
@@ -188,21 +177,12 @@ def _order(access: Access, view: LaunchView) -> list[int] | None:
     return [*sorted(others, key=lambda axis: shape[axis] > 1), last]
 
 
-def _is_possible(extent: LaunchValue | None, stride: LaunchValue | None, size: int) -> bool:
+def _is_possible(extent: LaunchValue, stride: LaunchValue, size: int) -> bool:
     """Whether a stride that the program states is one that the accelerator takes."""
-    if extent == _UNIT or stride is None or stride[0] != "constant":
+    if extent == _UNIT or stride[0] != "constant":
         return True
     distance = int(stride[1]) * size
     return 0 < distance < 1 << 40 and distance % _FEWEST_BYTES == 0
-
-
-def _known(value: LaunchValue | None) -> LaunchValue:
-    assert value is not None
-    return value
-
-
-_MOST_ALIGNMENT: Final = 256
-"""Bytes; what the driver aligns memory to."""
 
 
 def lower_offset(build: Lowering, operation: Operation) -> None:

@@ -96,7 +96,7 @@ def _first_false(build: Lowering, truth: TtirValue) -> TtirValue:
     if not truth.shape:
         return build.select(truth, build.integer(1), build.integer(0))
     flat = build.reshape(truth, (count,))
-    places = build.select(flat, build.integer(count, "i32", (count,)), build.range(count))
+    places = build.select(flat, count, build.range(count))
     (first,) = build.reduce([places], 0, lambda left, right: [build.apply("arith.minsi", left[0], right[0])])
     return first
 

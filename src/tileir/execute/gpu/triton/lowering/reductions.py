@@ -195,8 +195,8 @@ def _deep_enough(build: Lowering, value: TtirValue, axis: int) -> TtirValue:
     repeated: Shape = (*value.shape[:axis], least // count, *value.shape[axis:])
     filled: Shape = (*value.shape[:axis], least, *value.shape[axis + 1 :])
     copies = build.reshape(build.broadcast(build.expand(value, axis), repeated), filled)
-    inside = build.compare("slt", build.range(least), build.integer(count, "i32", (least,)))
-    return build.select(build.along(inside, axis, filled), copies, build.zero(value.element, filled))
+    inside = build.compare("slt", build.range(least), count)
+    return build.select(build.along(inside, axis, filled), copies, 0)
 
 
 _BY_BITS: Final = ("f8E4M3FN", "f8E5M2", "!tt.ptr")

@@ -22,17 +22,15 @@ from tileir.execute.gpu.triton.lowering.constants import places
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
 from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, squeezed, squeezed_axis
+from tileir.execute.gpu.triton.schedule.features import MATMULS, reachable
 from tileir.ir.core import Operation
-from tileir.ir.registry import REGISTRY
-from tileir.ir.traits import ENDS_ITERATION, MATRIX_PRODUCT
+from tileir.ir.traits import ENDS_ITERATION
 from tileir.ir.traversal import is_memory_effect_free
 from tileir.ir.types import I1, I4, TF32, FloatType, IntegerType, Type
 from tileir.ir.values import BlockArgument, Value
 
 _MOST_GATHERED: Final = 512
 """Tiles of more elements have layouts that are found."""
-_MATMULS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
-"""These choose layouts, whatever those of their operands are."""
 
 
 def lower_nothing(build: Lowering, operation: Operation) -> None:
@@ -65,7 +63,7 @@ def lower_cat(build: Lowering, operation: Operation) -> None:
     left, right = [build.value(operand) for operand in operation.operands]
     if not left.shape:
         # Two scalars, and no tensor of one element for `join`: by their places.
-        first = build.compare("eq", build.range(2), build.integer(0, "i32", (2,)))
+        first = build.compare("eq", build.range(2), 0)
         build.result(operation, build.select(first, build.splat(left, (2,)), build.splat(right, (2,))))
         return
     dim = operation.dim
@@ -123,7 +121,7 @@ def _picked(build: Lowering, value: TtirValue, axis: int, index: TtirValue) -> T
     """The part of a number that the kernel computes: of all the others, no bit counts."""
     bits = as_bits(build, value)
     chosen = _is_at(build, value.shape, axis, index)
-    kept = build.select(chosen, bits, build.integer(0, bits.element, bits.shape))
+    kept = build.select(chosen, bits, 0)
     (found,) = build.reduce([kept], axis, lambda a, b: [build.apply("arith.ori", a[0], b[0])])
     return from_bits(build, found, value.element)
 
@@ -207,50 +205,36 @@ def _gathered(build: Lowering, value: TtirValue, order: list[int]) -> TtirValue:
 
 def _is_carried(operation: Operation) -> bool:
     """Whether what a loop carries is transposed, and carried on."""
-    return _comes_from_loop(operation.operands[0], set()) and _goes_to_loop(operation.result, set())
+    return any(map(_is_of_loop, reachable(operation.operands[0], _laid_out_by))) and any(
+        user.declaration.has_trait(ENDS_ITERATION) or bool(user.regions)
+        for value in reachable(operation.result, _laid_out_as)
+        for user in value.users
+    )
 
 
-def _comes_from_loop(value: Value, seen: set[Value]) -> bool:
-    pending = [value]
-    while pending:
-        current = pending.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        if isinstance(current, BlockArgument):
-            owner = current.parent_block.parent_operation if current.parent_block is not None else None
-            if owner is not None and owner.declaration.is_loop:
-                return True
-        elif current.defining_operation is not None:
-            if current.defining_operation.regions:
-                return True
-            pending += _moved(current.defining_operation)
-    return False
+def _is_of_loop(value: Value) -> bool:
+    if isinstance(value, BlockArgument):
+        owner = value.parent_block.parent_operation if value.parent_block is not None else None
+        return owner is not None and owner.declaration.is_loop
+    return value.defining_operation is not None and bool(value.defining_operation.regions)
 
 
-def _moved(operation: Operation) -> list[Value]:
-    """The operands that the layout of the result comes from; what is loaded has one of its own."""
-    if operation.declaration in _MATMULS or not is_memory_effect_free(operation):
+def _laid_out_by(value: Value) -> list[Value]:
+    """The values that the layout of one comes from; what is loaded has one of its own."""
+    maker = value.defining_operation
+    if maker is None or maker.declaration in MATMULS or not is_memory_effect_free(maker):
         return []
-    return [value for value in operation.operands if isinstance(value.type, TileType) and value.type.count > 1]
+    return [each for each in maker.operands if isinstance(each.type, TileType) and each.type.count > 1]
 
 
-def _goes_to_loop(value: Value, seen: set[Value]) -> bool:
-    pending = [value]
-    while pending:
-        current = pending.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        for user in current.users:
-            if user.declaration.has_trait(ENDS_ITERATION) or user.regions:
-                return True
-            if user.declaration is ops.YIELD:
-                parent = user.parent_operation
-                pending += list(parent.results) if parent is not None else []
-            elif user.declaration not in _MATMULS:
-                pending += list(user.results)
-    return False
+def _laid_out_as(value: Value) -> list[Value]:
+    """The values whose layout comes from one."""
+    found: list[Value] = []
+    for user in value.users:
+        parent = user.parent_operation if user.declaration is ops.YIELD else user
+        if parent is not None and user.declaration not in MATMULS:
+            found += parent.results
+    return found
 
 
 # --- bytes ---

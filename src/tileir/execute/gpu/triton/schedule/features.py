@@ -7,6 +7,7 @@ only if tokens in the loop lead from one to the other (`may_load_early`).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from tileir.dialect import ops
@@ -26,8 +27,6 @@ from tileir.rewrite.token_order import OTHERS, TokenOrder
 MATMULS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 _LOADS: Final = (ops.LOAD_VIEW_TKO, ops.LOAD_PTR_TKO)
 _STORES: Final = (ops.STORE_VIEW_TKO, ops.STORE_PTR_TKO)
-_MOST_STEPS: Final = 64
-"""How far a value is followed back to the load that it comes from."""
 
 
 def may_load_early(loop: Operation) -> bool:
@@ -106,7 +105,7 @@ def features_of(entry: Operation, target: str = "", fast: bool = False) -> Featu
         [_matmul_loop(each, target, fast) for each in operations if each.declaration is ops.FOR and _is_innermost(each)]
     )
     tiles = [tile_of(each.results[0]) for each in loads]
-    stored = [tile_of(each.operand_group(_stored_name(each))[0]) for each in stores]
+    stored = [tile_of(each.tile if each.declaration is ops.STORE_VIEW_TKO else each.value) for each in stores]
     rows = [each for each in operations if each.declaration is ops.FOR and _is_row_loop(each)]
     return Features(
         tuple([matmul_of(each, target, fast) for each in operations if each.declaration in MATMULS]),
@@ -177,21 +176,8 @@ def _matmul_loop(operation: Operation, target: str, fast: bool) -> MatmulLoop:
         sum([tile_bytes(tile_of(load.results[0])) for load in loads]),
         sum(map(registers_of, carried)) + max(map(registers_of, made), default=0),
         may_load_early(operation),
-        len(inside) == 2 and _comes_from(_operands(inside[1])[0], inside[0]),
+        len(inside) == 2 and any(each.defining_operation is inside[0] for each in reachable(inside[1].lhs, _sources)),
     )
-
-
-def _comes_from(value: Value, source: Operation) -> bool:
-    """Whether a value is made of what an operation gives."""
-    pending, seen = [value], {value}
-    while pending:
-        maker = pending.pop().defining_operation
-        if maker is source:
-            return True
-        fresh = [] if maker is None else [each for each in maker.operands if each not in seen]
-        seen.update(fresh)
-        pending.extend(fresh)
-    return False
 
 
 def _operands(matmul: Operation) -> list[Value]:
@@ -199,28 +185,36 @@ def _operands(matmul: Operation) -> list[Value]:
     return [matmul.lhs, matmul.rhs, *scales]
 
 
-def _loads_of(value: Value, loop: Operation) -> list[Operation]:
+def _sources(value: Value) -> list[Value]:
+    maker = value.defining_operation
+    return [] if maker is None else list(maker.operands)
+
+
+def _loads_of(value: Value, loop: Operation) -> set[Operation]:
     """The loads in a loop that an operand is made of, without those of other matmuls."""
-    found: list[Operation] = []
-    pending, seen = [value], {value}
-    while pending and len(seen) < _MOST_STEPS:
-        maker = pending.pop().defining_operation
-        if maker is None or maker.declaration in MATMULS or not _is_in(maker, loop):
-            continue
-        if maker.declaration in _LOADS:
-            found.append(maker)
-            continue
-        fresh = [each for each in maker.operands if each not in seen and isinstance(each.type, TileType)]
-        seen.update(fresh)
-        pending.extend(fresh)
-    return found
+
+    def sources(value: Value) -> list[Value]:
+        maker = value.defining_operation
+        is_followed = maker is not None and maker.declaration not in (*MATMULS, *_LOADS) and _is_in(maker, loop)
+        return [each for each in _sources(value) if is_followed and isinstance(each.type, TileType)]
+
+    makers = [each.defining_operation for each in reachable(value, sources)]
+    return {each for each in makers if each is not None and each.declaration in _LOADS and _is_in(each, loop)}
 
 
 def _is_in(operation: Operation, loop: Operation) -> bool:
-    parent = operation.parent_operation
-    while parent is not None and parent is not loop:
-        parent = parent.parent_operation
-    return parent is loop
+    return operation is not loop and loop.is_ancestor_of(operation)
+
+
+def reachable(start: Value, step: Callable[[Value], Iterable[Value]]) -> Iterator[Value]:
+    """A value, and all that steps lead to from it, each once."""
+    pending, seen = [start], {start}
+    while pending:
+        value = pending.pop()
+        yield value
+        found = [each for each in step(value) if each not in seen]
+        seen.update(found)
+        pending.extend(found)
 
 
 def _is_innermost(loop: Operation) -> bool:
@@ -262,7 +256,3 @@ def _is_transposed(operation: Operation) -> bool:
         return False
     view = operation.view.type
     return isinstance(view, PartitionViewType) and list(view.dim_map) != sorted(view.dim_map)
-
-
-def _stored_name(operation: Operation) -> str:
-    return "tile" if operation.declaration is ops.STORE_VIEW_TKO else "value"
