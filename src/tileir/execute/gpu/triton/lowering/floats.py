@@ -23,7 +23,7 @@ f16 and bf16 go through f32.  The library is libdevice for NVIDIA's GPUs, OCML f
 
 LLVM crashes where it computes a subnormal number of constants while it inlines such a function (in Triton 3.5 to 3.9).
 So constants from which that may come are hidden from it, behind an instruction that moves them; functions of constants
-alone have been computed before (`preparing/simplify.py`).
+alone have been computed before (`program.py`).
 """
 
 from __future__ import annotations

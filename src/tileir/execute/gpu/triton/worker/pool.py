@@ -26,7 +26,7 @@ from tileir.execute.gpu.command import memory_note, save_reproducer
 from tileir.execute.gpu.errors import TritonCrash, TritonError, TritonTimeout
 from tileir.execute.gpu.triton.code import Limits
 from tileir.execute.gpu.triton.toolchain import INSTALL, VARIABLE, Triton, find_triton
-from tileir.execute.gpu.triton.worker import serving, stages
+from tileir.execute.gpu.triton.worker import stages
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN
 from tileir.processors import processors
@@ -114,7 +114,7 @@ class OutOfTime(Exception):
 
 
 class Reply(NamedTuple):
-    """What it answered: one of the kinds in `serving`, and the rest."""
+    """What it answered: one of the kinds in `stages`, and the rest."""
 
     kind: str
     rest: tuple[Any, ...]
@@ -133,7 +133,7 @@ class Process:
         try:
             with open(self._output, "ab+") as sink:
                 self._process: Final = subprocess.Popen(
-                    [sys.executable, serving.__file__, self._directory, *_module_folders()],
+                    [sys.executable, stages.__file__, self._directory, *_module_folders()],
                     env=_environment(self._directory),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
@@ -317,7 +317,7 @@ def compile_ttir(request: Request, limits: Limits = _USUAL_LIMITS) -> Answer:
         try:
             reply = process.ask(request, limits.seconds, limits.memory)
             # MLIR goes on after an assertion that failed, with whatever is left of its state.
-            is_well = reply.kind != serving.REFUSED or _ASSERTED.search(reply.rest[-1]) is None
+            is_well = reply.kind != stages.REFUSED or _ASSERTED.search(reply.rest[-1]) is None
             if not is_well:
                 process.end()
                 raise Ended(-int(signal.SIGABRT), reply.rest[-1], 0)
@@ -347,10 +347,10 @@ def close_workers() -> None:
 
 
 def _answered(reply: Reply, triton: Triton, request: Request) -> Answer:
-    if reply.kind == serving.MADE:
+    if reply.kind == stages.MADE:
         data, metadata, parameters, output = reply.rest
         return Answer(data, metadata, output, parameters)
-    if reply.kind == serving.BROKEN:
+    if reply.kind == stages.BROKEN:
         raise MissingDependencyError(
             f"Triton {triton.version} in '{triton.folder}' cannot be imported: {reply.rest[0]}; "
             f"install it anew, {INSTALL}"

@@ -5,6 +5,11 @@ the stages are called here, in their order.  This module does not import tileir:
 is a program without anything else.
 
     python stages.py REQUEST.json       compile `program.ttir` beside the request, and print what comes of it
+    python stages.py DIRECTORY PATH..   serve requests; the directory goes at the end, modules are found in the paths
+
+Requests come on standard input and answers go to standard output; both are put elsewhere at once, and what Triton,
+LLVM and ptxas print goes to the file that is standard error.  A message is what `marshal` makes of plain values.  The
+process ends when its input does.  While it compiles it does not look, so the system ends it then.
 
 Triton reads all of NVIDIA's library of functions, libdevice, for each kernel that calls one.  That takes longer than
 all the rest of a small kernel.  So the functions of a kernel are extracted from the library once, with those that they
@@ -13,14 +18,19 @@ call; kernels that have the same are linked with the extract.
 
 from __future__ import annotations
 
+import json
+import marshal
 import os
 import re
+import select
+import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable
 from importlib.machinery import PathFinder
 from types import ModuleType
-from typing import Any, Final
+from typing import IO, Any, Final
 
 _TYPES: Final = {
     "float": "f32",
@@ -34,6 +44,14 @@ _TYPES: Final = {
 """Types of LLVM, in the dialect of MLIR."""
 _DECLARED: Final = re.compile(r"^declare (?:\w+ )*?(\w+) @(__nv_\w+)\(([^)]*)\)", re.MULTILINE)
 _INTERNAL: Final = re.compile(r"^define internal (.*@(__nv_\w+)\()", re.MULTILINE)
+
+MADE: Final = "made"
+REFUSED: Final = "refused"
+BROKEN: Final = "broken"
+"""Whether Triton made code, output why not, or could not be imported."""
+
+_IDLE_SECONDS: Final = 600
+"""How long it waits for a request: it has some hundred megabytes, and another is started when one comes."""
 
 Link = Callable[[Any, list[str]], None]
 
@@ -261,9 +279,99 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _main(path: str) -> None:
-    import json
+def serve(directory: str, folders: list[str]) -> None:
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    # Not where this file is: modules in its folder have names that others have too.
+    sys.path[:] = folders
+    _serve(requests, answers)
+    # Who started this may have been killed.
+    shutil.rmtree(directory, ignore_errors=True)
 
+
+def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
+    stages, problem = _ready()
+    poll = select.poll()
+    poll.register(requests, select.POLLIN)
+    if stages is not None and not poll.poll(0):
+        # Nobody waits yet.
+        _answer_to(stages.warm)
+    while poll.poll(_IDLE_SECONDS * 1000):
+        try:
+            asked, seconds, memory = marshal.load(requests)
+        except EOFError:
+            return
+        os.ftruncate(2, 0)
+        _limit(seconds, memory)
+        _end_with(requests.fileno(), True)
+        answer = (BROKEN, problem) if stages is None else _answer_to(stages.compile, *asked)
+        _end_with(requests.fileno(), False)
+        answers.write(marshal.dumps(answer))
+        answers.flush()
+
+
+def _ready() -> tuple[Stages | None, str]:
+    """Triton's stages; or why they cannot be imported."""
+    try:
+        stages = Stages(in_parts=True)
+        Libdevice(stages.library).install()
+        return stages, ""
+    except (Exception, SystemExit) as error:
+        return None, f"{type(error).__name__}: {error}"
+
+
+def _answer_to(work: Callable[..., Any], *asked: Any) -> tuple[Any, ...]:
+    try:
+        return (MADE, *(work(*asked) or ()), _output())
+    except MemoryError:
+        # What ends a process for want of memory ends it here too.
+        os.abort()
+    except (Exception, SystemExit) as error:
+        return (REFUSED, type(error).__name__, str(error), _output())
+
+
+def _output() -> str:
+    """What was printed since the request came."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    size = os.fstat(2).st_size
+    return os.pread(2, size, 0).decode("utf-8", "replace")
+
+
+def _limit(seconds: float, memory: int) -> None:
+    """No more memory and time for what comes now, and no file with all memory when it crashes.
+
+    Who asks counts the seconds as well; here it is the processor's time, should nobody count any more.
+    """
+    # Not on Windows, where this module is imported for what it names.
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    wanted = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_AS: memory,
+        resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime + seconds) + 2,
+    }
+    for kind, number in wanted.items():
+        most = resource.getrlimit(kind)[1]
+        resource.setrlimit(kind, (number if most == resource.RLIM_INFINITY else min(number, most), most))
+
+
+def _end_with(pipe: int, does: bool) -> None:
+    """Have the system end this process, and what it started, when the other end of a pipe is closed."""
+    import fcntl
+
+    if not hasattr(fcntl, "F_SETOWN") or not hasattr(os, "O_ASYNC"):
+        return
+    signal.signal(signal.SIGIO, signal.SIG_DFL if does else signal.SIG_IGN)
+    fcntl.fcntl(pipe, fcntl.F_SETOWN, -os.getpgrp())
+    flags = fcntl.fcntl(pipe, fcntl.F_GETFL)
+    fcntl.fcntl(pipe, fcntl.F_SETFL, flags | os.O_ASYNC if does else flags & ~os.O_ASYNC)
+
+
+def _reproduce(path: str) -> None:
     with open(path, encoding="utf-8") as file:
         request = json.load(file)
     with open(os.path.join(os.path.dirname(path), FILE), encoding="utf-8") as file:
@@ -274,4 +382,7 @@ def _main(path: str) -> None:
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1])
+    if len(sys.argv) > 2:
+        serve(sys.argv[1], sys.argv[2:])
+    else:
+        _reproduce(sys.argv[1])
