@@ -70,11 +70,6 @@ def _k_bytes(loop: MatmulLoop) -> int:
     return max([each.k_bytes for each in loop.matmuls])
 
 
-def _shares_multiprocessor(features: Features, target: TritonTarget) -> bool:
-    """Whether two tile blocks with three stages each fit on a multiprocessor."""
-    return 6 * _largest(features).stage_bytes <= target.shared
-
-
 def _stages_within(features: Features, target: TritonTarget, most: int) -> int:
     return max(1, min(most, stages_that_fit(features, target)))
 
@@ -264,7 +259,7 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
             "two tile blocks with 3 stages each on a multiprocessor",
             "a second or third tile block hides more than a fourth stage: 509 TFLOP/s, 469 with 4 (128x64x64)",
             3,
-            lambda f, t: f.persistent is None and _shares_multiprocessor(f, t),
+            lambda f, t: f.persistent is None and (6 * _largest(f).stage_bytes <= t.shared),
         ),
         Rule(
             "at most 128 bytes of K",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tileir.execute.gpu.triton.ttgir.plan import Chain, Copy, Part, Plan, Ring, Rotation, chain_of, rotation_of
+from tileir.execute.gpu.triton.ttgir.plan import Chain, Copy, Plan, Ring, Rotation, chain_of, rotation_of
 from tileir.execute.gpu.triton.ttgir.text import (
     DOT,
     STORE,
@@ -35,7 +35,7 @@ class Writer:
         self.names: Final[dict[str, str]] = {}
         """What values of the kernel are called here."""
         self.barriers: Final[dict[Ring, RingBarriers]] = {}
-        self.buffers: Final[dict[Part, str]] = {}
+        self.buffers: Final[dict[Copy, str]] = {}
         self.at: Final[dict[Ring, tuple[str, str]]] = {}
         """Which buffer of a ring is next, and the parity of its barriers."""
         self.depth: int = depth
@@ -98,7 +98,7 @@ class Writer:
         for ring in rings:
             self.at[ring] = (zero, zero)
 
-    def buffer(self, ring: Ring, part: Part) -> str:
+    def buffer(self, ring: Ring, part: Copy) -> str:
         """That of a part that is next."""
         type = buffer_type(part)
         return self.emit(
@@ -161,7 +161,7 @@ def many(type: str, count: int) -> str:
     return type.replace("memdesc<", f"memdesc<{count}x", 1)
 
 
-def buffer_type(part: Part) -> str:
+def buffer_type(part: Copy) -> str:
     """That of one group."""
     return half_memory(part.type) if part.is_own else part.type
 
@@ -173,7 +173,7 @@ class Computing(Writer):
         self,
         plan: Plan,
         group: int,
-        buffers: dict[Part, str],
+        buffers: dict[Copy, str],
         staged: dict[Statement, str],
         barriers: dict[Ring, RingBarriers],
         captured: dict[str, str],
@@ -213,7 +213,8 @@ class Computing(Writer):
 
     def _await(self, copy: Copy) -> None:
         """Wait until a copy is done; its buffer is the next of its ring."""
-        ring, part = self._plan.rings[copy], self._plan.parts[copy]
+        ring = self._plan.rings[copy]
+        part = ring.part_of[copy]
         if part is ring.parts[0]:
             self.write(f"ttng.wait_barrier {self.full(ring)}, {self.at[ring][1]} : {BARRIER}")
             if ring.is_reused:
@@ -227,7 +228,7 @@ class Computing(Writer):
     def _release(self, copy: Copy) -> None:
         """Say that its buffer may hold the next tile."""
         ring = self._plan.rings[copy]
-        if ring.is_reused and self._plan.parts[copy] is ring.parts[-1]:
+        if ring.is_reused and ring.part_of[copy] is ring.parts[-1]:
             self.write(f"ttng.arrive_barrier {self._free[ring]}, 1 : {BARRIER}")
 
     # --- statements ---

@@ -155,24 +155,15 @@ class Copies:
             raise Unfit("a tile that is loaded is a left and a right operand")
 
 
-class Part:
-    """What copies of one descriptor have in a ring."""
-
-    def __init__(self, copies: list[Copy]) -> None:
-        self.copies: Final = copies
-        first = copies[0]
-        self.is_own: Final = first.is_own
-        self.type: Final = first.type
-        self.bytes: Final = first.bytes
-
-
 class Ring:
     """Buffers that copies use in turn, each with a part for every tile that is waited for together."""
 
     def __init__(self, number: int, bundles: list[list[Copy]], depth: int) -> None:
         self.number: Final = number
-        self.parts: Final = [Part(list(copies)) for copies in zip(*bundles, strict=True)]
         copies = [copy for bundle in bundles for copy in bundle]
+        self.parts: Final = bundles[0]
+        """For every tile that is waited for together, the first copy of it, which stands for all."""
+        self.part_of: Final = {copy: part for bundle in bundles for copy, part in zip(bundle, bundles[0], strict=True)}
         # What a loop inside this one uses again and again is loaded once for it.
         is_streamed = any(copy.loops and not isinstance(copy.last_use, Loop) for copy in copies)
         self.depth: Final = depth if is_streamed else 1
@@ -356,9 +347,7 @@ class Plan:
         self.copies: Final = Copies(self.kernel)
         _check(self.kernel, self.copies)
         self.all_rings: Final = _rings(self.kernel, self.copies, stages, shared)
-        pairs = [(ring, part, copy) for ring in self.all_rings for part in ring.parts for copy in part.copies]
-        self.rings: Final = {copy: ring for ring, _, copy in pairs}
-        self.parts: Final = {copy: part for _, part, copy in pairs}
+        self.rings: Final = {copy: ring for ring in self.all_rings for copy in ring.part_of}
         copies = self.copies.all
         stores = {each.operands()[0] for each in self.kernel.body.walk() if each.name == STORE}
         halved = stores | {copy.descriptor for copy in copies if copy.is_own}

@@ -25,7 +25,7 @@ from tileir.execute.gpu.triton.ttgir.computing import (
     buffer_type,
     many,
 )
-from tileir.execute.gpu.triton.ttgir.plan import Copies, Copy, Part, Plan, Ring
+from tileir.execute.gpu.triton.ttgir.plan import Copies, Copy, Plan, Ring
 from tileir.execute.gpu.triton.ttgir.text import (
     LOAD,
     Kernel,
@@ -52,7 +52,7 @@ _GROUP_WARPS: Final = 4
 class Loading(Writer):
     """The group that starts copies."""
 
-    def __init__(self, plan: Plan, buffers: list[dict[Part, str]], barriers: dict[Ring, RingBarriers]) -> None:
+    def __init__(self, plan: Plan, buffers: list[dict[Copy, str]], barriers: dict[Ring, RingBarriers]) -> None:
         super().__init__("l", 3)
         self._plan: Final = plan
         self._group_buffers: Final = buffers
@@ -84,7 +84,8 @@ class Loading(Writer):
         self.set_counters(rings, self.close(name, self.counters(rings), types))
 
     def _copy(self, copy: Copy) -> None:
-        ring, part = self._plan.rings[copy], self._plan.parts[copy]
+        ring = self._plan.rings[copy]
+        part = ring.part_of[copy]
         if part is ring.parts[0]:
             if ring.is_reused:
                 parity = self.emit(f"arith.xori {self.at[ring][1]}, {self.integer(1)} : i32")
@@ -146,7 +147,7 @@ class _Shared:
 
     def __init__(self, plan: Plan) -> None:
         self.writer: Final = Writer("s", 2)
-        self.buffers: Final[list[dict[Part, str]]] = [{} for _ in range(GROUPS)]
+        self.buffers: Final[list[dict[Copy, str]]] = [{} for _ in range(GROUPS)]
         """For each group: those of its own, and those of all."""
         self.staged: Final[list[dict[Statement, str]]] = [{} for _ in range(GROUPS)]
         self.barriers: Final[dict[Ring, RingBarriers]] = {}
