@@ -250,7 +250,7 @@ def lower_pack(build: Lowering, operation: Operation) -> None:
     element = tile_of(operation.operands[0]).element
     value = build.whole(operation.operands[0])
     width = _width(element)
-    if width > 8:
+    if width >= 8:
         bits = build.bitcast(value, f"i{width}")
         parts = [_byte(build, bits, place) for place in range(0, width, 8)]
         build.whole_result(operation, _interleaved(build, parts))
@@ -265,7 +265,7 @@ def lower_unpack(build: Lowering, operation: Operation) -> None:
     value = build.whole(operation.operands[0])
     target, _ = build.type_of(operation.results[0])
     width = _width(element)
-    if width > 8:
+    if width >= 8:
         parts = [build.convert("arith.extui", part, f"i{width}") for part in _deinterleaved(build, value, width // 8)]
         build.whole_result(operation, build.bitcast(_joined(build, parts, 8), target))
         return
