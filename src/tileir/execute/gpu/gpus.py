@@ -165,13 +165,7 @@ class Peaks(NamedTuple):
 
 
 def _peaks(
-    key: str,
-    names: tuple[str, ...],
-    memory: float,
-    double: float | None,
-    single: float,
-    source: str,
-    **matrix: float,
+    key: str, names: tuple[str, ...], memory: float, double: float | None, single: float, source: str, **matrix: float
 ) -> Peaks:
     return Peaks(key, names, memory, double, single, matrix, source)
 

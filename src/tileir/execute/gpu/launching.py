@@ -185,22 +185,17 @@ class GpuLauncher(PreparedKernel):
         of = driver()
         if of.forked:
             raise forked_error(f"launching @{self.name}")
-        stream = stream_for(arguments, options.stream)
-        bound = self._bound(arguments, stream, options)
-        self._check_memory(options)
-        place, context = self._place(bound)
+        launching, copies = self._prepared(grid, arguments, options)
+        place, context, _, stream, *_ = launching
         self.make_ready(place, context)
-        copies = self._copies(bound, place, stream)
-        values = bound.values
         with current(context), ExitStack() as stack:
-            others = [buffer.stream for buffer, _ in bound.buffers if isinstance(buffer, DeviceBuffer)]
-            wait_for(stream, [other for other in others if other is not None])
-            if copies is not None:
-                copies.copy_there(stack)
-                values = _copied_values(bound, copies)
+            if launching.bound is not None:
+                others = [buffer.stream for buffer, _ in launching.bound.buffers if isinstance(buffer, DeviceBuffer)]
+                wait_for(stream, [other for other in others if other is not None])
+            launching = _copied(launching, copies, stack)
             if options.progress is not None:
                 options.progress(0, grid[0] * grid[1] * grid[2])
-            code, record, function = self.filled(Launching(place, context, grid, stream, values, bound))
+            code, record, function = self.filled(launching)
             failed = of.function("cuLaunchKernelEx")(record.configuration, function, record.parameters, None)
             report = record.report
             self.give_back(code, record, is_launched=True)
@@ -225,21 +220,25 @@ class GpuLauncher(PreparedKernel):
     ) -> AbstractContextManager[Launching]:
         """A launch that is not made: its arguments on the GPU, whose context is current; arrays of the host are copied
         there once, and back at the end if it `copies_back`."""
+        # Warned of here: a context manager would stand between the warning and the caller.
+        launching, copies = self._prepared(grid, arguments, options)
+        return self._on_gpu(launching, copies, copies_back)
+
+    def _prepared(
+        self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions
+    ) -> tuple[Launching, HostCopies | None]:
+        """A launch whose arguments are checked, and the copies of arrays of the host; None if there are none."""
         stream = stream_for(arguments, options.stream)
         bound = self._bound(arguments, stream, options)
         self._check_memory(options)
         place, context = self._place(bound)
-        # Warned of here: a context manager would stand between the warning and the caller.
         copies = self._copies(bound, place, stream)
-        return self._on_gpu(Launching(place, context, grid, stream, bound.values, bound), copies, copies_back)
+        return Launching(place, context, grid, stream, bound.values, bound), copies
 
     @contextmanager
     def _on_gpu(self, launching: Launching, copies: HostCopies | None, copies_back: bool) -> Iterator[Launching]:
         with current(launching.context), ExitStack() as stack:
-            if copies is not None and launching.bound is not None:
-                copies.copy_there(stack)
-                launching = launching._replace(values=_copied_values(launching.bound, copies))
-            yield launching
+            yield _copied(launching, copies, stack)
             if copies is not None and copies_back:
                 copies.copy_back()
             self.wait(launching.stream, launching.place)
@@ -377,10 +376,13 @@ class GpuKernel(GpuLauncher):
         self.code.loader.kernel(place, context)
 
 
-def _copied_values(bound: BoundArguments, copies: HostCopies) -> list[Any]:
-    """What the kernel is given, with the copies of arrays in the place of those on the host."""
-    values = list(bound.values)
-    for buffer, label in bound.buffers:
+def _copied(launching: Launching, copies: HostCopies | None, stack: ExitStack) -> Launching:
+    """A launch with copies of arrays in the place of those on the host."""
+    if copies is None or launching.bound is None:
+        return launching
+    copies.copy_there(stack)
+    values = list(launching.values)
+    for buffer, label in launching.bound.buffers:
         if is_on_host(buffer):
             values[label.number] = copies.address(buffer)
-    return values
+    return launching._replace(values=values)

@@ -162,11 +162,7 @@ class KernelLoader:
     """Compiles and loads a kernel for each architecture that it is launched on; its code is launched in a `form`."""
 
     def __init__(
-        self,
-        entry: Operation,
-        globals: dict[str, Region],
-        make_cubin: Callable[[str], Cubin],
-        form: LaunchForm = PLAIN,
+        self, entry: Operation, globals: dict[str, Region], make_cubin: Callable[[str], Cubin], form: LaunchForm = PLAIN
     ) -> None:
         self._name: Final = entry.symbol_name or ""
         self._globals: Final = globals

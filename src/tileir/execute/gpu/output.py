@@ -20,7 +20,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from tileir.dialect.ops import ASSERT, PRINT_TKO
 from tileir.execute.errors import AssertionFailedError
@@ -89,7 +89,8 @@ def captured() -> Iterator[Captured]:
                 _flush()
                 os.dup2(saved, 1)
                 os.close(saved)
-                found.text = _content(file)
+                file.seek(0)
+                found.text = file.read().decode("utf-8", "replace")
 
 
 def write_output(text: str, output: Callable[[str], object] | None) -> None:
@@ -109,11 +110,6 @@ def _flush() -> None:
         pass
     if sys.platform != "win32":
         ctypes.CDLL(None).fflush(None)
-
-
-def _content(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read().decode("utf-8", "replace")
 
 
 def failed_assert(

@@ -127,16 +127,13 @@ def _measured(
             launch()
             of.call("cuEventRecord", _ATTEMPT, end, stream)
         of.call("cuEventSynchronize", _ATTEMPT, events[-1])
-        return [_seconds(of, begin, end) for begin, end in zip(events[::2], events[1::2], strict=True)]
+        milliseconds = [ctypes.c_float() for _ in range(count)]
+        for found, begin, end in zip(milliseconds, events[::2], events[1::2], strict=True):
+            of.call("cuEventElapsedTime", _ATTEMPT, ctypes.byref(found), begin, end)
+        return [found.value / 1e3 for found in milliseconds]
     finally:
         for event in events:
             of.function("cuEventDestroy_v2")(event)
-
-
-def _seconds(of: Driver, begin: int, end: int) -> float:
-    milliseconds = ctypes.c_float()
-    of.call("cuEventElapsedTime", _ATTEMPT, ctypes.byref(milliseconds), begin, end)
-    return milliseconds.value / 1e3
 
 
 def restored(kernel: Repeatable, bound: BoundArguments) -> list[MemoryRange]:

@@ -251,21 +251,18 @@ class Attempt:
         name = signal_name(-outcome.status)
         program = self.program
         memory = self._memory_words(outcome)
+        # What is kept from the assembler here, and a limit without which it may well succeed.
+        unset = [f"-u {name}" for name in self.tool.misleading if name in os.environ]
+        before = f"ulimit -v {self.options.memory_limit // 1024}; " if memory else ""
         saved = save_reproducer(
             f"{program.name}-{self.target}-{program.key(self.target, self.options)[-8:]}",
             {INPUT: program.data, "program.mlir": program.module.text().encode("utf-8", "surrogateescape")},
             [argument.replace(INPUT, os.path.join("{}", INPUT)) for argument in [*self.command, os.devnull]],
             f"tileiras {self.tool.version} was ended by {name}",
             outcome.output,
-            # Without the limit it may well succeed.
-            (f"ulimit -v {self.options.memory_limit // 1024}; " if memory else "") + self._unset(),
+            before + (f"env {' '.join(unset)} " if unset else ""),
         )
         return AssemblerCrash(self.diagnostics(f"the assembler crashed: {name}", memory, *saved.notes), name, *saved)
-
-    def _unset(self) -> str:
-        """The beginning of a command line that keeps from the assembler what is kept from it here."""
-        names = [name for name in self.tool.misleading if name in os.environ]
-        return f"env {' '.join([f'-u {name}' for name in names])} " if names else ""
 
     def _memory_words(self, outcome: Outcome) -> str:
         """What to add where the limit for memory may be the reason: a process may fail in any way at it."""

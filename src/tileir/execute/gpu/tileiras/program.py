@@ -100,14 +100,11 @@ class Positions:
                     self._at.setdefault((frame.file, frame.line, None), operation)
         return self._at.get((file, line, column))
 
-    def _operation_in(self, place: str) -> Operation | None:
-        """The operation that a place of the assembler's words names."""
-        found = _POSITION.search(place)
-        return self.operation_at(found["file"], int(found["line"]), int(found["column"])) if found else None
-
     def diagnostic(self, severity: str, words: str, place: str) -> Diagnostic:
-        """A finding of the assembler's at the operation it means, or at the kernel if it means none."""
-        return self.diagnostic_at(severity, words, self._operation_in(place) or self._entry)
+        """A finding of the assembler's at the operation that a place names, or at the kernel if it names none."""
+        found = _POSITION.search(place)
+        operation = self.operation_at(found["file"], int(found["line"]), int(found["column"])) if found else None
+        return self.diagnostic_at(severity, words, operation or self._entry)
 
     def diagnostic_at(self, severity: str, words: str, operation: Operation) -> Diagnostic:
         """A finding at an operation, in the words of the script that it comes from, if it does."""
@@ -370,13 +367,10 @@ class Program:
         self.module: Final = copy
         if entry is None and len(entries) == 1:
             entry = entries[0]
-        self.name: Final = next(iter(self.kernels.values()), "") if entry is None else self._named(entry)
+        own = "" if entry is None else entry.symbol_name or ""
+        self.name: Final = next(iter(self.kernels.values()), "") if entry is None else self.kernels.get(own, own)
         """Of the kernel in the cubin; of the first, if there are several."""
         self.positions: Final = Positions(entry if entry is not None else module, operations)
-
-    def _named(self, entry: Operation) -> str:
-        name = entry.symbol_name or ""
-        return self.kernels.get(name, name)
 
     def _rename(self, module: Operation, entry: Operation) -> None:
         """Give a kernel a name that the assembler takes."""

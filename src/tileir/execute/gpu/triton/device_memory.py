@@ -65,11 +65,7 @@ class _Store:
 
 
 def _store() -> _Store:
-    of = driver()
-    found = _stores.get(of)
-    if found is None:
-        found = _stores.setdefault(of, _Store())
-    return found
+    return _stores.setdefault(driver(), _Store())
 
 
 @contextmanager

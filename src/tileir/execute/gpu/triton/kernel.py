@@ -72,13 +72,7 @@ def compile_kernel(
 class TritonKernel(GpuLauncher):
     """A kernel that Triton compiles when it is first launched in some way on a GPU of some kind."""
 
-    def __init__(
-        self,
-        entry: Operation,
-        globals: dict[str, Region],
-        fast: bool = False,
-        tunes: bool = False,
-    ) -> None:
+    def __init__(self, entry: Operation, globals: dict[str, Region], fast: bool = False, tunes: bool = False) -> None:
         """`tunes` has the first launch of each kind search for its schedule."""
         super().__init__(entry, oldest_driver=OLDEST_DRIVER)
         self._globals: Final = globals
@@ -177,11 +171,7 @@ class TritonKernel(GpuLauncher):
         return tuning, code
 
     def tune(
-        self,
-        grid: BlockId,
-        arguments: tuple[object, ...],
-        options: LaunchOptions,
-        progress: Progress | None = None,
+        self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions, progress: Progress | None = None
     ) -> Tuning:
         """Search the schedule for launches like this one, and use it from now on; arrays stay as they are."""
         with self.arguments_on_gpu(grid, arguments, options) as launching:

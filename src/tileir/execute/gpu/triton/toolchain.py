@@ -33,17 +33,16 @@ _SINCE: Final = {"sm_103": (3, 6), "sm_107": (3, 9), "sm_110": (3, 7), "sm_121":
 NOT_RUN: Final = "nobody has run code that is made of tile programs for GPUs of AMD"
 
 
-class Triton:
+class Triton(NamedTuple):
     """A Triton on this machine."""
 
-    def __init__(self, folder: str, version: str, number: tuple[int, int], stamp: str) -> None:
-        self.folder: Final = folder
-        """Where its package `triton` is."""
-        self.version: Final = version
-        """As `3.6.0`."""
-        self.number: Final = number
-        self.stamp: Final = stamp
-        """What tells, without reading it, that it is what it was."""
+    folder: str
+    """Where its package `triton` is."""
+    version: str
+    """As `3.6.0`."""
+    number: tuple[int, int]
+    stamp: str
+    """What tells, without reading it, that it is what it was."""
 
 
 def installed_triton() -> Triton | None:

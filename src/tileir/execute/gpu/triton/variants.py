@@ -103,12 +103,11 @@ def serves(code: Specialization, launch: Specialization) -> bool:
 
 def most_special(kinds: Iterable[Specialization]) -> Specialization | None:
     """The one that says most; None of none."""
-    found = list(kinds)
-    return max(found, key=_weight) if found else None
 
+    def weight(kind: Specialization) -> tuple[int, int, int]:
+        return len(kind.described), len(kind.short), sum([divisor.bit_length() for divisor in kind.divisors])
 
-def _weight(kind: Specialization) -> tuple[int, int, int]:
-    return len(kind.described), len(kind.short), sum([divisor.bit_length() for divisor in kind.divisors])
+    return max(kinds, key=weight, default=None)
 
 
 def _values(view: LaunchView) -> list[LaunchValue]:

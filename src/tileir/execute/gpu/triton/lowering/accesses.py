@@ -217,29 +217,24 @@ def access_of(build: Lowering, operation: Operation) -> Access:
     type = cast(TileViewType, view.type)
     tensor: Tensor = build.views[view]
     index = operation.index
-    promised = _promised(operation, len(type.tile_shape))
+    attribute = operation.attributes.get("inbounds")
+    promised = attribute.values if isinstance(attribute, DenseArrayAttribute) else [0] * len(type.tile_shape)
     dimensions = []
     for axis, (lanes, step, along) in enumerate(zip(type.tile_shape, steps_of(type), dimension_map(type), strict=True)):
         extent, stride = tensor.shape[along], tensor.strides[along]
         if isinstance(type, GatherScatterViewType) and axis == type.sparse_dim:
             positions = build.value(index[axis])
-            dimensions.append(Along(lanes, extent, stride, None, 1, positions, True, promised[axis]))
+            dimensions.append(Along(lanes, extent, stride, None, 1, positions, True, bool(promised[axis])))
             continue
         # What gather views count in may be negative, as in Python.
         signed = isinstance(type, GatherScatterViewType) and build.facts.range(index[axis])[0] < 0
         first = None if build.facts.integer(index[axis]) == 0 else build.value(index[axis])
         last = build.facts.range(index[axis], signed=False)[1] * step
-        known = promised[axis] or (not signed and extent.number != DYNAMIC and last + lanes <= extent.number)
+        known = bool(promised[axis]) or (not signed and extent.number != DYNAMIC and last + lanes <= extent.number)
         divides = extent.number != DYNAMIC and step == lanes and extent.number % lanes == 0
         alike = lanes == 1 or (divides and not signed)
         dimensions.append(Along(lanes, extent, stride, first, step, None, signed, known, alike, last))
     return Access(type, tensor, dimensions, squeezed(type.tile_shape))
-
-
-def _promised(operation: Operation, rank: int) -> list[bool]:
-    """For which dimensions the program says that the tile lies in the tensor."""
-    attribute = operation.attributes.get("inbounds")
-    return [bool(value) for value in attribute.values] if isinstance(attribute, DenseArrayAttribute) else [False] * rank
 
 
 _MANY: Final = 1 << 30
@@ -277,8 +272,7 @@ def padding(build: TtirBuilder, type: TileViewType, shape: Shape) -> TtirValue:
     element = type.tensor.element
     lowered = memory_element(element)
     bits = int(padding_value(type).view(bits_dtype(element)))
-    constant = TtirValue("", lowered)
-    return build.float_bits(bits, lowered, shape) if constant.is_float else build.integer(bits, lowered, shape)
+    return build.pattern(bits, lowered, shape)
 
 
 def memory_zero(build: TtirBuilder, element: Type, shape: Shape) -> TtirValue:

@@ -41,7 +41,9 @@ _ADD_BF16: Final = (
     "shr.u32 bits, old, shift; and.b32 $0, bits, 0xffff; done: }}"
 )
 _RELEASES: Final = ("release", "acq_rel")
+"""Orderings before which all threads have written: the one that makes the access releases it."""
 _ACQUIRES: Final = ("acquire", "acq_rel")
+"""Those after which all threads see what the one that makes the access has acquired."""
 
 
 def fenced_barrier(build: Lowering) -> None:
@@ -55,11 +57,6 @@ def wait_for_others(build: Lowering, operation: Operation) -> None:
     """A barrier, where an access needs one before it."""
     if operation in build.barriers:
         fenced_barrier(build)
-
-
-def lower_alias_fence(build: Lowering, operation: Operation) -> None:
-    """What comes before it may reach the same memory as what comes after, whatever their addresses."""
-    fenced_barrier(build)
 
 
 # --- accesses with a memory order ---
@@ -108,9 +105,7 @@ class Owners:
         if self._copies == 1:
             return value
         (found,) = self._build.reduce(
-            [value],
-            len(self.shape) - 1,
-            lambda left, right: [self._build.apply("arith.ori", left[0], right[0])],
+            [value], len(self.shape) - 1, lambda left, right: [self._build.apply("arith.ori", left[0], right[0])]
         )
         return self._build.reshape(found, self._shape)
 
@@ -188,9 +183,11 @@ def lower_atomic_rmw(build: Lowering, operation: Operation) -> None:
     pointers, value = [build.value(operand) for operand in operation.operands[:2]]
     mask = build.optional(operation.mask)
     ordering, _ = ordering_of(operation)
-    _before(build, ordering)
+    if ordering in _RELEASES:
+        fenced_barrier(build)
     found = _atomic(build, operation, pointers, value, mask)
-    _after(build, ordering)
+    if ordering in _ACQUIRES:
+        build.barrier()
     if mask is not None and operation.results[0].has_uses:
         found = build.select(mask, found, 0)
     build.result(operation, found)
@@ -229,7 +226,8 @@ def lower_atomic_cas(build: Lowering, operation: Operation) -> None:
     pointers, expected, value = [build.value(operand) for operand in operation.operands[:3]]
     mask = build.optional(operation.mask)
     ordering, scope = ordering_of(operation)
-    _before(build, ordering)
+    if ordering in _RELEASES:
+        fenced_barrier(build)
     if mask is None and value.bits == 64 and not value.shape and build.version < _FIRST_TO_SWAP_64_BITS:
         mask = build.integer(1, "i1")
     if mask is None and value.is_float and not build.has_ptx:
@@ -241,17 +239,13 @@ def lower_atomic_cas(build: Lowering, operation: Operation) -> None:
         found = build.compare_and_swap(ordering, scope, pointers, expected, value)
     else:
         found = _masked_swap(build, operation, pointers, expected, value, mask)
-    _after(build, ordering)
+    if ordering in _ACQUIRES:
+        build.barrier()
     build.result(operation, found)
 
 
 def _masked_swap(
-    build: Lowering,
-    operation: Operation,
-    pointers: TtirValue,
-    expected: TtirValue,
-    value: TtirValue,
-    mask: TtirValue,
+    build: Lowering, operation: Operation, pointers: TtirValue, expected: TtirValue, value: TtirValue, mask: TtirValue
 ) -> TtirValue:
     """Compare and swap, which Triton has without a mask only; where it is false, the result is what is expected."""
     build.require_ptx(operation, "comparing and swapping with a mask")
@@ -278,15 +272,3 @@ def lower_atomic_view(build: Lowering, operation: Operation) -> None:
     access = access_of(build, operation)
     value = build.reshape(build.value(operation.value), access.shape)
     _atomic(build, operation, addresses(build, access), value, inside(build, access))
-
-
-def _before(build: Lowering, ordering: str) -> None:
-    """What all threads have written is released by the one that makes the access."""
-    if ordering in _RELEASES:
-        fenced_barrier(build)
-
-
-def _after(build: Lowering, ordering: str) -> None:
-    """What the one that makes the access has acquired is seen by all threads."""
-    if ordering in _ACQUIRES:
-        build.barrier()

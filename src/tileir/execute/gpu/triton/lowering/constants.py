@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy
 
-from tileir.dialect.ops import ASSUME, RETURN
+from tileir.dialect.ops import ASSUME, ENTRY, RETURN
 from tileir.dialect.types import TileType
 from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import Array, constant_elements, unsigned
@@ -48,13 +48,9 @@ def lower_constant(build: Lowering, operation: Operation) -> None:
     # As values have them: four bits in a byte, tf32 in 32.
     bits = unsigned(constant_elements(operation.value_attribute))
     if (bits == bits[0]).all():
-        build.result(operation, _number(build, int(bits[0]), element, shape))
+        build.result(operation, build.pattern(int(bits[0]), element, shape))
     else:
         build.result(operation, _several(build, bits.reshape(shape), type.element))
-
-
-def _number(build: Lowering, bits: int, element: str, shape: Shape) -> TtirValue:
-    return build.float_bits(bits, element, shape) if is_float(element) else build.integer(bits, element, shape)
 
 
 def _several(build: Lowering, bits: Array, element: Type) -> TtirValue:
@@ -95,11 +91,11 @@ def _chosen(build: Lowering, bits: Array, element: str) -> TtirValue:
     """Few numbers, each by its place."""
     shape = bits.shape
     places = build.range(bits.size)
-    made = _number(build, int(bits[-1]), element, shape)
+    made = build.pattern(int(bits[-1]), element, shape)
     for place in range(bits.size - 2, -1, -1):
         if bits[place] != bits[place + 1]:
             before = build.compare("sle", places, place)
-            made = build.select(before, _number(build, int(bits[place]), element, shape), made)
+            made = build.select(before, build.pattern(int(bits[place]), element, shape), made)
     return made
 
 
@@ -186,12 +182,8 @@ def _is_parameter(value: Value) -> bool:
     while operation is not None and operation.declaration is ASSUME:
         value = operation.operands[0]
         operation = value.defining_operation
-    return operation is None and isinstance(value, BlockArgument) and _is_of_kernel(value)
-
-
-def _is_of_kernel(value: BlockArgument) -> bool:
-    owner = value.block.parent_operation
-    return owner is not None and owner.parent_operation is not None and owner.parent_operation.parent_operation is None
+    owner = value.block.parent_operation if isinstance(value, BlockArgument) else None
+    return owner is not None and owner.declaration is ENTRY
 
 
 def _divisor(build: Lowering, value: Value) -> int:

@@ -20,7 +20,9 @@ Sets of accesses are the bits of numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NoReturn
+from functools import reduce
+from operator import or_
+from typing import Any, Final, NamedTuple, NoReturn
 
 from tileir.dialect import ops
 from tileir.dialect.types import TOKEN, PartitionViewType, TileType
@@ -44,15 +46,14 @@ from tileir.rewrite.token_order import TokenOrder
 
 def barriers_of(entry: Operation) -> frozenset[Operation]:
     """The accesses that a barrier has to stand before."""
-    accesses = [each for each in pre_order(entry) if _is_access(each)]
+    accesses = [
+        each
+        for each in pre_order(entry)
+        if each.declaration.has_trait(TOKEN_ORDERED) and (each.declaration.reads or each.declaration.writes)
+    ]
     if not any(operation.declaration.writes for operation in accesses):
         return frozenset()
     return frozenset(_Search(entry, accesses).found)
-
-
-def _is_access(operation: Operation) -> bool:
-    declaration = operation.declaration
-    return declaration.has_trait(TOKEN_ORDERED) and bool(declaration.reads or declaration.writes)
 
 
 class _Search:
@@ -95,9 +96,9 @@ class _Search:
             self._ended |= since
         elif operation.declaration.is_loop:
             outer, self._ended = self._ended, 0
-            inside = self._accesses_in(operation)
+            inside = [self._bits.get(each, 0) for each in pre_order(operation)]
             # Any of them may come before the first, an iteration earlier.
-            ended = self._block(operation.regions[0].blocks[0], since | inside)
+            ended = self._block(operation.regions[0].blocks[0], reduce(or_, inside, since))
             since |= ended | self._ended
             self._ended = outer
         elif operation.declaration is ops.IF:
@@ -108,28 +109,15 @@ class _Search:
 
     def _before(self, operation: Operation) -> int:
         """The accesses that an access comes after."""
-        found = 0
-        for operand in operation.operands:
-            found |= self._after.get(operand, 0)
-        return found
-
-    def _accesses_in(self, loop: Operation) -> int:
-        found = 0
-        for operation in pre_order(loop):
-            found |= self._bits.get(operation, 0)
-        return found
+        return reduce(or_, [self._after.get(operand, 0) for operand in operation.operands], 0)
 
     def _conflicts(self, operation: Operation) -> int:
         """The accesses that may reach what this one does, of which one writes."""
         origin = self._origin(operation)
         found = 0
-        for of, accesses in self._writes.items():
-            if self._may_meet(origin, of):
+        for of, accesses in (*self._writes.items(), *(self._reads.items() if operation.declaration.writes else ())):
+            if UNKNOWN in origin or UNKNOWN in of or origin & of:
                 found |= accesses
-        if operation.declaration.writes:
-            for of, accesses in self._reads.items():
-                if self._may_meet(origin, of):
-                    found |= accesses
         if _is_no_trouble_to_itself(operation):
             found &= ~self._bits[operation]
         return found
@@ -140,9 +128,6 @@ class _Search:
         assert name is not None
         return self._origins.provenance(operation.operand_group(name)[0])
 
-    def _may_meet(self, first: frozenset[object], second: frozenset[object]) -> bool:
-        return UNKNOWN in first or UNKNOWN in second or bool(first & second)
-
 
 def _is_no_trouble_to_itself(operation: Operation) -> bool:
     if operation.declaration is not ops.STORE_VIEW_TKO:
@@ -152,17 +137,12 @@ def _is_no_trouble_to_itself(operation: Operation) -> bool:
         return False
     # What the tensor memory accelerator has under way it may overtake: then the tile has to be another each time.
     indices = operation.index
-    return all(any(_varies(index, loop) for index in indices) for loop in _loops_around(operation))
-
-
-def _loops_around(operation: Operation) -> list[Operation]:
-    found = []
     parent = operation.parent_operation
     while parent is not None:
-        if parent.declaration.is_loop:
-            found.append(parent)
+        if parent.declaration.is_loop and not any(_varies(index, parent) for index in indices):
+            return False
         parent = parent.parent_operation
-    return found
+    return True
 
 
 def _varies(value: Value, loop: Operation) -> bool:
@@ -184,7 +164,7 @@ def _varies(value: Value, loop: Operation) -> bool:
 
 _MOST_ELEMENTS: Final = 1 << 20
 _FIRST_WITH_TMA: Final = 90
-Handler = Callable[["Lowering", Operation], None]
+Handler = Callable[["Lowering", Operation], object]
 Handlers = Mapping[OperationDeclaration, Handler]
 
 
@@ -204,15 +184,12 @@ def loop_attributes(entry: Operation, schedule: Schedule) -> dict[Operation, str
     return {operation: f"{{{', '.join(marks)}}}" for operation, marks in found.items() if marks}
 
 
-class Hidden:
+class Hidden(NamedTuple):
     """A parameter that the program does not have: what the launcher passes for it, and its type."""
 
-    __slots__ = ("attributes", "slot", "value")
-
-    def __init__(self, slot: Slot, value: TtirValue, attributes: str) -> None:
-        self.slot: Slot = slot
-        self.value: TtirValue = value
-        self.attributes: str = attributes
+    slot: Slot
+    value: TtirValue
+    attributes: str
 
 
 class Lowering(TtirBuilder):

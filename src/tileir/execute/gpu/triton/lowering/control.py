@@ -29,8 +29,10 @@ from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
 from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue
 from tileir.ir.core import Block, Operation
+from tileir.ir.traversal import pre_order
 from tileir.ir.types import IntegerType
 from tileir.ir.values import BlockArgument, Value
+from tileir.rewrite.matching import branch, loop_ends
 
 Types = list[tuple[str, Shape]]
 
@@ -147,7 +149,7 @@ class LoopFrame(Frame):
 def _result_slots(build: Lowering, operation: Operation, slots: Types) -> list[int]:
     """The slot of each result: that of a carried value of its type, best of the one that all breaks give for it."""
     arguments = tiles(operation.regions[0].blocks[0].arguments)
-    breaks = [tiles(each.operands) for each in _breaks(operation)]
+    breaks = [tiles(each.operands) for each in loop_ends(operation, ops.BREAK)]
     results = tiles(operation.results)
     taken: dict[int, int] = {}
     for number in range(len(results)):
@@ -165,19 +167,6 @@ def _result_slots(build: Lowering, operation: Operation, slots: Types) -> list[i
         taken[number] = free[0] if free else count
         count += not free
     return [taken[number] for number in range(len(results))]
-
-
-def _breaks(operation: Operation) -> list[Operation]:
-    """All that leave a `loop`."""
-    found: list[Operation] = []
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in block:
-                if inner.declaration is ops.BREAK:
-                    found.append(inner)
-                elif inner.declaration is ops.IF:
-                    found += _breaks(inner)
-    return found
 
 
 class Path(NamedTuple):
@@ -241,12 +230,7 @@ def _ends_early(operation: Operation) -> bool:
 
 def _returns(operation: Operation) -> bool:
     """Whether an operation holds a `return`."""
-    return any(
-        inner.declaration is ops.RETURN or (inner.declaration in (ops.IF, ops.LOOP) and _returns(inner))
-        for region in operation.regions
-        for block in region.blocks
-        for inner in block
-    )
+    return any(inner.declaration is ops.RETURN for inner in pre_order(operation))
 
 
 def _goes_on(block: Block | None) -> bool:
@@ -255,13 +239,9 @@ def _goes_on(block: Block | None) -> bool:
         return True
     if block.last is None or block.last.declaration is not ops.YIELD:
         return False
-    return all(inner.declaration is not ops.IF or any(map(_goes_on, branches(inner))) for inner in block)
-
-
-def branches(operation: Operation) -> list[Block | None]:
-    """The two blocks of an `if`; the second may be missing."""
-    found = [region.blocks[0] if region.blocks else None for region in operation.regions]
-    return [*found, None][:2]
+    return all(
+        inner.declaration is not ops.IF or any(_goes_on(branch(inner, index)) for index in (0, 1)) for inner in block
+    )
 
 
 # --- if ---
@@ -278,7 +258,7 @@ def lower_if(build: Lowering, operation: Operation) -> None:
         path = Path(types, lambda values: values, lambda last: lowered(build, last.operands))
         return lower_from(build, block.first, Frame(), path)
 
-    then, otherwise = branches(operation)
+    then, otherwise = branch(operation, 0), branch(operation, 1)
     if build.is_combining:
         # Combiners have no regions: both sides are computed.
         chosen = list(map(build.select, [condition] * len(types), side(then), side(otherwise)))
@@ -291,7 +271,7 @@ def _lower_ending_if(build: Lowering, operation: Operation, frame: Frame, path: 
     """An `if` that may end what is around it, with all that follows."""
     build.operation = operation
     condition = build.value(operation.operands[0])
-    blocks = branches(operation)
+    blocks = [branch(operation, 0), branch(operation, 1)]
     following = operation.next
     assert following is not None, "an if is no terminator"
 
@@ -376,11 +356,7 @@ def _bounds(
     return start, end, step, lambda number: build.apply("arith.xori", number, turn)
 
 
-def lower_loop(build: Lowering, operation: Operation) -> None:
-    _lower_loop(build, operation)
-
-
-def _lower_loop(build: Lowering, operation: Operation) -> TtirValue | None:
+def lower_loop(build: Lowering, operation: Operation) -> TtirValue | None:
     """A `loop`; gives the bit that says whether it ended the kernel, where it may."""
     block = operation.regions[0].blocks[0]
     frame = LoopFrame(build, operation, _returns(operation))
@@ -396,7 +372,7 @@ def _lower_loop(build: Lowering, operation: Operation) -> TtirValue | None:
 
 def _lower_returning_loop(build: Lowering, operation: Operation, frame: Frame, path: Path) -> list[TtirValue]:
     build.operation = operation
-    returned = _lower_loop(build, operation)
+    returned = lower_loop(build, operation)
     assert returned is not None
     return build.choose(
         returned,

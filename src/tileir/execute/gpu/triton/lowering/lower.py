@@ -64,7 +64,8 @@ HANDLERS: Final[Handlers] = {
     ops.LOAD_VIEW_TKO: memory.lower_load_view,
     ops.LOOP: control.lower_loop,
     ops.MAKE_TENSOR_VIEW: accesses.lower_make_tensor_view,
-    ops.MEMORY_FENCE_ALIAS_TKO: atomics.lower_alias_fence,
+    # What comes before it may reach the same memory as what comes after, whatever their addresses.
+    ops.MEMORY_FENCE_ALIAS_TKO: lambda build, operation: atomics.fenced_barrier(build),
     ops.MMAF: reductions.lower_mmaf,
     ops.MMAF_SCALED: reductions.lower_mmaf_scaled,
     ops.MMAI: reductions.lower_mmai,
@@ -79,7 +80,6 @@ HANDLERS: Final[Handlers] = {
     ops.STORE_VIEW_TKO: memory.lower_store_view,
     ops.UNPACK: shapes.lower_unpack,
 }
-_UNKNOWN_LOCATION: Final = " loc(unknown)"
 
 
 class Lowered(NamedTuple):
@@ -171,10 +171,7 @@ def located_text(text: str, operations: list[Operation | None]) -> str:
             begun.append(operation)
         # Labels of blocks have none.
         is_whole = words and not words.endswith("{") and not words.startswith("^")
-        found.append(line + _location_text(operation) if is_whole else line)
+        frames = frames_of(operation.location)[:1] if operation is not None else []
+        places = [f"{json.dumps(frame.file)}:{frame.line}:{frame.column}" for frame in frames] or ["unknown"]
+        found.append(f"{line} loc({places[0]})" if is_whole else line)
     return "\n".join(found) + "\n"
-
-
-def _location_text(operation: Operation | None) -> str:
-    frames = frames_of(operation.location)[:1] if operation is not None else []
-    return f" loc({json.dumps(frames[0].file)}:{frames[0].line}:{frames[0].column})" if frames else _UNKNOWN_LOCATION

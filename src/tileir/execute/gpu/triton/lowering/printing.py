@@ -17,12 +17,13 @@ from tileir.execute.gpu.triton.lowering.ttir_values import TtirValue
 from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
-from tileir.ir.types import Type
+from tileir.ir.values import Value
 
 
 def lower_print(build: Lowering, operation: Operation) -> None:
     prints = [each for each in pre_order(build.program.entry) if each.declaration is PRINT_TKO]
-    base = build.parameter(Slot("output", tuple(map(_print_site, prints))), "!tt.ptr<i64>")
+    sites = [PrintSite(_words(each, "str"), tuple(map(_described, each.args))) for each in prints]
+    base = build.parameter(Slot("output", tuple(sites)), "!tt.ptr<i64>")
     tiles = [_bits(build, build.value(value)) for value in operation.args]
     words = 4 + sum([prod(tile.shape) for tile in tiles])
     used = build.atomic("add", "relaxed", "gpu", base, build.integer(words, "i64"))
@@ -64,7 +65,8 @@ def _block(build: Lowering) -> list[TtirValue]:
 
 def lower_assert(build: Lowering, operation: Operation) -> None:
     asserts = [each for each in pre_order(build.program.entry) if each.declaration is ASSERT]
-    base = build.parameter(Slot("failures", tuple(map(_assert_site, asserts))), "!tt.ptr<i64>")
+    sites = [AssertSite(_words(each, "message"), tile_of(each.operands[0]).shape) for each in asserts]
+    base = build.parameter(Slot("failures", tuple(sites)), "!tt.ptr<i64>")
     truth = build.value(operation.operands[0])
     first = _first_false(build, truth)
     count = prod(truth.shape)
@@ -104,19 +106,11 @@ def _first_false(build: Lowering, truth: TtirValue) -> TtirValue:
 # --- what the launcher gets of them ---
 
 
-def _print_site(operation: Operation) -> PrintSite:
-    tiles = [tile_of(value) for value in operation.args]
-    return PrintSite(_words(operation, "str"), tuple([(_element(tile.element), tile.shape) for tile in tiles]))
-
-
-def _assert_site(operation: Operation) -> AssertSite:
-    return AssertSite(_words(operation, "message"), tile_of(operation.operands[0]).shape)
-
-
 def _words(operation: Operation, name: str) -> str:
     attribute = operation.attributes.get(name)
     return attribute.value if isinstance(attribute, StringAttribute) else ""
 
 
-def _element(element: Type) -> str:
-    return POINTER if isinstance(element, PointerType) else element.text
+def _described(value: Value) -> tuple[str, tuple[int, ...]]:
+    tile = tile_of(value)
+    return POINTER if isinstance(tile.element, PointerType) else tile.element.text, tile.shape

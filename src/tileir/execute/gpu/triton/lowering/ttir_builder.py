@@ -119,6 +119,10 @@ class TtirBuilder:
         """A float, by its bits."""
         return self._constant(float_text(bits, element), element, shape)
 
+    def pattern(self, bits: int, element: str, shape: Shape = ()) -> TtirValue:
+        """A number by its bits."""
+        return self.float_bits(bits, element, shape) if is_float(element) else self.integer(bits, element, shape)
+
     def number(self, number: float, element: str, shape: Shape = ()) -> TtirValue:
         """A number that its type holds exactly."""
         if not is_float(element):

@@ -14,13 +14,9 @@ _BITS: Final = {
     "f8E5M2": 8,
 }  # fmt: skip
 PREDICATES: Final = {
-    "equal": "eq",
-    "not_equal": "ne",
-    "less_than": "lt",
-    "less_than_or_equal": "le",
-    "greater_than": "gt",
+    "equal": "eq", "not_equal": "ne", "less_than": "lt", "less_than_or_equal": "le", "greater_than": "gt",
     "greater_than_or_equal": "ge",
-}
+}  # fmt: skip
 """What comparisons are called in TTIR."""
 Shape = tuple[int, ...]
 

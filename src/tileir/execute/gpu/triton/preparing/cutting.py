@@ -108,9 +108,9 @@ class Cut:
         elif declaration is ops.RESHAPE:
             self._add(maker.operands[0], _same_axis(value, axis, maker.operands[0]))
         elif declaration is ops.PERMUTE:
-            self._add(maker.operands[0], _order(maker)[axis])
+            self._add(maker.operands[0], maker.permutation[axis])
         elif declaration is ops.REDUCE:
-            along = _reduced(maker)
+            along = maker.dim
             for operand in maker.operands:
                 self._add(operand, axis if axis < along else axis + 1)
         elif declaration.has_trait(ELEMENTWISE):
@@ -169,9 +169,9 @@ class Cut:
             elif declaration is ops.RESHAPE:
                 self._add(user.results[0], _same_axis(value, axis, user.results[0]))
             elif declaration is ops.PERMUTE:
-                self._add(user.results[0], _order(user).index(axis))
+                self._add(user.results[0], list(user.permutation).index(axis))
             elif declaration is ops.REDUCE:
-                along = _reduced(user)
+                along = user.dim
                 if axis == along:
                     raise Uncut
                 for result in user.results:
@@ -228,14 +228,6 @@ def _same_axis(value: Value, axis: int, other: Value) -> int:
         raise Uncut
     number = sum([extent > 1 for extent in shape[:axis]])
     return [place for place, extent in enumerate(wanted) if extent > 1][number]
-
-
-def _order(operation: Operation) -> list[int]:
-    return list(operation.permutation)
-
-
-def _reduced(operation: Operation) -> int:
-    return operation.dim
 
 
 def check_order(cut: Cut, block: Block, written: list[Operation]) -> None:

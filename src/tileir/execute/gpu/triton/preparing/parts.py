@@ -31,11 +31,7 @@ class Parts:
     """Writes operations for one part."""
 
     def __init__(
-        self,
-        cut: Cut,
-        place: Place,
-        mapping: dict[Value, Value],
-        views: dict[tuple[Value, int], Value] | None = None,
+        self, cut: Cut, place: Place, mapping: dict[Value, Value], views: dict[tuple[Value, int], Value] | None = None
     ) -> None:
         self._cut: Final = cut
         self._place: Final = place

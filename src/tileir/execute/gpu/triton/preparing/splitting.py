@@ -23,7 +23,7 @@ from tileir.dialect.types import TOKEN, scalar_tile
 from tileir.execute.analysis.values import tile_of
 from tileir.execute.gpu.triton.preparing.cutting import MATMULS, Cut, Uncut, check_order, ends_only_at_its_end
 from tileir.execute.gpu.triton.preparing.parts import Parts, emit_at_end, integer
-from tileir.execute.gpu.triton.schedule.features import MatmulLoop, features_of
+from tileir.execute.gpu.triton.schedule.features import features_of
 from tileir.execute.gpu.triton.toolchain import TritonTarget
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.traversal import clone, is_memory_effect_free, pre_order
@@ -76,10 +76,11 @@ def _single_uses(entry: Operation) -> None:
 
 def _is_too_large(entry: Operation, target: TritonTarget, fast: bool) -> bool:
     features = features_of(entry, target.name, fast)
-    return any(
-        loop.accumulator_registers > MOST_REGISTERS or _FEWEST_STAGES * loop.stage_bytes > target.shared
-        for loop in features.loops
-    ) or any(matmul.accumulators > MOST_REGISTERS for matmul in features.matmuls)
+    registers = [loop.accumulator_registers for loop in features.loops] + [
+        each.accumulators for each in features.matmuls
+    ]
+    stages = [_FEWEST_STAGES * loop.stage_bytes for loop in features.loops]
+    return max(registers, default=0) > MOST_REGISTERS or max(stages, default=0) > target.shared
 
 
 # --- accumulators ---
@@ -91,7 +92,7 @@ def _split_accumulators(entry: Operation, target: TritonTarget, fast: bool) -> s
     for matmul in pre_order(entry):
         if matmul.declaration not in MATMULS:
             continue
-        loop = _loop_of(matmul, loops)
+        loop = next((loop for each, loop in loops.items() if each.is_ancestor_of(matmul)), None)
         type = tile_of(matmul.results[0])
         registers = type.count if loop is None else loop.accumulator_registers
         if registers <= MOST_REGISTERS:
@@ -108,15 +109,6 @@ def _split_accumulators(entry: Operation, target: TritonTarget, fast: bool) -> s
                     f"{type.shape[axis] // 2} {what} are computed at a time"
                 )
     return ""
-
-
-def _loop_of(matmul: Operation, loops: dict[Operation, MatmulLoop]) -> MatmulLoop | None:
-    parent = matmul.parent_operation
-    while parent is not None:
-        if parent in loops:
-            return loops[parent]
-        parent = parent.parent_operation
-    return None
 
 
 def _halve(matmul: Operation, axis: int) -> bool:

@@ -8,6 +8,7 @@ only if tokens in the loop lead from one to the other (`may_load_early`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from math import prod
 from typing import Final, NamedTuple
 
 from tileir.dialect import ops
@@ -127,26 +128,16 @@ def promotes(operation: Operation, target: str, fast: bool) -> bool:
     left, total = tile_of(operation.operands[0]), tile_of(operation.acc)
     if operation.declaration is not ops.MMAF or left.element not in (F8E4M3FN, F8E5M2) or total.element is not F32:
         return False
-    return (
-        not (fast or "fast_acc" in operation.attributes)
-        and bool(target)
-        and triton_target(target).has_short_accumulators
-    )
+    is_precise = not fast and "fast_acc" not in operation.attributes
+    return is_precise and bool(target) and triton_target(target).has_short_accumulators
 
 
 def matmul_of(operation: Operation, target: str = "", fast: bool = False) -> Matmul:
     left, accumulators = tile_of(operation.operands[0]), tile_of(operation.acc)
-    batch = left.shape[0] if len(left.shape) == 3 else 1
-    on_tensor_cores = left.element is not F32
+    *batch, m, n = accumulators.shape
     k = left.shape[-1]
-    return Matmul(
-        batch * accumulators.shape[-2],
-        accumulators.shape[-1],
-        k,
-        k * memory_bytes(left.element),
-        on_tensor_cores,
-        promotes(operation, target, fast),
-    )
+    promoted = promotes(operation, target, fast)
+    return Matmul(prod([*batch, m]), n, k, k * memory_bytes(left.element), left.element is not F32, promoted)
 
 
 def tile_bytes(type: TileType) -> int:

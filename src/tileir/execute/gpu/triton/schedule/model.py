@@ -351,14 +351,10 @@ def shared_bytes(features: Features, schedule: Schedule, target: TritonTarget) -
 
 def smaller(schedule: Schedule) -> Schedule | None:
     """What to try where a GPU has too little for one: fewer stages, then the result in more parts; None for nothing."""
-    if schedule.row_stages > 1:
-        return schedule._replace(row_stages=schedule.row_stages - 1)
-    if schedule.num_stages > 1:
-        return schedule._replace(num_stages=schedule.num_stages - 1)
-    if schedule.flatten:
-        return schedule._replace(flatten=False)
-    if schedule.descriptors:
-        return schedule._replace(descriptors=False)
+    for name in ("row_stages", "num_stages", "flatten", "descriptors"):
+        value = getattr(schedule, name)
+        if value > (0 if isinstance(value, bool) else 1):
+            return schedule._replace(**{name: type(value)(value - 1)})
     return None
 
 

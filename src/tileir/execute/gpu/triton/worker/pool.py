@@ -33,27 +33,15 @@ from tileir.processors import processors
 from tileir.signal_names import signal_name
 
 _KEPT_VARIABLES: Final = (
-    "TRITON_PTXAS_PATH",
-    "TRITON_PTXAS_BLACKWELL_PATH",
-    "TRITON_CUOBJDUMP_PATH",
-    "TRITON_NVDISASM_PATH",
-)
+    "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_CUOBJDUMP_PATH", "TRITON_NVDISASM_PATH",
+)  # fmt: skip
 """Those of Triton's that say where tools are; the others change what it makes."""
 _CHANGING: Final = ("TRITON_", "MLIR_", "LLVM_", "AMDGCN_", "HIP_")
 """What begins the names of variables that change what Triton makes, or have it print."""
 _CHANGING_NAMES: Final = (
-    "DISABLE_LLVM_OPT",
-    "DISABLE_PTXAS_OPT",
-    "DISABLE_MMA_V3",
-    "DISABLE_MMA_V5",
-    "PTXAS_OPTIONS",
-    "NVPTX_ENABLE_DUMP",
-    "USE_IR_LOC",
-    "ALLOW_LHS_TMEM_LAYOUT_CONVERSION",
-    "PYTHONSTARTUP",
-    "PYTHONINSPECT",
-    "PYTHONPROFILEIMPORTTIME",
-)
+    "DISABLE_LLVM_OPT", "DISABLE_PTXAS_OPT", "DISABLE_MMA_V3", "DISABLE_MMA_V5", "PTXAS_OPTIONS", "NVPTX_ENABLE_DUMP",
+    "USE_IR_LOC", "ALLOW_LHS_TMEM_LAYOUT_CONVERSION", "PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONPROFILEIMPORTTIME",
+)  # fmt: skip
 _USUAL_LIMITS: Final = Limits()
 _ATTEMPTS: Final = 2
 _MOST_WORDS: Final = 2000
@@ -113,13 +101,6 @@ class OutOfTime(Exception):
     """It took too long, and was ended; the words are what it printed."""
 
 
-class Reply(NamedTuple):
-    """What it answered: one of the kinds in `stages`, and the rest."""
-
-    kind: str
-    rest: tuple[Any, ...]
-
-
 class Process:
     """One process, which imports Triton at once."""
 
@@ -147,8 +128,8 @@ class Process:
             ) from None
         self._is_late: bool = False
 
-    def ask(self, request: Request, seconds: float, memory: int) -> Reply:
-        """What comes of a request; raises `Ended` or `OutOfTime`, and then it is no more."""
+    def ask(self, request: Request, seconds: float, memory: int) -> tuple[Any, ...]:
+        """The reply to a request, a kind and the rest; raises `Ended` or `OutOfTime`, and then it is no more."""
         process = self._process
         assert process.stdin is not None and process.stdout is not None, "both are pipes"
         timer = Timer(seconds, self._stop)
@@ -158,9 +139,9 @@ class Process:
         try:
             process.stdin.write(marshal.dumps((tuple(request), seconds, memory)))
             process.stdin.flush()
-            kind, *rest = marshal.load(process.stdout)
+            reply: tuple[Any, ...] = marshal.load(process.stdout)
             is_whole = True
-            return Reply(kind, tuple(rest))
+            return reply
         except (BrokenPipeError, EOFError, ValueError, TypeError):
             if self._is_late:
                 raise OutOfTime(self._printed()) from None
@@ -317,10 +298,10 @@ def compile_ttir(request: Request, limits: Limits = _USUAL_LIMITS) -> Answer:
         try:
             reply = process.ask(request, limits.seconds, limits.memory)
             # MLIR goes on after an assertion that failed, with whatever is left of its state.
-            is_well = reply.kind != stages.REFUSED or _ASSERTED.search(reply.rest[-1]) is None
+            is_well = reply[0] != stages.REFUSED or _ASSERTED.search(reply[-1]) is None
             if not is_well:
                 process.end()
-                raise Ended(-int(signal.SIGABRT), reply.rest[-1], 0)
+                raise Ended(-int(signal.SIGABRT), reply[-1], 0)
             return _answered(reply, triton, request)
         except OutOfTime as error:
             words = f"Triton did not finish within {limits.seconds:g} s and was stopped"
@@ -346,16 +327,15 @@ def close_workers() -> None:
     _pool.close()
 
 
-def _answered(reply: Reply, triton: Triton, request: Request) -> Answer:
-    if reply.kind == stages.MADE:
-        data, metadata, parameters, output = reply.rest
+def _answered(reply: tuple[Any, ...], triton: Triton, request: Request) -> Answer:
+    if reply[0] == stages.MADE:
+        _, data, metadata, parameters, output = reply
         return Answer(data, metadata, output, parameters)
-    if reply.kind == stages.BROKEN:
+    if reply[0] == stages.BROKEN:
         raise MissingDependencyError(
-            f"Triton {triton.version} in '{triton.folder}' cannot be imported: {reply.rest[0]}; "
-            f"install it anew, {INSTALL}"
+            f"Triton {triton.version} in '{triton.folder}' cannot be imported: {reply[1]}; install it anew, {INSTALL}"
         )
-    kind, words, output = reply.rest
+    _, kind, words, output = reply
     failed = _PASS.search(output)
     where = f"the pass {failed[1]} fails" if failed is not None else ""
     found = _errors(output) or where or words.strip() or kind

@@ -33,14 +33,8 @@ from types import ModuleType
 from typing import IO, Any, Final
 
 _TYPES: Final = {
-    "float": "f32",
-    "double": "f64",
-    "half": "f16",
-    "i16": "i16",
-    "i32": "i32",
-    "i64": "i64",
-    "ptr": "!llvm.ptr",
-}
+    "float": "f32", "double": "f64", "half": "f16", "i16": "i16", "i32": "i32", "i64": "i64", "ptr": "!llvm.ptr",
+}  # fmt: skip
 """Types of LLVM, in the dialect of MLIR."""
 _DECLARED: Final = re.compile(r"^declare (?:\w+ )*?(\w+) @(__nv_\w+)\(([^)]*)\)", re.MULTILINE)
 _INTERNAL: Final = re.compile(r"^define internal (.*@(__nv_\w+)\()", re.MULTILINE)
