@@ -175,7 +175,7 @@ def _loaded(kernel: GpuLauncher, launching: Launching) -> LaunchedCode:
     """The code of a kernel for a launch, in the driver."""
     code = kernel.code_for(launching)
     assert code is not None, "there is code for arguments that were looked at"
-    code.loader.kernel(launching.place, launching.context)
+    code.kernel(launching.place, launching.context)
     return code
 
 

@@ -34,7 +34,6 @@ from tileir.execute.gpu.driver.devices import Device, current, current_ordinal, 
 from tileir.execute.gpu.driver.library import DriverError, driver, forked_error
 from tileir.execute.gpu.loading import (
     Found,
-    KernelLoader,
     LaunchedCode,
     Launching,
     NotDescribed,
@@ -126,7 +125,7 @@ class GpuLauncher(PreparedKernel):
             code = self.code_for(Launching(place, context, grid, stream or 0, values))
             if code is None or not code.is_short:
                 return None
-            found = code.found(place, context, code.loader.kernel(place, context).function_here(self.name))
+            found = code.found(place, context, code.kernel(place, context).function_here(self.name))
         if len(self.variants) >= _MOST_FOUND:
             self.variants.clear()
         self.variants[key] = found
@@ -136,7 +135,7 @@ class GpuLauncher(PreparedKernel):
         """The code for a launch, a record that is filled for it, and the function, in the context that is current."""
         code = self.code_for(launching)
         assert code is not None, "there is code for arguments that were looked at"
-        kernel = code.loader.kernel(launching.place, launching.context)
+        kernel = code.kernel(launching.place, launching.context)
         record = code.packer.take()
         try:
             code.fill(record, launching)
@@ -174,7 +173,7 @@ class GpuLauncher(PreparedKernel):
         with current(context):
             code, record, _ = self.filled(launching)
             self.give_back(code, record)
-            kernel = code.loader.kernel(place, context)
+            kernel = code.kernel(place, context)
             if self.device_output or context != place.context or options.progress is not None or options.memory:
                 return None
             function = kernel.function_here(self.name)
@@ -367,13 +366,13 @@ class GpuKernel(GpuLauncher):
         operation_at: OperationAt | None = None,
     ) -> None:
         super().__init__(entry, oldest_driver=oldest_driver, operation_at=operation_at)
-        self.code: Final = LaunchedCode(self.packer, KernelLoader(entry, globals, make_cubin))
+        self.code: Final = LaunchedCode(self.packer, entry, globals, make_cubin)
 
     def code_for(self, launching: Launching) -> LaunchedCode:
         return self.code
 
     def make_ready(self, place: Device, context: int) -> None:
-        self.code.loader.kernel(place, context)
+        self.code.kernel(place, context)
 
 
 def _copied(launching: Launching, copies: HostCopies | None, stack: ExitStack) -> Launching:

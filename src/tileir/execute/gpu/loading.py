@@ -28,7 +28,7 @@ from tileir.execute.gpu.arrays import synchronize
 from tileir.execute.gpu.cubin import Cubin
 from tileir.execute.gpu.driver.devices import Device, copy_to_gpu, current
 from tileir.execute.gpu.driver.library import INVALID_VALUE, NOT_FOUND, DriverError, NoGpuError, driver
-from tileir.execute.gpu.packing import PLAIN, Hidden, LaunchForm, Packer, Record
+from tileir.execute.gpu.packing import Hidden, Packer, Record
 from tileir.execute.gpu.targets import TARGETS, host_here, runs_on, target_of_device
 from tileir.execute.launching.release import release_with
 from tileir.execute.memory import Region
@@ -158,21 +158,49 @@ def unload_unused() -> None:
 release_with(unload_unused)
 
 
-class KernelLoader:
-    """Compiles and loads a kernel for each architecture that it is launched on; its code is launched in a `form`."""
+class LaunchedCode:
+    """Code for the launches of a kernel, or of a part of them, compiled and loaded for each architecture that needs it.
+
+    `complete` fills in what code takes beside the arguments.
+    """
 
     def __init__(
-        self, entry: Operation, globals: dict[str, Region], make_cubin: Callable[[str], Cubin], form: LaunchForm = PLAIN
+        self,
+        packer: Packer,
+        entry: Operation,
+        globals: dict[str, Region],
+        make_cubin: Callable[[str], Cubin],
+        complete: Complete | None = None,
     ) -> None:
+        self.packer: Final = packer
+        self.complete: Final = complete
         self._name: Final = entry.symbol_name or ""
         self._globals: Final = globals
         self._make_cubin: Final = make_cubin
-        self._shared: Final = form.shared
-        arguments = [_parameter_bytes(parameter.type) for parameter in entry.regions[0].blocks[0].arguments]
-        sources = range(len(arguments)) if form.parameters is None else form.parameters
-        self._sizes: Final = [each.size if isinstance(each, Hidden) else arguments[each] for each in sources]
+        sources = range(len(packer.types)) if packer.form.parameters is None else packer.form.parameters
+        self._sizes: Final = [
+            each.size if isinstance(each, Hidden) else _parameter_bytes(packer.types[each]) for each in sources
+        ]
         self._loaded: dict[str, LoadedKernel] = {}
         self._filled: set[tuple[LoadedLibrary, int]] = set()
+
+    @property
+    def is_short(self) -> bool:
+        """Whether there is a short way to launch it."""
+        return self.packer.form.cluster == 1
+
+    def found(self, place: Device, context: int, function: Any) -> Found:
+        packer = self.packer
+        return Found(
+            place, context, function, packer.spare, packer.make, packer.form.threads, packer.form.shared, self.complete
+        )
+
+    def fill(self, record: Record, launching: Launching, is_kept: bool = False) -> None:
+        """Fill a record with all that a launch is given, or launches that are made again and again, if it `is_kept`."""
+        _, context, grid, stream, values, *_ = launching
+        self.packer.fill(record, grid, stream, values)
+        if self.complete is not None:
+            self.complete(record, context, grid, stream, values, is_kept)
 
     def kernel(self, place: Device, context: int) -> LoadedKernel:
         """The kernel, to be launched in a context of a GPU."""
@@ -210,7 +238,7 @@ class KernelLoader:
                             f"{what} was made from another program: its parameters take {_listed(sizes)} bytes, and "
                             f"those of the kernel {_listed(self._sizes)}"
                         )
-                found = self._loaded[place.target] = LoadedKernel(library, function, self._shared)
+                found = self._loaded[place.target] = LoadedKernel(library, function, self.packer.form.shared)
         return found
 
     def _library(self, data: bytes, what: Callable[[], str]) -> LoadedLibrary:
@@ -285,33 +313,6 @@ class Found(NamedTuple):
     threads: int
     shared: int
     complete: Complete | None
-
-
-class LaunchedCode:
-    """Code for the launches of a kernel, or of a part of them."""
-
-    def __init__(self, packer: Packer, loader: KernelLoader, complete: Complete | None = None) -> None:
-        self.packer: Final = packer
-        self.loader: Final = loader
-        self.complete: Final = complete
-
-    @property
-    def is_short(self) -> bool:
-        """Whether there is a short way to launch it."""
-        return self.packer.form.cluster == 1
-
-    def found(self, place: Device, context: int, function: Any) -> Found:
-        packer = self.packer
-        return Found(
-            place, context, function, packer.spare, packer.make, packer.form.threads, packer.form.shared, self.complete
-        )
-
-    def fill(self, record: Record, launching: Launching, is_kept: bool = False) -> None:
-        """Fill a record with all that a launch is given, or launches that are made again and again, if it `is_kept`."""
-        _, context, grid, stream, values, *_ = launching
-        self.packer.fill(record, grid, stream, values)
-        if self.complete is not None:
-            self.complete(record, context, grid, stream, values, is_kept)
 
 
 def launch_again(record: Record, function: Any, failed: Callable[[int], LaunchError]) -> Callable[[], None]:

@@ -17,7 +17,7 @@ from tileir.execute.gpu.cache import KeyLocks
 from tileir.execute.gpu.driver.devices import Device, current_ordinal, device, require_driver, target_here
 from tileir.execute.gpu.driver.library import OLDEST_DRIVER
 from tileir.execute.gpu.launching import GpuLauncher
-from tileir.execute.gpu.loading import KernelLoader, LaunchedCode, Launching, VariantKey
+from tileir.execute.gpu.loading import LaunchedCode, Launching, VariantKey
 from tileir.execute.gpu.output import write_output
 from tileir.execute.gpu.packing import Packer
 from tileir.execute.gpu.triton.code import Code, CodeOptions, Limits, Schedule, Specialization
@@ -189,8 +189,7 @@ class TritonKernel(GpuLauncher):
         packer = Packer(self.entry, launch_form(code))
         hidden = HiddenParameters(packer, code.slots, self._globals, self._classifier.signed)
         # Its global variables are no symbols in the code: nothing is to be filled in there.
-        loader = KernelLoader(self.entry, {}, lambda target: code.cubin, packer.form)
-        return LaunchedCode(packer, loader, hidden.complete())
+        return LaunchedCode(packer, self.entry, {}, lambda target: code.cubin, hidden.complete())
 
     def listen(self, stream: int, options: LaunchOptions, place: Device, report: object) -> None:
         from tileir.execute.gpu.triton.device_memory import Report

@@ -197,9 +197,7 @@ class Along(NamedTuple):
         return self._times(build, build.convert("arith.trunci", tile, "i32"))
 
     def _times(self, build: TtirBuilder, index: TtirValue) -> TtirValue:
-        if self.step == 1:
-            return index
-        return build.apply("arith.muli", index, self.step)
+        return index if self.step == 1 else build.apply("arith.muli", index, self.step)
 
 
 class Access(NamedTuple):

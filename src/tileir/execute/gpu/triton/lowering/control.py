@@ -276,9 +276,7 @@ def _lower_ending_if(build: Lowering, operation: Operation, frame: Frame, path: 
     assert following is not None, "an if is no terminator"
 
     def side(block: Block | None, way: Path) -> list[TtirValue]:
-        if block is None:
-            return way.went_on(operation)
-        return lower_from(build, block.first, frame, way)
+        return way.went_on(operation) if block is None else lower_from(build, block.first, frame, way)
 
     if not all(map(_goes_on, blocks)) or following.declaration.is_terminator:
 

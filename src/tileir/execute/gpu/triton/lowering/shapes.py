@@ -303,9 +303,7 @@ def _interleaved(build: TtirBuilder, parts: Sequence[TtirValue]) -> TtirValue:
 
 
 def _nested(build: TtirBuilder, parts: Sequence[TtirValue]) -> TtirValue:
-    if len(parts) == 1:
-        return parts[0]
-    return build.join(_nested(build, parts[0::2]), _nested(build, parts[1::2]))
+    return parts[0] if len(parts) == 1 else build.join(_nested(build, parts[0::2]), _nested(build, parts[1::2]))
 
 
 def _deinterleaved(build: TtirBuilder, value: TtirValue, count: int) -> list[TtirValue]:

@@ -226,7 +226,7 @@ class Search:
         """A launch by some code, made each time it is called."""
         loaded, launching = self._load(code), self._launching
         name = self._entry.symbol_name or ""
-        kernel = loaded.loader.kernel(launching.place, launching.context)
+        kernel = loaded.kernel(launching.place, launching.context)
         record = loaded.packer.make()
         loaded.fill(record, launching, True)
         function = kernel.function_in(launching.context, name)
