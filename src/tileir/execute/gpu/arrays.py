@@ -200,7 +200,6 @@ def library_of(value: object) -> str:
 
 
 def stream_for(arguments: Iterable[object], given: object) -> int:
-    """The stream that a launch goes to."""
     if given is not None:
         return stream_handle(given)
     found: int | None = None

@@ -151,7 +151,6 @@ class Cubin:
 
     @cached_property
     def kernels(self) -> list[str]:
-        """The names of all kernels in it."""
         prefix = ".nv.info."
         return [name.removeprefix(prefix) for name in self._file.names if name.startswith(prefix)]
 
@@ -172,7 +171,6 @@ class Cubin:
 
     @cached_property
     def resources(self) -> Resources:
-        """What the kernel takes of a GPU."""
         file, kernel = self._file, self.kernel
         found = dict.fromkeys((_REGISTERS, _FRAME_SIZE, _BARRIERS, _REQUIRED_THREADS, _CLUSTER), 0)
         for attribute, value in (*file.attributes(".nv.info"), *file.attributes(f".nv.info.{kernel}")):
@@ -203,7 +201,6 @@ class Cubin:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file."""
         with open(path, "wb") as file:
             file.write(self.data)
 
@@ -264,7 +261,6 @@ class _Elf:
         return self._sections.get(name, (0, 0, 0))[2]
 
     def symbol(self, number: int) -> str:
-        """The name of a symbol."""
         _, offset, size = self._sections.get(".symtab", (0, 0, 0))
         if (number + 1) * _SYMBOL.size > size:
             return ""

@@ -66,7 +66,6 @@ class Gpu(NamedTuple):
 
     @property
     def shared_memory(self) -> int:
-        """Bytes of shared memory of a multiprocessor."""
         return ARCHITECTURES[self.architecture].shared_memory
 
     @property
@@ -76,7 +75,6 @@ class Gpu(NamedTuple):
 
     @property
     def threads(self) -> int:
-        """Threads that a multiprocessor holds."""
         return ARCHITECTURES[self.architecture].threads
 
     @property
@@ -123,8 +121,6 @@ def gpu_named(name: str) -> Gpu:
 
 
 class Peaks(NamedTuple):
-    """The peaks of one GPU."""
-
     key: str
     """What `tileir.emulate(gpu=..)` and others call it."""
     names: tuple[str, ...]

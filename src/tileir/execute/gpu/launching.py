@@ -347,7 +347,6 @@ class GpuLauncher(PreparedKernel):
             raise error.after(f"it or a kernel before it went wrong on {place.words}") from None
 
     def error(self, code: int, place: Device) -> LaunchError:
-        """What a launch that fails becomes."""
         error = driver().error("cuLaunchKernelEx", code, f"launching @{self.name} on {place.words}")
         before = f", the last one from here was @{place.latest}" if place.latest else ""
         return error.after(f"a kernel that was launched before went wrong{before}")

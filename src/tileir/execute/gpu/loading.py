@@ -186,7 +186,6 @@ class LaunchedCode:
 
     @property
     def is_short(self) -> bool:
-        """Whether there is a short way to launch it."""
         return self.packer.form.cluster == 1
 
     def found(self, place: Device, context: int, function: Any) -> Found:
@@ -265,7 +264,6 @@ class LaunchedCode:
 
 
 def _parameter_bytes(type: object) -> int:
-    """How many bytes a parameter takes."""
     if not isinstance(type, TileType):
         return 0
     return 8 if isinstance(type.element, PointerType) else int(memory_dtype(type.element).itemsize)

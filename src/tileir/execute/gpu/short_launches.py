@@ -150,7 +150,6 @@ class ArrayLibrary(NamedTuple):
 
 
 def _torch_dtypes(pointee: Type) -> Set[object]:
-    """The dtypes of torch that a pointer takes."""
     torch: Any = sys.modules["torch"]
     accepted = accepted_dtypes(pointee)
     return frozenset([getattr(torch, name, None) for name in TORCH_DTYPES if tensor_dtype(name) in accepted])
@@ -361,5 +360,4 @@ def repeated(
 
 
 def _address_of(array: Any) -> Callable[[], int]:
-    """What tells the address of an array of CuPy."""
     return lambda: int(array.data.ptr)

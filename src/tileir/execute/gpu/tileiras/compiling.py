@@ -293,7 +293,6 @@ def assemble(entry: Operation, target: str, options: AssemblyOptions = _USUAL) -
 
 
 def assemble_module(module: Operation, target: str, options: AssemblyOptions = _USUAL) -> Assembled:
-    """A cubin with all kernels of a module."""
     return _assemble(module, None, target, options)
 
 

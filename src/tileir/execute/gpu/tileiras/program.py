@@ -373,7 +373,6 @@ class Program:
         self.positions: Final = Positions(entry if entry is not None else module, operations)
 
     def _rename(self, module: Operation, entry: Operation) -> None:
-        """Give a kernel a name that the assembler takes."""
         name = entry.symbol_name or ""
         if _TAKEN_NAME.fullmatch(name):
             return

@@ -171,7 +171,6 @@ class Tuning:
 
 
 def schedule_words(schedule: Schedule) -> str:
-    """A schedule in words."""
     words = [f"{schedule.num_warps} warps", f"{schedule.num_stages} stages"]
     if schedule.row_stages > 1:
         words.append(f"{schedule.row_stages} row stages")
@@ -186,15 +185,11 @@ def schedule_words(schedule: Schedule) -> str:
 
 
 class AssertSite(NamedTuple):
-    """An assert of a kernel."""
-
     words: str
     shape: tuple[int, ...]
 
 
 class PrintSite(NamedTuple):
-    """A print of a kernel."""
-
     text: str
     tiles: tuple[tuple[str, tuple[int, ...]], ...]
     """The text of the element type of each, `POINTER` for pointers, and its shape."""

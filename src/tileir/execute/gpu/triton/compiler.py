@@ -241,7 +241,6 @@ class Prepared:
         return {} if self._options.schedule is not None else rules_for(self._features, self.target)
 
     def with_schedule(self, schedule: Schedule) -> Prepared:
-        """The same kernel with another schedule."""
         return Prepared(self._entry, self.target, self._options._replace(schedule=schedule), self.triton)
 
     def unspecialized(self) -> Prepared:
@@ -251,11 +250,9 @@ class Prepared:
         return self.with_schedule(schedule_for(self._features._replace(may_specialize=False), self.target))
 
     def note(self, words: str) -> None:
-        """Say something about the code."""
         self.lowered = self.lowered._replace(notes=(*self.lowered.notes, words))
 
     def compiled(self, last: str, limits: Limits) -> Answer:
-        """What Triton makes of it."""
         text, options = self.lowered.text, self.lowered.options
         try:
             if OPTION in options:

@@ -52,8 +52,6 @@ _spare: Final[WeakKeyDictionary[Driver, dict[tuple[int, str], list[int]]]] = Wea
 
 
 class _Store:
-    """What there is of it."""
-
     def __init__(self) -> None:
         self.globals: Final[dict[tuple[int, int], dict[str, int]]] = {}
         self.tables: Final[dict[tuple[int, bytes], int]] = {}
@@ -159,7 +157,6 @@ release_with(release_scratch)
 
 
 def failure(words: Any, sites: Sequence[AssertSite], device_output: DeviceOutput) -> AssertionFailedError | None:
-    """The assert that failed, if one did."""
     is_there, number, x, y, z, element = [int(word) for word in words[:FAILURE_WORDS]]
     if not is_there:
         return None

@@ -101,7 +101,6 @@ def encode(map: TensorMap, numbers: Sequence[int]) -> bytes:
 
 
 def launch_form(code: Code) -> LaunchForm:
-    """How code is launched."""
     kinds = {_DESCRIPTOR: Hidden(MAP_BYTES, MAP_ALIGNMENT)}
     sources = [int(each.content) if each.kind == _ARGUMENT else kinds.get(each.kind, Hidden()) for each in code.slots]
     return LaunchForm(code.threads, code.shared, code.cluster, tuple(sources))

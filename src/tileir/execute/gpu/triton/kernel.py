@@ -45,7 +45,6 @@ MOST_KINDS: Final = 24
 def compile_kernel(
     entry: Operation, target: str, options: CodeOptions = _USUAL, limits: Limits = _USUAL_LIMITS
 ) -> Code:
-    """The code of a kernel for a GPU."""
     gpu = triton_target(target)
     if gpu.is_amd:
         raise CompilationError(
@@ -95,7 +94,6 @@ class TritonKernel(GpuLauncher):
         return VariantKey(self._classifier.parts)
 
     def kind_of(self, launching: Launching) -> Specialization:
-        """The kind of a launch."""
         has_tma = triton_target(launching.place.target).has_tma
         return self._classifier.specialization(launching.values, launching.is_described and has_tma)
 
@@ -146,7 +144,6 @@ class TritonKernel(GpuLauncher):
         return self.compiled(target, kind)
 
     def compiled(self, target: TritonTarget, kind: Specialization, schedule: Schedule | None = None) -> Code:
-        """The code of the kernel for a kind of launches."""
         options = CodeOptions(self._fast, schedule=schedule, specialization=kind)
         code = compile_kernel(self.entry, target.name, options)
         if code.shared > target.shared:

@@ -127,7 +127,6 @@ def _assemblers() -> list[str]:
 
 
 def stored_code(key: str, triton: Triton | None) -> Code | None:
-    """The code of a kernel, if the cache has it."""
     cache = default_cache()
     known = cache.get(key)
     if known is None or (triton is not None and known[1].get("number") != list(triton.number)):

@@ -34,8 +34,6 @@ NOT_RUN: Final = "nobody has run code that is made of tile programs for GPUs of 
 
 
 class Triton(NamedTuple):
-    """A Triton on this machine."""
-
     folder: str
     """Where its package `triton` is."""
     version: str

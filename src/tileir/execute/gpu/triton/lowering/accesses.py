@@ -240,7 +240,6 @@ _MANY: Final = 1 << 30
 
 
 def from_memory(build: TtirBuilder, element: Type, loaded: TtirValue) -> TtirValue:
-    """The value of what was read."""
     if element is I1:
         return build.compare("ne", loaded, 0)
     if element is I4:
@@ -254,7 +253,6 @@ def from_memory(build: TtirBuilder, element: Type, loaded: TtirValue) -> TtirVal
 
 
 def to_memory(build: TtirBuilder, element: Type, value: TtirValue) -> TtirValue:
-    """What is written of a value."""
     if element is I1:
         return build.convert("arith.extui", value, "i8")
     if isinstance(element, PointerType):
@@ -274,7 +272,6 @@ def padding(build: TtirBuilder, type: TileViewType, shape: Shape) -> TtirValue:
 
 
 def memory_zero(build: TtirBuilder, element: Type, shape: Shape) -> TtirValue:
-    """Zero, as it lies in memory."""
     return build.zero(memory_element(element), shape)
 
 

@@ -54,7 +54,6 @@ def lower_constant(build: Lowering, operation: Operation) -> None:
 
 
 def _several(build: Lowering, bits: Array, element: Type) -> TtirValue:
-    """A tile of different numbers."""
     # What is the same along a dimension is made once.
     for axis in range(bits.ndim):
         first = bits.take([0], axis)

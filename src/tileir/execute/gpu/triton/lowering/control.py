@@ -93,8 +93,6 @@ class ForFrame(Frame):
 
 
 class LoopFrame(Frame):
-    """The body of a `loop`."""
-
     def __init__(self, build: Lowering, operation: Operation, may_return: bool) -> None:
         self._build: Final = build
         self._may_return: Final = may_return
@@ -180,7 +178,6 @@ class Path(NamedTuple):
 
 
 def lower_kernel(build: Lowering, block: Block) -> None:
-    """The body of a kernel."""
     lower_from(build, block.first, Frame(), _straight(Frame()))
     build.write("tt.return")
 
@@ -229,7 +226,6 @@ def _ends_early(operation: Operation) -> bool:
 
 
 def _returns(operation: Operation) -> bool:
-    """Whether an operation holds a `return`."""
     return any(inner.declaration is ops.RETURN for inner in pre_order(operation))
 
 

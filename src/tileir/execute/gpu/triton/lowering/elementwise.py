@@ -48,7 +48,6 @@ def comparison(build: Lowering, operation: Operation, left: TtirValue, right: Tt
 
 
 def high_product(build: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
-    """The high half of the unsigned product."""
     width = left.bits
     if width == 1:
         return build.integer(0, "i1", left.shape)
@@ -211,8 +210,8 @@ ELEMENTWISE: Final[dict[OperationDeclaration, Handler]] = {
     ops.CMPF: by(floats.comparison),
     ops.SELECT: by(floats.select),
     # Functions: the library's name, PTX for approximations in f32, PTX for f32 where it is accurate enough.
-    ops.EXP: by(floats.exponential),
-    ops.LOG: by(floats.logarithm),
+    ops.EXP: by(floats.function, "exp", "ex2.approx{ftz}.f32", ""),
+    ops.LOG: by(floats.function, "log", "lg2.approx{ftz}.f32", ""),
     ops.EXP2: by(floats.function, "exp2", "ex2.approx{ftz}.f32", "ex2.approx{ftz}.f32"),
     ops.RSQRT: by(floats.function, "rsqrt", "rsqrt.approx{ftz}.f32", "rsqrt.approx{ftz}.f32"),
     ops.LOG2: by(floats.function, "log2", "lg2.approx{ftz}.f32", ""),

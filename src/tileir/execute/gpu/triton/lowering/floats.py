@@ -45,9 +45,9 @@ from tileir.ir.values import Value
 
 _LEAST: Final = 2.0**-64
 _GREATEST: Final = 2.0**64
-_LOG2_E: Final = 0x3FB8AA3B
-"""log2(e), as f32."""
-_LN_2: Final = 0x3F317218
+_FACTORS_BEFORE: Final = {"exp": 0x3FB8AA3B}
+_FACTORS_AFTER: Final = {"log": 0x3F317218}
+"""What approximations multiply by: log2(e) before a power of two, ln(2) after a logarithm to the base two, as f32."""
 
 
 def flushed(build: TtirBuilder, value: TtirValue) -> TtirValue:
@@ -93,7 +93,13 @@ def function(
     if element != "f64":
         values = tuple([build.convert("arith.extf", value, "f32") for value in values])
         if approximation and _is_approximate(build, operation, values[0]):
+            if name in _FACTORS_BEFORE:
+                factor = build.float_bits(_FACTORS_BEFORE[name], "f32", values[0].shape)
+                values = (build.apply("arith.mulf", values[0], factor),)
             made = build.assembly(approximation.format(ftz=_ftz(build)), values, "f32")
+            if name in _FACTORS_AFTER:
+                factor = build.float_bits(_FACTORS_AFTER[name], "f32", made.shape)
+                made = build.apply("arith.mulf", made, factor)
             return build.convert("arith.truncf", made, element)
         if instruction and build.has_ptx:
             flush = ".ftz" if "flush_to_zero" in operation.attributes else _ftz(build)
@@ -104,25 +110,6 @@ def function(
         values = tuple([flushed(build, value) for value in values])
     made = call(build, operation, name, values)
     return build.convert("arith.truncf", flushed(build, made) if flushes else made, element)
-
-
-def exponential(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
-    """Approximated by a power of two."""
-    if not _is_approximate(build, operation, value):
-        return function(build, operation, "exp", "", "", value)
-    single = build.convert("arith.extf", value, "f32")
-    power = build.apply("arith.mulf", single, build.float_bits(_LOG2_E, "f32", value.shape))
-    made = build.assembly(f"ex2.approx{_ftz(build)}.f32", [power], "f32")
-    return build.convert("arith.truncf", made, value.element)
-
-
-def logarithm(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
-    """Approximated by the logarithm to the base two."""
-    if not _is_approximate(build, operation, value):
-        return function(build, operation, "log", "", "", value)
-    made = build.assembly(f"lg2.approx{_ftz(build)}.f32", [build.convert("arith.extf", value, "f32")], "f32")
-    made = build.apply("arith.mulf", made, build.float_bits(_LN_2, "f32", value.shape))
-    return build.convert("arith.truncf", made, value.element)
 
 
 def _is_approximate(build: Lowering, operation: Operation, value: TtirValue) -> bool:

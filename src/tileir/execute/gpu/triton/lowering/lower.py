@@ -105,7 +105,6 @@ def lower(
     options: CodeOptions,
     version: tuple[int, ...],
 ) -> Lowered:
-    """Lower a kernel for a GPU."""
     build = Lowering(program, target, schedule, specialization, options, version, HANDLERS)
     parameters = [_parameter(build, number) for number in range(len(program.parameters))]
     try:

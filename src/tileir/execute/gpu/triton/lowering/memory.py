@@ -62,8 +62,6 @@ _MOST_ALIGNMENT: Final = 256
 
 
 class Described(NamedTuple):
-    """An access that a descriptor serves."""
-
     descriptor: TtirValue
     coordinates: list[TtirValue]
     """Of the first element, i32, in the descriptor's order."""

@@ -51,7 +51,6 @@ def _write(build: Lowering, place: TtirValue, tile: TtirValue, mask: TtirValue) 
 
 
 def _bits(build: Lowering, value: TtirValue) -> TtirValue:
-    """The bits of elements, each in a word."""
     if value.element.startswith("!tt.ptr"):
         return build.reinterpret("tt.ptr_to_int", value, "i64")
     return build.convert("arith.extui", as_word(build, value), "i64")

@@ -127,7 +127,6 @@ def _picked(build: Lowering, value: TtirValue, axis: int, index: TtirValue) -> T
 
 
 def as_bits(build: Lowering, value: TtirValue) -> TtirValue:
-    """Elements as integers."""
     if value.element.startswith("!tt.ptr"):
         return build.reinterpret("tt.ptr_to_int", value, "i64")
     if value.element == "i1":

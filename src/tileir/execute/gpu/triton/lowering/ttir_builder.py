@@ -116,11 +116,9 @@ class TtirBuilder:
         return self._constant(str(signed), element, shape)
 
     def float_bits(self, bits: int, element: str, shape: Shape = ()) -> TtirValue:
-        """A float, by its bits."""
         return self._constant(float_text(bits, element), element, shape)
 
     def pattern(self, bits: int, element: str, shape: Shape = ()) -> TtirValue:
-        """A number by its bits."""
         return self.float_bits(bits, element, shape) if is_float(element) else self.integer(bits, element, shape)
 
     def number(self, number: float, element: str, shape: Shape = ()) -> TtirValue:
@@ -188,7 +186,6 @@ class TtirBuilder:
         return made
 
     def is_reshaped(self, value: TtirValue) -> bool:
-        """Whether a value is the result of `tt.reshape`."""
         return value.name in self._reshaped
 
     def transpose(self, value: TtirValue, order: Sequence[int]) -> TtirValue:
@@ -211,7 +208,6 @@ class TtirBuilder:
         return first, second
 
     def gather(self, value: TtirValue, places: TtirValue) -> TtirValue:
-        """Elements of a vector by their places."""
         types = f"({value.type}, {places.type}) -> {type_text(value.element, places.shape)}"
         text = f"tt.gather {value.name}[{places.name}] {{axis = 0 : i32}} : {types}"
         return self.emit(text, value.element, places.shape)
@@ -314,7 +310,6 @@ class TtirBuilder:
         self.write(f"tt.store {_names((pointer, value, mask))} : {pointer.type}")
 
     def descriptor_type(self, box: Shape, element: str) -> str:
-        """The type of a descriptor for TMA."""
         block = "x".join([*map(str, box), element])
         return f"!tt.tensordesc<{block}>" if self.version >= (3, 8) else f"!tt.tensordesc<tensor<{block}>>"
 

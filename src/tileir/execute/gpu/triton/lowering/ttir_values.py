@@ -89,7 +89,6 @@ def value_type(type: TileType) -> tuple[str, Shape]:
 
 
 def squeezed(shape: Shape) -> Shape:
-    """A shape without its dimensions of one element."""
     return tuple([extent for extent in shape if extent != 1])
 
 

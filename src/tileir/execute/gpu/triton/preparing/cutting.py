@@ -63,7 +63,6 @@ class Cut:
                     self._forwards(each, self.axes[each])
 
     def store(self, operation: Operation, axis: int) -> None:
-        """Cut what is stored."""
         _check_view(operation, axis)
         self.stores.append(operation)
         self.begin(operation.tile, axis)

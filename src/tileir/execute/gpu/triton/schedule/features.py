@@ -40,8 +40,6 @@ def may_load_early(loop: Operation) -> bool:
 
 
 class Matmul(NamedTuple):
-    """A matmul."""
-
     m: int
     """With the batch, if there is one."""
     n: int

@@ -337,7 +337,6 @@ def rules_for(features: Features, target: TritonTarget) -> dict[str, Rule]:
 
 
 def schedule_for(features: Features, target: TritonTarget) -> Schedule:
-    """What the rules choose."""
     return Schedule(**{name: rule.choose(features, target) for name, rule in rules_for(features, target).items()})
 
 

@@ -245,6 +245,5 @@ class Search:
         return found
 
     def _compared(self, default: Callable[[], None], other: Callable[[], None]) -> tuple[float, float]:
-        """Seconds of two launches, made in turn."""
         first, second = measured([default, other], self._launching.stream, [each for each, _ in self._written])
         return first, second

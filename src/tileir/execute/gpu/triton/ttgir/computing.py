@@ -117,7 +117,6 @@ class Writer:
         return self.emit(f"ttg.memdesc_index {barriers}[{index}] : {many(BARRIER, ring.depth)} -> {BARRIER}")
 
     def advance(self, ring: Ring) -> None:
-        """To the next buffer."""
         if not ring.is_reused:
             return
         index, parity = self.at[ring]
@@ -167,8 +166,6 @@ def buffer_type(part: Copy) -> str:
 
 
 class Computing(Writer):
-    """A group that computes."""
-
     def __init__(
         self,
         plan: Plan,

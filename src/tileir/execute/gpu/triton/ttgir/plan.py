@@ -48,8 +48,6 @@ _VIEWS: Final = frozenset(
 
 
 class Copy:
-    """A copy."""
-
     def __init__(self, statement: Statement, region: Region, loops: int) -> None:
         if len(statement.types) != 3 or len(statement.operands()) < 5:
             raise Unfit("it has a copy of an unusual kind")
@@ -225,8 +223,6 @@ _ALLOWED: Final = frozenset(
 
 
 class Rotation(NamedTuple):
-    """The parts of a loop of two matmuls."""
-
     dots: list[Statement]
     waits: list[Statement]
     copies: list[Copy]

@@ -43,8 +43,6 @@ class Unfit(Exception):
 
 
 class Statement:
-    """An operation."""
-
     __slots__ = ("closings", "regions", "results", "text")
 
     def __init__(self, results: list[tuple[str, int]], text: str) -> None:
@@ -317,7 +315,6 @@ def half_memory(type: str) -> str:
 
 
 def rows_of(type: str) -> int:
-    """How many rows shared memory has."""
     found = re.match(r"!ttg\.memdesc<((?:\d+x)+)", type)
     assert found is not None
     return int(found[1].split("x")[:-1][-2])

@@ -72,11 +72,9 @@ class Libdevice:
         """Paths, by that of the library and the functions."""
 
     def install(self) -> None:
-        """Have Triton link with the parts."""
         self._triton.llvm.link_extern_libs = self.link
 
     def link(self, module: Any, paths: list[str]) -> None:
-        """Link a module of LLVM with libraries."""
         self._link(module, self._parts(str(module), paths[0]) if len(paths) == 1 else paths)
 
     def _parts(self, text: str, path: str) -> list[str]:
@@ -124,8 +122,6 @@ class Failure(Exception):
 
 
 class Stages:
-    """The stages of Triton, imported."""
-
     def __init__(self, in_parts: bool = False) -> None:
         """Import them, `in_parts` if this version lets it: that takes a third of the time."""
         libtriton, target, language = _imported(in_parts)
