@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Callable, Sequence, Set
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments.binding import TORCH_DTYPES, Pointer, accepted_dtypes, tensor_dtype
@@ -27,9 +27,8 @@ from tileir.execute.gpu.packing import CONFIGURATION, Record, scalar_slot
 from tileir.execute.launching.generated_functions import generated
 from tileir.ir.types import Type
 
-if TYPE_CHECKING:
-    from tileir.execute.gpu.launching import GpuLauncher
-
+Launcher: TypeAlias = Any
+"""A `GpuLauncher`; its module imports this one."""
 _UNUSUAL: Final = (
     TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError, LookupError, NotDescribed, struct.error,
 )  # fmt: skip
@@ -67,7 +66,7 @@ class _Slots:
         self.given.append(name)
         return slot[0]
 
-    def function(self, kernel: GpuLauncher, inspection: list[str], names: dict[str, Any]) -> Callable[..., bool]:
+    def function(self, kernel: Launcher, inspection: list[str], names: dict[str, Any]) -> Callable[..., bool]:
         """A function of a grid, arguments and another value: whether the kernel was launched.
 
         `inspection` are the lines that return False or set `device` and `stream`.
@@ -197,7 +196,7 @@ def library_among(arguments: tuple[object, ...]) -> ArrayLibrary | None:
     return next((found for value in arguments if (found := _LIBRARIES.get(library_of(value))) is not None), None)
 
 
-def usual_launch(kernel: GpuLauncher, library: ArrayLibrary, arguments: tuple[object, ...]) -> UsualLaunch:
+def usual_launch(kernel: Launcher, library: ArrayLibrary, arguments: tuple[object, ...]) -> UsualLaunch:
     """The function for a kernel and for arrays of a library; `arguments` were launched."""
     stream_of = library.stream()
     classes = library.classes()
@@ -246,8 +245,8 @@ class GpuDirect(DirectLaunches):
 
     __slots__ = ("_device", "_kernel", "_options", "_run", "_slots")
 
-    def __init__(self, kernel: GpuLauncher, slots: _Slots, options: LaunchOptions) -> None:
-        self._kernel: GpuLauncher = kernel
+    def __init__(self, kernel: Launcher, slots: _Slots, options: LaunchOptions) -> None:
+        self._kernel: Launcher = kernel
         self._slots: _Slots = slots
         self._options: LaunchOptions = options
         self._device: int = -1
@@ -268,7 +267,7 @@ class GpuDirect(DirectLaunches):
                 self._run = self._slots.function(self._kernel, ["device = other", "stream = stream_of(device)"], names)
 
 
-def direct_launches(kernel: GpuLauncher, kind: Sequence[Given], options: LaunchOptions) -> GpuDirect | None:
+def direct_launches(kernel: Launcher, kind: Sequence[Given], options: LaunchOptions) -> GpuDirect | None:
     """Direct launches of a kernel; None if there is no short way for arguments of this kind."""
     slots = _Slots()
     types, key = kernel.packer.types, kernel.key
@@ -297,7 +296,7 @@ def direct_launches(kernel: GpuLauncher, kind: Sequence[Given], options: LaunchO
 
 
 def repeated(
-    kernel: GpuLauncher,
+    kernel: Launcher,
     code: LaunchedCode,
     launching: Launching,
     arguments: tuple[object, ...],

@@ -40,13 +40,12 @@ from __future__ import annotations
 
 import re
 from _blake2 import blake2b
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from tileir.bytecode.layouts import to_bytes
 from tileir.dialect import ops
 from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.dialect.types import TileViewType, with_element
-from tileir.execute.gpu.tileiras.tool import AssemblyOptions
 from tileir.execute.locations.source_locations import frames_of, location_notes, user_location
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
@@ -66,6 +65,9 @@ from tileir.passes.expansions import is_widening
 from tileir.rewrite.facts import Facts
 from tileir.rewrite.folds import add_constants
 from tileir.rewrite.matching import tile_of
+
+if TYPE_CHECKING:
+    from tileir.execute.gpu.tileiras.tool import AssemblyOptions
 
 NUMBERED: Final = "<tileir>"
 """The name of the file in positions whose lines are numbers of operations; without a percent sign, since the assembler
