@@ -333,7 +333,7 @@ class GpuLauncher(PreparedKernel):
                 self.wait(stream, place)
             except DriverError as error:
                 failure = error
-        failed, text = failed_assert(heard.text, self.device_output, self._operation_at)
+        failed, text = failed_assert("".join(heard), self.device_output, self._operation_at)
         write_output(text, options.output)
         if failed is not None:
             raise failed from failure

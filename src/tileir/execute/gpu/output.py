@@ -59,20 +59,16 @@ def device_output_of(entry: Operation) -> DeviceOutput:
     return DeviceOutput(prints, tuple(asserts))
 
 
-class Captured:
-    """What the driver wrote, once it is all there."""
-
-    def __init__(self) -> None:
-        self.text: str = ""
-
-
 @contextmanager
-def captured() -> Iterator[Captured]:
-    """Take what is written to the descriptor of standard output meanwhile, by code that is not Python's."""
+def captured() -> Iterator[list[str]]:
+    """Take what is written to the descriptor of standard output meanwhile, by code that is not Python's.
+
+    The list has its text when all of it is there.
+    """
     # Imported here: few kernels print, and a first launch is to be short.
     import tempfile
 
-    found = Captured()
+    found: list[str] = []
     with _lock:
         _flush()
         try:
@@ -90,7 +86,7 @@ def captured() -> Iterator[Captured]:
                 os.dup2(saved, 1)
                 os.close(saved)
                 file.seek(0)
-                found.text = file.read().decode("utf-8", "replace")
+                found.append(file.read().decode("utf-8", "replace"))
 
 
 def write_output(text: str, output: Callable[[str], object] | None) -> None:

@@ -67,20 +67,14 @@ def make(entry: Operation, target: TritonTarget, options: CodeOptions = _USUAL, 
         triton = find_triton()
         check_target(target, triton)
     prepared = Prepared(entry, target, options, triton)
-    try:
-        prepared, (data, made, key) = _specialized_or_not(prepared, lambda each: _made(each, target, triton, limits))
-    except TritonError as error:
-        plainer = _plainer(prepared, options, limits, error)
-        if plainer is None:
-            raise
-        prepared, (data, made, key) = plainer
+    prepared, (data, made, key) = _by_some_schedule(prepared, options, lambda each: _made(each, limits))
     while options.schedule is None and made["metadata"]["shared"] > target.shared:
         # What the model counts is not all that Triton takes.
         less = smaller(prepared.schedule)
         if less is None:
             break
-        prepared = Prepared(entry, target, options._replace(schedule=less), triton)
-        prepared, (data, made, key) = _specialized_or_not(prepared, lambda each: _made(each, target, triton, limits))
+        prepared = prepared.with_schedule(less)
+        prepared, (data, made, key) = _specialized_or_not(prepared, lambda each: _made(each, limits))
     known = prepared.description(key)
     if not options.lineinfo:
         default_cache().put(program_key(entry, target, options), b"", known)
@@ -110,34 +104,35 @@ def _specialized_or_not(prepared: Prepared, make: Callable[[Prepared], _Result])
         return other, make(other)
 
 
-def _plainer(
-    prepared: Prepared, options: CodeOptions, limits: Limits, error: TritonError
-) -> tuple[Prepared, tuple[bytes, dict[str, Any], str]] | None:
-    """The code of a kernel that Triton makes none of as the model has it, with another schedule; None if with none."""
-    if options.schedule is not None or not error.is_of_program:
-        # Who names a schedule wants no other; and what has taken long once would take long again.
-        return None
-    tried = {(prepared.lowered.text, repr(prepared.lowered.options))}
-    for words, schedule in plainer_schedules(prepared.schedule):
-        other = prepared.with_schedule(schedule)
-        text = (other.lowered.text, repr(other.lowered.options))
-        if text in tried:
-            continue
-        tried.add(text)
-        try:
-            other, found = _specialized_or_not(other, lambda each: _made(each, each.target, each.triton, limits))
-        except TritonError:
-            continue
-        other.note(f"compiled {words}, as Triton makes no code of it otherwise: {error.message}")
-        return other, found
-    return None
+def _by_some_schedule(
+    prepared: Prepared, options: CodeOptions, make: Callable[[Prepared], _Result]
+) -> tuple[Prepared, _Result]:
+    """What is made of a kernel, and which: with a plainer schedule where Triton makes nothing with the model's."""
+    try:
+        return _specialized_or_not(prepared, make)
+    except TritonError as error:
+        if options.schedule is not None or not error.is_of_program:
+            # Who names a schedule wants no other; and what has taken long once would take long again.
+            raise
+        tried = {(prepared.lowered.text, repr(prepared.lowered.options))}
+        for words, schedule in plainer_schedules(prepared.schedule):
+            other = prepared.with_schedule(schedule)
+            text = (other.lowered.text, repr(other.lowered.options))
+            if text in tried:
+                continue
+            tried.add(text)
+            try:
+                other, found = _specialized_or_not(other, make)
+            except TritonError:
+                continue
+            other.note(f"compiled {words}, as Triton makes no code of it otherwise: {error.message}")
+            return other, found
+        raise
 
 
-def _made(
-    prepared: Prepared, target: TritonTarget, triton: Triton | None, limits: Limits
-) -> tuple[bytes, dict[str, Any], str]:
+def _made(prepared: Prepared, limits: Limits) -> tuple[bytes, dict[str, Any], str]:
     """The code of a kernel, its description and the key of both in the cache."""
-    lowered = prepared.lowered
+    lowered, target, triton = prepared.lowered, prepared.target, prepared.triton
     key = ttir_key(lowered.text, target, lowered.options)
     found = default_cache().get(key)
     if found is not None and is_made_by(found[1], triton):
@@ -172,13 +167,7 @@ def stage_text(entry: Operation, target: TritonTarget, options: CodeOptions, sta
     triton = find_triton()
     check_target(target, triton)
     prepared = Prepared(entry, target, options, triton)
-    try:
-        _, answer = _specialized_or_not(prepared, lambda each: each.compiled(stage, limits))
-    except TritonError as error:
-        found = _plainer(prepared, options, limits, error)
-        if found is None:
-            raise
-        answer = found[0].compiled(stage, limits)
+    _, answer = _by_some_schedule(prepared, options, lambda each: each.compiled(stage, limits))
     return answer.data.decode("utf-8", "replace")
 
 

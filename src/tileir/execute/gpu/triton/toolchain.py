@@ -66,11 +66,9 @@ def installed_triton() -> Triton | None:
 
 def find_triton() -> Triton:
     """The Triton of this machine; refused, with what to install, where there is none, or one that is too old."""
-    found = installed_triton()
+    reason = why_missing()
+    found = None if reason else installed_triton()
     if found is None:
-        raise MissingDependencyError(MISSING)
-    reason = _too_old(found)
-    if reason:
         raise MissingDependencyError(reason)
     return found
 
@@ -81,12 +79,8 @@ def why_missing() -> str:
         found = installed_triton()
     except MissingDependencyError as error:
         return error.message
-    return MISSING if found is None else _too_old(found)
-
-
-def _too_old(found: Triton) -> str:
-    if found.number >= OLDEST:
-        return ""
+    if found is None or found.number >= OLDEST:
+        return MISSING if found is None else ""
     oldest = ".".join([str(number) for number in OLDEST])
     return f"Triton {found.version} in '{found.folder}' is too old, the oldest that serves is {oldest}: {INSTALL}"
 

@@ -100,16 +100,16 @@ def features_of(entry: Operation, target: str = "", fast: bool = False) -> Featu
     operations = list(pre_order(entry))
     loads = [each for each in operations if each.declaration in _LOADS]
     stores = [each for each in operations if each.declaration in _STORES]
-    loops = tuple(
-        [_matmul_loop(each, target, fast) for each in operations if each.declaration is ops.FOR and _is_innermost(each)]
-    )
+    outer = [each for each in operations if each.declaration is ops.FOR and _has_matmuls(each)]
+    inner = [each for each in outer if not any(_is_in(other, each) for other in outer)]
+    loops = tuple([_matmul_loop(each, target, fast) for each in inner])
     tiles = [tile_of(each.results[0]) for each in loads]
     stored = [tile_of(each.tile if each.declaration is ops.STORE_VIEW_TKO else each.value) for each in stores]
     rows = [each for each in operations if each.declaration is ops.FOR and _is_row_loop(each)]
     return Features(
         tuple([matmul_of(each, target, fast) for each in operations if each.declaration in MATMULS]),
         loops,
-        _persistent(operations, loops),
+        _persistent(loops),
         max(map(tile_bytes, stored), default=0),
         max(map(tile_bytes, tiles), default=0),
         max([each.count for each in (*tiles, *stored)], default=1),
@@ -206,18 +206,11 @@ def reachable(start: Value, step: Callable[[Value], Iterable[Value]]) -> Iterato
         pending.extend(found)
 
 
-def _is_innermost(loop: Operation) -> bool:
-    """Whether it has matmuls, and they are in no other loop in it."""
-    inside = [each for each in pre_order(loop) if each is not loop]
-    has_matmuls = any(each.declaration in MATMULS for each in inside)
-    return has_matmuls and not any(each.declaration is ops.FOR and _has_matmuls(each) for each in inside)
-
-
 def _has_matmuls(operation: Operation) -> bool:
     return any(each.declaration in MATMULS for each in pre_order(operation))
 
 
-def _persistent(operations: list[Operation], loops: tuple[MatmulLoop, ...]) -> Operation | None:
+def _persistent(loops: tuple[MatmulLoop, ...]) -> Operation | None:
     """The loop around it: it carries nothing but tokens, so that its iterations are work of their own."""
     if len(loops) != 1:
         return None
