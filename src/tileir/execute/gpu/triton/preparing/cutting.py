@@ -91,8 +91,6 @@ class Cut:
         declaration = maker.declaration
         if declaration is ops.FOR:
             self._around(maker, cast(OperationResult, value).index, axis)
-        elif declaration in MATMULS:
-            self._product(maker, axis)
         elif declaration is ops.LOAD_VIEW_TKO:
             _check_view(maker, axis)
         elif declaration is ops.CONSTANT:
@@ -101,31 +99,9 @@ class Cut:
         elif declaration is ops.IOTA:
             if tile_of(value).element is not I32:
                 raise Uncut
-        elif declaration is ops.BROADCAST:
-            if tile_of(maker.operands[0]).shape[axis] > 1:
-                self._add(maker.operands[0], axis)
-        elif declaration is ops.RESHAPE:
-            self._add(maker.operands[0], _same_axis(value, axis, maker.operands[0]))
-        elif declaration is ops.PERMUTE:
-            self._add(maker.operands[0], maker.permutation[axis])
-        elif declaration is ops.REDUCE:
-            along = maker.dim
-            for operand in maker.operands:
-                self._add(operand, axis if axis < along else axis + 1)
-        elif declaration.has_trait(ELEMENTWISE):
-            for operand in maker.operands:
-                self._add(operand, axis)
         else:
-            raise Uncut
-
-    def _product(self, operation: Operation, axis: int) -> None:
-        left, right, total = operation.operands
-        rank = len(tile_of(total).shape)
-        if axis != rank - 1:
-            self._add(left, axis)
-        if axis != rank - 2:
-            self._add(right, axis)
-        self._add(total, axis)
+            for operand, place in _operand_axes(maker, axis):
+                self._add(operand, place)
 
     def _around(self, loop: Operation, number: int, axis: int) -> None:
         """What a loop is given, carries and gives."""
@@ -161,33 +137,37 @@ class Cut:
                     raise Uncut
                 for number in _places(user, value):
                     self._around(loop, number, axis)
-            elif declaration in MATMULS:
-                self._add(user.results[0], self._matmul_axis(user, value, axis))
-            elif declaration is ops.BROADCAST:
-                self._add(user.results[0], axis)
-            elif declaration is ops.RESHAPE:
-                self._add(user.results[0], _same_axis(value, axis, user.results[0]))
-            elif declaration is ops.PERMUTE:
-                self._add(user.results[0], list(user.permutation).index(axis))
-            elif declaration is ops.REDUCE:
-                along = user.dim
-                if axis == along:
+            else:
+                shape = tile_of(user.results[0]).shape if user.results else ()
+                extent = tile_of(value).shape[axis]
+                # The dimension of the results from which this one comes: none where the sum goes over it.
+                found = [place for place, each in enumerate(shape) if each == extent]
+                found = [place for place in found if (value, axis) in _operand_axes(user, place)]
+                if not found:
                     raise Uncut
                 for result in user.results:
-                    self._add(result, axis if axis < along else axis - 1)
-            elif declaration.has_trait(ELEMENTWISE):
-                self._add(user.results[0], axis)
-            else:
-                raise Uncut
+                    self._add(result, found[0])
 
-    def _matmul_axis(self, user: Operation, value: Value, axis: int) -> int:
-        left, right, total = user.operands
+
+def _operand_axes(operation: Operation, axis: int) -> list[tuple[Value, int]]:
+    """The operands that are cut when the results of an operation are cut along a dimension, each with its own."""
+    declaration, operands = operation.declaration, operation.operands
+    if declaration in MATMULS:
+        left, right, total = operands
         rank = len(tile_of(total).shape)
-        over = {left: rank - 1, right: rank - 2}
-        if value is not total and over[value] == axis:
-            # The sum goes over it.
-            raise Uncut
-        return axis
+        rows = [(left, axis)] if axis != rank - 1 else []
+        return [*rows, *([(right, axis)] if axis != rank - 2 else []), (total, axis)]
+    if declaration is ops.BROADCAST:
+        return [(operands[0], axis)] if tile_of(operands[0]).shape[axis] > 1 else []
+    if declaration is ops.RESHAPE:
+        return [(operands[0], _same_axis(operation.results[0], axis, operands[0]))]
+    if declaration is ops.PERMUTE:
+        return [(operands[0], operation.permutation[axis])]
+    if declaration is ops.REDUCE:
+        return [(operand, axis if axis < operation.dim else axis + 1) for operand in operands]
+    if declaration.has_trait(ELEMENTWISE):
+        return [(operand, axis) for operand in operands]
+    raise Uncut
 
 
 def ends_only_at_its_end(loop: Operation) -> bool:
