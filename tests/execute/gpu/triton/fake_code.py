@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.execute.gpu.fake_cuda import TextCubin, entry_of
+from tests.execute.gpu.fake_cuda import CubinText, entry_of
 
 from tileir.execute.gpu.packing import Hidden
 from tileir.execute.gpu.triton.code import Code, Schedule, Slot, Specialization, TensorMap
@@ -24,7 +24,7 @@ MATRIX_BODY = """
 """
 
 
-class FakeCubin(TextCubin):
+class FakeCubin(CubinText):
     """A cubin that says which driver it needs."""
 
     oldest_driver = 12000
