@@ -154,16 +154,6 @@ def _torch_dtypes(pointee: Type) -> Set[object]:
     return frozenset([getattr(torch, name, None) for name in TORCH_DTYPES if tensor_dtype(name) in accepted])
 
 
-def _torch_classes() -> tuple[object, ...]:
-    torch: Any = sys.modules["torch"]
-    return torch.Tensor, torch.nn.Parameter
-
-
-def _cupy_classes() -> tuple[object, ...]:
-    cupy: Any = sys.modules["cupy"]
-    return (cupy.ndarray,)
-
-
 # The class and the dtype are nearly always those of the launch before, which `is` tells at once.
 _USUAL_KIND: Final = (
     "(type({a}) is not plain and type({a}) not in classes)"
@@ -177,7 +167,7 @@ _LIBRARIES: Final = {
         "{a}.get_device()",
         "{a}.data_ptr()",
         torch_stream,
-        _torch_classes,
+        lambda: (sys.modules["torch"].Tensor, sys.modules["torch"].nn.Parameter),
         _torch_dtypes,
     ),
     "cupy": ArrayLibrary(
@@ -185,7 +175,7 @@ _LIBRARIES: Final = {
         "{a}.data.device_id",
         "{a}.data.ptr",
         cupy_stream,
-        _cupy_classes,
+        lambda: (sys.modules["cupy"].ndarray,),
         accepted_dtypes,
     ),
 }

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Final, cast
 
 from tileir.dialect.ops import GET_GLOBAL, INT_TO_PTR
@@ -98,19 +99,14 @@ def event_times(
     """
     of = driver()
     with ExitStack() as stack:
-        flush = _flusher(of, stack, place, stream) if flush_cache else None
+        flush: Callable[[], None] | None = None
+        if flush_cache:
+            memory = stack.enter_context(DeviceMemory(2 * max(place.attribute(_L2_CACHE), 1 << 20)))
+            attempt = "emptying the cache of the GPU"
+            flush = partial(of.call, "cuMemsetD8Async", attempt, memory.address, 0, memory.size, stream)
         launch()
         (first,) = _measured(of, launch, stream, 1, flush)
         return _measured(of, launch, stream, enough(first) if repeat is None else repeat, flush)
-
-
-def _flusher(of: Driver, stack: ExitStack, place: Device, stream: int) -> Callable[[], None]:
-    memory = stack.enter_context(DeviceMemory(2 * max(place.attribute(_L2_CACHE), 1 << 20)))
-
-    def flush() -> None:
-        of.call("cuMemsetD8Async", "emptying the cache of the GPU", memory.address, 0, memory.size, stream)
-
-    return flush
 
 
 def _measured(

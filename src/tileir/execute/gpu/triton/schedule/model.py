@@ -35,10 +35,6 @@ _STEPS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 Setting = Callable[[Features, TritonTarget], Any]
 
 
-def _always(features: Features, target: TritonTarget) -> bool:
-    return True
-
-
 class Rule(NamedTuple):
     """When a setting has which value, and why."""
 
@@ -47,7 +43,7 @@ class Rule(NamedTuple):
     because: str
     choice: Setting | int
     """The value, or what computes it."""
-    holds: Callable[[Features, TritonTarget], bool] = _always
+    holds: Callable[[Features, TritonTarget], bool] = lambda features, target: True
     value: str = ""
     """The value in words, where it is more than a constant."""
 
@@ -148,10 +144,6 @@ def _row_warps(features: Features, vectors: int, most: int) -> int:
     while warps < most and tile > warps * _WARP * _VECTOR * vectors:
         warps *= 2
     return warps
-
-
-def _row_stages(features: Features, target: TritonTarget) -> int:
-    return max(1, min(4, target.shared // 2 // max(1, features.row_bytes)))
 
 
 RULES: Final[dict[str, tuple[Rule, ...]]] = {
@@ -322,7 +314,7 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
         Rule(
             "loops without matmuls that load 2 KiB or more in an iteration",
             "rows are loaded while others are computed: 3.8 TB/s, 1.1 to 2.9 without (one row after the other)",
-            _row_stages,
+            lambda f, t: max(1, min(4, t.shared // 2 // max(1, f.row_bytes))),
             lambda f, t: bool(f.row_loops) and f.row_bytes >= 2 * _KIBIBYTE,
             value="4, within half of the shared memory",
         ),

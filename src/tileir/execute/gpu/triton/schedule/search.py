@@ -53,20 +53,9 @@ Progress = Callable[[int, int, Trial], None]
 
 def candidates(features: Features, target: TritonTarget, chosen: Schedule) -> list[Schedule]:
     """Others than the one that is chosen, those that differ least first."""
-    found: list[Schedule] = []
-
-    def add(schedule: Schedule) -> None:
-        fits = shared_bytes(features, schedule, target) <= target.shared
-        if fits and schedule != chosen and schedule not in found:
-            found.append(schedule)
-
-    if features.loops:
-        for schedule in _of_matmuls(features, target, chosen):
-            add(schedule)
-    else:
-        for schedule in _of_rows(features, chosen):
-            add(schedule)
-    return found[:MOST]
+    tried = _of_matmuls(features, target, chosen) if features.loops else _of_rows(features, chosen)
+    fitting = [each for each in tried if shared_bytes(features, each, target) <= target.shared and each != chosen]
+    return list(dict.fromkeys(fitting))[:MOST]
 
 
 def _of_matmuls(features: Features, target: TritonTarget, chosen: Schedule) -> list[Schedule]:

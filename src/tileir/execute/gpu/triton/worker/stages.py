@@ -196,7 +196,7 @@ class Stages:
         """Have functions of libdevice flush denormals or not, as an option says that came with Triton 3.6: before, they
         always did."""
         flushes = options.get("enable_reflect_ftz", True)
-        self.library.nvidia.set_nvvm_reflect_ftz = self._flush if flushes else _leave
+        self.library.nvidia.set_nvvm_reflect_ftz = self._flush if flushes else (lambda module: None)
 
 
 def _imported(in_parts: bool) -> tuple[Any, Any, Any]:
@@ -227,10 +227,6 @@ def _skip_packages() -> None:
         package = ModuleType(name)
         package.__path__ = [os.path.join(root, *name.split(".")[1:])]
         sys.modules[name] = package
-
-
-def _leave(module: object) -> None:
-    """Flush nothing."""
 
 
 def wrapped(ptx: str) -> str:
