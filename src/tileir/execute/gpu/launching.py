@@ -105,7 +105,7 @@ class GpuLauncher(PreparedKernel):
     @cached_property
     def key(self) -> VariantKey:
         """What of a launch decides on its code; by default nothing, as there is only one."""
-        return VariantKey([""] * len(self.packer.types))
+        return VariantKey(("",) * len(self.packer.types))
 
     @abstractmethod
     def code_for(self, launching: Launching) -> LaunchedCode | None:

@@ -325,15 +325,14 @@ def launch_again(record: Record, function: Any, failed: Callable[[int], LaunchEr
     return once
 
 
-class VariantKey:
+class VariantKey(NamedTuple):
     """What of a launch decides which code it gets, as text of Python: `parts` has one for each parameter.
 
     {a} in it stands for the argument; a part is empty if the argument does not matter.  `of_grid` is one of x, y and z.
     """
 
-    def __init__(self, parts: Sequence[str], of_grid: str = "") -> None:
-        self.parts: Final = tuple(parts)
-        self.of_grid: Final = of_grid
+    parts: tuple[str, ...]
+    of_grid: str = ""
 
     def part(self, number: int, name: str) -> str:
         """What matters of an argument; empty if nothing does."""
