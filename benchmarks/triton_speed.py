@@ -29,7 +29,7 @@ from typing import Any
 import tileir
 from gpu_timing import Flusher, difference, event_times, private_copy, verdict, versions
 from measure import table
-from tileir.execute.gpu.triton.launching.kernel import compile_ahead
+from tileir.execute.gpu.triton.kernel import compile_ahead
 from tileir.execute.gpu.triton.toolchain import VARIABLE, find_triton
 from triton_cases import ASSEMBLER, TRITON, Candidate, Work, works
 

@@ -49,17 +49,15 @@ FUNCTIONS[TANH10] = (tanh10, tanh10)
 
 # --- the rule for Triton, in execute/gpu/triton/lowering/elementwise.py ---
 
-from tileir.execute.gpu.triton.lowering import functions  # noqa: E402
+from tileir.execute.gpu.triton.lowering import floats  # noqa: E402
 from tileir.execute.gpu.triton.lowering.context import Lowering  # noqa: E402
 from tileir.execute.gpu.triton.lowering.elementwise import ELEMENTWISE as TRITON_RULES  # noqa: E402
 from tileir.execute.gpu.triton.lowering.elementwise import by  # noqa: E402
-from tileir.execute.gpu.triton.ttir.values import TtirValue  # noqa: E402
+from tileir.execute.gpu.triton.lowering.ttir_values import TtirValue  # noqa: E402
 
 
-def lower_tanh10(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
-    build = lowering.build
-    tangent = functions.call(lowering, operation, "tanh", [value])
-    return build.binary("arith.mulf", tangent, build.float_bits(0x41200000, "f32", tangent.shape))
+def lower_tanh10(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
+    return build.apply("arith.mulf", floats.call(build, operation, "tanh", [value]), 10.0)
 
 
 TRITON_RULES[TANH10] = by(lower_tanh10)

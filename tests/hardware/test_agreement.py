@@ -33,7 +33,7 @@ from tests.hardware.agreement.running import (
 )
 
 from tileir.execute.errors import CompilationError
-from tileir.execute.gpu.triton.launching.kernel import TritonKernel
+from tileir.execute.gpu.triton.kernel import TritonKernel
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "hardware_agreement.py"
 FAST = "folded,accesses,atomics,control"

@@ -43,8 +43,8 @@ class Slots:
         """What is packed, in order."""
         self.given: list[str] = []
         """The value of each parameter."""
-        self.keys: list[tuple[int, str]] = []
-        """The number of each parameter and its name; below zero for what follows an array."""
+        self.keys: list[tuple[int, int, str]] = []
+        """The number of a parameter, one, and its name; or the first of those after an array, how many, and a name."""
         self.arrays: dict[int, bool] = {}
         """The pointers, by number: whether their memory may be written to."""
         self._formats: list[str] = [head]
@@ -58,15 +58,11 @@ class Slots:
         """What packs the values into memory, behind those of the head."""
         return struct.Struct("".join(self._formats)).pack_into
 
-    def key_parts(self, part: Callable[[int, str], str]) -> list[str]:
-        """What of each parameter matters to something; of what follows arrays all does."""
-        return [name if number < 0 else part(number, name) for number, name in self.keys]
-
     def add_parameter(self, number: int, name: str, value: str, format: str) -> None:
         """Pack a parameter, known by a name."""
         self.add(value, format)
         self.given.append(name)
-        self.keys.append((number, name))
+        self.keys.append((number, 1, name))
 
     def add_scalar(self, number: int, type: Type, refusal: str, is_object: bool) -> bool:
         """Pack a scalar; False if it is of a type that has no short way."""
@@ -131,7 +127,7 @@ def slots_of_numbers(types: Sequence[Type], kind: Sequence[Given], head: str, re
         if words:
             slots.names[f"unpack{number}"] = struct.Struct(f"<{words}q").unpack
             slots.given.append(f"*unpack{number}(b{number})")
-            slots.keys.append((-1, f"b{number}"))
+            slots.keys.append((number + 1, words, f"b{number}"))
         number += 1 + words
     return slots if number == len(types) else None
 

@@ -195,7 +195,7 @@ class FakeTorch(ModuleType):
 # --- kernels ---
 
 
-class TextCubin:
+class CubinText:
     """What the fake driver takes for a cubin."""
 
     def __init__(self, kernel: str, sizes: str, target: str = "sm_90", does: str = "", more: str = "") -> None:
@@ -209,6 +209,8 @@ class TextCubin:
         self.data = (text + more).encode() + b"\0"
 
 
+TextCubin: Any = CubinText
+"""For those that take a `Cubin`."""
 SIZES = {"ptr": 8, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "tf32": 4}
 
 

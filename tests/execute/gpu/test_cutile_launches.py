@@ -50,10 +50,10 @@ def test_tensors_of_a_gpu_are_launched_there_and_recognized(
     fake: FakeDriver, torch: FakeTorch, engine: FakeGpu, scaled: Any
 ) -> None:
     arguments = (*tensors(fake), 2.0, 16)
-    for _ in range(3):
+    for _ in range(4):
         tileir.launch(scaled, (4,), arguments)
     first, *others = fake.calls("cuLaunchKernelEx")
-    assert others == [first] * 2
+    assert others == [first] * 3
     # A pointer, an extent and a stride for each, and the factor.
     (place,) = {int(arguments[0].data_ptr()).to_bytes(8, "little").hex()}
     assert parameters(first)[:3] == [place, "40000000", "01000000"]

@@ -216,7 +216,6 @@ CALLS = [
     "cuPointerGetAttribute",
     "cuLibraryLoadData",
     "cuLibraryGetKernel",
-    "cuKernelGetFunction",
     "cuKernelGetParamInfo",
     "cuEventCreate",
     "cuEventRecord",
@@ -309,8 +308,6 @@ def test_first_launch_calls_what_it_needs_and_no_more(fake: FakeDriver, torch: F
         "cuKernelGetParamInfo",
         "cuCtxGetCurrent",
         "cuLaunchKernelEx",
-        # For the launches after it.
-        "cuKernelGetFunction",
     ]
 
 

@@ -13,7 +13,7 @@ from tests.execute.gpu.fake_cuda import PRIMARY, FakeDriver, FakeTorch, Tensor, 
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.gpu.launching import GpuLauncher
-from tileir.execute.gpu.loading import Complete, KernelLoader, LaunchedCode, Launching, NotDescribed, VariantKey
+from tileir.execute.gpu.loading import Complete, LaunchedCode, Launching, NotDescribed, VariantKey
 from tileir.execute.gpu.packing import Hidden, LaunchForm, Packer, Record
 
 ORDINARY = LaunchOptions()
@@ -39,9 +39,10 @@ class Varied(GpuLauncher):
         key = (number, launching.is_described)
         if key not in self.codes:
             packer = Packer(self.entry, self.form._replace(threads=self.form.threads + number))
-            loader = KernelLoader(self.entry, {}, lambda target: TextCubin("k", self.sizes, target), packer.form)
             complete = None if not launching.is_described else self.complete
-            self.codes[key] = LaunchedCode(packer, loader, complete)
+            self.codes[key] = LaunchedCode(
+                packer, self.entry, {}, lambda target: TextCubin("k", self.sizes, target), complete
+            )
         return self.codes[key]
 
 

@@ -141,12 +141,11 @@ def test_a_strided_array_needs_to_be_meant(fake: FakeDriver, torch: FakeTorch) -
         assert parameters_of(fake.calls("cuLaunchKernelEx")[-1]) == [pointer_bytes(part)]
 
 
-def kernel_from(cubin: TextCubin) -> GpuKernel:
+def kernel_from(cubin: Any) -> GpuKernel:
     return GpuKernel(entry_of("%a: tile<ptr<f32>>"), {}, lambda target: cubin)
 
 
 def test_a_cubin_of_another_program_is_refused(fake: FakeDriver) -> None:
-    from tests.execute.gpu.fake_cuda import TextCubin
 
     for sizes, name, words in (
         ("8,4", "k", "its parameters take 8, 4 bytes, and those of the kernel 8$"),

@@ -12,7 +12,7 @@ from tests.hardware.agreement.launching import launch_arguments
 from tests.hardware.agreement.program import Program
 
 import tileir
-from tileir.execute.gpu.triton.launching.kernel import compile_ahead
+from tileir.execute.gpu.triton.kernel import compile_ahead
 from tileir.execute.launching.entries import select_entry
 
 TOGETHER = 50

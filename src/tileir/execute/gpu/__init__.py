@@ -7,7 +7,7 @@ command.py       processes of compilers, with limits; nvidia_tools.py: where NVI
 driver/          the CUDA driver: libcuda, devices, contexts, memory
 arrays.py        arrays in the memory of a GPU, copies of those on the host, and the stream of a launch
 packing.py       the arguments of a launch as the driver takes them; loading.py: the codes of a kernel in the driver
-launching.py     kernels and their launches; usual_launches.py, direct.py, repeating.py: short ways to launch
+launching.py     kernels and their launches; short_launches.py: short ways to launch
 output.py        what kernels print, and asserts that fail; timing.py: how long launches take
 tileiras/        the engine that has NVIDIA's assembler make cubins
 triton/          the engine that has Triton make them

@@ -47,6 +47,8 @@ from tileir.ir.quoting import type_text
 LEGACY: Final = 1
 """The driver's other name for the default stream, 0."""
 _NO_TIMING: Final = 2
+_HostRange = tuple[int, int, bool]
+"""Memory of the host: where it begins and ends, and whether the kernel may write to it."""
 
 
 class DeviceBuffer(Buffer):
@@ -108,54 +110,42 @@ def interface_stream(value: object) -> int | None:
 # --- arrays of the host ---
 
 
-class _HostRange:
-    """Memory of the host from `low` to `high`, and its copy."""
-
-    __slots__ = ("copy", "high", "is_written", "low")
-
-    def __init__(self, low: int, high: int, is_written: bool) -> None:
-        self.low: int = low
-        self.high: int = high
-        self.is_written: bool = is_written
-        self.copy: int = 0
-
-
 class HostCopies:
     """The copies of one launch, in the context that is current."""
 
     def __init__(self, entry: Operation, buffers: list[tuple[Buffer, ArgumentLabel]], stream: int) -> None:
         self._stream: Final = stream
-        self._ranges: list[_HostRange] = []
-        found = []
-        for buffer, label in buffers:
-            if buffer.low < buffer.high and is_on_host(buffer):
-                found.append(_HostRange(buffer.low, buffer.high, buffer.writable and may_write(entry, label.number)))
-        for each in sorted(found, key=lambda each: each.low):
-            last = self._ranges[-1] if self._ranges else None
-            if last is not None and each.low < last.high:
-                last.high = max(last.high, each.high)
-                last.is_written = last.is_written or each.is_written
-            else:
-                self._ranges.append(each)
+        self._ranges: Final[list[_HostRange]] = []
+        self._copies: Final[list[int]] = []
+        """Where the copy of each is."""
+        found = [
+            (buffer.low, buffer.high, buffer.writable and may_write(entry, label.number))
+            for buffer, label in buffers
+            if buffer.low < buffer.high and is_on_host(buffer)
+        ]
+        for low, high, is_written in sorted(found):
+            if self._ranges and low < self._ranges[-1][1]:
+                before = self._ranges.pop()
+                low, high, is_written = before[0], max(before[1], high), before[2] or is_written
+            self._ranges.append((low, high, is_written))
 
     def copy_there(self, stack: ExitStack) -> None:
         """Copy them to the GPU; the copies are given back at the end of `stack`."""
-        for each in self._ranges:
-            size = each.high - each.low
-            each.copy = stack.enter_context(DeviceMemory(size)).address
-            copy_to_gpu(each.copy, each.low, size, self._stream)
+        for low, high, _ in self._ranges:
+            self._copies.append(stack.enter_context(DeviceMemory(high - low)).address)
+            copy_to_gpu(self._copies[-1], low, high - low, self._stream)
 
     def copy_back(self) -> None:
         """Have what was written copied back; it is there when the stream is done."""
-        for each in self._ranges:
-            if each.is_written:
-                copy_from_gpu(each.low, each.copy, each.high - each.low, self._stream)
+        for (low, high, is_written), copy in zip(self._ranges, self._copies, strict=True):
+            if is_written:
+                copy_from_gpu(low, copy, high - low, self._stream)
 
     def address(self, buffer: Buffer) -> int:
         """Where the first element of an array is on the GPU."""
-        for each in self._ranges:
-            if each.low <= buffer.low < each.high:
-                return each.copy + (buffer.address - each.low)
+        for (low, high, _), copy in zip(self._ranges, self._copies, strict=True):
+            if low <= buffer.low < high:
+                return copy + (buffer.address - low)
         return 0
 
 
@@ -210,7 +200,6 @@ def library_of(value: object) -> str:
 
 
 def stream_for(arguments: Iterable[object], given: object) -> int:
-    """The stream that a launch goes to."""
     if given is not None:
         return stream_handle(given)
     found: int | None = None

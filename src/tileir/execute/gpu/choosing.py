@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any, Final
 
 from tileir.execute.engine.interface import Engine, KernelSettings, LaunchOptions
@@ -24,7 +24,7 @@ from tileir.execute.gpu.driver.library import OLDEST_DRIVER, DriverError
 from tileir.execute.gpu.launching import GpuLauncher
 from tileir.execute.gpu.loading import LaunchedCode, Launching, VariantKey, launch_again
 from tileir.execute.gpu.timing import repeatable, writes_globals
-from tileir.execute.gpu.triton.launching.kernel import TritonKernel
+from tileir.execute.gpu.triton.kernel import TritonKernel
 from tileir.execute.gpu.triton.stored_code import structure_key
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
@@ -69,16 +69,8 @@ class ChosenKernel(GpuLauncher):
         return next(each for each in self._kernels.values() if isinstance(each, TritonKernel))
 
     @cached_property
-    def _key(self) -> VariantKey:
-        return VariantKey(self._triton.key.parts, _BLOCKS)
-
-    @property
     def key(self) -> VariantKey:
-        return self._key
-
-    @cached_property
-    def _writes_globals(self) -> bool:
-        return writes_globals(self.entry)
+        return VariantKey(self._triton.key.parts, _BLOCKS)
 
     def listen(self, stream: int, options: LaunchOptions, place: Device, report: Any) -> None:
         # Code of Triton writes what it has to say to a report, that of others to standard output.
@@ -101,11 +93,12 @@ class ChosenKernel(GpuLauncher):
         return self._kernels[choice.engine].code_for(launching)
 
     def _choose(self, circumstances: tuple[object, ...], launching: Launching) -> Choice:
-        if self._writes_globals:
+        if writes_globals(self.entry):
             # Each engine has its own: all kernels of the module have to be the same engine's, whatever else there is.
             choice = Choice(next(iter(self._kernels)), {}, {})
         elif len(self._chosen) >= _MOST_MEASURED:
-            choice = self._first(launching, self._most_chosen())
+            engines = [choice.engine for choice in self._chosen.values()]
+            choice = self._first(launching, max(self._kernels, key=engines.count))
         else:
             parts = (structure_key(self.entry), self._fast, *self._versions(), *map(_plain, circumstances))
             key = choice_key(parts)
@@ -120,11 +113,6 @@ class ChosenKernel(GpuLauncher):
                 keep_choice(key, choice)
         self._chosen[circumstances] = choice
         return choice
-
-    def _most_chosen(self) -> str:
-        """The engine that was chosen most often."""
-        engines = [choice.engine for choice in self._chosen.values()]
-        return max(self._kernels, key=engines.count)
 
     def _made(self, launching: Launching) -> tuple[Choice, bool]:
         """A choice, and whether it is worth keeping."""
@@ -164,28 +152,19 @@ class ChosenKernel(GpuLauncher):
 
     def _compiled(self, launching: Launching) -> tuple[dict[str, LaunchedCode], dict[str, LaunchError]]:
         """The codes of all engines, compiled at the same time; and why there is none of some."""
+        # Imported here: where a choice is kept, nothing is compiled for it.
+        from concurrent.futures import ThreadPoolExecutor
+
         codes: dict[str, LaunchedCode] = {}
         errors: dict[str, LaunchError] = {}
-        others: dict[str, BaseException] = {}
-
-        def compile(name: str, kernel: GpuLauncher) -> None:
+        with ThreadPoolExecutor(len(self._kernels)) as pool:
+            made = {name: pool.submit(_loaded, kernel, launching) for name, kernel in self._kernels.items()}
+        for name, future in made.items():
             try:
-                codes[name] = _loaded(kernel, launching)
+                codes[name] = future.result()
             except LaunchError as error:
                 errors[name] = error
-            except BaseException as error:
-                others[name] = error
-
-        pairs = list(self._kernels.items())
-        threads = [Thread(target=compile, args=pair, daemon=True) for pair in pairs[1:]]
-        for thread in threads:
-            thread.start()
-        compile(*pairs[0])
-        for thread in threads:
-            thread.join()
-        for error in others.values():
-            raise error
-        return {name: codes[name] for name in self._kernels if name in codes}, errors
+        return codes, errors
 
     def _launch_of(self, name: str, launching: Launching) -> Callable[[], None]:
         _, record, function = self._kernels[name].filled(launching)
@@ -196,7 +175,7 @@ def _loaded(kernel: GpuLauncher, launching: Launching) -> LaunchedCode:
     """The code of a kernel for a launch, in the driver."""
     code = kernel.code_for(launching)
     assert code is not None, "there is code for arguments that were looked at"
-    code.loader.kernel(launching.place, launching.context)
+    code.kernel(launching.place, launching.context)
     return code
 
 

@@ -37,24 +37,19 @@ VARIABLE: Final = "TILEIR_CRASH_DIR"
 """Where crashes are kept, if not beside the cache of compiled kernels."""
 
 
-class Outcome:
+class Outcome(NamedTuple):
     """What came of a command."""
 
-    __slots__ = ("files", "output", "peak", "seconds", "status", "timed_out")
-
-    def __init__(
-        self, status: int, output: str, files: dict[str, bytes], seconds: float, peak: int, timed_out: bool
-    ) -> None:
-        self.status: int = status
-        """Its exit status, or a negative number for the signal that ended it."""
-        self.output: str = output
-        """All that it printed."""
-        self.files: dict[str, bytes] = files
-        """What it wrote, of the files that were asked for."""
-        self.seconds: float = seconds
-        self.peak: int = peak
-        """The most bytes of memory that it had; 0 if unknown."""
-        self.timed_out: bool = timed_out
+    status: int
+    """Its exit status, or a negative number for the signal that ended it."""
+    output: str
+    """All that it printed."""
+    files: dict[str, bytes]
+    """What it wrote, of the files that were asked for."""
+    seconds: float
+    peak: int
+    """The most bytes of memory that it had; 0 if unknown."""
+    timed_out: bool
 
 
 def run_command(

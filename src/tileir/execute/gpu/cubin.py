@@ -18,6 +18,7 @@ import os
 import struct
 from collections.abc import Iterator
 from functools import cached_property
+from math import prod
 from typing import Final, NamedTuple
 
 from tileir.execute.errors import LaunchError
@@ -150,7 +151,6 @@ class Cubin:
 
     @cached_property
     def kernels(self) -> list[str]:
-        """The names of all kernels in it."""
         prefix = ".nv.info."
         return [name.removeprefix(prefix) for name in self._file.names if name.startswith(prefix)]
 
@@ -171,46 +171,36 @@ class Cubin:
 
     @cached_property
     def resources(self) -> Resources:
-        """What the kernel takes of a GPU."""
         file, kernel = self._file, self.kernel
-        registers = stack = barriers = threads = 0
-        cluster = 1
+        found = dict.fromkeys((_REGISTERS, _FRAME_SIZE, _BARRIERS, _REQUIRED_THREADS, _CLUSTER), 0)
         for attribute, value in (*file.attributes(".nv.info"), *file.attributes(f".nv.info.{kernel}")):
             if attribute in (_REGISTERS, _FRAME_SIZE) and len(value) == 8:
                 symbol, number = struct.unpack("<II", value)
-                if file.symbol(symbol) != kernel:
-                    continue
-                if attribute == _REGISTERS:
-                    registers = number
-                else:
-                    stack = number
+                if file.symbol(symbol) == kernel:
+                    found[attribute] = number
             elif attribute == _BARRIERS:
-                barriers = value[0]
-            elif attribute in (_MAX_THREADS, _REQUIRED_THREADS) and len(value) == 12:
-                x, y, z = struct.unpack("<III", value)
-                threads = x * y * z
-            elif attribute == _CLUSTER and len(value) == 12:
-                x, y, z = struct.unpack("<III", value)
-                cluster = max(x * y * z, 1)
+                found[attribute] = value[0]
+            elif attribute in (_MAX_THREADS, _REQUIRED_THREADS, _CLUSTER) and len(value) == 12:
+                name = _CLUSTER if attribute == _CLUSTER else _REQUIRED_THREADS
+                found[name] = prod(struct.unpack("<III", value))
         code = file.section(f".text.{kernel}")
         operations = [code[n] | (code[n + 1] & 0xF) << 8 for n in range(0, len(code) - 1, _INSTRUCTION)]
         return Resources(
             kernel,
             self.target,
-            registers,
-            stack,
+            found[_REGISTERS],
+            found[_FRAME_SIZE],
             operations.count(_STORE_LOCAL),
             operations.count(_LOAD_LOCAL),
             file.size(f".nv.shared.{kernel}"),
-            barriers,
-            threads,
+            found[_BARRIERS],
+            found[_REQUIRED_THREADS],
             len(code),
             self._parameters,
-            cluster,
+            max(found[_CLUSTER], 1),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file."""
         with open(path, "wb") as file:
             file.write(self.data)
 
@@ -271,7 +261,6 @@ class _Elf:
         return self._sections.get(name, (0, 0, 0))[2]
 
     def symbol(self, number: int) -> str:
-        """The name of a symbol."""
         _, offset, size = self._sections.get(".symtab", (0, 0, 0))
         if (number + 1) * _SYMBOL.size > size:
             return ""

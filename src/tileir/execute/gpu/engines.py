@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tileir.execute.gpu.choosing import ChosenKernel
     from tileir.execute.gpu.cubin import Cubin, Resources
     from tileir.execute.gpu.tileiras.kernel import TileirasKernel
-    from tileir.execute.gpu.triton.launching.kernel import TritonKernel
+    from tileir.execute.gpu.triton.kernel import TritonKernel
     from tileir.execute.memory import Region
 
 VARIABLE: Final = "TILEIR_GPU_ENGINE"
@@ -118,7 +118,7 @@ class TritonEngine(Engine):
         ]
 
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> TritonKernel:
-        from tileir.execute.gpu.triton.launching.kernel import TritonKernel
+        from tileir.execute.gpu.triton.kernel import TritonKernel
 
         return TritonKernel(entry, globals, settings.fast, settings.tune)
 

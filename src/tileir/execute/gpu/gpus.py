@@ -10,7 +10,7 @@ two.  None where nothing is published.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.targets import ARCHITECTURES
@@ -53,12 +53,6 @@ class Gpu(NamedTuple):
     """kHz."""
     memory_bus: int
     """Bits."""
-    shared_memory: int
-    """Bytes of shared memory of a multiprocessor."""
-    threads: int
-    """Threads that a multiprocessor holds."""
-    blocks: int
-    """Thread blocks that a multiprocessor holds, however small."""
     integrated: bool = False
     """Whether it shares the memory of the host."""
 
@@ -71,72 +65,45 @@ class Gpu(NamedTuple):
         return f"sm_{self.major}{self.minor}"
 
     @property
+    def shared_memory(self) -> int:
+        return ARCHITECTURES[self.architecture].shared_memory
+
+    @property
     def shared_memory_per_block(self) -> int:
         """What a block may ask for."""
         return ARCHITECTURES[self.architecture].shared_memory_per_block
 
+    @property
+    def threads(self) -> int:
+        return ARCHITECTURES[self.architecture].threads
 
-def _gpu(
-    key: str,
-    name: str,
-    capability: tuple[int, int],
-    multiprocessors: int,
-    memory: int,
-    l2_cache: int,
-    clock: int,
-    memory_clock: int,
-    memory_bus: int,
-    *,
-    integrated: bool = False,
-) -> Gpu:
-    """Memory and cache in MiB, clocks in MHz; the rest follows from the architecture."""
-    architecture = ARCHITECTURES[f"sm_{capability[0]}{capability[1]}"]
-    return Gpu(
-        key,
-        name,
-        *capability,
-        multiprocessors,
-        memory * _MIB,
-        l2_cache * _MIB,
-        clock * 1000,
-        memory_clock * 1000,
-        memory_bus,
-        architecture.shared_memory,
-        architecture.threads,
-        architecture.blocks,
-        integrated,
-    )
+    @property
+    def blocks(self) -> int:
+        """Thread blocks that a multiprocessor holds, however small."""
+        return ARCHITECTURES[self.architecture].blocks
 
 
+# Multiprocessors, memory and cache in MiB, clocks of the GPU and of its memory in MHz, the bus in bits.
+_GPUS: Final[tuple[tuple[Any, ...], ...]] = (
+    ("a100", "NVIDIA A100-SXM4-80GB", 8, 0, 108, 81920, 40, 1410, 1593, 5120),
+    ("a10", "NVIDIA A10", 8, 6, 72, 23028, 6, 1695, 6251, 384),
+    ("rtx3090", "NVIDIA GeForce RTX 3090", 8, 6, 82, 24576, 6, 1695, 9751, 384),
+    ("rtx4090", "NVIDIA GeForce RTX 4090", 8, 9, 128, 24564, 72, 2520, 10501, 384),
+    ("l4", "NVIDIA L4", 8, 9, 58, 23034, 48, 2040, 6251, 192),
+    ("l40s", "NVIDIA L40S", 8, 9, 142, 46068, 96, 2520, 9001, 384),
+    ("h100", "NVIDIA H100 80GB HBM3", 9, 0, 132, 81559, 50, 1980, 2619, 5120),
+    ("h200", "NVIDIA H200", 9, 0, 132, 143771, 60, 1980, 3201, 6144),
+    ("b200", "NVIDIA B200", 10, 0, 148, 183359, 126, 1965, 3996, 8192),
+    ("gb200", "NVIDIA GB200", 10, 0, 152, 189471, 126, 2062, 3996, 8192),
+    ("b300", "NVIDIA B300 SXM6 AC", 10, 3, 148, 275040, 126, 2032, 3996, 8192),
+    ("rtx5080", "NVIDIA GeForce RTX 5080", 12, 0, 84, 16303, 64, 2617, 15001, 256),
+    ("rtx5090", "NVIDIA GeForce RTX 5090", 12, 0, 170, 32607, 96, 2407, 14001, 512),
+    ("rtxpro6000", "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 12, 0, 188, 97887, 128, 2617, 14001, 512),
+    ("gb10", "NVIDIA GB10", 12, 1, 48, 122570, 24, 2418, 4266, 256, True),
+)  # fmt: skip
 GPUS: Final[dict[str, Gpu]] = {
-    gpu.key: gpu
-    for gpu in (
-        _gpu("a100", "NVIDIA A100-SXM4-80GB", (8, 0), 108, 81920, 40, 1410, 1593, 5120),
-        _gpu("a10", "NVIDIA A10", (8, 6), 72, 23028, 6, 1695, 6251, 384),
-        _gpu("rtx3090", "NVIDIA GeForce RTX 3090", (8, 6), 82, 24576, 6, 1695, 9751, 384),
-        _gpu("rtx4090", "NVIDIA GeForce RTX 4090", (8, 9), 128, 24564, 72, 2520, 10501, 384),
-        _gpu("l4", "NVIDIA L4", (8, 9), 58, 23034, 48, 2040, 6251, 192),
-        _gpu("l40s", "NVIDIA L40S", (8, 9), 142, 46068, 96, 2520, 9001, 384),
-        _gpu("h100", "NVIDIA H100 80GB HBM3", (9, 0), 132, 81559, 50, 1980, 2619, 5120),
-        _gpu("h200", "NVIDIA H200", (9, 0), 132, 143771, 60, 1980, 3201, 6144),
-        _gpu("b200", "NVIDIA B200", (10, 0), 148, 183359, 126, 1965, 3996, 8192),
-        _gpu("gb200", "NVIDIA GB200", (10, 0), 152, 189471, 126, 2062, 3996, 8192),
-        _gpu("b300", "NVIDIA B300 SXM6 AC", (10, 3), 148, 275040, 126, 2032, 3996, 8192),
-        _gpu("rtx5080", "NVIDIA GeForce RTX 5080", (12, 0), 84, 16303, 64, 2617, 15001, 256),
-        _gpu("rtx5090", "NVIDIA GeForce RTX 5090", (12, 0), 170, 32607, 96, 2407, 14001, 512),
-        _gpu(
-            "rtxpro6000",
-            "NVIDIA RTX PRO 6000 Blackwell Workstation Edition",
-            (12, 0),
-            188,
-            97887,
-            128,
-            2617,
-            14001,
-            512,
-        ),
-        _gpu("gb10", "NVIDIA GB10", (12, 1), 48, 122570, 24, 2418, 4266, 256, integrated=True),
-    )
+    key: Gpu(key, name, major, minor, count, memory * _MIB, l2 * _MIB, clock * 1000, memory_clock * 1000, bus, *rest)
+    for key, name, major, minor, count, memory, l2, clock, memory_clock, bus, *rest in _GPUS
 }
 
 
@@ -154,8 +121,6 @@ def gpu_named(name: str) -> Gpu:
 
 
 class Peaks(NamedTuple):
-    """The peaks of one GPU."""
-
     key: str
     """What `tileir.emulate(gpu=..)` and others call it."""
     names: tuple[str, ...]
@@ -196,13 +161,7 @@ class Peaks(NamedTuple):
 
 
 def _peaks(
-    key: str,
-    names: tuple[str, ...],
-    memory: float,
-    double: float | None,
-    single: float,
-    source: str,
-    **matrix: float,
+    key: str, names: tuple[str, ...], memory: float, double: float | None, single: float, source: str, **matrix: float
 ) -> Peaks:
     return Peaks(key, names, memory, double, single, matrix, source)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import cached_property
 from typing import Any, Final
 
 from tileir.execute.arguments.binding import BoundArguments, Pointer, bind
@@ -28,13 +29,11 @@ from tileir.execute.gpu.arrays import (
     wait_for,
     warn_of_copies,
 )
-from tileir.execute.gpu.direct import GpuDirect, Ready, VariedDirect, fill_function, pack_function
+from tileir.execute.gpu.cubin import Cubin
 from tileir.execute.gpu.driver.devices import Device, current, current_ordinal, device, require_driver
 from tileir.execute.gpu.driver.library import DriverError, driver, forked_error
 from tileir.execute.gpu.loading import (
-    Code,
     Found,
-    KernelLoader,
     LaunchedCode,
     Launching,
     NotDescribed,
@@ -43,9 +42,16 @@ from tileir.execute.gpu.loading import (
 )
 from tileir.execute.gpu.output import OperationAt, captured, device_output_of, failed_assert, write_output
 from tileir.execute.gpu.packing import Packer, Record, Report
-from tileir.execute.gpu.repeating import repeated
+from tileir.execute.gpu.short_launches import (
+    ArrayLibrary,
+    UsualLaunch,
+    direct_launches,
+    library_among,
+    no_usual_launch,
+    repeated,
+    usual_launch,
+)
 from tileir.execute.gpu.targets import ASSEMBLER_DRIVER
-from tileir.execute.gpu.usual_launches import ArrayLibrary, UsualLaunch, library_among, no_usual_launch, usual_launch
 from tileir.execute.memory import Region
 from tileir.execute.overlap import overlapped
 from tileir.ir.core import Operation
@@ -70,15 +76,11 @@ class GpuLauncher(PreparedKernel):
         self.packer: Final = Packer(entry)
         self.variants: Final[dict[Any, Found]] = {}
         """What launches need, by the number of the GPU and the key of the kernel."""
-        self._ready: dict[int, tuple[Device, int, Any]] = {}
-        """By number of GPU: the GPU, its primary context and the kernel, for launches with nothing else to do."""
         self._usual: LaunchOptions | None = None
         """Options that were seen to ask for nothing."""
         self._library: ArrayLibrary | None = None
         """The one whose arrays `_usual_launch` knows."""
         self._usual_launch: UsualLaunch = no_usual_launch
-        self._driver: Any = None
-        self._launch: Any = None
         self._has_warned: bool = False
 
     def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
@@ -97,26 +99,13 @@ class GpuLauncher(PreparedKernel):
     def _write_usual_launch(self, grid: BlockId, arguments: tuple[object, ...], stream: int | None) -> bool:
         """Written when it is first needed: many kernels are launched once in a process."""
         assert self._library is not None, "there is a library to write it for"
-        names = {
-            "ready": self._ready,
-            "spare": self.packer.spare,
-            "make_record": self.packer.make,
-            "of": self._driver,
-            "launch": self._launch,
-            "launch_in": self._launch_in,
-            "failed": self.error,
-            "name": self.name,
-            "variants": self.variants,
-            "find": self.find,
-            "not_described": NotDescribed,
-        }
-        self._usual_launch = usual_launch(self.packer.types, self._library, arguments, names, self.key)
+        self._usual_launch = usual_launch(self, self._library, arguments)
         return self._usual_launch(grid, arguments, stream)
 
-    @property
-    def key(self) -> VariantKey | None:
-        """What of a launch decides on its code; None if there is only one."""
-        return None
+    @cached_property
+    def key(self) -> VariantKey:
+        """What of a launch decides on its code; by default nothing, as there is only one."""
+        return VariantKey(("",) * len(self.packer.types))
 
     @abstractmethod
     def code_for(self, launching: Launching) -> LaunchedCode | None:
@@ -136,7 +125,7 @@ class GpuLauncher(PreparedKernel):
             code = self.code_for(Launching(place, context, grid, stream or 0, values))
             if code is None or not code.is_short:
                 return None
-            found = code.found(place, context, code.loader.kernel(place, context).function_here(self.name))
+            found = code.found(place, context, code.kernel(place, context).function_here(self.name))
         if len(self.variants) >= _MOST_FOUND:
             self.variants.clear()
         self.variants[key] = found
@@ -146,7 +135,7 @@ class GpuLauncher(PreparedKernel):
         """The code for a launch, a record that is filled for it, and the function, in the context that is current."""
         code = self.code_for(launching)
         assert code is not None, "there is code for arguments that were looked at"
-        kernel = code.loader.kernel(launching.place, launching.context)
+        kernel = code.kernel(launching.place, launching.context)
         record = code.packer.take()
         try:
             code.fill(record, launching)
@@ -164,82 +153,54 @@ class GpuLauncher(PreparedKernel):
         record.report = None
         code.packer.give(record)
 
-    def _launch_in(self, context: int, record: Record, function: Any) -> int:
+    def launch_in(self, context: int, record: Record, function: Any) -> int:
         """Launch in a context that is not current; gives the code of the driver."""
         with current(context):
-            return int(self._launch(record.configuration, function, record.parameters, None))
-
-    def ready(self, ordinal: int) -> Ready | None:
-        """What launches on a GPU need that have nothing else to do; None before there was one."""
-        found = self._ready.get(ordinal)
-        return None if found is None else Ready(*found, self._driver, self._launch, self._launch_in)
+            return int(driver().function("cuLaunchKernelEx")(record.configuration, function, record.parameters, None))
 
     def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
-        if self.device_output:
-            return None
-        if self.key is not None:
-            pack = pack_function(self.packer.types, kind, self.key)
-            return None if pack is None else VariedDirect(self, pack, options)
-        fill = fill_function(self.packer.types, kind)
-        return None if fill is None else GpuDirect(self, fill, options)
+        return None if self.device_output else direct_launches(self, kind, options)
 
     def bind(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> Callable[[], None] | None:
         # Refused here, in words, if arguments do not fit; and the kernel is compiled and loaded.
         stream = stream_for(arguments, options.stream)
         bound = self._bound(arguments, stream, options)
         place, context = self._place(bound)
-        if self.key is not None and any(is_on_host(buffer) for buffer, _ in bound.buffers):
+        if any(self.key.parts) and any(is_on_host(buffer) for buffer, _ in bound.buffers):
             # Which code it gets depends on the copies.
             return None
         launching = Launching(place, context, grid, stream, bound.values, bound)
-        of = driver()
         with current(context):
             code, record, _ = self.filled(launching)
             self.give_back(code, record)
-            kernel = code.loader.kernel(place, context)
+            kernel = code.kernel(place, context)
             if self.device_output or context != place.context or options.progress is not None or options.memory:
                 return None
             function = kernel.function_here(self.name)
-
-        def again() -> None:
-            self.launch_thoroughly(grid, arguments, options)
-
-        def failed(number: int) -> LaunchError:
-            return self.error(number, place)
-
-        return repeated(code, launching, arguments, options.stream, function, of, self.name, again, failed)
+        return repeated(self, code, launching, arguments, options, function)
 
     def launch_thoroughly(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
         """Make a launch with arguments of whatever kinds, and with options."""
         of = driver()
         if of.forked:
             raise forked_error(f"launching @{self.name}")
-        stream = stream_for(arguments, options.stream)
-        bound = self._bound(arguments, stream, options)
-        self._check_memory(options)
-        place, context = self._place(bound)
+        launching, copies = self._prepared(grid, arguments, options)
+        place, context, _, stream, *_ = launching
         self.make_ready(place, context)
-        copies = self._copies(bound, place, stream)
-        values = bound.values
         with current(context), ExitStack() as stack:
-            others = [buffer.stream for buffer, _ in bound.buffers if isinstance(buffer, DeviceBuffer)]
-            wait_for(stream, [other for other in others if other is not None])
-            if copies is not None:
-                copies.copy_there(stack)
-                values = _copied_values(bound, copies)
+            if launching.bound is not None:
+                others = [buffer.stream for buffer, _ in launching.bound.buffers if isinstance(buffer, DeviceBuffer)]
+                wait_for(stream, [other for other in others if other is not None])
+            launching = _copied(launching, copies, stack)
             if options.progress is not None:
                 options.progress(0, grid[0] * grid[1] * grid[2])
-            code, record, function = self.filled(Launching(place, context, grid, stream, values, bound))
+            code, record, function = self.filled(launching)
             failed = of.function("cuLaunchKernelEx")(record.configuration, function, record.parameters, None)
             report = record.report
             self.give_back(code, record, is_launched=True)
             if failed:
                 raise self.error(failed, place)
             place.latest = self.name
-            is_plain = not self.device_output and context == place.context
-            if is_plain and place.ordinal not in self._ready:
-                kernel = code.loader.kernel(place, context)
-                self._ready[place.ordinal] = (place, context, kernel.function_here(self.name))
             if self.device_output and not is_capturing(stream):
                 self.listen(stream, options, place, report)
             if copies is not None:
@@ -248,8 +209,7 @@ class GpuLauncher(PreparedKernel):
                 self.wait(stream, place)
         if options.progress is not None:
             options.progress(grid[0] * grid[1] * grid[2], grid[0] * grid[1] * grid[2])
-        if is_plain:
-            self._driver, self._launch = of, of.function("cuLaunchKernelEx")
+        if not self.device_output and context == place.context:
             library = library_among(arguments)
             if library is not None and library is not self._library:
                 self._library, self._usual_launch = library, self._write_usual_launch
@@ -259,21 +219,25 @@ class GpuLauncher(PreparedKernel):
     ) -> AbstractContextManager[Launching]:
         """A launch that is not made: its arguments on the GPU, whose context is current; arrays of the host are copied
         there once, and back at the end if it `copies_back`."""
+        # Warned of here: a context manager would stand between the warning and the caller.
+        launching, copies = self._prepared(grid, arguments, options)
+        return self._on_gpu(launching, copies, copies_back)
+
+    def _prepared(
+        self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions
+    ) -> tuple[Launching, HostCopies | None]:
+        """A launch whose arguments are checked, and the copies of arrays of the host; None if there are none."""
         stream = stream_for(arguments, options.stream)
         bound = self._bound(arguments, stream, options)
         self._check_memory(options)
         place, context = self._place(bound)
-        # Warned of here: a context manager would stand between the warning and the caller.
         copies = self._copies(bound, place, stream)
-        return self._on_gpu(Launching(place, context, grid, stream, bound.values, bound), copies, copies_back)
+        return Launching(place, context, grid, stream, bound.values, bound), copies
 
     @contextmanager
     def _on_gpu(self, launching: Launching, copies: HostCopies | None, copies_back: bool) -> Iterator[Launching]:
         with current(launching.context), ExitStack() as stack:
-            if copies is not None and launching.bound is not None:
-                copies.copy_there(stack)
-                launching = launching._replace(values=_copied_values(launching.bound, copies))
-            yield launching
+            yield _copied(launching, copies, stack)
             if copies is not None and copies_back:
                 copies.copy_back()
             self.wait(launching.stream, launching.place)
@@ -369,7 +333,7 @@ class GpuLauncher(PreparedKernel):
                 self.wait(stream, place)
             except DriverError as error:
                 failure = error
-        failed, text = failed_assert(heard.text, self.device_output, self._operation_at)
+        failed, text = failed_assert("".join(heard), self.device_output, self._operation_at)
         write_output(text, options.output)
         if failed is not None:
             raise failed from failure
@@ -383,7 +347,6 @@ class GpuLauncher(PreparedKernel):
             raise error.after(f"it or a kernel before it went wrong on {place.words}") from None
 
     def error(self, code: int, place: Device) -> LaunchError:
-        """What a launch that fails becomes."""
         error = driver().error("cuLaunchKernelEx", code, f"launching @{self.name} on {place.words}")
         before = f", the last one from here was @{place.latest}" if place.latest else ""
         return error.after(f"a kernel that was launched before went wrong{before}")
@@ -396,25 +359,28 @@ class GpuKernel(GpuLauncher):
         self,
         entry: Operation,
         globals: dict[str, Region],
-        make_cubin: Callable[[str], Code],
+        make_cubin: Callable[[str], Cubin],
         *,
         oldest_driver: int = ASSEMBLER_DRIVER,
         operation_at: OperationAt | None = None,
     ) -> None:
         super().__init__(entry, oldest_driver=oldest_driver, operation_at=operation_at)
-        self.code: Final = LaunchedCode(self.packer, KernelLoader(entry, globals, make_cubin))
+        self.code: Final = LaunchedCode(self.packer, entry, globals, make_cubin)
 
     def code_for(self, launching: Launching) -> LaunchedCode:
         return self.code
 
     def make_ready(self, place: Device, context: int) -> None:
-        self.code.loader.kernel(place, context)
+        self.code.kernel(place, context)
 
 
-def _copied_values(bound: BoundArguments, copies: HostCopies) -> list[Any]:
-    """What the kernel is given, with the copies of arrays in the place of those on the host."""
-    values = list(bound.values)
-    for buffer, label in bound.buffers:
+def _copied(launching: Launching, copies: HostCopies | None, stack: ExitStack) -> Launching:
+    """A launch with copies of arrays in the place of those on the host."""
+    if copies is None or launching.bound is None:
+        return launching
+    copies.copy_there(stack)
+    values = list(launching.values)
+    for buffer, label in launching.bound.buffers:
         if is_on_host(buffer):
             values[label.number] = copies.address(buffer)
-    return values
+    return launching._replace(values=values)

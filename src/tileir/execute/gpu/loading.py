@@ -17,7 +17,7 @@ from __future__ import annotations
 import ctypes
 from _blake2 import blake2b
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
 from tileir.dialect.types import PointerType, TileType
@@ -25,9 +25,10 @@ from tileir.execute.arguments.binding import BoundArguments
 from tileir.execute.dtypes import memory_dtype
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.gpu.arrays import synchronize
+from tileir.execute.gpu.cubin import Cubin
 from tileir.execute.gpu.driver.devices import Device, copy_to_gpu, current
 from tileir.execute.gpu.driver.library import INVALID_VALUE, NOT_FOUND, DriverError, NoGpuError, driver
-from tileir.execute.gpu.packing import PLAIN, Hidden, LaunchForm, Packer, Record
+from tileir.execute.gpu.packing import Hidden, Packer, Record
 from tileir.execute.gpu.targets import TARGETS, host_here, runs_on, target_of_device
 from tileir.execute.launching.release import release_with
 from tileir.execute.memory import Region
@@ -102,27 +103,6 @@ class LoadedLibrary:
         return address.value, size.value
 
 
-class Code(Protocol):
-    """A compiled kernel, as `cubin.Cubin` is."""
-
-    @property
-    def data(self) -> bytes: ...
-
-    @property
-    def kernel(self) -> str: ...
-
-    @property
-    def target(self) -> str: ...
-
-    @property
-    def host(self) -> str: ...
-
-    @property
-    def parameter_sizes(self) -> list[int] | None:
-        """How many bytes each parameter takes; None if the driver is to be asked."""
-        ...
-
-
 class LoadedKernel:
     """A kernel in the driver, for the GPUs of one architecture."""
 
@@ -178,25 +158,48 @@ def unload_unused() -> None:
 release_with(unload_unused)
 
 
-class KernelLoader:
-    """Compiles and loads a kernel for each architecture that it is launched on; its code is launched in a `form`."""
+class LaunchedCode:
+    """Code for the launches of a kernel, or of a part of them, compiled and loaded for each architecture that needs it.
+
+    `complete` fills in what code takes beside the arguments.
+    """
 
     def __init__(
         self,
+        packer: Packer,
         entry: Operation,
         globals: dict[str, Region],
-        make_cubin: Callable[[str], Code],
-        form: LaunchForm = PLAIN,
+        make_cubin: Callable[[str], Cubin],
+        complete: Complete | None = None,
     ) -> None:
+        self.packer: Final = packer
+        self.complete: Final = complete
         self._name: Final = entry.symbol_name or ""
         self._globals: Final = globals
         self._make_cubin: Final = make_cubin
-        self._shared: Final = form.shared
-        arguments = [_parameter_bytes(parameter.type) for parameter in entry.regions[0].blocks[0].arguments]
-        sources = range(len(arguments)) if form.parameters is None else form.parameters
-        self._sizes: Final = [each.size if isinstance(each, Hidden) else arguments[each] for each in sources]
+        sources = range(len(packer.types)) if packer.form.parameters is None else packer.form.parameters
+        self._sizes: Final = [
+            each.size if isinstance(each, Hidden) else _parameter_bytes(packer.types[each]) for each in sources
+        ]
         self._loaded: dict[str, LoadedKernel] = {}
         self._filled: set[tuple[LoadedLibrary, int]] = set()
+
+    @property
+    def is_short(self) -> bool:
+        return self.packer.form.cluster == 1
+
+    def found(self, place: Device, context: int, function: Any) -> Found:
+        packer = self.packer
+        return Found(
+            place, context, function, packer.spare, packer.make, packer.form.threads, packer.form.shared, self.complete
+        )
+
+    def fill(self, record: Record, launching: Launching, is_kept: bool = False) -> None:
+        """Fill a record with all that a launch is given, or launches that are made again and again, if it `is_kept`."""
+        _, context, grid, stream, values, *_ = launching
+        self.packer.fill(record, grid, stream, values)
+        if self.complete is not None:
+            self.complete(record, context, grid, stream, values, is_kept)
 
     def kernel(self, place: Device, context: int) -> LoadedKernel:
         """The kernel, to be launched in a context of a GPU."""
@@ -227,9 +230,14 @@ class KernelLoader:
                 with current(place.context):
                     library = self._library(cubin.data, lambda: f"{what} on {place.words}")
                     function = library.kernel(cubin.kernel)
-                    sizes = cubin.parameter_sizes
-                    self._check_parameters(library.parameter_sizes(function) if sizes is None else sizes, what)
-                found = self._loaded[place.target] = LoadedKernel(library, function, self._shared)
+                    sizes = cubin.parameter_sizes or library.parameter_sizes(function)
+                    if sizes is not None and sizes != self._sizes:
+                        # The driver would read arguments that are not there.
+                        raise LaunchError(
+                            f"{what} was made from another program: its parameters take {_listed(sizes)} bytes, and "
+                            f"those of the kernel {_listed(self._sizes)}"
+                        )
+                found = self._loaded[place.target] = LoadedKernel(library, function, self.packer.form.shared)
         return found
 
     def _library(self, data: bytes, what: Callable[[], str]) -> LoadedLibrary:
@@ -240,14 +248,6 @@ class KernelLoader:
             # What the key is made of stays as long as the library.
             found.keep = self._globals
         return found
-
-    def _check_parameters(self, sizes: list[int] | None, what: str) -> None:
-        """Refuse a cubin of another program: the driver would read arguments that are not there."""
-        if sizes is not None and sizes != self._sizes:
-            raise LaunchError(
-                f"{what} was made from another program: its parameters take {_listed(sizes)} bytes, and those of the "
-                f"kernel {_listed(self._sizes)}"
-            )
 
     def _fill(self, library: LoadedLibrary, context: int) -> None:
         """Give global variables the values that they have on the host, before a context's first launch."""
@@ -264,7 +264,6 @@ class KernelLoader:
 
 
 def _parameter_bytes(type: object) -> int:
-    """How many bytes a parameter takes."""
     if not isinstance(type, TileType):
         return 0
     return 8 if isinstance(type.element, PointerType) else int(memory_dtype(type.element).itemsize)
@@ -277,12 +276,9 @@ def _listed(sizes: list[int]) -> str:
 # --- code as launches have it ---
 
 
-class Complete(Protocol):
-    """Fills in what code takes beside the arguments; a record that `is_kept` is launched again and again."""
-
-    def __call__(
-        self, record: Record, context: int, grid: BlockId, stream: int, values: Sequence[Any], is_kept: bool = False
-    ) -> None: ...
+Complete = Callable[..., None]
+"""Fills in what code takes beside the arguments: of a record, a context, a grid, a stream, the arguments, and whether
+the record is kept, to be launched again and again."""
 
 
 class NotDescribed(Exception):
@@ -317,33 +313,6 @@ class Found(NamedTuple):
     complete: Complete | None
 
 
-class LaunchedCode:
-    """Code for the launches of a kernel, or of a part of them."""
-
-    def __init__(self, packer: Packer, loader: KernelLoader, complete: Complete | None = None) -> None:
-        self.packer: Final = packer
-        self.loader: Final = loader
-        self.complete: Final = complete
-
-    @property
-    def is_short(self) -> bool:
-        """Whether there is a short way to launch it."""
-        return self.packer.form.cluster == 1
-
-    def found(self, place: Device, context: int, function: Any) -> Found:
-        packer = self.packer
-        return Found(
-            place, context, function, packer.spare, packer.make, packer.form.threads, packer.form.shared, self.complete
-        )
-
-    def fill(self, record: Record, launching: Launching, is_kept: bool = False) -> None:
-        """Fill a record with all that a launch is given, or launches that are made again and again, if it `is_kept`."""
-        _, context, grid, stream, values, *_ = launching
-        self.packer.fill(record, grid, stream, values)
-        if self.complete is not None:
-            self.complete(record, context, grid, stream, values, is_kept)
-
-
 def launch_again(record: Record, function: Any, failed: Callable[[int], LaunchError]) -> Callable[[], None]:
     """A launch with a record that is filled, made each time it is called; `failed` makes the error of a code."""
     launch = driver().function("cuLaunchKernelEx")
@@ -356,21 +325,15 @@ def launch_again(record: Record, function: Any, failed: Callable[[int], LaunchEr
     return once
 
 
-class VariantKey:
+class VariantKey(NamedTuple):
     """What of a launch decides which code it gets, as text of Python: `parts` has one for each parameter.
 
     {a} in it stands for the argument; a part is empty if the argument does not matter.  `of_grid` is one of x, y and z.
     """
 
-    def __init__(self, parts: Sequence[str], of_grid: str = "") -> None:
-        self.parts: Final = tuple(parts)
-        self.of_grid: Final = of_grid
+    parts: tuple[str, ...]
+    of_grid: str = ""
 
     def part(self, number: int, name: str) -> str:
         """What matters of an argument; empty if nothing does."""
         return self.parts[number].format(a=name)
-
-    def text(self, device: str, parts: Sequence[str]) -> str:
-        """The key of a launch on a GPU."""
-        found = [device, *[part for part in parts if part], *([self.of_grid] if self.of_grid else [])]
-        return f"({', '.join(found)},)"

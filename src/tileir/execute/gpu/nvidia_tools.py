@@ -18,6 +18,7 @@ from tileir.execute.errors import CompilationError, MissingDependencyError
 from tileir.execute.gpu.cubin import Cubin
 
 _SUFFIX: Final = ".exe" if sys.platform == "win32" else ""
+_TRITON_TOOLS: Final = os.path.join("triton", "backends", "nvidia", "bin")
 
 _SECONDS: Final = 60.0
 _FILE: Final = "kernel.cubin"
@@ -29,7 +30,14 @@ _INSTRUCTION: Final = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+\S")
 
 def find_tool(name: str) -> str:
     """The path of a tool: in a package, that for the newest CUDA, on PATH, or Triton's; empty if nowhere."""
-    return _installed(name + _SUFFIX) or _on_path(name) or _with_triton(name + _SUFFIX)
+    found = _installed(name + _SUFFIX)
+    if found:
+        return found
+    # Imported here: hardly any machine gets here.
+    from shutil import which
+
+    with_triton = [os.path.join(folder or os.curdir, _TRITON_TOOLS, name + _SUFFIX) for folder in sys.path]
+    return which(name) or next((os.path.abspath(path) for path in with_triton if os.path.isfile(path)), "")
 
 
 def _installed(name: str) -> str:
@@ -46,24 +54,9 @@ def _installed(name: str) -> str:
     return ""
 
 
-def _with_triton(name: str) -> str:
-    for folder in sys.path:
-        path = os.path.join(folder or os.curdir, "triton", "backends", "nvidia", "bin", name)
-        if os.path.isfile(path):
-            return os.path.abspath(path)
-    return ""
-
-
 def _number(kit: str) -> int:
     digits = kit.removeprefix("cu")
     return int(digits) if digits.isascii() and digits.isdecimal() else -1
-
-
-def _on_path(name: str) -> str:
-    # Imported here: hardly any machine gets here.
-    from shutil import which
-
-    return which(name) or ""
 
 
 def why_missing() -> str:

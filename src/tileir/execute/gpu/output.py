@@ -20,7 +20,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from tileir.dialect.ops import ASSERT, PRINT_TKO
 from tileir.execute.errors import AssertionFailedError
@@ -59,20 +59,16 @@ def device_output_of(entry: Operation) -> DeviceOutput:
     return DeviceOutput(prints, tuple(asserts))
 
 
-class Captured:
-    """What the driver wrote, once it is all there."""
-
-    def __init__(self) -> None:
-        self.text: str = ""
-
-
 @contextmanager
-def captured() -> Iterator[Captured]:
-    """Take what is written to the descriptor of standard output meanwhile, by code that is not Python's."""
+def captured() -> Iterator[list[str]]:
+    """Take what is written to the descriptor of standard output meanwhile, by code that is not Python's.
+
+    The list has its text when all of it is there.
+    """
     # Imported here: few kernels print, and a first launch is to be short.
     import tempfile
 
-    found = Captured()
+    found: list[str] = []
     with _lock:
         _flush()
         try:
@@ -89,7 +85,8 @@ def captured() -> Iterator[Captured]:
                 _flush()
                 os.dup2(saved, 1)
                 os.close(saved)
-                found.text = _content(file)
+                file.seek(0)
+                found.append(file.read().decode("utf-8", "replace"))
 
 
 def write_output(text: str, output: Callable[[str], object] | None) -> None:
@@ -109,11 +106,6 @@ def _flush() -> None:
         pass
     if sys.platform != "win32":
         ctypes.CDLL(None).fflush(None)
-
-
-def _content(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read().decode("utf-8", "replace")
 
 
 def failed_assert(

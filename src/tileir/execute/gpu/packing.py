@@ -10,7 +10,7 @@ Where code takes its parameters from is said by its `LaunchForm`.  Cubins of NVI
 the kernel, one by one, and have the driver make descriptors for the tensor memory accelerator.  Code of others takes
 these as parameters, of 128 bytes that are aligned to 64, and addresses of memory of its own.
 
-Functions that are written for kernels fill them at once: `usual_launches.py`, `direct.py`, `repeating.py`.
+Functions that are generated for kernels fill them at once (`short_launches.py`).
 """
 
 from __future__ import annotations

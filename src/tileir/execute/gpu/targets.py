@@ -129,9 +129,7 @@ def target_of_device(major: int, minor: int) -> str:
 def runs_on(target: str, major: int, minor: int) -> bool:
     """Whether code for a target runs on a device of a compute capability."""
     number, device = number_of(target), 10 * major + minor
-    if number == device:
-        return True
-    return number < _FIRST_SPECIFIC and number // 10 == major and number < device
+    return number == device or (number < _FIRST_SPECIFIC and number // 10 == major and number < device)
 
 
 def host_here() -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Final, cast
 
 from tileir.dialect.ops import GET_GLOBAL, INT_TO_PTR
@@ -98,19 +99,14 @@ def event_times(
     """
     of = driver()
     with ExitStack() as stack:
-        flush = _flusher(of, stack, place, stream) if flush_cache else None
+        flush: Callable[[], None] | None = None
+        if flush_cache:
+            memory = stack.enter_context(DeviceMemory(2 * max(place.attribute(_L2_CACHE), 1 << 20)))
+            attempt = "emptying the cache of the GPU"
+            flush = partial(of.call, "cuMemsetD8Async", attempt, memory.address, 0, memory.size, stream)
         launch()
         (first,) = _measured(of, launch, stream, 1, flush)
         return _measured(of, launch, stream, enough(first) if repeat is None else repeat, flush)
-
-
-def _flusher(of: Driver, stack: ExitStack, place: Device, stream: int) -> Callable[[], None]:
-    memory = stack.enter_context(DeviceMemory(2 * max(place.attribute(_L2_CACHE), 1 << 20)))
-
-    def flush() -> None:
-        of.call("cuMemsetD8Async", "emptying the cache of the GPU", memory.address, 0, memory.size, stream)
-
-    return flush
 
 
 def _measured(
@@ -127,16 +123,13 @@ def _measured(
             launch()
             of.call("cuEventRecord", _ATTEMPT, end, stream)
         of.call("cuEventSynchronize", _ATTEMPT, events[-1])
-        return [_seconds(of, begin, end) for begin, end in zip(events[::2], events[1::2], strict=True)]
+        milliseconds = [ctypes.c_float() for _ in range(count)]
+        for found, begin, end in zip(milliseconds, events[::2], events[1::2], strict=True):
+            of.call("cuEventElapsedTime", _ATTEMPT, ctypes.byref(found), begin, end)
+        return [found.value / 1e3 for found in milliseconds]
     finally:
         for event in events:
             of.function("cuEventDestroy_v2")(event)
-
-
-def _seconds(of: Driver, begin: int, end: int) -> float:
-    milliseconds = ctypes.c_float()
-    of.call("cuEventElapsedTime", _ATTEMPT, ctypes.byref(milliseconds), begin, end)
-    return milliseconds.value / 1e3
 
 
 def restored(kernel: Repeatable, bound: BoundArguments) -> list[MemoryRange]:

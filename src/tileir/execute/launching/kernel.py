@@ -347,7 +347,8 @@ class Kernel:
         if reason:
             raise LaunchError(f"@{self.name} cannot be tuned here: {reason}")
         chosen = self._checked(stream=stream)
-        from tileir.execute.gpu.triton.launching.kernel import TritonKernel
+        # Imported here: few search.
+        from tileir.execute.gpu.triton.kernel import TritonKernel
 
         prepared = self._prepared_by(engine)
         assert isinstance(prepared, TritonKernel)

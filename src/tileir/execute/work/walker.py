@@ -184,7 +184,7 @@ class Walker:
         if not isinstance(condition, int):
             self._lost(operation, "the condition", "neither branch counts")
             self._give(None, results)
-            ends = [each for each in operation.walk() if each.declaration in _TERMINATORS]
+            ends = [each for each in operation.walk() if each.declaration.is_terminator]
             # Whether a branch, which may not be taken, leaves more than itself.
             leaves = any(each.declaration is not ops.YIELD and _leaves(each, operation) for each in ends)
             return not leaves, None

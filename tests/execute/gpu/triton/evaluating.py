@@ -25,8 +25,7 @@ from tileir.dialect.types import TileType
 from tileir.execute.dtypes import scalar_array
 from tileir.execute.gpu.triton.code import FAILURE_WORDS, OUTPUT_WORDS, TensorMap, evaluate
 from tileir.execute.gpu.triton.lowering.lower import Lowered
-from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.process import Request
+from tileir.execute.gpu.triton.worker.pool import Request, compile_ttir
 from tileir.execute.memory import Globals
 from tileir.ir.core import Operation
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.execute.gpu.fake_cuda import TextCubin, entry_of
+from tests.execute.gpu.fake_cuda import CubinText, entry_of
 
 from tileir.execute.gpu.packing import Hidden
 from tileir.execute.gpu.triton.code import Code, Schedule, Slot, Specialization, TensorMap
-from tileir.execute.gpu.triton.launching.hidden_parameters import launch_form
-from tileir.execute.gpu.triton.launching.kernel import TritonKernel
+from tileir.execute.gpu.triton.hidden_parameters import launch_form
+from tileir.execute.gpu.triton.kernel import TritonKernel
 from tileir.execute.gpu.triton.toolchain import TritonTarget
 from tileir.execute.gpu.triton.variants import launch_views
 
@@ -24,7 +24,7 @@ MATRIX_BODY = """
 """
 
 
-class FakeCubin(TextCubin):
+class FakeCubin(CubinText):
     """A cubin that says which driver it needs."""
 
     oldest_driver = 12000

@@ -10,8 +10,7 @@ from tileir.execute.gpu.triton.code import CodeOptions, Schedule, Specialization
 from tileir.execute.gpu.triton.lowering.lower import Lowered, lower
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.toolchain import installed_triton
-from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.process import Answer, Request
+from tileir.execute.gpu.triton.worker.pool import Request, compile_ttir
 from tileir.execute.launching.entries import select_entry
 
 
@@ -29,14 +28,10 @@ def lowered(
     return lower(program, target, Schedule(**schedule), specialization, CodeOptions(), version)
 
 
-def compiled(text: str, target: str = "sm_90", **how: Any) -> Answer:
-    """What Triton makes of it, with its PTX."""
-    made = lowered(text, target, **how)
-    return compile_ttir(Request(made.text, target, made.options, kept=("ttgir", "ptx")))
-
-
 def ptx(text: str, target: str = "sm_90", **how: Any) -> str:
-    return compiled(text, target, **how).stages["ptx"]
+    """What Triton makes of it."""
+    made = lowered(text, target, **how)
+    return compile_ttir(Request(made.text, target, made.options, last="ptx")).data.decode()
 
 
 def entry(body: str, parameters: str = "%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>") -> str:

@@ -11,11 +11,11 @@ from tests.execute.cpu.operations import FLOATS, INTEGERS, POINTEES, all_operati
 import tileir
 from tileir.dialect.types import TileType
 from tileir.execute.gpu.triton.code import CodeOptions, Schedule, Specialization
-from tileir.execute.gpu.triton.lowering.addresses import from_memory, to_memory
+from tileir.execute.gpu.triton.lowering.accesses import from_memory, to_memory
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.lower import ELEMENTWISE, HANDLERS
+from tileir.execute.gpu.triton.lowering.ttir_values import TtirValue, memory_element
 from tileir.execute.gpu.triton.program import Program
-from tileir.execute.gpu.triton.ttir.values import TtirValue, memory_element
 from tileir.execute.launching.entries import select_entry
 from tileir.ir.core import Operation
 
@@ -74,14 +74,14 @@ def body(operation: Operation, target: str, fast: bool = False) -> tuple[str, st
     made = lowering(target, fast)
     for name, operand in zip("abc", operation.operands, strict=False):
         made.values[operand] = TtirValue(f"%{name}", *made.type_of(operand))
-    made.operation(operation)
-    return "\n".join([line.text for line in made.build.lines()]), made.value(operation.results[0]).name
+    made.lower(operation)
+    return "\n".join([line.text for line in made.lines()]), made.value(operation.results[0]).name
 
 
 def kernel(operations: list[Operation], target: str, fast: bool = False) -> str:
     """A kernel that computes all of them, each from memory and to memory."""
     made = lowering(target, fast)
-    build = made.build
+    build = made
     parameters: dict[str, str] = {}
 
     def pointers(name: str, element: str) -> TtirValue:
@@ -96,7 +96,7 @@ def kernel(operations: list[Operation], target: str, fast: bool = False) -> str:
             element = cast(TileType, operand.type).element
             loaded = build.load(pointers(f"%p{letter}{number}", memory_element(element)))
             made.values[operand] = from_memory(build, element, loaded)
-        made.operation(operation)
+        made.lower(operation)
         (result,) = operation.results
         element = cast(TileType, result.type).element
         stored = to_memory(build, element, made.value(result))

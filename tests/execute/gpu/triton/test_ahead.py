@@ -8,7 +8,7 @@ import pytest
 from tests.execute.gpu.triton.lowered_programs import loading
 
 import tileir
-from tileir.execute.gpu.triton.launching.kernel import TritonKernel, compile_ahead
+from tileir.execute.gpu.triton.kernel import TritonKernel, compile_ahead
 from tileir.execute.gpu.triton.toolchain import triton_target
 from tileir.execute.launching.entries import select_entry
 

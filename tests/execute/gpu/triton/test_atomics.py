@@ -8,8 +8,7 @@ import pytest
 from tests.execute.gpu.triton.lowered_programs import entry, lowered, ptx
 
 from tileir.execute.gpu.errors import TritonError
-from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.process import Request
+from tileir.execute.gpu.triton.worker.pool import Request, compile_ttir
 
 MODES = [
     *[(mode, "i32") for mode in ("and", "or", "xor", "add", "max", "min", "umax", "umin", "xchg")],

@@ -13,10 +13,10 @@ from tests.execute.gpu.triton.fake_triton import write_fake_triton
 import tileir
 from tileir.execute.gpu.errors import TritonCrash, TritonError
 from tileir.execute.gpu.triton import compiler
+from tileir.execute.gpu.triton import kernel as triton_kernel
 from tileir.execute.gpu.triton.code import CodeOptions, Limits, Schedule, Slot, Specialization, TensorMap
-from tileir.execute.gpu.triton.launching import kernel as triton_kernel
-from tileir.execute.gpu.triton.launching.kernel import compile_kernel
-from tileir.execute.gpu.triton.stored_code import code_of, packed_slots, packed_specialization, unpacked_slots
+from tileir.execute.gpu.triton.kernel import compile_kernel
+from tileir.execute.gpu.triton.stored_code import code_of, packed_slots, packed_specialization, unpacked_slot
 from tileir.execute.gpu.triton.toolchain import find_triton, triton_target
 from tileir.execute.gpu.triton.worker import pool
 from tileir.ir.core import Operation
@@ -177,7 +177,7 @@ def test_stages_can_be_looked_at(triton: None, stage: str, words: str) -> None:
 def test_what_triton_wants_of_descriptors_is_what_the_launcher_gets() -> None:
     map = TensorMap(("argument", 0), (("constant", 64),), (("constant", 1),), 2, (), 0, 0, True)
     slots = (Slot("argument", 0), Slot("descriptor", map), Slot("table", b"\0\1"), Slot("scratch", (16, 8)))
-    assert unpacked_slots(packed_slots(slots)) == slots
+    assert tuple([unpacked_slot(*each) for each in packed_slots(slots)]) == slots
     from tests.execute.gpu.cubin_files import cubin
 
     wanted = {"block_size": [64], "elem_type": 10, "swizzle": 3, "elem_size": 2, "fp4_padded": False}

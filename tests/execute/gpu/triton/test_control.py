@@ -42,8 +42,7 @@ def check(body: str, compiles: bool = False) -> str:
         assert wanted.tolist() == found.tolist(), number
     made = lowered(text)
     if compiles:
-        from tileir.execute.gpu.triton.worker.pool import compile_ttir
-        from tileir.execute.gpu.triton.worker.process import Request
+        from tileir.execute.gpu.triton.worker.pool import Request, compile_ttir
 
         assert compile_ttir(Request(made.text, "sm_90", made.options)).data
     return made.text

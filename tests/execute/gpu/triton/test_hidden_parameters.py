@@ -13,8 +13,8 @@ import tileir
 from tileir.execute.gpu.loading import NotDescribed
 from tileir.execute.gpu.packing import LaunchForm, Packer, Record
 from tileir.execute.gpu.triton.code import Slot, TensorMap, argument, constant
-from tileir.execute.gpu.triton.launching.device_memory import release_scratch
-from tileir.execute.gpu.triton.launching.hidden_parameters import HiddenParameters, TensorMaps, launch_form
+from tileir.execute.gpu.triton.device_memory import release_scratch
+from tileir.execute.gpu.triton.hidden_parameters import HiddenParameters, TensorMaps, launch_form
 from tileir.execute.gpu.triton.variants import Classifier
 from tileir.execute.memory import Globals
 
@@ -104,7 +104,7 @@ def test_many_descriptors_are_not_kept(gpu: FakeDriver) -> None:
     )
     for number in range(600):
         maps.encoded([16 * number + 16, 100, 128])
-    assert len(maps.known) <= 256
+    assert len(maps._known) <= 256
 
 
 def test_dimension_of_one_element_has_any_stride(gpu: FakeDriver) -> None:

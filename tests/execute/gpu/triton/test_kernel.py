@@ -18,7 +18,7 @@ from tileir.execute.arguments.binding import pointer_to
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import CompilationError, HostCopyWarning, LaunchError
 from tileir.execute.gpu.triton.code import Schedule
-from tileir.execute.gpu.triton.launching.kernel import FINE_KINDS
+from tileir.execute.gpu.triton.kernel import FINE_KINDS
 from tileir.execute.gpu.triton.variants import launch_views
 
 ORDINARY = LaunchOptions()

@@ -10,8 +10,7 @@ from tests.execute.gpu.triton.lowered_programs import entry, lowered, ptx
 from tests.execute.gpu.triton.number_kernels import Number, all_numbers, body, kernel, parsed
 
 import tileir
-from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.process import Request
+from tileir.execute.gpu.triton.worker.pool import Request, compile_ttir
 from tileir.execute.gpu.triton.worker.stages import wrapped
 
 pytestmark = pytest.mark.usefixtures("triton")
@@ -29,8 +28,8 @@ def compile_all(numbers: list[Number], target: str, fast: bool = False) -> None:
 def instructions(text: str, target: str = "sm_90", fast: bool = False) -> set[str]:
     """Those of the PTX of an operation."""
     made = kernel(parsed([text]), target, fast)
-    answer = compile_ttir(Request(made, target, options(fast), last="ptx", kept=("ptx",)))
-    return set(re.findall(r"^\s*(?:@\S+ )?([a-z][a-z0-9]*\.[\w.]+)", answer.stages["ptx"], re.MULTILINE))
+    answer = compile_ttir(Request(made, target, options(fast), last="ptx"))
+    return set(re.findall(r"^\s*(?:@\S+ )?([a-z][a-z0-9]*\.[\w.]+)", answer.data.decode(), re.MULTILINE))
 
 
 # --- everything compiles ---
@@ -178,8 +177,8 @@ def test_products_and_sums_are_fused_only_in_fast_code() -> None:
     assert total.operands[0] is product.results[0]
     for fast in (False, True):
         made = kernel([product, total], "sm_90", fast)
-        answer = compile_ttir(Request(made, "sm_90", options(fast), last="ptx", kept=("ptx",)))
-        assert ("fma.rn.f32" in answer.stages["ptx"]) == fast
+        answer = compile_ttir(Request(made, "sm_90", options(fast), last="ptx"))
+        assert ("fma.rn.f32" in answer.data.decode()) == fast
 
 
 REGION = """

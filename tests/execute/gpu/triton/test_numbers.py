@@ -20,7 +20,7 @@ import tileir
 from tileir.dialect.construct import element as element_named
 from tileir.execute.arithmetic.conversion import float_to_float, unpack
 from tileir.execute.dtypes import bits_dtype, from_bits, from_memory, to_bits, value_dtype
-from tileir.execute.gpu.triton.ttir.values import value_element
+from tileir.execute.gpu.triton.lowering.ttir_values import value_element
 from tileir.ir import floats
 from tileir.ir.types import BF16, F4E2M1FN, F32, F64, I32, I64, FloatType
 
@@ -163,7 +163,9 @@ def test_small_quotients_of_bf16_are_rounded_once() -> None:
 # --- bytes ---
 
 
-@pytest.mark.parametrize("element", ["i1", "i4", "f4E2M1FN", "i16", "bf16", "f32", "tf32", "i64", "f64"])
+@pytest.mark.parametrize(
+    "element", ["i1", "i4", "f4E2M1FN", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "i16", "bf16", "f32", "tf32", "i64", "f64"]
+)
 @pytest.mark.parametrize("count", [16, 64])
 def test_bytes_of_tiles_are_in_the_order_of_memory(element: str, count: int) -> None:
     kind: Any = element_named(element)

@@ -12,10 +12,10 @@ import tileir
 from tileir.execute.gpu.errors import TritonCrash, TritonError, TritonTimeout
 from tileir.execute.gpu.triton.code import Code, CodeOptions, Limits, Schedule
 from tileir.execute.gpu.triton.compiler import Prepared, make, stage_text
-from tileir.execute.gpu.triton.launching.kernel import compile_kernel
-from tileir.execute.gpu.triton.schedule.candidates import plainer_schedules
+from tileir.execute.gpu.triton.kernel import compile_kernel
+from tileir.execute.gpu.triton.schedule.model import plainer_schedules
 from tileir.execute.gpu.triton.toolchain import triton_target
-from tileir.execute.gpu.triton.worker.process import Answer
+from tileir.execute.gpu.triton.worker.pool import Answer
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN

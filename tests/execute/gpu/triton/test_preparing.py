@@ -22,7 +22,6 @@ from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import constant_elements, from_memory, to_bits
 from tileir.execute.gpu.triton import program
-from tileir.execute.gpu.triton.preparing import simplify
 from tileir.execute.launching.entries import select_entry
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import FloatType
@@ -31,9 +30,9 @@ from tileir.passes.emit import Emit
 from tileir.passes.registry import PassSession
 
 PASSES: dict[str, Callable[[tileir.Operation], int]] = {
-    "counted": simplify.count_loops,
-    "decided": simplify.fold_known,
-    "late": simplify.sink_loads,
+    "counted": program.count_loops,
+    "decided": program.fold_known,
+    "late": program.sink_loads,
 }
 
 
@@ -71,7 +70,7 @@ def test_float_operations_on_constants_give_the_bits_of_the_interpreter(place: i
             expected.append(int(to_bits(case.result, case.kernel(*values))[0]))
     kernel = operations[0].parent_operation
     assert kernel is not None
-    simplify.fold_known(kernel)
+    program.fold_known(kernel)
     for number, use, bits in zip(numbers, operations[len(numbers) :], expected, strict=True):
         maker = use.operands[0].defining_operation
         assert maker is not None and maker.declaration is ops.CONSTANT, number.text

@@ -11,7 +11,7 @@ import tileir
 from tileir.execute.errors import AssertionFailedError
 from tileir.execute.gpu.output import device_output_of
 from tileir.execute.gpu.triton.code import AssertSite, PrintSite
-from tileir.execute.gpu.triton.launching.device_memory import failure, printed
+from tileir.execute.gpu.triton.device_memory import failure, printed
 
 PRINTING = entry("""
  %i = iota : tile<8xi32>

@@ -14,8 +14,7 @@ import tileir
 from tileir.execute.gpu.triton.code import CodeOptions, Schedule, Specialization
 from tileir.execute.gpu.triton.lowering.lower import lower
 from tileir.execute.gpu.triton.program import Program
-from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.process import Request
+from tileir.execute.gpu.triton.worker.pool import Request, compile_ttir
 from tileir.execute.launching.entries import select_entry
 
 SIGNS = ("signed signed", "signed unsigned", "unsigned signed", "unsigned unsigned")

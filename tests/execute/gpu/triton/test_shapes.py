@@ -204,8 +204,7 @@ def test_tiles_of_too_many_elements_are_refused_in_words() -> None:
 @pytest.mark.usefixtures("triton")
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100"])
 def test_shapes_compile(target: str) -> None:
-    from tileir.execute.gpu.triton.worker.pool import compile_ttir
-    from tileir.execute.gpu.triton.worker.process import Request
+    from tileir.execute.gpu.triton.worker.pool import Request, compile_ttir
 
     body = (
         "%b = broadcast %x : tile<16x1xf16> -> tile<16x16xf16>\n"

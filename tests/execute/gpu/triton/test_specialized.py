@@ -13,8 +13,7 @@ from tileir.execute.gpu.nvidia_tools import disassembled
 from tileir.execute.gpu.triton.code import CodeOptions, Limits, Schedule
 from tileir.execute.gpu.triton.compiler import Made, make, stage_text
 from tileir.execute.gpu.triton.toolchain import triton_target
-from tileir.execute.gpu.triton.ttgir.copies import Copies
-from tileir.execute.gpu.triton.ttgir.plan import rotation_of
+from tileir.execute.gpu.triton.ttgir.plan import Copies, rotation_of
 from tileir.execute.gpu.triton.ttgir.specialize import specialize
 from tileir.execute.gpu.triton.ttgir.text import Kernel, Loop, Unfit, split_list
 from tileir.execute.launching.entries import select_entry

@@ -12,7 +12,7 @@ import pytest
 import tileir
 from tileir.execute.errors import HostCopyWarning
 from tileir.execute.gpu.driver.devices import why_no_gpu
-from tileir.execute.gpu.triton.launching.kernel import TritonKernel
+from tileir.execute.gpu.triton.kernel import TritonKernel
 from tileir.execute.gpu.triton.toolchain import why_missing
 
 pytestmark = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,11 @@ import tileir
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import CompilationError, LaunchError
 from tileir.execute.gpu.triton.code import Code, Schedule, Specialization, Trial, schedule_words
-from tileir.execute.gpu.triton.launching.kernel import TritonKernel
+from tileir.execute.gpu.triton.kernel import TritonKernel
 from tileir.execute.gpu.triton.program import Program
-from tileir.execute.gpu.triton.schedule import trial, trial_process
-from tileir.execute.gpu.triton.schedule.candidates import MOST, candidates
 from tileir.execute.gpu.triton.schedule.features import features_of
 from tileir.execute.gpu.triton.schedule.model import schedule_for, shared_bytes
-from tileir.execute.gpu.triton.schedule.search import agree, leaves_open
+from tileir.execute.gpu.triton.schedule.search import MOST, agree, candidates, leaves_open
 from tileir.execute.gpu.triton.toolchain import TritonTarget, triton_target
 from tileir.execute.launching.entries import select_entry
 from tileir.ir.types import F16, F32, I32
@@ -199,44 +196,6 @@ def test_candidates_are_few_fit_and_differ(tile: tuple[int, int, int], persisten
     assert 4 <= len(tried) <= MOST and len(set(tried)) == len(tried) and chosen not in tried
     assert all(shared_bytes(found, each, H200) <= H200.shared for each in tried)
     assert {each.warp_specialize for each in tried} == {False, True}
-
-
-def test_warps_that_wait_are_tried_in_a_process_of_their_own(gpu: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = Schedule(num_warps=8, warp_specialize=True)
-    monkeypatch.setattr("tileir.execute.gpu.triton.schedule.search.candidates", lambda *given: [wanted])
-    asked: list[list[str]] = []
-
-    def never(command: list[str], timeout: float, **how: Any) -> Any:
-        asked.append(command)
-        raise subprocess.TimeoutExpired(command, timeout)
-
-    monkeypatch.setattr(trial.subprocess, "run", never)
-    tuning = Tuned({8: 10}).tune((1, 1, 1), tensors(), ORDINARY)
-    assert len(asked) == 1 and tuning.schedule == DEFAULT
-    assert tuning.trials[1].words == "a launch did not end within 60 seconds"
-
-
-def test_the_process_makes_the_launch(gpu: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the process does, done here."""
-    wanted = Schedule(num_warps=8, warp_specialize=True)
-    monkeypatch.setattr("tileir.execute.gpu.triton.schedule.search.candidates", lambda *given: [wanted])
-    compiled: list[Schedule] = []
-
-    def compile_kernel(entry: Any, target: Any, options: Any) -> Code:
-        compiled.append(options.schedule)
-        cubin: Any = FakeCubin("k", "8,8,8,4,8,8", target, does="add")
-        return fake_code(entry, target, options.specialization)._replace(cubin=cubin)
-
-    def here(command: list[str], **how: Any) -> Any:
-        folder = command[-1].partition("main('")[2].removesuffix("')")
-        trial_process.main(folder)
-        return subprocess.CompletedProcess(command, 0, b"", b"")
-
-    monkeypatch.setattr("tileir.execute.gpu.triton.launching.kernel.compile_kernel", compile_kernel)
-    monkeypatch.setattr(trial.subprocess, "run", here)
-    with pytest.warns(tileir.HostCopyWarning):
-        tuning = Tuned({4: 100, 8: 10}).tune((1, 1, 1), tensors(), ORDINARY)
-    assert compiled == [wanted] and tuning.schedule == wanted
 
 
 def test_a_schedule_in_words() -> None:

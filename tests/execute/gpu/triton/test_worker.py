@@ -18,8 +18,7 @@ from tests.execute.gpu.triton.fake_triton import write_fake_triton
 import tileir
 from tileir.execute.gpu.errors import TritonCrash, TritonError, TritonTimeout
 from tileir.execute.gpu.triton.code import Limits
-from tileir.execute.gpu.triton.worker.pool import close_workers, compile_ttir, start_worker
-from tileir.execute.gpu.triton.worker.process import Answer, Request
+from tileir.execute.gpu.triton.worker.pool import Answer, Request, close_workers, compile_ttir, start_worker
 from tileir.processors import processors
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Triton is for Linux")
@@ -34,9 +33,8 @@ def answer(text: str, **options: Any) -> str:
 
 
 def test_the_answer_has_what_the_last_stage_makes(fake_triton: Path) -> None:
-    found = compile_ttir(Request("program", "sm_90", {"num_warps": 8}, kept=("ttir", "ptx")))
+    found = compile_ttir(Request("program", "sm_90", {"num_warps": 8}))
     assert found.data == b"program"
-    assert found.stages == {"ttir": "program", "ptx": "program"}
     assert found.metadata == {"num_warps": 8, "num_ctas": 1, "name": "kernel"}
     assert compile_ttir(Request("program", "sm_90", {"num_warps": 8}, last="ttir")).metadata["num_warps"] == 8
 
@@ -202,7 +200,7 @@ def test_a_program_that_names_no_python_is_told_so(fake_triton: Path, monkeypatc
 PARENT = """
 import os, sys, threading
 from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.process import Request
+from tileir.execute.gpu.triton.worker.pool import Request
 process = compile_ttir(Request("process", "sm_90", {"num_warps": 4})).data.decode()
 print(process, flush=True)
 if sys.argv[1] == "busy":

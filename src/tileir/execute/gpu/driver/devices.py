@@ -102,12 +102,10 @@ class Device:
 
 
 def device_count() -> int:
-    """How many GPUs this process can use."""
     return driver().number("cuDeviceGetCount", "counting GPUs")
 
 
 def device(ordinal: int) -> Device:
-    """The GPU of a number."""
     found = _devices.get(ordinal)
     if found is None:
         try:
@@ -123,7 +121,6 @@ def device(ordinal: int) -> Device:
 
 
 def devices() -> list[Device]:
-    """All of them."""
     return [device(ordinal) for ordinal in range(device_count())]
 
 

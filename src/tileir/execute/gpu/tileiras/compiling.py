@@ -3,26 +3,272 @@
 The key of a cubin has the bytecode in the newest version, the GPU and the options, and not the version of the
 assembler, which stands in the description.  So where another version is installed the cubin is made again, and where
 there is none it is used as it is.
+
+Why there is no cubin: the assembler refuses a program, takes too long or crashes.
+
+It often reports no more than that it failed.  Then prefixes of the kernel are given to it, by bisection: up to an
+operation, with values that are no longer used printed, since it would drop what nobody needs.  The operation that ends
+the shortest prefix at which it fails is reported; inside of it, if it is a loop or a branch.
 """
 
 from __future__ import annotations
 
+import os
+import time
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from tileir.dialect.ops import CONTINUE, FOR, FTOF, IF, PRINT_TKO, PTR_TO_INT
+from tileir.dialect.types import TOKEN, PointerType, TileType
 from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
 from tileir.execute.gpu.cache import KeyLocks, is_made_by
+from tileir.execute.gpu.command import Outcome, memory_note, run_command, save_reproducer
 from tileir.execute.gpu.cubin import Cubin, CubinError, Resources, spill_warning
-from tileir.execute.gpu.errors import AssemblerError
+from tileir.execute.gpu.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
 from tileir.execute.gpu.targets import target_named
-from tileir.execute.gpu.tileiras.failures import OUTPUT, Attempt
-from tileir.execute.gpu.tileiras.messages import read_messages, read_remarks
-from tileir.execute.gpu.tileiras.program import Program
-from tileir.execute.gpu.tileiras.tool import INSTALL, MISSING, Assembler, AssemblyOptions, installed_assembler
+from tileir.execute.gpu.tileiras.program import Program, gives_no_reason, read_messages, read_remarks, written
+from tileir.execute.gpu.tileiras.tool import (
+    CUDA_VARIABLES,
+    INSTALL,
+    MISSING,
+    Assembler,
+    AssemblyOptions,
+    installed_assembler,
+)
 from tileir.execute.launching.entries import entries_of
-from tileir.ir.core import Operation
-from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.attributes import string_attribute
+from tileir.ir.core import Block, Operation
+from tileir.ir.diagnostics import Diagnostic, TileIRError, note
+from tileir.ir.location import UNKNOWN
+from tileir.ir.symbols import lookup_symbol
+from tileir.ir.traversal import clone, pre_order
+from tileir.ir.types import BF16, F16, F32, F64, I64, IntegerType
+from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST
+from tileir.passes.emit import Emit
+from tileir.signal_names import signal_name
+
+_PRINTED: Final = (F16, BF16, F32, F64)
+
+Fails = Callable[[Operation], bool]
+"""Whether the assembler fails at a module."""
+
+INPUT: Final = "program.tileirbc"
+OUTPUT: Final = "program.cubin"
+_SEARCH_SECONDS: Final = 15.0
+"""How long it is looked for the operation at which the assembler fails."""
+_PARTS: Final = (
+    "the assembler gives no reason; it needs ptxas and libnvvm of its own version, of the packages nvidia-cuda-nvcc "
+    "and nvidia-nvvm"
+)
+
+
+class OutOfTime(Exception):
+    """The search takes longer than it may; raised by who is asked."""
+
+
+def narrowed(module: Operation, kernel: str, fails: Fails) -> Operation | None:
+    """The operation of a kernel at which the assembler fails; None if it fails at a kernel without operations too."""
+    entry = lookup_symbol(module, kernel)
+    if entry is None:
+        return None
+    found: Operation | None = None
+    block: Block | None = entry.regions[0].blocks[0]
+    try:
+        while block is not None:
+            inside = _first_in(module, block, fails)
+            if inside is None:
+                break
+            found = inside
+            block = _inner(found)
+    except OutOfTime:
+        pass
+    return found
+
+
+def _first_in(module: Operation, block: Block, fails: Fails) -> Operation | None:
+    """The operation of a block at which the assembler fails; None if without any."""
+    operations = list(block)[:-1]
+    if not operations or fails(_beginning(module, block, 0)):
+        return None
+    # It succeeds with the first `good` operations, and fails with the first `bad`.
+    good, bad = 0, len(operations)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        if fails(_beginning(module, block, middle)):
+            bad = middle
+        else:
+            good = middle
+    return operations[bad - 1]
+
+
+def _inner(operation: Operation) -> Block | None:
+    """The block to go on with: that of a loop, or of a branch that gives no values."""
+    if operation.declaration is FOR:
+        return operation.regions[0].blocks[0]
+    if operation.declaration is IF and not operation.results:
+        return operation.regions[0].blocks[0]
+    return None
+
+
+def _beginning(module: Operation, block: Block, count: int) -> Operation:
+    """A copy of a module in which a block has its first operations only, and nothing comes after it."""
+    copy = clone(module)
+    twins = dict(zip(pre_order(module), pre_order(copy), strict=True))
+    first = block.first
+    assert first is not None, "a block has a terminator"
+    parent = twins[first].parent
+    assert parent is not None, "an operation stands in a block"
+    _cut(parent, count)
+    around = parent.parent_operation
+    while around is not None and around.parent_operation is not copy and around is not copy:
+        outer = around.parent
+        if outer is None:
+            break
+        _cut(outer, list(outer).index(around) + 1)
+        around = outer.parent_operation
+    return copy
+
+
+def _cut(block: Block, count: int) -> None:
+    """Leave so many operations of a block, and its terminator."""
+    operations = list(block)
+    last = operations[-1]
+    kept, gone = operations[:count], operations[count:-1]
+    if last.declaration is CONTINUE:
+        # The values of the iteration before are as good as any.
+        carried = block.arguments[len(block.arguments) - len(last.operands) :]
+        for index, value in enumerate(carried):
+            last.set_operand(index, value)
+    for operation in reversed(gone):
+        operation.erase()
+    emit = Emit(last)
+    for operation in kept:
+        for result in operation.results:
+            if not list(result.users):
+                _print(emit, result)
+
+
+def _print(emit: Emit, value: Value) -> None:
+    """Use a value, if it can be printed in any way."""
+    type = value.type
+    if not isinstance(type, TileType):
+        return
+    if isinstance(type.element, PointerType):
+        value = emit.convert(PTR_TO_INT, value, I64)
+    elif not isinstance(type.element, IntegerType) and type.element not in _PRINTED:
+        value = emit.convert(FTOF, value, F32)
+    conversion = "%d" if isinstance(value.type, TileType) and isinstance(value.type.element, IntegerType) else "%f"
+    emit.create(PRINT_TKO, [value], [TOKEN], {"str": string_attribute(conversion)}, segments=(1, 0))
+
+
+class Attempt:
+    """What was asked of the assembler."""
+
+    def __init__(
+        self, program: Program, tool: Assembler, target: str, options: AssemblyOptions, arguments: list[str]
+    ) -> None:
+        self.program: Final = program
+        self.tool: Final = tool
+        self.target: Final = target
+        self.options: Final = options
+        self.command: Final = [tool.path, *arguments, INPUT, "-o"]
+
+    def run(self, data: bytes, seconds: float) -> Outcome:
+        """What comes of bytecode."""
+        try:
+            return run_command(
+                [*self.command, OUTPUT],
+                {INPUT: data},
+                (OUTPUT,),
+                time_limit=seconds,
+                memory_limit=self.options.memory_limit,
+                without=self.tool.misleading,
+            )
+        except OSError as error:
+            words = f"the assembler '{self.tool.path}' cannot be run: {error.strerror or error}"
+            raise CompilationError(words) from None
+
+    def diagnostics(self, words: str, *notes: str) -> list[Diagnostic]:
+        """A finding about the kernel as a whole."""
+        found = self.program.positions.diagnostic("error", words, "")
+        found.notes += [note(each, UNKNOWN) for each in (*notes, self._who()) if each]
+        return [found]
+
+    def _who(self) -> str:
+        return f"compiled for {self.target} by NVIDIA's tileiras {self.tool.version}"
+
+    def failure(self, outcome: Outcome) -> AssemblerError:
+        """What to raise for an outcome without a cubin."""
+        if outcome.timed_out:
+            words = f"the assembler did not finish within {self.options.time_limit:g} s and was stopped"
+            hint = "products of f32 and f64 on large tiles take it long: use smaller tiles, or give it a longer limit"
+            return AssemblerTimeout(self.diagnostics(words, hint))
+        if outcome.status < 0:
+            return self._crash(outcome)
+        memory = self._memory_words(outcome)
+        found = [each for each in read_messages(outcome.output, self.program.positions) if each.severity == "error"]
+        if gives_no_reason(outcome.output):
+            found = self._narrowed(found)
+        if found:
+            found[0].notes += [note(each, UNKNOWN) for each in (memory, self._who()) if each]
+            return AssemblerError(found)
+        how = f"ended with status {outcome.status}" if outcome.status else "ended without an error"
+        output = outcome.output.strip()
+        words = f"the assembler {how} and wrote no cubin" + (f"; it printed: {output}" if output else "")
+        return AssemblerError(self.diagnostics(words, memory))
+
+    def _narrowed(self, found: list[Diagnostic]) -> list[Diagnostic]:
+        """The operation at which the assembler fails, where it does not say so."""
+        program = self.program
+        end = time.monotonic() + _SEARCH_SECONDS
+
+        def fails(module: Operation) -> bool:
+            left = end - time.monotonic()
+            try:
+                outcome = self.run(written(module, program.version), max(left, 0.0))
+            except TileIRError:
+                # An older version cannot say what is asked.
+                raise OutOfTime from None
+            if outcome.timed_out:
+                raise OutOfTime
+            return outcome.status != 0
+
+        operation = narrowed(program.module, program.name, fails)
+        if operation is None:
+            named = [name for name in CUDA_VARIABLES if name in os.environ and name not in self.tool.misleading]
+            words = f"; {' and '.join(named)} of the environment may name another version" if named else ""
+            found[0].notes.append(note(_PARTS + words, UNKNOWN))
+            return found
+        located = program.positions.diagnostic_at("error", "failed to compile Tile IR program", operation)
+        located.notes.append(
+            note("the assembler gives no reason; it fails from this operation of the kernel on", UNKNOWN)
+        )
+        return [located]
+
+    def _crash(self, outcome: Outcome) -> AssemblerCrash:
+        name = signal_name(-outcome.status)
+        program = self.program
+        memory = self._memory_words(outcome)
+        # What is kept from the assembler here, and a limit without which it may well succeed.
+        unset = [f"-u {name}" for name in self.tool.misleading if name in os.environ]
+        before = f"ulimit -v {self.options.memory_limit // 1024}; " if memory else ""
+        saved = save_reproducer(
+            f"{program.name}-{self.target}-{program.key(self.target, self.options)[-8:]}",
+            {INPUT: program.data, "program.mlir": program.module.text().encode("utf-8", "surrogateescape")},
+            [argument.replace(INPUT, os.path.join("{}", INPUT)) for argument in [*self.command, os.devnull]],
+            f"tileiras {self.tool.version} was ended by {name}",
+            outcome.output,
+            before + (f"env {' '.join(unset)} " if unset else ""),
+        )
+        return AssemblerCrash(self.diagnostics(f"the assembler crashed: {name}", memory, *saved.notes), name, *saved)
+
+    def _memory_words(self, outcome: Outcome) -> str:
+        """What to add where the limit for memory may be the reason: a process may fail in any way at it."""
+        limit = self.options.memory_limit
+        return "" if outcome.peak < limit // 4 else memory_note(limit)
+
 
 _USUAL: Final = AssemblyOptions()
 
@@ -47,7 +293,6 @@ def assemble(entry: Operation, target: str, options: AssemblyOptions = _USUAL) -
 
 
 def assemble_module(module: Operation, target: str, options: AssemblyOptions = _USUAL) -> Assembled:
-    """A cubin with all kernels of a module."""
     return _assemble(module, None, target, options)
 
 

@@ -110,7 +110,7 @@ class TileirasKernel(GpuKernel):
     def located(self, stage: str) -> LocatedText:
         from tileir.execute.gpu.nvidia_tools import disassembled_lines
         from tileir.execute.gpu.tileiras.compiling import assemble
-        from tileir.execute.gpu.tileiras.messages import NUMBERED
+        from tileir.execute.gpu.tileiras.program import NUMBERED
         from tileir.execute.gpu.tileiras.tool import SASS, AssemblyOptions, find_assembler
 
         options = AssemblyOptions(lineinfo=True, numbered=True)

@@ -83,8 +83,6 @@ def _is_number(value: object) -> bool:
 
 
 class Assembler:
-    """An assembler: a program on this machine."""
-
     def __init__(self, path: str, stamp: str) -> None:
         self.path: Final = path
         self.stamp: Final = stamp
@@ -117,7 +115,6 @@ class Assembler:
 
     @cached_property
     def targets(self) -> list[str]:
-        """The GPUs that it makes code for."""
         return re.findall(r"=(sm_\d+)", self._help)
 
     @cached_property

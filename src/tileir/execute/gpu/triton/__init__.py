@@ -6,13 +6,11 @@ toolchain.py    which Triton is installed, and its targets
 stored_code.py  what the cache keeps
 program.py      a kernel made ready to be lowered, by the passes of preparing/
 schedule/       warps, stages and the like: the model and its rules, the search for a faster schedule
-ttir/           types, names and the text of TTIR; lowering/: from tile programs to TTIR
+lowering/       from tile programs to TTIR
 worker/         the process that runs Triton; ttgir/: warp specialization on Triton's own text
 compiler.py     a kernel to `Code`, by all of the above: begin here
-launching/      kernels and their launches, a code for each kind of them
+kernel.py       kernels and their launches, a code for each kind of them
+hidden_parameters.py, device_memory.py   what code takes beside arguments; memory for globals, scratch, prints
 
-The folders in order, each uses those before it:
-
-    schedule <- preparing <- ttir <- lowering
-    worker <- ttgir <- launching
+The folders in order, each uses those before it: schedule, preparing, lowering; worker, ttgir.
 """

@@ -6,7 +6,7 @@ makes descriptors of tensors of them, and chooses the variant of the code.  They
     ("constant", 64)    ("argument", 3)    ("muli", left, right, 32)    and "addi", "subi": with the number of bits
 
 Kernels write what they print, and asserts that fail, to memory of the GPU, as words of 64 bits, 0 before a launch.  The
-slots for them have the sites as their content; `launching/device_memory.py` reads what was written.
+slots for them have the sites as their content; `device_memory.py` reads what was written.
 
     failures    1 once there is one, by compare and swap: the thread that gets there first writes the rest
                 number of the assert, x, y, z of the tile block, element, in row-major order
@@ -171,7 +171,6 @@ class Tuning:
 
 
 def schedule_words(schedule: Schedule) -> str:
-    """A schedule in words."""
     words = [f"{schedule.num_warps} warps", f"{schedule.num_stages} stages"]
     if schedule.row_stages > 1:
         words.append(f"{schedule.row_stages} row stages")
@@ -186,15 +185,11 @@ def schedule_words(schedule: Schedule) -> str:
 
 
 class AssertSite(NamedTuple):
-    """An assert of a kernel."""
-
     words: str
     shape: tuple[int, ...]
 
 
 class PrintSite(NamedTuple):
-    """A print of a kernel."""
-
     text: str
     tiles: tuple[tuple[str, tuple[int, ...]], ...]
     """The text of the element type of each, `POINTER` for pointers, and its shape."""

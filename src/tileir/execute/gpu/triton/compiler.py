@@ -21,9 +21,8 @@ from tileir.execute.gpu.triton.lowering.lower import Lowered, located_text, lowe
 from tileir.execute.gpu.triton.preparing.parts import store_in_parts
 from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
-from tileir.execute.gpu.triton.schedule.candidates import plainer_schedules
 from tileir.execute.gpu.triton.schedule.features import features_of
-from tileir.execute.gpu.triton.schedule.model import Rule, rules_for, schedule_for, smaller
+from tileir.execute.gpu.triton.schedule.model import Rule, plainer_schedules, rules_for, schedule_for, smaller
 from tileir.execute.gpu.triton.stored_code import code_of, packed_slots, packed_specialization, program_key, ttir_key
 from tileir.execute.gpu.triton.toolchain import (
     MISSING,
@@ -35,8 +34,7 @@ from tileir.execute.gpu.triton.toolchain import (
 )
 from tileir.execute.gpu.triton.ttgir.specialize import OPTION, NotSpecialized, compile_specialized
 from tileir.execute.gpu.triton.variants import Classifier
-from tileir.execute.gpu.triton.worker.pool import compile_ttir, start_worker
-from tileir.execute.gpu.triton.worker.process import Answer, Request
+from tileir.execute.gpu.triton.worker.pool import Answer, Request, compile_ttir, start_worker
 from tileir.execute.gpu.triton.worker.stages import FILE
 from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
@@ -69,20 +67,14 @@ def make(entry: Operation, target: TritonTarget, options: CodeOptions = _USUAL, 
         triton = find_triton()
         check_target(target, triton)
     prepared = Prepared(entry, target, options, triton)
-    try:
-        prepared, (data, made, key) = _specialized_or_not(prepared, lambda each: _made(each, target, triton, limits))
-    except TritonError as error:
-        plainer = _plainer(prepared, options, limits, error)
-        if plainer is None:
-            raise
-        prepared, (data, made, key) = plainer
+    prepared, (data, made, key) = _by_some_schedule(prepared, options, lambda each: _made(each, limits))
     while options.schedule is None and made["metadata"]["shared"] > target.shared:
         # What the model counts is not all that Triton takes.
         less = smaller(prepared.schedule)
         if less is None:
             break
-        prepared = Prepared(entry, target, options._replace(schedule=less), triton)
-        prepared, (data, made, key) = _specialized_or_not(prepared, lambda each: _made(each, target, triton, limits))
+        prepared = prepared.with_schedule(less)
+        prepared, (data, made, key) = _specialized_or_not(prepared, lambda each: _made(each, limits))
     known = prepared.description(key)
     if not options.lineinfo:
         default_cache().put(program_key(entry, target, options), b"", known)
@@ -93,7 +85,8 @@ def make(entry: Operation, target: TritonTarget, options: CodeOptions = _USUAL, 
     except CubinError as error:
         words = f"kernel @{entry.symbol_name}: what Triton made cannot be used: {error.message}"
         raise TritonError([Diagnostic("error", words, user_location(entry.location))]) from None
-    resources = resources_of(code)
+    found = code.cubin.resources
+    resources = found._replace(shared=found.shared + code.shared, threads=code.threads, cluster=code.cluster)
     warnings = [spill_warning(entry, resources)] if resources.spills else []
     if code.cubin.kernel != entry.symbol_name:
         words = f"kernel @{entry.symbol_name} is '{code.cubin.kernel}' in the cubin: PTX has no such name"
@@ -111,34 +104,35 @@ def _specialized_or_not(prepared: Prepared, make: Callable[[Prepared], _Result])
         return other, make(other)
 
 
-def _plainer(
-    prepared: Prepared, options: CodeOptions, limits: Limits, error: TritonError
-) -> tuple[Prepared, tuple[bytes, dict[str, Any], str]] | None:
-    """The code of a kernel that Triton makes none of as the model has it, with another schedule; None if with none."""
-    if options.schedule is not None or not error.is_of_program:
-        # Who names a schedule wants no other; and what has taken long once would take long again.
-        return None
-    tried = {(prepared.lowered.text, repr(prepared.lowered.options))}
-    for words, schedule in plainer_schedules(prepared.schedule):
-        other = prepared.with_schedule(schedule)
-        text = (other.lowered.text, repr(other.lowered.options))
-        if text in tried:
-            continue
-        tried.add(text)
-        try:
-            other, found = _specialized_or_not(other, lambda each: _made(each, each.target, each.triton, limits))
-        except TritonError:
-            continue
-        other.note(f"compiled {words}, as Triton makes no code of it otherwise: {error.message}")
-        return other, found
-    return None
+def _by_some_schedule(
+    prepared: Prepared, options: CodeOptions, make: Callable[[Prepared], _Result]
+) -> tuple[Prepared, _Result]:
+    """What is made of a kernel, and which: with a plainer schedule where Triton makes nothing with the model's."""
+    try:
+        return _specialized_or_not(prepared, make)
+    except TritonError as error:
+        if options.schedule is not None or not error.is_of_program:
+            # Who names a schedule wants no other; and what has taken long once would take long again.
+            raise
+        tried = {(prepared.lowered.text, repr(prepared.lowered.options))}
+        for words, schedule in plainer_schedules(prepared.schedule):
+            other = prepared.with_schedule(schedule)
+            text = (other.lowered.text, repr(other.lowered.options))
+            if text in tried:
+                continue
+            tried.add(text)
+            try:
+                other, found = _specialized_or_not(other, make)
+            except TritonError:
+                continue
+            other.note(f"compiled {words}, as Triton makes no code of it otherwise: {error.message}")
+            return other, found
+        raise
 
 
-def _made(
-    prepared: Prepared, target: TritonTarget, triton: Triton | None, limits: Limits
-) -> tuple[bytes, dict[str, Any], str]:
+def _made(prepared: Prepared, limits: Limits) -> tuple[bytes, dict[str, Any], str]:
     """The code of a kernel, its description and the key of both in the cache."""
-    lowered = prepared.lowered
+    lowered, target, triton = prepared.lowered, prepared.target, prepared.triton
     key = ttir_key(lowered.text, target, lowered.options)
     found = default_cache().get(key)
     if found is not None and is_made_by(found[1], triton):
@@ -146,15 +140,14 @@ def _made(
     if triton is None:
         raise MissingDependencyError(f"{MISSING}; the cache has no code of this kernel for {target.name} either")
     answer = prepared.compiled(target.stages[-1], limits)
-    made = _description(answer, triton)
+    made = {
+        "version": triton.version,
+        "stamp": triton.stamp,
+        "metadata": answer.metadata,
+        "parameters": answer.parameters,
+    }
     default_cache().put(key, answer.data, made)
     return answer.data, made, key
-
-
-def resources_of(code: Code) -> Resources:
-    """What code takes of a GPU, with the memory that a launch reserves."""
-    found = code.cubin.resources
-    return found._replace(shared=found.shared + code.shared, threads=code.threads, cluster=code.cluster)
 
 
 def stage_text(entry: Operation, target: TritonTarget, options: CodeOptions, stage: str, limits: Limits) -> str:
@@ -162,12 +155,11 @@ def stage_text(entry: Operation, target: TritonTarget, options: CodeOptions, sta
 
     `schedule` is what was decided on the way to TTIR, and why.
     """
-    if stage == "schedule":
-        return _decisions(Prepared(entry, target, options, installed_triton()), limits)
-    if stage == "tile":
-        return Prepared(entry, target, options, installed_triton()).program.module.text()
-    if stage == "ttir":
-        return Prepared(entry, target, options, installed_triton()).lowered.text
+    if stage in ("schedule", "tile", "ttir"):
+        prepared = Prepared(entry, target, options, installed_triton())
+        if stage == "schedule":
+            return _decisions(prepared, limits)
+        return prepared.program.module.text() if stage == "tile" else prepared.lowered.text
     if stage in (SASS, "cubin"):
         code = make(entry, target, options, limits).code
         assert code is not None, "it is code for NVIDIA"
@@ -175,13 +167,7 @@ def stage_text(entry: Operation, target: TritonTarget, options: CodeOptions, sta
     triton = find_triton()
     check_target(target, triton)
     prepared = Prepared(entry, target, options, triton)
-    try:
-        _, answer = _specialized_or_not(prepared, lambda each: each.compiled(stage, limits))
-    except TritonError as error:
-        found = _plainer(prepared, options, limits, error)
-        if found is None:
-            raise
-        answer = found[0].compiled(stage, limits)
+    _, answer = _by_some_schedule(prepared, options, lambda each: each.compiled(stage, limits))
     return answer.data.decode("utf-8", "replace")
 
 
@@ -191,7 +177,7 @@ def _decisions(prepared: Prepared, limits: Limits) -> str:
         # Whether it fits is seen in Triton's text only.
         prepared, _ = _specialized_or_not(prepared, lambda each: each.compiled("ttgir", limits))
     program, slots = prepared.program, prepared.lowered.slots
-    rules = {} if prepared.is_schedule_given else prepared.rules
+    rules = prepared.rules
     by_tma = sum(slot.kind == "descriptor" for slot in slots)
     lines = [
         f"kernel @{program.source.symbol_name} for {prepared.target.name}",
@@ -239,16 +225,11 @@ class Prepared:
         self.lowered: Lowered = lowered._replace(notes=(*split_notes, *lowered.notes))
 
     @property
-    def is_schedule_given(self) -> bool:
-        return self._options.schedule is not None
-
-    @property
     def rules(self) -> dict[str, Rule]:
-        """By setting of the schedule, the rule of the model that decides it."""
-        return rules_for(self._features, self.target)
+        """By setting of the schedule, the rule of the model that decides it; none where the schedule was given."""
+        return {} if self._options.schedule is not None else rules_for(self._features, self.target)
 
     def with_schedule(self, schedule: Schedule) -> Prepared:
-        """The same kernel with another schedule."""
         return Prepared(self._entry, self.target, self._options._replace(schedule=schedule), self.triton)
 
     def unspecialized(self) -> Prepared:
@@ -258,11 +239,9 @@ class Prepared:
         return self.with_schedule(schedule_for(self._features._replace(may_specialize=False), self.target))
 
     def note(self, words: str) -> None:
-        """Say something about the code."""
         self.lowered = self.lowered._replace(notes=(*self.lowered.notes, words))
 
     def compiled(self, last: str, limits: Limits) -> Answer:
-        """What Triton makes of it."""
         text, options = self.lowered.text, self.lowered.options
         try:
             if OPTION in options:
@@ -313,14 +292,4 @@ class Prepared:
 
 def usual_specialization(program: Program, target: TritonTarget) -> Specialization:
     """What holds for most launches: everything is aligned, and no tensor is too large."""
-    classifier = Classifier([each.type for each in program.parameters], program.views)
-    return classifier.usual(target.has_tma)
-
-
-def _description(answer: Answer, triton: Triton) -> dict[str, Any]:
-    return {
-        "version": triton.version,
-        "stamp": triton.stamp,
-        "metadata": answer.metadata,
-        "parameters": answer.parameters,
-    }
+    return Classifier([each.type for each in program.parameters], program.views).usual(target.has_tma)

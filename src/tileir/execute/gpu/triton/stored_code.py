@@ -59,27 +59,20 @@ def packed_slots(slots: tuple[Slot, ...]) -> list[list[Any]]:
 def _packed(content: Any) -> Any:
     if isinstance(content, bytes):
         return b64encode(content).decode("ascii")
-    if isinstance(content, tuple):
-        return [_packed(each) for each in content]
-    return content
+    return [_packed(each) for each in content] if isinstance(content, tuple) else content
 
 
-def unpacked_slots(packed: list[list[Any]]) -> tuple[Slot, ...]:
-    return tuple([Slot(kind, _unpacked(kind, content)) for kind, content in packed])
-
-
-def _unpacked(kind: str, content: Any) -> Any:
+def unpacked_slot(kind: str, content: Any) -> Slot:
     if kind == "table":
-        return b64decode(content)
+        return Slot(kind, b64decode(content))
     if kind in _SITES:
-        return tuple([_SITES[kind](*_tuples(each)) for each in content])
-    if kind == "descriptor":
-        return TensorMap(*[_tuples(each) for each in content])
-    return _tuples(content)
+        return Slot(kind, tuple([_SITES[kind](*as_tuples(each)) for each in content]))
+    return Slot(kind, TensorMap(*as_tuples(content)) if kind == "descriptor" else as_tuples(content))
 
 
-def _tuples(value: Any) -> Any:
-    return tuple([_tuples(each) for each in value]) if isinstance(value, list) else value
+def as_tuples(value: Any) -> Any:
+    """What was stored, with tuples for lists."""
+    return tuple([as_tuples(each) for each in value]) if isinstance(value, list) else value
 
 
 def packed_specialization(specialization: Specialization) -> list[list[int]]:
@@ -87,12 +80,8 @@ def packed_specialization(specialization: Specialization) -> list[list[int]]:
 
 
 def unpacked_specialization(packed: list[list[int]]) -> Specialization:
-    kinds: list[Any] = [type(each) for each in Specialization()]
-    return Specialization(*[kind(each) for kind, each in zip(kinds, packed, strict=True)])
-
-
-def unpacked_schedule(packed: list[Any]) -> Schedule:
-    return Schedule(*packed)
+    divisors, described, short = packed
+    return Specialization(tuple(divisors), frozenset(described), frozenset(short))
 
 
 def program_key(entry: Operation, target: TritonTarget, options: CodeOptions) -> str:
@@ -137,7 +126,6 @@ def _assemblers() -> list[str]:
 
 
 def stored_code(key: str, triton: Triton | None) -> Code | None:
-    """The code of a kernel, if the cache has it."""
     cache = default_cache()
     known = cache.get(key)
     if known is None or (triton is not None and known[1].get("number") != list(triton.number)):
@@ -158,33 +146,31 @@ def code_of(data: bytes, made: dict[str, Any], known: dict[str, Any]) -> Code:
         Cubin(data, str(metadata["name"]), str(made.get("version", ""))),
         metadata["num_warps"] * 32,
         metadata["shared"],
-        _slots(unpacked_slots(known["slots"]), metadata, made["parameters"]),
-        unpacked_schedule(known["schedule"]),
+        _slots(known["slots"], metadata, made["parameters"]),
+        Schedule(*known["schedule"]),
         unpacked_specialization(known["specialization"]),
         metadata.get("num_ctas", 1),
         tuple(known["notes"]),
     )
 
 
-def _slots(slots: tuple[Slot, ...], metadata: dict[str, Any], parameters: int) -> tuple[Slot, ...]:
+def _slots(packed: list[list[Any]], metadata: dict[str, Any], parameters: int) -> tuple[Slot, ...]:
     """What the parameters of the code are: descriptors as Triton wants them, and behind all others its own.
 
     Those are the address of memory that the kernel needs beside its arguments, and one for its profiler.
     """
     wanted = iter(metadata.get("tensordesc_meta") or ())
-    found = [_as_wanted(each, next(wanted)) if each.kind == "descriptor" else each for each in slots]
+    found = [unpacked_slot(kind, content) for kind, content in packed]
+    for number, slot in enumerate(found):
+        if slot.kind == "descriptor":
+            meta = next(wanted)
+            box, element = tuple(meta["block_size"]), _DRIVER_TYPES.get(meta["elem_type"], meta["elem_type"])
+            map_ = slot.content._replace(box=box, element_type=element, swizzle=meta["swizzle"])
+            found[number] = Slot("descriptor", map_)
     if metadata.get("global_scratch_size") and len(found) < parameters:
         size = metadata["global_scratch_size"] * metadata.get("num_ctas", 1)
         found.append(Slot("scratch", (size, metadata.get("global_scratch_align", 1))))
     return (*found, *[Slot("nothing")] * (parameters - len(found)))
-
-
-def _as_wanted(slot: Slot, meta: dict[str, Any]) -> Slot:
-    described = slot.content
-    assert isinstance(described, TensorMap)
-    box, element, swizzle = tuple(meta["block_size"]), meta["elem_type"], meta["swizzle"]
-    element = _DRIVER_TYPES.get(element, element)
-    return Slot("descriptor", described._replace(box=box, element_type=element, swizzle=swizzle))
 
 
 def _key(entry: Operation, target: str, gpu: str, kind: Specialization, fast: bool) -> str:
@@ -203,7 +189,7 @@ def kept_schedule(entry: Operation, target: str, gpu: str, kind: Specialization,
     packed = found[1].get("schedule")
     if not isinstance(packed, list) or len(packed) != len(Schedule._fields):
         return None
-    return unpacked_schedule(packed)
+    return Schedule(*packed)
 
 
 def keep_schedule(

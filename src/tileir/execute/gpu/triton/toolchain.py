@@ -33,17 +33,14 @@ _SINCE: Final = {"sm_103": (3, 6), "sm_107": (3, 9), "sm_110": (3, 7), "sm_121":
 NOT_RUN: Final = "nobody has run code that is made of tile programs for GPUs of AMD"
 
 
-class Triton:
-    """A Triton on this machine."""
-
-    def __init__(self, folder: str, version: str, number: tuple[int, int], stamp: str) -> None:
-        self.folder: Final = folder
-        """Where its package `triton` is."""
-        self.version: Final = version
-        """As `3.6.0`."""
-        self.number: Final = number
-        self.stamp: Final = stamp
-        """What tells, without reading it, that it is what it was."""
+class Triton(NamedTuple):
+    folder: str
+    """Where its package `triton` is."""
+    version: str
+    """As `3.6.0`."""
+    number: tuple[int, int]
+    stamp: str
+    """What tells, without reading it, that it is what it was."""
 
 
 def installed_triton() -> Triton | None:
@@ -69,11 +66,9 @@ def installed_triton() -> Triton | None:
 
 def find_triton() -> Triton:
     """The Triton of this machine; refused, with what to install, where there is none, or one that is too old."""
-    found = installed_triton()
+    reason = why_missing()
+    found = None if reason else installed_triton()
     if found is None:
-        raise MissingDependencyError(MISSING)
-    reason = _too_old(found)
-    if reason:
         raise MissingDependencyError(reason)
     return found
 
@@ -84,12 +79,8 @@ def why_missing() -> str:
         found = installed_triton()
     except MissingDependencyError as error:
         return error.message
-    return MISSING if found is None else _too_old(found)
-
-
-def _too_old(found: Triton) -> str:
-    if found.number >= OLDEST:
-        return ""
+    if found is None or found.number >= OLDEST:
+        return MISSING if found is None else ""
     oldest = ".".join([str(number) for number in OLDEST])
     return f"Triton {found.version} in '{found.folder}' is too old, the oldest that serves is {oldest}: {INSTALL}"
 

@@ -10,19 +10,14 @@ whether they are multiples of 16, and of extents along which elements are not be
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cache.code_cache import default_cache
-from tileir.execute.gpu.loading import VariantKey
 from tileir.execute.gpu.triton.code import LaunchValue, LaunchView, Specialization, arguments_of, evaluate
-from tileir.execute.gpu.triton.stored_code import structure_key
+from tileir.execute.gpu.triton.stored_code import as_tuples, structure_key
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType, Type
-
-if TYPE_CHECKING:
-    pass
-
 
 _ALIGNMENT: Final = 16
 """Bytes, of addresses and strides that the tensor memory accelerator takes."""
@@ -65,10 +60,7 @@ class Classifier:
                 self._divisors.append(())
                 parts.append("{a}" if number in of_views else "")
         self.parts: Final = tuple(parts)
-
-    def key(self, of_grid: str = "") -> VariantKey:
-        """What of a launch decides on its kind, as text."""
-        return VariantKey(self.parts, of_grid)
+        """What of each argument decides on the kind of a launch (`VariantKey`)."""
 
     def signed(self, values: Sequence[Any]) -> list[int]:
         """The arguments of a launch as numbers: integers with their sign, pointers as addresses, 0 for others."""
@@ -111,12 +103,11 @@ def serves(code: Specialization, launch: Specialization) -> bool:
 
 def most_special(kinds: Iterable[Specialization]) -> Specialization | None:
     """The one that says most; None of none."""
-    found = list(kinds)
-    return max(found, key=_weight) if found else None
 
+    def weight(kind: Specialization) -> tuple[int, int, int]:
+        return len(kind.described), len(kind.short), sum([divisor.bit_length() for divisor in kind.divisors])
 
-def _weight(kind: Specialization) -> tuple[int, int, int]:
-    return len(kind.described), len(kind.short), sum([divisor.bit_length() for divisor in kind.divisors])
+    return max(kinds, key=weight, default=None)
 
 
 def _values(view: LaunchView) -> list[LaunchValue]:
@@ -195,14 +186,10 @@ def launch_views(entry: Operation) -> list[LaunchView]:
     cache = default_cache()
     known = cache.get(key)
     if known is not None:
-        return [LaunchView(*[_tuples(part) for part in view]) for view in known[1]["views"]]
+        return [LaunchView(*[as_tuples(part) for part in view]) for view in known[1]["views"]]
     # Imported here: a kernel from the cache runs without what compiles it.
     from tileir.execute.gpu.triton.program import Program
 
     views = Program(entry).views
     cache.put(key, b"", {"views": views})
     return views
-
-
-def _tuples(value: Any) -> Any:
-    return tuple([_tuples(each) for each in value]) if isinstance(value, list) else value

@@ -1,6 +1,20 @@
 """Lowering of views: the tensors that they are of, and where the tile of an access lies, dimension by dimension.
 
 A view is no value in TTIR; what is known of it is kept in `Lowering.views`.
+
+The addresses of the elements of a tile, which of them are in its tensor, and elements as they lie in memory.
+
+A tile begins at an element of the tensor, its origin, whose address is a scalar of 64 bits.  From there the elements
+are counted in 32 bits where the tile reaches no further.  Dimensions of one element only are left out: a tile of
+1x1x64x128 is accessed as one of 64x128.
+
+| element            | in memory          | the value                        |
+|--------------------|--------------------|----------------------------------|
+| i1                 | i8, zero or not    | i1                               |
+| i4                 | i8, low four bits  | i8, -8 to 7                      |
+| f4E2M1FN           | i8, low four bits  | i8, 0 to 15                      |
+| pointers           | i64                | !tt.ptr                          |
+| all others         | the value          |                                  |
 """
 
 from __future__ import annotations
@@ -11,15 +25,18 @@ from tileir.dialect.types import (
     DYNAMIC,
     GatherScatterViewType,
     PartitionViewType,
+    PointerType,
     StridedViewType,
     TensorViewType,
     TileViewType,
 )
+from tileir.execute.dtypes import bits_dtype
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.ttir.builder import TtirBuilder
-from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, squeezed
+from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
+from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, memory_element, squeezed, value_element
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
+from tileir.ir.types import F4E2M1FN, I1, I4, Type
 from tileir.ir.values import Value
 
 _FAR: Final = 1 << 62
@@ -62,16 +79,16 @@ class Tensor(NamedTuple):
     strides: list[Dimension]
 
 
-def lower_make_tensor_view(lowering: Lowering, operation: Operation) -> None:
+def lower_make_tensor_view(build: Lowering, operation: Operation) -> None:
     type = cast(TensorViewType, operation.results[0].type)
-    base = lowering.value(operation.operands[0])
-    shape = _dimensions(lowering, type.shape, operation.dynamic_shape)
-    strides = _dimensions(lowering, type.strides, operation.dynamic_strides)
-    number = lowering.program.number_of[operation]
-    lowering.views[operation.results[0]] = Tensor(number, type, base, shape, strides)
+    base = build.value(operation.operands[0])
+    shape = _dimensions(build, type.shape, operation.dynamic_shape)
+    strides = _dimensions(build, type.strides, operation.dynamic_strides)
+    number = build.program.number_of[operation]
+    build.views[operation.results[0]] = Tensor(number, type, base, shape, strides)
 
 
-def _dimensions(lowering: Lowering, numbers: tuple[int, ...], values: list[Value]) -> list[Dimension]:
+def _dimensions(build: Lowering, numbers: tuple[int, ...], values: list[Value]) -> list[Dimension]:
     dynamic = iter(values)
     found = []
     for number in numbers:
@@ -79,14 +96,14 @@ def _dimensions(lowering: Lowering, numbers: tuple[int, ...], values: list[Value
             found.append(Dimension(number, None, number))
             continue
         value = next(dynamic)
-        most = lowering.facts.range(value, signed=False)[1]
-        found.append(Dimension(DYNAMIC, lowering.value(value), most))
+        most = build.facts.range(value, signed=False)[1]
+        found.append(Dimension(DYNAMIC, build.value(value), most))
     return found
 
 
-def lower_make_tile_view(lowering: Lowering, operation: Operation) -> None:
+def lower_make_tile_view(build: Lowering, operation: Operation) -> None:
     """Of a view of tiles, the type says all but the tensor."""
-    lowering.views[operation.results[0]] = lowering.views[operation.operands[0]]
+    build.views[operation.results[0]] = build.views[operation.operands[0]]
 
 
 def dimension_map(type: TileViewType) -> tuple[int, ...]:
@@ -103,29 +120,28 @@ def steps_of(type: TileViewType) -> tuple[int, ...]:
     return (1,) * len(type.tile_shape) if isinstance(type, GatherScatterViewType) else type.tile_shape
 
 
-def lower_index_space_shape(lowering: Lowering, operation: Operation) -> None:
-    build = lowering.build
+def lower_index_space_shape(build: Lowering, operation: Operation) -> None:
     type = cast(TileViewType, operation.operands[0].type)
-    tensor: Tensor = lowering.views[operation.operands[0]]
+    tensor: Tensor = build.views[operation.operands[0]]
     counted = zip(dimension_map(type), steps_of(type), operation.results, strict=True)
     for along, step, result in counted:
         count = tensor.shape[along].wide(build)
         if step != 1:
             # In 64 bits, rounding up does not overflow.
-            up = build.binary("arith.addi", count, build.integer(step - 1, "i64"))
-            count = build.binary("arith.divui", up, build.integer(step, "i64"))
-        _define_number(lowering, result, count)
+            up = build.apply("arith.addi", count, step - 1)
+            count = build.apply("arith.divui", up, step)
+        _define_number(build, result, count)
 
 
-def lower_tensor_shape(lowering: Lowering, operation: Operation) -> None:
-    tensor: Tensor = lowering.views[operation.operands[0]]
+def lower_tensor_shape(build: Lowering, operation: Operation) -> None:
+    tensor: Tensor = build.views[operation.operands[0]]
     for extent, result in zip(tensor.shape, operation.results, strict=True):
-        _define_number(lowering, result, extent.wide(lowering.build))
+        _define_number(build, result, extent.wide(build))
 
 
-def _define_number(lowering: Lowering, result: Value, number: TtirValue) -> None:
-    element, _ = lowering.type_of(result)
-    lowering.define(result, lowering.build.convert("arith.trunci", number, element))
+def _define_number(build: Lowering, result: Value, number: TtirValue) -> None:
+    element, _ = build.type_of(result)
+    build.define(result, build.convert("arith.trunci", number, element))
 
 
 class Along(NamedTuple):
@@ -168,7 +184,7 @@ class Along(NamedTuple):
         if self.step > 1 and self.extent.value is None:
             count = build.integer(-(-self.extent.number // self.step), "i64")
         elif self.step > 1:
-            count = build.immediate("arith.divui", build.immediate("arith.addi", count, self.step - 1), self.step)
+            count = build.apply("arith.divui", build.apply("arith.addi", count, self.step - 1), self.step)
         return build.compare("ult", tile, count)
 
     def short_start(self, build: TtirBuilder) -> TtirValue:
@@ -177,13 +193,11 @@ class Along(NamedTuple):
             return build.integer(0)
         tile = self.tile if self.tile.bits > 32 else build.convert("arith.extui", self.tile, "i32")
         if self.most >= MOST_EXTENT and not self.is_inside:
-            tile = build.binary("arith.minui", tile, build.integer(-(-MOST_EXTENT // self.step), tile.element))
+            tile = build.apply("arith.minui", tile, -(-MOST_EXTENT // self.step))
         return self._times(build, build.convert("arith.trunci", tile, "i32"))
 
     def _times(self, build: TtirBuilder, index: TtirValue) -> TtirValue:
-        if self.step == 1:
-            return index
-        return build.binary("arith.muli", index, build.integer(self.step, index.element))
+        return index if self.step == 1 else build.apply("arith.muli", index, self.step)
 
 
 class Access(NamedTuple):
@@ -196,31 +210,190 @@ class Access(NamedTuple):
     """Of the tile, without dimensions of one element."""
 
 
-def access_of(lowering: Lowering, operation: Operation) -> Access:
+def access_of(build: Lowering, operation: Operation) -> Access:
     view = operation.view
     type = cast(TileViewType, view.type)
-    tensor: Tensor = lowering.views[view]
+    tensor: Tensor = build.views[view]
     index = operation.index
-    promised = _promised(operation, len(type.tile_shape))
+    attribute = operation.attributes.get("inbounds")
+    promised = attribute.values if isinstance(attribute, DenseArrayAttribute) else [0] * len(type.tile_shape)
     dimensions = []
     for axis, (lanes, step, along) in enumerate(zip(type.tile_shape, steps_of(type), dimension_map(type), strict=True)):
         extent, stride = tensor.shape[along], tensor.strides[along]
         if isinstance(type, GatherScatterViewType) and axis == type.sparse_dim:
-            positions = lowering.value(index[axis])
-            dimensions.append(Along(lanes, extent, stride, None, 1, positions, True, promised[axis]))
+            positions = build.value(index[axis])
+            dimensions.append(Along(lanes, extent, stride, None, 1, positions, True, bool(promised[axis])))
             continue
         # What gather views count in may be negative, as in Python.
-        signed = isinstance(type, GatherScatterViewType) and lowering.facts.range(index[axis])[0] < 0
-        first = None if lowering.facts.integer(index[axis]) == 0 else lowering.value(index[axis])
-        last = lowering.facts.range(index[axis], signed=False)[1] * step
-        known = promised[axis] or (not signed and extent.number != DYNAMIC and last + lanes <= extent.number)
+        signed = isinstance(type, GatherScatterViewType) and build.facts.range(index[axis])[0] < 0
+        first = None if build.facts.integer(index[axis]) == 0 else build.value(index[axis])
+        last = build.facts.range(index[axis], signed=False)[1] * step
+        known = bool(promised[axis]) or (not signed and extent.number != DYNAMIC and last + lanes <= extent.number)
         divides = extent.number != DYNAMIC and step == lanes and extent.number % lanes == 0
         alike = lanes == 1 or (divides and not signed)
         dimensions.append(Along(lanes, extent, stride, first, step, None, signed, known, alike, last))
     return Access(type, tensor, dimensions, squeezed(type.tile_shape))
 
 
-def _promised(operation: Operation, rank: int) -> list[bool]:
-    """For which dimensions the program says that the tile lies in the tensor."""
-    attribute = operation.attributes.get("inbounds")
-    return [bool(value) for value in attribute.values] if isinstance(attribute, DenseArrayAttribute) else [False] * rank
+_MANY: Final = 1 << 30
+"""More elements than a tile has in a dimension, and a power of two that keeps what is known of alignment."""
+
+
+def from_memory(build: TtirBuilder, element: Type, loaded: TtirValue) -> TtirValue:
+    if element is I1:
+        return build.compare("ne", loaded, 0)
+    if element is I4:
+        four = build.integer(4, "i8", loaded.shape)
+        return build.apply("arith.shrsi", build.apply("arith.shli", loaded, four), four)
+    if element is F4E2M1FN:
+        return build.apply("arith.andi", loaded, 15)
+    if isinstance(element, PointerType):
+        return build.reinterpret("tt.int_to_ptr", loaded, value_element(element))
+    return loaded
+
+
+def to_memory(build: TtirBuilder, element: Type, value: TtirValue) -> TtirValue:
+    if element is I1:
+        return build.convert("arith.extui", value, "i8")
+    if isinstance(element, PointerType):
+        return build.reinterpret("tt.ptr_to_int", value, "i64")
+    return value
+
+
+def padding(build: TtirBuilder, type: TileViewType, shape: Shape) -> TtirValue:
+    """What elements outside of the tensor read as, as if it lay in memory."""
+    # Imported here: only kernels with views ask.
+    from tileir.execute.interpreter.views import padding_value
+
+    element = type.tensor.element
+    lowered = memory_element(element)
+    bits = int(padding_value(type).view(bits_dtype(element)))
+    return build.pattern(bits, lowered, shape)
+
+
+def memory_zero(build: TtirBuilder, element: Type, shape: Shape) -> TtirValue:
+    return build.zero(memory_element(element), shape)
+
+
+def addresses(build: Lowering, access: Access) -> TtirValue:
+    """The addresses of the elements: a tensor of the access's shape, a scalar where there is one element only."""
+    origin: TtirValue | None = None
+    for each in access.dimensions:
+        distance = each.start(build) if each.stride.number != 0 else None
+        if distance is None:
+            continue
+        if each.stride.number != 1:
+            distance = build.apply("arith.muli", distance, each.stride.wide(build))
+        origin = distance if origin is None else build.apply("arith.addi", origin, distance)
+    base = access.tensor.base
+    if origin is not None:
+        base = build.advance(base, origin)
+    offsets = _offsets(build, access)
+    pointers = build.splat(base, access.shape)
+    return pointers if offsets is None else build.advance(pointers, offsets)
+
+
+def _offsets(build: Lowering, access: Access) -> TtirValue | None:
+    """How far the elements are from the origin, in elements."""
+    element = "i32" if _is_short(build, access) else "i64"
+    shape = access.shape
+    total: TtirValue | None = None
+    axis = 0
+    for each in access.dimensions:
+        if each.stride.number == 0:
+            axis += each.lanes > 1
+            continue
+        stride = each.stride.narrow(build) if element == "i32" else each.stride.wide(build)
+        if each.positions is not None:
+            lanes = _as_wide(build, each.positions, element)
+        elif each.lanes == 1:
+            continue
+        else:
+            lanes = build.convert("arith.extsi", build.range(each.lanes), element)
+        if each.stride.number != 1:
+            lanes = build.apply("arith.muli", lanes, build.splat(stride, lanes.shape))
+        if each.lanes == 1:
+            # A single listed position: the same for all elements.
+            spread = build.splat(lanes, shape)
+        else:
+            spread = build.along(lanes, axis, shape)
+            axis += 1
+        total = spread if total is None else build.apply("arith.addi", total, spread)
+    return total
+
+
+def _is_short(build: Lowering, access: Access) -> bool:
+    """Whether 32 bits hold how far elements of a tile that are in the tensor are from its first."""
+    if access.tensor.number in build.specialization.short:
+        return True
+    reach = 0
+    for each in access.dimensions:
+        last = each.extent.most - 1 if each.positions is not None else min(each.lanes, each.extent.most) - 1
+        reach += max(last, 0) * each.stride.most
+    return reach < 1 << 31
+
+
+def _as_wide(build: Lowering, positions: TtirValue, element: str) -> TtirValue:
+    """Listed positions, which are signed, in another width; those in the tensor fit it."""
+    wider = positions.bits < (32 if element == "i32" else 64)
+    return build.convert("arith.extsi" if wider else "arith.trunci", positions, element)
+
+
+# --- what is in the tensor ---
+
+
+def inside(build: Lowering, access: Access) -> TtirValue | None:
+    """Which elements are in the tensor; None for all."""
+    shape = access.shape
+    whole: TtirValue | None = None
+    mask: TtirValue | None = None
+    axis = 0
+    for each in access.dimensions:
+        place = axis
+        axis += each.lanes > 1
+        if each.is_inside:
+            continue
+        if each.positions is not None:
+            wide = _as_wide(build, each.positions, "i64")
+            # Negative ones are huge.
+            found = build.compare("ult", wide, build.splat(each.extent.wide(build), wide.shape))
+            if each.lanes == 1:
+                found = build.splat(found, shape)
+            else:
+                found = build.along(found, place, shape)
+            mask = found if mask is None else build.apply("arith.andi", mask, found)
+            continue
+        if each.is_all_or_none or (each.is_far and not each.is_signed):
+            found = each.is_of_view(build)
+            whole = found if whole is None else build.apply("arith.andi", whole, found)
+        if not each.is_all_or_none:
+            found = build.along(_lanes_inside(build, each), place, shape)
+            mask = found if mask is None else build.apply("arith.andi", mask, found)
+    if whole is None:
+        return mask
+    spread = build.splat(whole, shape)
+    return spread if mask is None else build.apply("arith.andi", mask, spread)
+
+
+def _lanes_inside(build: Lowering, along: Along) -> TtirValue:
+    lanes = build.range(along.lanes)
+    if not along.is_signed:
+        return build.compare("slt", lanes, build.splat(_remaining(build, along), lanes.shape))
+    wide = build.convert("arith.extsi", lanes, "i64")
+    start = along.start(build)
+    if start is not None:
+        wide = build.apply("arith.addi", wide, build.splat(start, lanes.shape))
+    return build.compare("ult", wide, build.splat(along.extent.wide(build), lanes.shape))
+
+
+def _remaining(build: Lowering, along: Along) -> TtirValue:
+    """How many positions the tensor has from the first of the tile on, as i32; many are as good as more."""
+    start = along.start(build)
+    if start is None and along.extent.most < _MANY:
+        return along.extent.narrow(build)
+    left = along.extent.wide(build)
+    if start is not None:
+        left = build.apply("arith.subi", left, start)
+    left = build.apply("arith.maxsi", left, 0)
+    left = build.apply("arith.minsi", left, _MANY)
+    return build.convert("arith.trunci", left, "i32")

@@ -13,11 +13,9 @@ from __future__ import annotations
 from math import prod
 from typing import Final
 
-from tileir.execute.gpu.triton.lowering.accesses import access_of
-from tileir.execute.gpu.triton.lowering.addresses import addresses, inside
+from tileir.execute.gpu.triton.lowering.accesses import access_of, addresses, inside
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.lowering.descriptors import may_describe
-from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, bits_of, pointee_of
+from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, bits_of, pointee_of
 from tileir.ir.core import Operation
 
 _ASYNCHRONOUS: Final = "cp.async.bulk.wait_group 0; fence.proxy.async; mov.b32 $0, 0;"
@@ -43,25 +41,22 @@ _ADD_BF16: Final = (
     "shr.u32 bits, old, shift; and.b32 $0, bits, 0xffff; done: }}"
 )
 _RELEASES: Final = ("release", "acq_rel")
+"""Orderings before which all threads have written: the one that makes the access releases it."""
 _ACQUIRES: Final = ("acquire", "acq_rel")
+"""Those after which all threads see what the one that makes the access has acquired."""
 
 
-def fenced_barrier(lowering: Lowering) -> None:
+def fenced_barrier(build: Lowering) -> None:
     """Have all that threads have written seen by all of them, and by the tensor memory accelerator."""
-    if may_describe(lowering):
-        lowering.build.effect(_ASYNCHRONOUS, "=r", [], "i32")
-    lowering.build.barrier()
+    if build.uses_tma:
+        build.effect(_ASYNCHRONOUS, "=r", [], "i32")
+    build.barrier()
 
 
-def wait_for_others(lowering: Lowering, operation: Operation) -> None:
+def wait_for_others(build: Lowering, operation: Operation) -> None:
     """A barrier, where an access needs one before it."""
-    if operation in lowering.barriers:
-        fenced_barrier(lowering)
-
-
-def lower_alias_fence(lowering: Lowering, operation: Operation) -> None:
-    """What comes before it may reach the same memory as what comes after, whatever their addresses."""
-    fenced_barrier(lowering)
+    if operation in build.barriers:
+        fenced_barrier(build)
 
 
 # --- accesses with a memory order ---
@@ -70,11 +65,11 @@ def lower_alias_fence(lowering: Lowering, operation: Operation) -> None:
 class Owners:
     """Tiles of a shape, each of whose elements one thread has."""
 
-    def __init__(self, lowering: Lowering, shape: Shape) -> None:
-        self._build = lowering.build
+    def __init__(self, build: Lowering, shape: Shape) -> None:
+        self._build = build
         self._shape: Final = shape
         self._count: Final = prod(shape)
-        self._copies: Final = max(_THREADS * lowering.schedule.num_warps // self._count, 1)
+        self._copies: Final = max(_THREADS * build.schedule.num_warps // self._count, 1)
 
     @property
     def shape(self) -> Shape:
@@ -97,10 +92,10 @@ class Owners:
         build = self._build
         taking = self.spread(mask) if mask is not None else None
         if self._copies > 1:
-            first = build.compare("eq", build.range(self._copies), build.integer(0, "i32", (self._copies,)))
+            first = build.compare("eq", build.range(self._copies), 0)
             if self._count > 1:
                 first = build.broadcast(build.expand(first, 0), self.shape)
-            taking = first if taking is None else build.binary("arith.andi", taking, first)
+            taking = first if taking is None else build.apply("arith.andi", taking, first)
         if taking is None:
             return build.integer(1, "i32", self.shape)
         return build.convert("arith.extui", taking, "i32")
@@ -110,23 +105,20 @@ class Owners:
         if self._copies == 1:
             return value
         (found,) = self._build.reduce(
-            [value],
-            len(self.shape) - 1,
-            lambda left, right: [self._build.binary("arith.ori", left[0], right[0])],
+            [value], len(self.shape) - 1, lambda left, right: [self._build.apply("arith.ori", left[0], right[0])]
         )
         return self._build.reshape(found, self._shape)
 
 
 def ordered_load(
-    lowering: Lowering, operation: Operation, pointers: TtirValue, mask: TtirValue | None, other: TtirValue | None
+    build: Lowering, operation: Operation, pointers: TtirValue, mask: TtirValue | None, other: TtirValue | None
 ) -> TtirValue:
     """Elements as they lie in memory; where the mask is false, `other`."""
-    lowering.require_ptx(operation, "ordered loads")
-    build = lowering.build
+    build.require_ptx(operation, "ordered loads")
     ordering, scope = ordering_of(operation)
     element = pointee_of(pointers.element)
     bits = bits_of(element)
-    owners = Owners(lowering, pointers.shape)
+    owners = Owners(build, pointers.shape)
     word = "i64" if bits == 64 else "i32"
     register = "l" if bits == 64 else "r"
     found = build.effect(
@@ -137,30 +129,30 @@ def ordered_load(
         word,
         owners.shape,
     )
-    found = from_word(lowering, owners.gathered(found), element)
+    found = from_word(build, owners.gathered(found), element)
     if ordering == "acquire":
         build.barrier()
     return found if mask is None or other is None else build.select(mask, found, other)
 
 
 def ordered_store(
-    lowering: Lowering, operation: Operation, pointers: TtirValue, value: TtirValue, mask: TtirValue | None
+    build: Lowering, operation: Operation, pointers: TtirValue, value: TtirValue, mask: TtirValue | None
 ) -> None:
     """Write elements as they lie in memory."""
     ordering, scope = ordering_of(operation)
     if ordering == "release":
-        fenced_barrier(lowering)
+        fenced_barrier(build)
     if value.bits >= 32:
         # An exchange of which nobody wants the old value: Triton sees to it that each is made once.
-        lowering.build.atomic("exch", ordering, scope, pointers, value, mask)
+        build.atomic("exch", ordering, scope, pointers, value, mask)
         return
-    lowering.require_ptx(operation, "ordered stores of less than 32 bits")
-    owners = Owners(lowering, pointers.shape)
+    build.require_ptx(operation, "ordered stores of less than 32 bits")
+    owners = Owners(build, pointers.shape)
     bits = bits_of(value.element)
-    lowering.build.effect(
+    build.effect(
         f"{{ .reg .pred p; setp.ne.b32 p, $3, 0; @p st.{ordering}.{scope}.global.b{bits} [$1], $2; mov.b32 $0, 0; }}",
         "=r,l,r,r",
-        [owners.spread(pointers), owners.spread(as_word(lowering, value)), owners.predicate(mask)],
+        [owners.spread(pointers), owners.spread(as_word(build, value)), owners.predicate(mask)],
         "i32",
         owners.shape,
     )
@@ -171,16 +163,14 @@ def ordering_of(operation: Operation) -> tuple[str, str]:
     return operation.keyword("memory_ordering_semantics"), SCOPES.get(operation.keyword("memory_scope"), "gpu")
 
 
-def as_word(lowering: Lowering, value: TtirValue) -> TtirValue:
+def as_word(build: Lowering, value: TtirValue) -> TtirValue:
     """The bits of a number in a register of 32 or 64 bits."""
-    build = lowering.build
     bits = build.bitcast(value, f"i{value.bits}")
     return build.convert("arith.extui", bits, "i32") if bits.bits < 32 else bits
 
 
-def from_word(lowering: Lowering, word: TtirValue, element: str) -> TtirValue:
+def from_word(build: Lowering, word: TtirValue, element: str) -> TtirValue:
     """The number whose bits a register has."""
-    build = lowering.build
     narrow = f"i{bits_of(element)}"
     return build.bitcast(build.convert("arith.trunci", word, narrow), element)
 
@@ -188,87 +178,82 @@ def from_word(lowering: Lowering, word: TtirValue, element: str) -> TtirValue:
 # --- atomics ---
 
 
-def lower_atomic_rmw(lowering: Lowering, operation: Operation) -> None:
-    wait_for_others(lowering, operation)
-    build = lowering.build
-    pointers, value = [lowering.value(operand) for operand in operation.operands[:2]]
-    mask = lowering.optional(operation.mask)
+def lower_atomic_rmw(build: Lowering, operation: Operation) -> None:
+    wait_for_others(build, operation)
+    pointers, value = [build.value(operand) for operand in operation.operands[:2]]
+    mask = build.optional(operation.mask)
     ordering, _ = ordering_of(operation)
-    _before(lowering, ordering)
-    found = _atomic(lowering, operation, pointers, value, mask)
-    _after(lowering, ordering)
+    if ordering in _RELEASES:
+        fenced_barrier(build)
+    found = _atomic(build, operation, pointers, value, mask)
+    if ordering in _ACQUIRES:
+        build.barrier()
     if mask is not None and operation.results[0].has_uses:
-        found = build.select(mask, found, build.zero(found.element, found.shape))
-    lowering.result(operation, found)
+        found = build.select(mask, found, 0)
+    build.result(operation, found)
 
 
 def _atomic(
-    lowering: Lowering, operation: Operation, pointers: TtirValue, value: TtirValue, mask: TtirValue | None
+    build: Lowering, operation: Operation, pointers: TtirValue, value: TtirValue, mask: TtirValue | None
 ) -> TtirValue:
-    build = lowering.build
     ordering, scope = ordering_of(operation)
-    if value.element == "bf16" and lowering.has_ptx and lowering.capability < _FIRST_TO_ADD_BF16:
-        return _added_bf16(lowering, operation, pointers, value, mask)
+    if value.element == "bf16" and build.has_ptx and build.capability < _FIRST_TO_ADD_BF16:
+        return _added_bf16(build, operation, pointers, value, mask)
     return build.atomic(_OTHER_MODES.get(operation.mode, operation.mode), ordering, scope, pointers, value, mask)
 
 
 def _added_bf16(
-    lowering: Lowering, operation: Operation, pointers: TtirValue, value: TtirValue, mask: TtirValue | None
+    build: Lowering, operation: Operation, pointers: TtirValue, value: TtirValue, mask: TtirValue | None
 ) -> TtirValue:
     """A sum of bf16 in memory, where there is no instruction for it: swapped with the word that it is a half of.
 
     The sum of two is rounded to f32 first, which has more than twice their digits: rounding twice changes nothing.
     """
-    build = lowering.build
     ordering, scope = ordering_of(operation)
-    owners = Owners(lowering, pointers.shape)
+    owners = Owners(build, pointers.shape)
     found = build.effect(
         _ADD_BF16.format(ordering=ordering, scope=scope),
         "=&r,l,r,r",
-        [owners.spread(pointers), owners.spread(as_word(lowering, value)), owners.predicate(mask)],
+        [owners.spread(pointers), owners.spread(as_word(build, value)), owners.predicate(mask)],
         "i32",
         owners.shape,
     )
-    return from_word(lowering, owners.gathered(found), "bf16")
+    return from_word(build, owners.gathered(found), "bf16")
 
 
-def lower_atomic_cas(lowering: Lowering, operation: Operation) -> None:
-    wait_for_others(lowering, operation)
-    pointers, expected, value = [lowering.value(operand) for operand in operation.operands[:3]]
-    mask = lowering.optional(operation.mask)
+def lower_atomic_cas(build: Lowering, operation: Operation) -> None:
+    wait_for_others(build, operation)
+    pointers, expected, value = [build.value(operand) for operand in operation.operands[:3]]
+    mask = build.optional(operation.mask)
     ordering, scope = ordering_of(operation)
-    _before(lowering, ordering)
-    if mask is None and value.bits == 64 and not value.shape and lowering.build.version < _FIRST_TO_SWAP_64_BITS:
-        mask = lowering.build.integer(1, "i1")
-    if mask is None and value.is_float and not lowering.has_ptx:
+    if ordering in _RELEASES:
+        fenced_barrier(build)
+    if mask is None and value.bits == 64 and not value.shape and build.version < _FIRST_TO_SWAP_64_BITS:
+        mask = build.integer(1, "i1")
+    if mask is None and value.is_float and not build.has_ptx:
         # For GPUs of AMD, Triton swaps integers only.
-        build, bits = lowering.build, f"i{value.bits}"
+        bits = f"i{value.bits}"
         words = [build.bitcast(pointers, f"!tt.ptr<{bits}>"), build.bitcast(expected, bits), build.bitcast(value, bits)]
         found = build.bitcast(build.compare_and_swap(ordering, scope, *words), value.element)
     elif mask is None:
-        found = lowering.build.compare_and_swap(ordering, scope, pointers, expected, value)
+        found = build.compare_and_swap(ordering, scope, pointers, expected, value)
     else:
-        found = _masked_swap(lowering, operation, pointers, expected, value, mask)
-    _after(lowering, ordering)
-    lowering.result(operation, found)
+        found = _masked_swap(build, operation, pointers, expected, value, mask)
+    if ordering in _ACQUIRES:
+        build.barrier()
+    build.result(operation, found)
 
 
 def _masked_swap(
-    lowering: Lowering,
-    operation: Operation,
-    pointers: TtirValue,
-    expected: TtirValue,
-    value: TtirValue,
-    mask: TtirValue,
+    build: Lowering, operation: Operation, pointers: TtirValue, expected: TtirValue, value: TtirValue, mask: TtirValue
 ) -> TtirValue:
     """Compare and swap, which Triton has without a mask only; where it is false, the result is what is expected."""
-    lowering.require_ptx(operation, "comparing and swapping with a mask")
-    build = lowering.build
+    build.require_ptx(operation, "comparing and swapping with a mask")
     ordering, scope = ordering_of(operation)
-    words = [as_word(lowering, each) for each in (expected, value)]
+    words = [as_word(build, each) for each in (expected, value)]
     bits = bits_of(words[0].element)
     register = "l" if bits == 64 else "r"
-    owners = Owners(lowering, pointers.shape)
+    owners = Owners(build, pointers.shape)
     found = build.effect(
         f"{{ .reg .pred p; setp.ne.b32 p, $4, 0; mov.b{bits} $0, 0; "
         f"@p atom.{ordering}.{scope}.global.cas.b{bits} $0, [$1], $2, $3; }}",
@@ -277,25 +262,13 @@ def _masked_swap(
         words[0].element,
         owners.shape,
     )
-    old = from_word(lowering, owners.gathered(found), expected.element)
+    old = from_word(build, owners.gathered(found), expected.element)
     return build.select(mask, old, expected)
 
 
-def lower_atomic_view(lowering: Lowering, operation: Operation) -> None:
+def lower_atomic_view(build: Lowering, operation: Operation) -> None:
     """A reduction into a tile of a view: as atomics do it whose results nobody looks at."""
-    wait_for_others(lowering, operation)
-    access = access_of(lowering, operation)
-    value = lowering.build.reshape(lowering.value(operation.value), access.shape)
-    _atomic(lowering, operation, addresses(lowering, access), value, inside(lowering, access))
-
-
-def _before(lowering: Lowering, ordering: str) -> None:
-    """What all threads have written is released by the one that makes the access."""
-    if ordering in _RELEASES:
-        fenced_barrier(lowering)
-
-
-def _after(lowering: Lowering, ordering: str) -> None:
-    """What the one that makes the access has acquired is seen by all threads."""
-    if ordering in _ACQUIRES:
-        lowering.build.barrier()
+    wait_for_others(build, operation)
+    access = access_of(build, operation)
+    value = build.reshape(build.value(operation.value), access.shape)
+    _atomic(build, operation, addresses(build, access), value, inside(build, access))

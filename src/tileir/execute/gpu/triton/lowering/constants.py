@@ -11,16 +11,17 @@ the program assumes to be a multiple of 16 is shifted right and left again, whic
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final
 
 import numpy
 
-from tileir.dialect.ops import ASSUME, RETURN
+from tileir.dialect.ops import ASSUME, ENTRY, RETURN
 from tileir.dialect.types import TileType
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import Array, constant_elements, unsigned
 from tileir.execute.gpu.triton.code import Slot
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.ttir.values import (
+from tileir.execute.gpu.triton.lowering.ttir_values import (
     Shape,
     TtirValue,
     bits_of,
@@ -41,123 +42,115 @@ _MOST_CHOICES: Final = 8
 _ENOUGH: Final = 16
 
 
-def lower_constant(lowering: Lowering, operation: Operation) -> None:
-    type = cast(TileType, operation.results[0].type)
+def lower_constant(build: Lowering, operation: Operation) -> None:
+    type = tile_of(operation.results[0])
     element, shape = value_type(type)
     # As values have them: four bits in a byte, tf32 in 32.
     bits = unsigned(constant_elements(operation.value_attribute))
     if (bits == bits[0]).all():
-        lowering.result(operation, _number(lowering, int(bits[0]), element, shape))
+        build.result(operation, build.pattern(int(bits[0]), element, shape))
     else:
-        lowering.result(operation, _several(lowering, bits.reshape(shape), type.element))
+        build.result(operation, _several(build, bits.reshape(shape), type.element))
 
 
-def _number(lowering: Lowering, bits: int, element: str, shape: Shape) -> TtirValue:
-    build = lowering.build
-    return build.float_bits(bits, element, shape) if is_float(element) else build.integer(bits, element, shape)
-
-
-def _several(lowering: Lowering, bits: Array, element: Type) -> TtirValue:
-    """A tile of different numbers."""
-    build = lowering.build
+def _several(build: Lowering, bits: Array, element: Type) -> TtirValue:
     # What is the same along a dimension is made once.
     for axis in range(bits.ndim):
         first = bits.take([0], axis)
         if (bits == first).all():
-            made = _several(lowering, first.reshape(squeezed(first.shape)), element)
+            made = _several(build, first.reshape(squeezed(first.shape)), element)
             return build.broadcast(build.expand(made, axis), bits.shape)
     lowered = value_element(element)
     if bits.ndim == 1:
         if not is_float(lowered) and bits_of(lowered) > 1:
-            sequence = _sequence(lowering, bits, lowered)
+            sequence = _sequence(build, bits, lowered)
             if sequence is not None:
                 return sequence
         if bits.size <= _MOST_CHOICES:
-            return _chosen(lowering, bits, lowered)
-    return _loaded(lowering, bits, element)
+            return _chosen(build, bits, lowered)
+    return _loaded(build, bits, element)
 
 
-def _sequence(lowering: Lowering, bits: Array, element: str) -> TtirValue | None:
+def _sequence(build: Lowering, bits: Array, element: str) -> TtirValue | None:
     """Numbers that are the same distance apart."""
-    build, whole = lowering.build, 1 << bits_of(element)
+    whole = 1 << bits_of(element)
     first = int(bits[0])
     step = (int(bits[1]) - first) % whole
     if any((first + step * place) % whole != int(number) for place, number in enumerate(bits)):
         return None
-    made = counted(lowering, bits.size, element)
+    made = counted(build, bits.size, element)
     if step != 1:
-        made = build.binary("arith.muli", made, build.integer(step, element, made.shape))
+        made = build.apply("arith.muli", made, step)
     if first:
-        made = build.binary("arith.addi", made, build.integer(first, element, made.shape))
+        made = build.apply("arith.addi", made, first)
     return made
 
 
-def _chosen(lowering: Lowering, bits: Array, element: str) -> TtirValue:
+def _chosen(build: Lowering, bits: Array, element: str) -> TtirValue:
     """Few numbers, each by its place."""
-    build, shape = lowering.build, bits.shape
+    shape = bits.shape
     places = build.range(bits.size)
-    made = _number(lowering, int(bits[-1]), element, shape)
+    made = build.pattern(int(bits[-1]), element, shape)
     for place in range(bits.size - 2, -1, -1):
         if bits[place] != bits[place + 1]:
-            before = build.compare("sle", places, build.integer(place, "i32", shape))
-            made = build.select(before, _number(lowering, int(bits[place]), element, shape), made)
+            before = build.compare("sle", places, place)
+            made = build.select(before, build.pattern(int(bits[place]), element, shape), made)
     return made
 
 
-def _loaded(lowering: Lowering, bits: Array, element: Type) -> TtirValue:
+def _loaded(build: Lowering, bits: Array, element: Type) -> TtirValue:
     """Numbers out of a table that comes with the code."""
-    build, lowered = lowering.build, value_element(element)
+    lowered = value_element(element)
     in_memory = "i8" if element is I1 else lowered
     data = numpy.ascontiguousarray(bits).astype(bits.dtype.newbyteorder("<")).tobytes()
-    table = lowering.parameter(Slot("table", data), pointer_to(in_memory), " {tt.divisibility = 16 : i32}")
-    loaded = build.load(build.advance(build.splat(table, bits.shape), places(lowering, bits.shape)))
-    return build.compare("ne", loaded, build.integer(0, "i8", bits.shape)) if element is I1 else loaded
+    table = build.parameter(Slot("table", data), pointer_to(in_memory), " {tt.divisibility = 16 : i32}")
+    loaded = build.load(build.advance(build.splat(table, bits.shape), places(build, bits.shape)))
+    return build.compare("ne", loaded, 0) if element is I1 else loaded
 
 
-def places(lowering: Lowering, shape: Shape) -> TtirValue:
+def places(build: Lowering, shape: Shape) -> TtirValue:
     """The number of each element, row after row."""
-    build = lowering.build
     total: TtirValue | None = None
     stride = 1
     for axis in range(len(shape) - 1, -1, -1):
         along = build.range(shape[axis])
         if stride > 1:
-            along = build.binary("arith.muli", along, build.integer(stride, "i32", along.shape))
+            along = build.apply("arith.muli", along, stride)
         along = build.along(along, axis, shape)
-        total = along if total is None else build.binary("arith.addi", total, along)
+        total = along if total is None else build.apply("arith.addi", total, along)
         stride *= shape[axis]
     assert total is not None, "a tile of several elements"
     return total
 
 
-def lower_iota(lowering: Lowering, operation: Operation) -> None:
-    type = cast(TileType, operation.results[0].type)
+def lower_iota(build: Lowering, operation: Operation) -> None:
+    type = tile_of(operation.results[0])
     element, shape = value_type(type)
-    made = counted(lowering, shape[0], element) if shape else lowering.build.integer(0, element)
-    lowering.result(operation, made)
+    made = counted(build, shape[0], element) if shape else build.integer(0, element)
+    build.result(operation, made)
 
 
-def counted(lowering: Lowering, count: int, element: str) -> TtirValue:
+def counted(build: Lowering, count: int, element: str) -> TtirValue:
     """0, 1, .. modulo two to the number of bits."""
-    made = lowering.build.range(count)
-    return lowering.build.convert("arith.extsi" if bits_of(element) > 32 else "arith.trunci", made, element)
+    made = build.range(count)
+    return build.convert("arith.extsi" if bits_of(element) > 32 else "arith.trunci", made, element)
 
 
-def lower_assume(lowering: Lowering, operation: Operation) -> None:
-    """A promise: other than here, what is known by it is asked of `lowering.facts`."""
+def lower_assume(build: Lowering, operation: Operation) -> None:
+    """A promise: other than here, what is known by it is asked of `build.facts`."""
     given, result = operation.operands[0], operation.results[0]
     if not isinstance(result.type, TileType):
-        lowering.views[result] = lowering.views[given]
+        build.views[result] = build.views[given]
         return
-    value = lowering.value(given)
+    value = build.value(given)
     if not value.shape and not value.is_float and not _is_parameter(given):
-        divisor = _divisor(lowering, result)
-        if divisor > _divisor(lowering, given):
-            value = _divisible(lowering, value, divisor)
-    lowering.result(operation, value)
+        divisor = _divisor(build, result)
+        if divisor > _divisor(build, given):
+            value = _divisible(build, value, divisor)
+    build.result(operation, value)
 
 
-def promised_divisor(lowering: Lowering, parameter: BlockArgument) -> int:
+def promised_divisor(build: Lowering, parameter: BlockArgument) -> int:
     """What the program promises to divide a parameter, wherever it is used."""
     best = 1
     pending: list[Value] = [parameter]
@@ -165,7 +158,7 @@ def promised_divisor(lowering: Lowering, parameter: BlockArgument) -> int:
         for user in pending.pop().users:
             # One inside of a branch, or behind one that may end the kernel, is promised only where it is come to.
             if user.declaration is ASSUME and _is_always_reached(user, parameter.block):
-                best = max(best, _divisor(lowering, user.results[0]))
+                best = max(best, _divisor(build, user.results[0]))
                 pending.append(user.results[0])
     return best
 
@@ -188,26 +181,21 @@ def _is_parameter(value: Value) -> bool:
     while operation is not None and operation.declaration is ASSUME:
         value = operation.operands[0]
         operation = value.defining_operation
-    return operation is None and isinstance(value, BlockArgument) and _is_of_kernel(value)
+    owner = value.block.parent_operation if isinstance(value, BlockArgument) else None
+    return owner is not None and owner.declaration is ENTRY
 
 
-def _is_of_kernel(value: BlockArgument) -> bool:
-    owner = value.block.parent_operation
-    return owner is not None and owner.parent_operation is not None and owner.parent_operation.parent_operation is None
+def _divisor(build: Lowering, value: Value) -> int:
+    return min(build.facts.divisor(value), _ENOUGH)
 
 
-def _divisor(lowering: Lowering, value: Value) -> int:
-    return min(lowering.facts.divisor(value), _ENOUGH)
-
-
-def _divisible(lowering: Lowering, value: TtirValue, divisor: int) -> TtirValue:
-    build = lowering.build
+def _divisible(build: Lowering, value: TtirValue, divisor: int) -> TtirValue:
     places = divisor.bit_length() - 1
     if value.element.startswith("!tt.ptr"):
         # The shifts keep Triton from folding the conversions, and the attribute with them.
-        number = _divisible(lowering, build.reinterpret("tt.ptr_to_int", value, "i64"), divisor)
+        number = _divisible(build, build.reinterpret("tt.ptr_to_int", value, "i64"), divisor)
         attribute = f" {{tt.divisibility = dense<{divisor}> : tensor<1xi32>}}"
         return build.reinterpret("tt.int_to_ptr", number, value.element, attribute)
     if value.bits <= places:
         return value
-    return build.immediate("arith.shli", build.immediate("arith.shrsi", value, places), places)
+    return build.apply("arith.shli", build.apply("arith.shrsi", value, places), places)

@@ -1,27 +1,170 @@
-"""The state of lowering a kernel: the values it has lowered, what is known of them, and the text so far."""
+"""The state of lowering a kernel: the values it has lowered, what is known of them, and the text so far.
+
+Before which accesses the threads of a tile block have to wait for each other.
+
+In a tile program only tokens order accesses.  The threads that a tile block becomes run apart from each other, so what
+one has written another may not see, or may overwrite before it is read.  A barrier is needed before an access if
+
+1. its token comes, by whatever way, from another access,
+2. one of the two writes, and they may reach the same memory,
+3. no barrier stands between them on some way from the one to the other.
+
+Two accesses may reach the same memory unless they are known not to: an allocation of the tile block's own is reached by
+pointers from it alone.  Arguments may share memory.  Around a loop, an access is no trouble to itself where each
+element is always written by the same thread: through a partition view, whose tiles do not overlap, at an index that
+each of the loops around it changes.
+
+Sets of accesses are the bits of numbers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NoReturn
+from functools import reduce
+from operator import or_
+from typing import Any, Final, NamedTuple, NoReturn
 
-from tileir.dialect.types import TileType
+from tileir.dialect import ops
+from tileir.dialect.types import TOKEN, PartitionViewType, TileType
+from tileir.execute.analysis.aliasing import UNKNOWN, Origins
 from tileir.execute.gpu.errors import TritonError
 from tileir.execute.gpu.triton.code import CodeOptions, Schedule, Slot, Specialization
-from tileir.execute.gpu.triton.lowering.barriers import barriers_of
+from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
+from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, squeezed, value_type
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.features import features_of
-from tileir.execute.gpu.triton.ttir.operations import TtirOperations
-from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, squeezed, value_type
 from tileir.execute.locations.source_locations import user_location
-from tileir.ir.core import Operation
+from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.values import Value
+from tileir.ir.traits import ENDS_ITERATION, TOKEN_ORDERED
+from tileir.ir.traversal import pre_order
+from tileir.ir.values import BlockArgument, Value
 from tileir.rewrite.facts import Facts
+from tileir.rewrite.token_order import TokenOrder
+
+
+def barriers_of(entry: Operation) -> frozenset[Operation]:
+    """The accesses that a barrier has to stand before."""
+    accesses = [
+        each
+        for each in pre_order(entry)
+        if each.declaration.has_trait(TOKEN_ORDERED) and (each.declaration.reads or each.declaration.writes)
+    ]
+    if not any(operation.declaration.writes for operation in accesses):
+        return frozenset()
+    return frozenset(_Search(entry, accesses).found)
+
+
+class _Search:
+    """Walks a kernel in the order in which it runs, with the accesses since the last barrier."""
+
+    def __init__(self, entry: Operation, accesses: list[Operation]) -> None:
+        self.found: Final[set[Operation]] = set()
+        self._bits: Final = {operation: 1 << number for number, operation in enumerate(accesses)}
+        self._after: Final = TokenOrder(entry).gathered(self._bits)
+        """By token, the accesses that it comes after."""
+        self._origins: Final = Origins(entry, overlapping=True)
+        self._reads: Final[dict[frozenset[object], int]] = {}
+        self._writes: Final[dict[frozenset[object], int]] = {}
+        for operation, bit in self._bits.items():
+            origin = self._origin(operation)
+            if operation.declaration.writes:
+                self._writes[origin] = self._writes.get(origin, 0) | bit
+            else:
+                self._reads[origin] = self._reads.get(origin, 0) | bit
+        self._ended: int = 0
+        """The accesses since a barrier where some iteration of the loop around ends early."""
+        self._block(entry.regions[0].blocks[0], 0)
+
+    def _block(self, block: Block, since: int) -> int:
+        for operation in block:
+            since = self._operation(operation, since)
+        return since
+
+    def _operation(self, operation: Operation, since: int) -> int:
+        bit = self._bits.get(operation)
+        if bit is not None:
+            if self._before(operation) & since & self._conflicts(operation):
+                self.found.add(operation)
+                since = 0
+            return since | bit
+        if operation.declaration is ops.MEMORY_FENCE_ALIAS_TKO:
+            # A barrier itself.
+            return 0
+        if operation.declaration.has_trait(ENDS_ITERATION):
+            self._ended |= since
+        elif operation.declaration.is_loop:
+            outer, self._ended = self._ended, 0
+            inside = [self._bits.get(each, 0) for each in pre_order(operation)]
+            # Any of them may come before the first, an iteration earlier.
+            ended = self._block(operation.regions[0].blocks[0], reduce(or_, inside, since))
+            since |= ended | self._ended
+            self._ended = outer
+        elif operation.declaration is ops.IF:
+            ends = [self._block(block, since) for region in operation.regions for block in region.blocks]
+            for end in ends:
+                since |= end
+        return since
+
+    def _before(self, operation: Operation) -> int:
+        """The accesses that an access comes after."""
+        return reduce(or_, [self._after.get(operand, 0) for operand in operation.operands], 0)
+
+    def _conflicts(self, operation: Operation) -> int:
+        """The accesses that may reach what this one does, of which one writes."""
+        origin = self._origin(operation)
+        found = 0
+        for of, accesses in (*self._writes.items(), *(self._reads.items() if operation.declaration.writes else ())):
+            if UNKNOWN in origin or UNKNOWN in of or origin & of:
+                found |= accesses
+        if _is_no_trouble_to_itself(operation):
+            found &= ~self._bits[operation]
+        return found
+
+    def _origin(self, operation: Operation) -> frozenset[object]:
+        declaration = operation.declaration
+        name = declaration.reads or declaration.writes
+        assert name is not None
+        return self._origins.provenance(operation.operand_group(name)[0])
+
+
+def _is_no_trouble_to_itself(operation: Operation) -> bool:
+    if operation.declaration is not ops.STORE_VIEW_TKO:
+        return False
+    view = operation.view
+    if not isinstance(view.type, PartitionViewType):
+        return False
+    # What the tensor memory accelerator has under way it may overtake: then the tile has to be another each time.
+    indices = operation.index
+    parent = operation.parent_operation
+    while parent is not None:
+        if parent.declaration.is_loop and not any(_varies(index, parent) for index in indices):
+            return False
+        parent = parent.parent_operation
+    return True
+
+
+def _varies(value: Value, loop: Operation) -> bool:
+    """Whether a value is computed of what a loop counts, carries or reads: else it is the same in each iteration."""
+    pending, seen = [value], {value}
+    while pending:
+        each = pending.pop()
+        maker = each.block.parent_operation if isinstance(each, BlockArgument) else each.defining_operation
+        if maker is None or not loop.is_ancestor_of(maker):
+            continue
+        if maker is loop or maker.declaration.reads:
+            return True
+        inner = [operand for end in pre_order(maker) if end.declaration.is_terminator for operand in end.operands]
+        sources = [source for source in (*maker.operands, *inner) if source not in seen and source.type is not TOKEN]
+        seen.update(sources)
+        pending.extend(sources)
+    return False
+
 
 _MOST_ELEMENTS: Final = 1 << 20
-Handler = Callable[["Lowering", Operation], None]
+_FIRST_WITH_TMA: Final = 90
+Handler = Callable[["Lowering", Operation], object]
 Handlers = Mapping[OperationDeclaration, Handler]
 
 
@@ -41,19 +184,16 @@ def loop_attributes(entry: Operation, schedule: Schedule) -> dict[Operation, str
     return {operation: f"{{{', '.join(marks)}}}" for operation, marks in found.items() if marks}
 
 
-class Hidden:
+class Hidden(NamedTuple):
     """A parameter that the program does not have: what the launcher passes for it, and its type."""
 
-    __slots__ = ("attributes", "slot", "value")
-
-    def __init__(self, slot: Slot, value: TtirValue, attributes: str) -> None:
-        self.slot: Slot = slot
-        self.value: TtirValue = value
-        self.attributes: str = attributes
+    slot: Slot
+    value: TtirValue
+    attributes: str
 
 
-class Lowering:
-    """The lowering of one kernel."""
+class Lowering(TtirBuilder):
+    """The lowering of one kernel: the builder of its text, and what is known of its values."""
 
     def __init__(
         self,
@@ -65,12 +205,12 @@ class Lowering:
         version: tuple[int, ...],
         handlers: Handlers,
     ) -> None:
+        super().__init__(version)
         self.program: Final = program
         self.target: Final = target
         self.schedule: Final = schedule
         self.specialization: Final = specialization
         self.options: Final = options
-        self.build: Final = TtirOperations(version)
         self.facts: Final = Facts()
         self.values: Final[dict[Value, TtirValue]] = {}
         """Tiles, without their dimensions of one element (`value_type`); tokens have none."""
@@ -109,12 +249,12 @@ class Lowering:
         lowered = self.values[value]
         for axis, extent in enumerate(value.type.shape):
             if extent == 1:
-                lowered = self.build.expand(lowered, axis)
+                lowered = self.expand(lowered, axis)
         return lowered
 
     def whole_result(self, operation: Operation, lowered: TtirValue) -> None:
         """Say what the result is, given it with all of its dimensions."""
-        self.define(operation.results[0], self.build.reshape(lowered, squeezed(lowered.shape)))
+        self.define(operation.results[0], self.reshape(lowered, squeezed(lowered.shape)))
 
     def type_of(self, value: Value) -> tuple[str, Shape]:
         assert isinstance(value.type, TileType)
@@ -131,7 +271,7 @@ class Lowering:
 
     # --- operations ---
 
-    def operation(self, operation: Operation) -> None:
+    def lower(self, operation: Operation) -> None:
         handler = self._handlers.get(operation.declaration)
         if handler is None:
             self.refuse(operation, "there is no lowering to Triton for it")
@@ -140,9 +280,9 @@ class Lowering:
                 self.refuse(
                     operation, f"its tile has {result.type.count} elements, and Triton has at most {_MOST_ELEMENTS}"
                 )
-        before, self.build.operation = self.build.operation, operation
+        before, self.operation = self.operation, operation
         handler(self, operation)
-        self.build.operation = before
+        self.operation = before
 
     @property
     def has_ptx(self) -> bool:
@@ -153,6 +293,11 @@ class Lowering:
     def capability(self) -> int:
         """What NVIDIA calls it: 90 of `sm_90`; 0 of the GPUs of others."""
         return int("".join([letter for letter in self.target[3:] if letter.isdecimal()])) if self.has_ptx else 0
+
+    @property
+    def uses_tma(self) -> bool:
+        """Whether the code may use the tensor memory accelerator at all."""
+        return self.capability >= _FIRST_WITH_TMA and self.schedule.descriptors and bool(self.specialization.described)
 
     def require_ptx(self, operation: Operation, what: str) -> None:
         """Refuse what only NVIDIA's GPUs have an instruction for."""
@@ -165,14 +310,13 @@ class Lowering:
         raise TritonError([Diagnostic("error", words, user_location(operation.location))])
 
 
-def block_number(lowering: Lowering) -> TtirValue:
+def block_number(build: Lowering) -> TtirValue:
     """The number of the tile block among all of the grid, x the fastest, as i64."""
-    build = lowering.build
     x, y, z = [
         build.convert("arith.extui", build.emit(f"tt.get_program_id {axis} : i32", "i32"), "i64") for axis in "xyz"
     ]
     columns, rows = [
         build.convert("arith.extui", build.emit(f"tt.get_num_programs {axis} : i32", "i32"), "i64") for axis in "xy"
     ]
-    row = build.binary("arith.addi", build.binary("arith.muli", z, rows), y)
-    return build.binary("arith.addi", build.binary("arith.muli", row, columns), x)
+    row = build.apply("arith.addi", build.apply("arith.muli", z, rows), y)
+    return build.apply("arith.addi", build.apply("arith.muli", row, columns), x)

@@ -8,6 +8,22 @@ Triton's own `arith.divf` and `math.sqrt` are approximations for f32: they are w
 A GPU rounds f16 and bf16 to nearest only.  f32 has more than two bits more than either, so that a result *rounded to
 odd* there (an inexact one has an odd last bit) can be rounded again, in any mode, to what the exact one is rounded to.
 Rounding down and rounding up give the two neighbors of an inexact result, of which one is odd.
+
+Lowering of functions: exponentials, logarithms, trigonometry, roots, powers.
+
+| form                           | f32                                          | f64           |
+|--------------------------------|----------------------------------------------|---------------|
+| the usual                      | the GPU's library: a few units at most       | the library   |
+| exp2, rsqrt                    | one instruction, of two units                | the library   |
+| `flush_to_zero`                | that instruction, with `.ftz`                |               |
+| `approx`, and with `fast`      | the instructions ex2, lg2, sin, cos, tanh    |               |
+| fpowi                          | the power in f64                             | the library   |
+
+f16 and bf16 go through f32.  The library is libdevice for NVIDIA's GPUs, OCML for AMD's; both come with Triton.
+
+LLVM crashes where it computes a subnormal number of constants while it inlines such a function (in Triton 3.5 to 3.9).
+So constants from which that may come are hidden from it, behind an instruction that moves them; functions of constants
+alone have been computed before (`program.py`).
 """
 
 from __future__ import annotations
@@ -16,22 +32,112 @@ from collections.abc import Sequence
 from typing import Final, cast
 
 from tileir.dialect import ops
-from tileir.dialect.types import TileType
+from tileir.dialect.ops import CONSTANT
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import constant_elements, to_bits
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.lowering.functions import call, flushed
-from tileir.execute.gpu.triton.lowering.integers import PREDICATES
-from tileir.execute.gpu.triton.ttir.operations import TtirOperations
-from tileir.execute.gpu.triton.ttir.values import TtirValue
+from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
+from tileir.execute.gpu.triton.lowering.ttir_values import PREDICATES, TtirValue
 from tileir.ir import floats
 from tileir.ir.core import Operation
 from tileir.ir.types import FloatType
 from tileir.ir.values import Value
 
-_MODES: Final = {"nearest_even": "rn", "zero": "rz", "negative_inf": "rm", "positive_inf": "rp"}
+_LEAST: Final = 2.0**-64
+_GREATEST: Final = 2.0**64
+_FACTORS_BEFORE: Final = {"exp": 0x3FB8AA3B}
+_FACTORS_AFTER: Final = {"log": 0x3F317218}
+"""What approximations multiply by: log2(e) before a power of two, ln(2) after a logarithm to the base two, as f32."""
 
 
-def _directed(build: TtirOperations, mnemonic: str, values: Sequence[TtirValue], mode: str) -> TtirValue:
+def flushed(build: TtirBuilder, value: TtirValue) -> TtirValue:
+    """f32 with zeros, of the same sign, for subnormal numbers."""
+    bits = build.bitcast(value, "i32")
+    magnitude = build.apply("arith.andi", bits, 0x7FFFFFFF)
+    is_small = build.compare("ult", magnitude, 0x00800000)
+    return build.bitcast(build.select(is_small, build.apply("arith.andi", bits, 1 << 31), bits), "f32")
+
+
+def call(build: Lowering, operation: Operation, name: str, values: Sequence[TtirValue]) -> TtirValue:
+    """The function of f32 or f64, `exp` say, of the operands of an operation."""
+    element = values[0].element
+    if not build.has_ptx:
+        return build.external(f"__ocml_{name}_{element}", values)
+    given = [
+        build.assembly(f"mov.{element}", [value], element) if _is_extreme(operand) else value
+        for operand, value in zip(operation.operands, values, strict=True)
+    ]
+    return build.external(f"__nv_{name}{'f' if element == 'f32' else ''}", given)
+
+
+def _is_extreme(value: Value) -> bool:
+    """Whether a value is a constant that may be near to numbers that are subnormal."""
+    operation = value.defining_operation
+    if operation is None or operation.declaration is not CONSTANT:
+        return False
+    element = tile_of(value).element
+    elements = constant_elements(operation.value_attribute)
+    if len(elements) > 1:
+        return True
+    if not isinstance(element, FloatType):
+        return False
+    number = floats.to_double(floats.FORMATS[element.name], int(to_bits(element, elements)[0]))
+    return not _LEAST <= abs(number) <= _GREATEST
+
+
+def function(
+    build: Lowering, operation: Operation, name: str, approximation: str, instruction: str, *values: TtirValue
+) -> TtirValue:
+    """A function of one or two floats: by the library, or an instruction of PTX where one is given and suits."""
+    element = values[0].element
+    if element != "f64":
+        values = tuple([build.convert("arith.extf", value, "f32") for value in values])
+        if approximation and _is_approximate(build, operation, values[0]):
+            if name in _FACTORS_BEFORE:
+                factor = build.float_bits(_FACTORS_BEFORE[name], "f32", values[0].shape)
+                values = (build.apply("arith.mulf", values[0], factor),)
+            made = build.assembly(approximation.format(ftz=_ftz(build)), values, "f32")
+            if name in _FACTORS_AFTER:
+                factor = build.float_bits(_FACTORS_AFTER[name], "f32", made.shape)
+                made = build.apply("arith.mulf", made, factor)
+            return build.convert("arith.truncf", made, element)
+        if instruction and build.has_ptx:
+            flush = ".ftz" if "flush_to_zero" in operation.attributes else _ftz(build)
+            made = build.assembly(instruction.format(ftz=flush), values, "f32")
+            return build.convert("arith.truncf", made, element)
+    flushes = "flush_to_zero" in operation.attributes and not build.has_ptx
+    if flushes:
+        values = tuple([flushed(build, value) for value in values])
+    made = call(build, operation, name, values)
+    return build.convert("arith.truncf", flushed(build, made) if flushes else made, element)
+
+
+def _is_approximate(build: Lowering, operation: Operation, value: TtirValue) -> bool:
+    is_requested = build.options.fast or operation.keyword("rounding_mode") == "approx"
+    return is_requested and build.has_ptx and value.element != "f64"
+
+
+def _ftz(build: Lowering) -> str:
+    return ".ftz" if build.options.fast else ""
+
+
+def integer_power(build: Lowering, operation: Operation, base: TtirValue, exponent: TtirValue) -> TtirValue:
+    """By the power of f64, which has all integers of 32 bits for exponents."""
+    element = base.element
+    wide = "f32" if build.options.fast and element != "f64" else "f64"
+    base = build.convert("arith.extf", base, wide)
+    # A single bit is 0 or -1.
+    power = build.convert("arith.sitofp", exponent, wide)
+    made = call(build, operation, "pow", [base, power])
+    if element == "bf16" and wide == "f64":
+        made = build.convert("arith.truncf", made, "f32")
+    return build.convert("arith.truncf", made, element)
+
+
+MODES: Final = {"nearest_even": "rn", "zero": "rz", "negative_inf": "rm", "positive_inf": "rp"}
+
+
+def _directed(build: TtirBuilder, mnemonic: str, values: Sequence[TtirValue], mode: str) -> TtirValue:
     """An operation on f16 or bf16 in one of the modes rz, rm, rp."""
     element = values[0].element
     wide = [build.convert("arith.extf", value, "f32") for value in values]
@@ -39,35 +145,34 @@ def _directed(build: TtirOperations, mnemonic: str, values: Sequence[TtirValue],
     up = build.assembly(f"{mnemonic}.rp.f32", wide, "f32")
     # Where they are zeros of different sign, none is odd: a sum of zero is negative only if it is rounded down.
     first, second = (up, down) if mode == "rm" else (down, up)
-    last = build.immediate("arith.andi", build.bitcast(first, "i32"), 1)
-    is_odd = build.compare("ne", last, build.integer(0, "i32", last.shape))
+    last = build.apply("arith.andi", build.bitcast(first, "i32"), 1)
+    is_odd = build.compare("ne", last, 0)
     return round_single(build, build.select(is_odd, first, second), element, mode)
 
 
-def round_single(build: TtirOperations, value: TtirValue, element: str, mode: str) -> TtirValue:
+def round_single(build: TtirBuilder, value: TtirValue, element: str, mode: str) -> TtirValue:
     """f32 to f16 or bf16 in one of the modes rz, rm, rp."""
-    shape = value.shape
     bits = build.bitcast(value, "i32")
     if element == "f16":
         made = build.assembly("cvt.rz.f16.f32", [value], "i16")
         exact = build.convert("arith.extf", build.bitcast(made, "f16"), "f32")
         is_inexact = build.compare("one", exact, value)
     else:
-        made = build.convert("arith.trunci", build.immediate("arith.shrui", bits, 16), "i16")
-        low = build.immediate("arith.andi", bits, 0xFFFF)
-        is_inexact = build.compare("ne", low, build.integer(0, "i32", shape))
+        made = build.convert("arith.trunci", build.apply("arith.shrui", bits, 16), "i16")
+        low = build.apply("arith.andi", bits, 0xFFFF)
+        is_inexact = build.compare("ne", low, 0)
     if mode != "rz":
         # One further from zero, which reaches infinity after the largest number.
-        sign = build.compare("slt" if mode == "rm" else "sge", bits, build.integer(0, "i32", shape))
-        step = build.convert("arith.extui", build.binary("arith.andi", is_inexact, sign), "i16")
-        made = build.binary("arith.addi", made, step)
+        sign = build.compare("slt" if mode == "rm" else "sge", bits, 0)
+        step = build.convert("arith.extui", build.apply("arith.andi", is_inexact, sign), "i16")
+        made = build.apply("arith.addi", made, step)
     if element == "bf16":
         is_nan = build.compare("uno", value, value)
-        made = build.select(is_nan, build.integer(0x7FC0, "i16", shape), made)
+        made = build.select(is_nan, 0x7FC0, made)
     return build.bitcast(made, element)
 
 
-def small_quotient(build: TtirOperations, left: TtirValue, right: TtirValue) -> TtirValue:
+def small_quotient(build: TtirBuilder, left: TtirValue, right: TtirValue) -> TtirValue:
     """The quotient of two bf16 in f32, ready to be rounded to bf16 once.
 
     f32 has the exponents of bf16: a subnormal quotient has been rounded there to fewer bits than it takes.  Below
@@ -75,155 +180,145 @@ def small_quotient(build: TtirOperations, left: TtirValue, right: TtirValue) -> 
     whose last bit has that weight does so.
     """
     shape = left.shape
-    raised = build.binary("arith.mulf", left, build.float(2.0**64, "f32", shape))
-    magnitudes = [build.unary("math.absf", value) for value in (raised, right)]
-    lowered = build.binary("arith.mulf", magnitudes[1], build.float(2.0 ** (64 - 125), "f32", shape))
+    raised = build.apply("arith.mulf", left, 2.0**64)
+    magnitudes = [build.apply("math.absf", value) for value in (raised, right)]
+    lowered = build.apply("arith.mulf", magnitudes[1], 2.0 ** (64 - 125))
     is_small = build.compare("olt", magnitudes[0], lowered)
-    quotient = build.binary("tt.precise_divf", build.select(is_small, raised, left), right)
+    quotient = build.apply("tt.precise_divf", build.select(is_small, raised, left), right)
     bits = build.bitcast(quotient, "i32")
-    sign = build.immediate("arith.andi", bits, 1 << 31)
-    magnitude = build.bitcast(build.immediate("arith.andi", bits, (1 << 31) - 1), "f32")
-    place = build.float(2.0 ** (23 - 133 + 64), "f32", shape)
-    rounded = build.binary("arith.subf", build.binary("arith.addf", magnitude, place), place)
-    small = build.binary("arith.mulf", rounded, build.float(2.0**-64, "f32", shape))
-    small = build.bitcast(build.binary("arith.ori", build.bitcast(small, "i32"), sign), "f32")
+    sign = build.apply("arith.andi", bits, 1 << 31)
+    magnitude = build.bitcast(build.apply("arith.andi", bits, (1 << 31) - 1), "f32")
+    place = build.number(2.0 ** (23 - 133 + 64), "f32", shape)
+    rounded = build.apply("arith.subf", build.apply("arith.addf", magnitude, place), place)
+    small = build.apply("arith.mulf", rounded, 2.0**-64)
+    small = build.bitcast(build.apply("arith.ori", build.bitcast(small, "i32"), sign), "f32")
     return build.select(is_small, small, quotient)
 
 
-def arithmetic(lowering: Lowering, operation: Operation, mnemonic: str, *values: TtirValue) -> TtirValue:
+def arithmetic(build: Lowering, operation: Operation, mnemonic: str, *values: TtirValue) -> TtirValue:
     """Sums, differences, products, quotients, fma and square roots."""
-    build, element = lowering.build, values[0].element
+    element = values[0].element
     rounding = operation.keyword("rounding_mode")
     flush = "flush_to_zero" in operation.attributes
     if element in ("f16", "bf16") and rounding != "nearest_even":
-        lowering.require_ptx(operation, f"rounding<{rounding}>")
-        return _directed(build, mnemonic, values, _MODES[rounding])
+        build.require_ptx(operation, f"rounding<{rounding}>")
+        return _directed(build, mnemonic, values, MODES[rounding])
     if rounding in ("approx", "full"):
-        return _approximate(lowering, mnemonic, values, rounding, flush)
+        return _approximate(build, mnemonic, values, rounding, flush)
     if rounding == "nearest_even" and not flush:
-        return _nearest(lowering, mnemonic, values)
-    lowering.require_ptx(operation, "flush_to_zero" if flush else f"rounding<{rounding}>")
-    mode = _MODES[rounding] + (".ftz" if flush else "")
+        return _nearest(build, mnemonic, values)
+    build.require_ptx(operation, "flush_to_zero" if flush else f"rounding<{rounding}>")
+    mode = MODES[rounding] + (".ftz" if flush else "")
     if rounding == "nearest_even" and mnemonic in ("add", "sub"):
         # ptxas before CUDA 13 rounds ties of sums that it computes itself towards zero; it computes no fma.
         left, right = values if mnemonic == "add" else reversed(values)
-        one = build.float(1.0 if mnemonic == "add" else -1.0, "f32", left.shape)
+        one = build.number(1.0 if mnemonic == "add" else -1.0, "f32", left.shape)
         mnemonic, values = "fma", (left, one, right)
     return build.assembly(f"{mnemonic}.{mode}.{element}", values, element)
 
 
-def _nearest(lowering: Lowering, mnemonic: str, values: Sequence[TtirValue]) -> TtirValue:
+def _nearest(build: Lowering, mnemonic: str, values: Sequence[TtirValue]) -> TtirValue:
     if mnemonic == "fma":
-        return lowering.build.fma(*values)
+        return build.apply("math.fma", *values)
     if mnemonic == "div":
-        return _quotient(lowering, *values)
+        return _quotient(build, *values)
     if mnemonic == "sqrt":
-        return _root(lowering, values[0])
-    return lowering.build.binary(f"arith.{mnemonic}f", *values)
+        return _root(build, values[0])
+    return build.apply(f"arith.{mnemonic}f", *values)
 
 
-def _approximate(
-    lowering: Lowering, mnemonic: str, values: Sequence[TtirValue], rounding: str, flush: bool
-) -> TtirValue:
+def _approximate(build: Lowering, mnemonic: str, values: Sequence[TtirValue], rounding: str, flush: bool) -> TtirValue:
     """f32 only."""
-    build = lowering.build
-    if not lowering.has_ptx:
+    if not build.has_ptx:
         values = [flushed(build, value) for value in values] if flush else values
-        made = build.binary("arith.divf", *values) if len(values) == 2 else build.unary("math.sqrt", values[0])
+        made = build.apply("arith.divf", *values) if len(values) == 2 else build.apply("math.sqrt", values[0])
         return flushed(build, made) if flush else made
     return build.assembly(f"{mnemonic}.{rounding}{'.ftz' if flush else ''}.f32", values, "f32")
 
 
-def _quotient(lowering: Lowering, left: TtirValue, right: TtirValue) -> TtirValue:
-    build = lowering.build
+def _quotient(build: Lowering, left: TtirValue, right: TtirValue) -> TtirValue:
     element = left.element
     if element == "f64":
-        return build.binary("arith.divf", left, right)
-    divide = "arith.divf" if lowering.options.fast else "tt.precise_divf"
+        return build.apply("arith.divf", left, right)
+    divide = "arith.divf" if build.options.fast else "tt.precise_divf"
     if element == "f32":
-        return build.binary(divide, left, right)
+        return build.apply(divide, left, right)
     left, right = build.convert("arith.extf", left, "f32"), build.convert("arith.extf", right, "f32")
-    if element == "bf16" and not lowering.options.fast:
+    if element == "bf16" and not build.options.fast:
         quotient = small_quotient(build, left, right)
     else:
         # 24 bits are twice the 11 of f16 and two more: the second rounding changes nothing.
-        quotient = build.binary(divide, left, right)
+        quotient = build.apply(divide, left, right)
     return build.convert("arith.truncf", quotient, element)
 
 
-def _root(lowering: Lowering, value: TtirValue) -> TtirValue:
-    build = lowering.build
+def _root(build: Lowering, value: TtirValue) -> TtirValue:
     if value.element == "f64":
-        return build.unary("math.sqrt", value)
+        return build.apply("math.sqrt", value)
     # No root is subnormal, so that the second rounding, of f16 and bf16, changes nothing.
     single = build.convert("arith.extf", value, "f32")
-    root = build.unary("math.sqrt" if lowering.options.fast else "tt.precise_sqrt", single)
+    root = build.apply("math.sqrt" if build.options.fast else "tt.precise_sqrt", single)
     return build.convert("arith.truncf", root, value.element)
 
 
-def remainder(lowering: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
+def remainder(build: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
     """Exact, and so is the way through f32."""
-    build = lowering.build
     element = left.element
     if element != "f64":
         left, right = build.convert("arith.extf", left, "f32"), build.convert("arith.extf", right, "f32")
-    return build.convert("arith.truncf", call(lowering, operation, "fmod", [left, right]), element)
+    return build.convert("arith.truncf", call(build, operation, "fmod", [left, right]), element)
 
 
-def magnitude(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
+def magnitude(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
     """The sign bit is cleared, and nothing else, of NaN too."""
-    build = lowering.build
     bits = build.bitcast(value, f"i{value.bits}")
-    return build.bitcast(build.immediate("arith.andi", bits, (1 << (value.bits - 1)) - 1), value.element)
+    return build.bitcast(build.apply("arith.andi", bits, (1 << (value.bits - 1)) - 1), value.element)
 
 
-def negation(lowering: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
+def negation(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
     """The sign bit is flipped, and nothing else, of NaN too."""
-    build = lowering.build
     bits = build.bitcast(value, f"i{value.bits}")
-    return build.bitcast(build.immediate("arith.xori", bits, 1 << (value.bits - 1)), value.element)
+    return build.bitcast(build.apply("arith.xori", bits, 1 << (value.bits - 1)), value.element)
 
 
-def integral(lowering: Lowering, operation: Operation, name: str, value: TtirValue) -> TtirValue:
+def integral(build: Lowering, operation: Operation, name: str, value: TtirValue) -> TtirValue:
     """Exact, and so is the way through f32."""
-    build = lowering.build
     wide = value if value.element == "f64" else build.convert("arith.extf", value, "f32")
-    return build.convert("arith.truncf", build.unary(name, wide), value.element)
+    return build.convert("arith.truncf", build.apply(name, wide), value.element)
 
 
 # --- comparisons ---
 
 
-def comparison(lowering: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
+def comparison(build: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
     ordering = "o" if operation.comparison_ordering == "ordered" else "u"
-    return lowering.build.compare(ordering + PREDICATES[operation.comparison_predicate], left, right)
+    return build.compare(ordering + PREDICATES[operation.comparison_predicate], left, right)
 
 
-def select(lowering: Lowering, operation: Operation, *values: TtirValue) -> TtirValue:
-    return lowering.build.select(*values)
+def select(build: Lowering, operation: Operation, *values: TtirValue) -> TtirValue:
+    return build.select(*values)
 
 
-def extremum(lowering: Lowering, operation: Operation, name: str, *values: TtirValue) -> TtirValue:
-    build = lowering.build
-    left, right = [_without_signal(lowering, value) for value in operation.operands]
+def extremum(build: Lowering, operation: Operation, name: str, *values: TtirValue) -> TtirValue:
+    left, right = [_without_signal(build, value) for value in operation.operands]
     propagates = "propagate_nan" in operation.attributes
-    if "flush_to_zero" in operation.attributes and not lowering.has_ptx:
+    if "flush_to_zero" in operation.attributes and not build.has_ptx:
         left, right = flushed(build, left), flushed(build, right)
     elif "flush_to_zero" in operation.attributes:
         return build.assembly(f"{name}.ftz{'.NaN' if propagates else ''}.f32", [left, right], "f32")
-    return build.binary(f"arith.{name}{'imumf' if propagates else 'numf'}", left, right)
+    return build.apply(f"arith.{name}{'imumf' if propagates else 'numf'}", left, right)
 
 
-def _without_signal(lowering: Lowering, value: Value) -> TtirValue:
+def _without_signal(build: Lowering, value: Value) -> TtirValue:
     """An operand of a maximum: a constant NaN as a quiet one, because LLVM has a signalling one win."""
     operation = value.defining_operation
     if operation is not None and operation.declaration is ops.CONSTANT:
-        type = cast(TileType, value.type)
+        type = tile_of(value)
         elements = constant_elements(operation.value_attribute)
         if len(elements) == 1:
             bits = int(to_bits(type.element, elements)[0])
             form = floats.FORMATS[cast(FloatType, type.element).name]
             if bits & form.magnitude_mask > form.infinity:
-                element, shape = lowering.type_of(value)
-                return lowering.build.float_bits(form.quiet_nan, element, shape)
-    return lowering.value(value)
+                element, shape = build.type_of(value)
+                return build.float_bits(form.quiet_nan, element, shape)
+    return build.value(value)

@@ -15,18 +15,17 @@ from tileir.execute.gpu.triton.lowering import (
     constants,
     control,
     memory,
-    mma,
     printing,
     reductions,
     shapes,
 )
-from tileir.execute.gpu.triton.lowering.addresses import from_memory
+from tileir.execute.gpu.triton.lowering.accesses import from_memory
 from tileir.execute.gpu.triton.lowering.constants import promised_divisor
 from tileir.execute.gpu.triton.lowering.context import Handlers, Lowering
 from tileir.execute.gpu.triton.lowering.control import lower_kernel
 from tileir.execute.gpu.triton.lowering.elementwise import ELEMENTWISE
+from tileir.execute.gpu.triton.lowering.ttir_values import TtirValue, value_element
 from tileir.execute.gpu.triton.program import Program
-from tileir.execute.gpu.triton.ttir.values import TtirValue, value_element
 from tileir.execute.locations.source_locations import frames_of
 from tileir.ir.core import Operation
 from tileir.ir.types import I1, FloatType
@@ -65,10 +64,11 @@ HANDLERS: Final[Handlers] = {
     ops.LOAD_VIEW_TKO: memory.lower_load_view,
     ops.LOOP: control.lower_loop,
     ops.MAKE_TENSOR_VIEW: accesses.lower_make_tensor_view,
-    ops.MEMORY_FENCE_ALIAS_TKO: atomics.lower_alias_fence,
-    ops.MMAF: mma.lower_mmaf,
-    ops.MMAF_SCALED: mma.lower_mmaf_scaled,
-    ops.MMAI: mma.lower_mmai,
+    # What comes before it may reach the same memory as what comes after, whatever their addresses.
+    ops.MEMORY_FENCE_ALIAS_TKO: lambda build, operation: atomics.fenced_barrier(build),
+    ops.MMAF: reductions.lower_mmaf,
+    ops.MMAF_SCALED: reductions.lower_mmaf_scaled,
+    ops.MMAI: reductions.lower_mmai,
     ops.OFFSET: memory.lower_offset,
     ops.PACK: shapes.lower_pack,
     ops.PERMUTE: shapes.lower_permute,
@@ -80,7 +80,6 @@ HANDLERS: Final[Handlers] = {
     ops.STORE_VIEW_TKO: memory.lower_store_view,
     ops.UNPACK: shapes.lower_unpack,
 }
-_UNKNOWN_LOCATION: Final = " loc(unknown)"
 
 
 class Lowered(NamedTuple):
@@ -106,20 +105,19 @@ def lower(
     options: CodeOptions,
     version: tuple[int, ...],
 ) -> Lowered:
-    """Lower a kernel for a GPU."""
-    lowering = Lowering(program, target, schedule, specialization, options, version, HANDLERS)
-    parameters = [_parameter(lowering, number) for number in range(len(program.parameters))]
+    build = Lowering(program, target, schedule, specialization, options, version, HANDLERS)
+    parameters = [_parameter(build, number) for number in range(len(program.parameters))]
     try:
-        lower_kernel(lowering, program.entry.regions[0].blocks[0])
+        lower_kernel(build, program.entry.regions[0].blocks[0])
     except RecursionError:
-        lowering.refuse(program.entry, "branches that end loops or the kernel follow each other too many times")
+        build.refuse(program.entry, "branches that end loops or the kernel follow each other too many times")
     slots = [Slot("argument", number) for number in range(len(program.parameters))]
-    for hidden in lowering.hidden:
+    for hidden in build.hidden:
         slots.append(hidden.slot)
         parameters.append(f"{hidden.value.name}: {hidden.value.type}{hidden.attributes}")
     name = kernel_name(program.entry)
     lines = [("module {", None), (f"  tt.func public @{name}({', '.join(parameters)}) {{", program.entry)]
-    lines += [(line.text, line.operation) for line in lowering.build.lines()]
+    lines += [(line.text, line.operation) for line in build.lines()]
     lines += [("  }", None), ("}", None)]
     made = {
         "num_warps": schedule.num_warps,
@@ -138,22 +136,22 @@ def kernel_name(entry: Operation) -> str:
     return f"kernel_{name}" if _TAKEN_NAMES.match(name) else name
 
 
-def _parameter(lowering: Lowering, number: int) -> str:
+def _parameter(build: Lowering, number: int) -> str:
     """A parameter of the kernel: as the launcher passes it, read as what the program takes it for."""
-    argument = lowering.program.parameters[number]
+    argument = build.program.parameters[number]
     type = argument.type
     assert isinstance(type, TileType) and not type.shape, "kernels take scalars"
-    build, element = lowering.build, type.element
+    element = type.element
     wanted = value_element(element)
     # What is less than a byte, and what the calling convention does not know, is passed as its bits.
     is_f8 = wanted in ("f8E4M3FN", "f8E5M2")
     given = TtirValue(f"%argument{number}", "i8" if is_f8 or element is I1 else wanted)
     if isinstance(element, PointerType):
-        lowering.values[argument] = given
+        build.values[argument] = given
     else:
-        lowering.values[argument] = build.bitcast(given, wanted) if is_f8 else from_memory(build, element, given)
-    divisors = lowering.specialization.divisors
-    divisor = max(divisors[number] if number < len(divisors) else 1, promised_divisor(lowering, argument))
+        build.values[argument] = build.bitcast(given, wanted) if is_f8 else from_memory(build, element, given)
+    divisors = build.specialization.divisors
+    divisor = max(divisors[number] if number < len(divisors) else 1, promised_divisor(build, argument))
     if not isinstance(element, FloatType) and divisor > 1 and given.bits >= 32:
         return f"{given.name}: {given.type} {{tt.divisibility = {divisor} : i32}}"
     return f"{given.name}: {given.type}"
@@ -172,10 +170,7 @@ def located_text(text: str, operations: list[Operation | None]) -> str:
             begun.append(operation)
         # Labels of blocks have none.
         is_whole = words and not words.endswith("{") and not words.startswith("^")
-        found.append(line + _location_text(operation) if is_whole else line)
+        frames = frames_of(operation.location)[:1] if operation is not None else []
+        places = [f"{json.dumps(frame.file)}:{frame.line}:{frame.column}" for frame in frames] or ["unknown"]
+        found.append(f"{line} loc({places[0]})" if is_whole else line)
     return "\n".join(found) + "\n"
-
-
-def _location_text(operation: Operation | None) -> str:
-    frames = frames_of(operation.location)[:1] if operation is not None else []
-    return f" loc({json.dumps(frames[0].file)}:{frames[0].line}:{frames[0].column})" if frames else _UNKNOWN_LOCATION

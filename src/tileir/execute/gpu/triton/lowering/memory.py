@@ -1,43 +1,204 @@
-"""Lowering of loads and stores: through tiles of pointers, and through views by descriptors or addresses."""
+"""Lowering of loads and stores: through tiles of pointers, and through views by descriptors or addresses.
+
+Tiles that the tensor memory accelerator moves (TMA), by descriptors that the launcher makes.
+
+A descriptor names its dimensions in an order of its own: those of which a tile has one element first, which Triton
+drops, and the one whose elements are beside each other in memory last.  So a tile of 1x64x1x128 is a box of
+1x1x64x128, loaded as 64x128; a view that reads rows as columns is loaded as it lies, and transposed.
+
+| served                                             | by addresses                                                    |
+|----------------------------------------------------|-----------------------------------------------------------------|
+| views whose parts are known at a launch            | views of pointers or extents that the kernel computes           |
+| partition and strided views                        | gather and scatter views                                        |
+| tiles of two dimensions or more, beside those of 1 | tiles of one dimension, which are as fast                       |
+| two to five dimensions in all                      | more                                                            |
+| rows of a tile of 16 bytes or more                 | less                                                            |
+| rows of the tensor of a multiple of 16 bytes       | others: the accelerator writes beyond their end                 |
+| zeros outside of the tensor (in `fast` also NaN)   | other padding                                                   |
+| weak accesses                                      | relaxed, acquire, release                                       |
+| operands and results of matmuls                   | others, which are faster so (measured on an H200)               |
+| launches where addresses, strides and extents are  | other launches (`Specialization.described`)                     |
+| as the accelerator wants them                      |                                                                 |
+"""
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Any, Final, NamedTuple, cast
 
-from tileir.dialect.ops import ALLOCA
+from tileir.dialect.attributes import hint_of
+from tileir.dialect.ops import ALLOCA, LOAD_VIEW_TKO
+from tileir.dialect.types import GatherScatterViewType, TileType
 from tileir.execute.analysis.values import pointee_of, reserved_bytes
-from tileir.execute.gpu.triton.code import Slot
-from tileir.execute.gpu.triton.lowering import descriptors
-from tileir.execute.gpu.triton.lowering.accesses import access_of
-from tileir.execute.gpu.triton.lowering.addresses import addresses, from_memory, inside, memory_zero, padding, to_memory
+from tileir.execute.gpu.triton.code import LaunchValue, LaunchView, Slot, TensorMap, constant
+from tileir.execute.gpu.triton.lowering.accesses import (
+    Access,
+    access_of,
+    addresses,
+    dimension_map,
+    from_memory,
+    inside,
+    memory_zero,
+    padding,
+    to_memory,
+)
 from tileir.execute.gpu.triton.lowering.atomics import ordered_load, ordered_store, wait_for_others
 from tileir.execute.gpu.triton.lowering.context import Lowering, block_number
-from tileir.execute.gpu.triton.ttir.values import TtirValue
+from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, memory_element
+from tileir.execute.gpu.triton.schedule.features import MATMULS, reachable
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
+from tileir.ir.types import BF16, F16, F32, F64, FloatType
+from tileir.ir.values import Value
 
+_FEWEST_BYTES: Final = 16
+"""Of a row of a tile."""
+_MOST_DIMENSIONS: Final = 5
+_NANS: Final = (F16, BF16, F32, F64)
+"""What the accelerator fills with NaN; other types are bytes to it."""
+_UNIT: Final = constant(1)
 _MOST_ALIGNMENT: Final = 256
 """Bytes; what the driver aligns memory to."""
 
 
-def lower_offset(lowering: Lowering, operation: Operation) -> None:
-    pointers, offsets = lowering.operands(operation)
-    lowering.result(operation, lowering.build.advance(pointers, _counted(lowering, offsets)))
+class Described(NamedTuple):
+    descriptor: TtirValue
+    coordinates: list[TtirValue]
+    """Of the first element, i32, in the descriptor's order."""
+    shape: Shape
+    """What the accelerator moves, in the descriptor's order, without dimensions of one element."""
+    order: list[int]
+    """For each dimension of the tile of more than one element, its place in that shape."""
 
 
-def _counted(lowering: Lowering, offsets: TtirValue) -> TtirValue:
+def described(build: Lowering, operation: Operation, access: Access) -> Described | None:
+    """The descriptor for an access; None where it goes by addresses."""
+    number = access.tensor.number
+    view = build.program.views[number]
+    shape = access.type.tile_shape
+    if not (build.uses_tma and number in build.specialization.described and view.is_known):
+        return None
+    if hint_of(operation, "allow_tma", build.target) == 0:
+        return None
+    if operation.memory_ordering_semantics != "weak" or isinstance(access.type, GatherScatterViewType):
+        return None
+    if not 2 <= len(shape) <= _MOST_DIMENSIONS or sum([lanes > 1 for lanes in shape]) < 2:
+        return None
+    if not _is_of_matmul(operation):
+        return None
+    fill = _fill(build, access)
+    order = _order(access, view)
+    if fill is None or order is None or shape[order[-1]] * view.element_bytes < _FEWEST_BYTES:
+        return None
+    along = [dimension_map(access.type)[axis] for axis in order]
+    extents: list[Any] = [view.shape[each] for each in along]
+    strides: list[Any] = [view.strides[each] for each in along]
+    if not all(map(_is_possible, extents[:-1], strides[:-1], [view.element_bytes] * len(along))):
+        return None
+    if extents[-1][0] == "constant" and extents[-1][1] * view.element_bytes % _FEWEST_BYTES:
+        return None
+    box = tuple([shape[axis] for axis in order])
+    assert view.base is not None, "all of the view is known"
+    map_ = TensorMap(view.base, tuple(extents), tuple(strides), view.element_bytes, box, 0, 0, fill)
+    element = memory_element(access.type.tensor.element)
+    descriptor = build.parameter(Slot("descriptor", map_), build.descriptor_type(box, element))
+    moved = [axis for axis in order if shape[axis] > 1]
+    return Described(
+        descriptor,
+        [access.dimensions[axis].short_start(build) for axis in order],
+        tuple([shape[axis] for axis in moved]),
+        [moved.index(axis) for axis in range(len(shape)) if shape[axis] > 1],
+    )
+
+
+def load_described(build: Lowering, access: Access, by: Described) -> TtirValue:
+    """A tile, without its dimensions of one element."""
+    element = access.type.tensor.element
+    loaded = build.descriptor_load(by.descriptor, by.coordinates, memory_element(element), by.shape)
+    return from_memory(build, element, build.transpose(loaded, by.order))
+
+
+def store_described(build: Lowering, access: Access, by: Described, value: TtirValue) -> None:
+    """Write a tile, given without its dimensions of one element."""
+    back = [by.order.index(place) for place in range(len(by.order))]
+    stored = build.transpose(to_memory(build, access.type.tensor.element, value), back)
+    build.descriptor_store(by.descriptor, by.coordinates, stored)
+
+
+def _is_of_matmul(operation: Operation) -> bool:
+    """Whether what is loaded becomes an operand of a matmul, or what is stored is made of one's result."""
+    if operation.declaration is LOAD_VIEW_TKO:
+        values = reachable(operation.results[0], _made_of)
+        return any(user.declaration in MATMULS for value in values for user in value.users)
+    makers = [value.defining_operation for value in reachable(operation.tile, _sources)]
+    # With those in the loops that it comes out of.
+    return any(inner.declaration in MATMULS for maker in makers if maker is not None for inner in pre_order(maker))
+
+
+def _made_of(value: Value) -> list[Value]:
+    """What a value goes into, as it is or computed with, around loops and out of them."""
+    found: list[Value] = []
+    for user in value.users:
+        parent = user.parent_operation if user.declaration.is_terminator else None
+        found.extend(user.results if parent is None else parent.results)
+        # Without an `else` there is no block.
+        regions = user.regions if parent is None else parent.regions[:1]
+        found.extend([argument for region in regions for block in region.blocks for argument in block.arguments])
+    return [each for each in found if isinstance(each.type, TileType)]
+
+
+def _sources(value: Value) -> list[Value]:
+    maker = value.defining_operation
+    return [] if maker is None else [each for each in maker.operands if isinstance(each.type, TileType)]
+
+
+def _fill(build: Lowering, access: Access) -> bool | None:
+    """Whether elements outside are NaN, and not zero; None where they are something else."""
+    padding = access.type.padding
+    element = access.type.tensor.element
+    if padding is None or padding.keyword == "zero" or not isinstance(element, FloatType):
+        return False
+    if padding.keyword == "nan" and element in _NANS and build.options.fast:
+        # Of the NaNs, one that the accelerator chooses.
+        return True
+    return None
+
+
+def _order(access: Access, view: LaunchView) -> list[int] | None:
+    """The dimensions of the tile in the order of the descriptor."""
+    beside = [along for along, stride in enumerate(view.strides) if stride == _UNIT]
+    if not beside:
+        return None
+    last = dimension_map(access.type).index(beside[-1])
+    shape = access.type.tile_shape
+    others = [axis for axis in range(len(shape)) if axis != last]
+    return [*sorted(others, key=lambda axis: shape[axis] > 1), last]
+
+
+def _is_possible(extent: LaunchValue, stride: LaunchValue, size: int) -> bool:
+    """Whether a stride that the program states is one that the accelerator takes."""
+    if extent == _UNIT or stride[0] != "constant":
+        return True
+    distance = int(stride[1]) * size
+    return 0 < distance < 1 << 40 and distance % _FEWEST_BYTES == 0
+
+
+def lower_offset(build: Lowering, operation: Operation) -> None:
+    pointers, offsets = build.operands(operation)
+    build.result(operation, build.advance(pointers, _counted(build, offsets)))
+
+
+def _counted(build: Lowering, offsets: TtirValue) -> TtirValue:
     """Offsets, which are signed, in at least the 32 bits that Triton counts in."""
-    return lowering.build.convert("arith.extsi", offsets, "i32") if offsets.bits < 32 else offsets
+    return build.convert("arith.extsi", offsets, "i32") if offsets.bits < 32 else offsets
 
 
-def lower_load_pointers(lowering: Lowering, operation: Operation) -> None:
-    wait_for_others(lowering, operation)
-    build = lowering.build
-    pointers = lowering.value(operation.operands[0])
+def lower_load_pointers(build: Lowering, operation: Operation) -> None:
+    wait_for_others(build, operation)
+    pointers = build.value(operation.operands[0])
     element = pointee_of(operation.operands[0])
-    mask = lowering.optional(operation.mask)
-    given = lowering.optional(operation.padding_value)
+    mask = build.optional(operation.mask)
+    given = build.optional(operation.padding_value)
     other: TtirValue | None = None
     if mask is not None:
         zero = memory_zero(build, element, pointers.shape)
@@ -45,39 +206,37 @@ def lower_load_pointers(lowering: Lowering, operation: Operation) -> None:
     if operation.memory_ordering_semantics == "weak":
         loaded = build.load(pointers, mask, other)
     else:
-        loaded = ordered_load(lowering, operation, pointers, mask, other)
-    lowering.result(operation, from_memory(build, element, loaded))
+        loaded = ordered_load(build, operation, pointers, mask, other)
+    build.result(operation, from_memory(build, element, loaded))
 
 
-def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
-    wait_for_others(lowering, operation)
-    build = lowering.build
-    pointers, value = [lowering.value(operand) for operand in operation.operands[:2]]
-    mask = lowering.optional(operation.mask)
+def lower_store_pointers(build: Lowering, operation: Operation) -> None:
+    wait_for_others(build, operation)
+    pointers, value = [build.value(operand) for operand in operation.operands[:2]]
+    mask = build.optional(operation.mask)
     stored = to_memory(build, pointee_of(operation.operands[0]), value)
     if operation.memory_ordering_semantics == "weak":
         build.store(pointers, stored, mask)
     else:
-        ordered_store(lowering, operation, pointers, stored, mask)
+        ordered_store(build, operation, pointers, stored, mask)
 
 
 # --- memory that is no argument ---
 
 
-def lower_alloca(lowering: Lowering, operation: Operation) -> None:
+def lower_alloca(build: Lowering, operation: Operation) -> None:
     """A part, of the tile block's own, of a buffer that the launcher has for all of them."""
-    build = lowering.build
-    places, size = _reserved(lowering.program.entry)
-    base = lowering.parameter(
+    places, size = _reserved(build.program.entry)
+    base = build.parameter(
         Slot("scratch", (size, _MOST_ALIGNMENT)), "!tt.ptr<i8>", f" {{tt.divisibility = {_MOST_ALIGNMENT} : i32}}"
     )
-    distance = build.immediate("arith.muli", block_number(lowering), size)
-    pointer = build.advance(base, build.immediate("arith.addi", distance, places[operation]))
+    distance = build.apply("arith.muli", block_number(build), size)
+    pointer = build.advance(base, build.apply("arith.addi", distance, places[operation]))
     alignment = operation.alignment
     if alignment > _MOST_ALIGNMENT:
-        number = build.immediate("arith.addi", build.reinterpret("tt.ptr_to_int", pointer, "i64"), alignment - 1)
-        pointer = build.reinterpret("tt.int_to_ptr", build.immediate("arith.andi", number, -alignment), "!tt.ptr<i8>")
-    lowering.result(operation, build.bitcast(pointer, lowering.type_of(operation.results[0])[0]))
+        number = build.apply("arith.addi", build.reinterpret("tt.ptr_to_int", pointer, "i64"), alignment - 1)
+        pointer = build.reinterpret("tt.int_to_ptr", build.apply("arith.andi", number, -alignment), "!tt.ptr<i8>")
+    build.result(operation, build.bitcast(pointer, build.type_of(operation.results[0])[0]))
 
 
 def _reserved(entry: Operation) -> tuple[dict[Operation, int], int]:
@@ -96,42 +255,40 @@ def _reserved(entry: Operation) -> tuple[dict[Operation, int], int]:
     return places, -(-size // _MOST_ALIGNMENT) * _MOST_ALIGNMENT
 
 
-def lower_global(lowering: Lowering, operation: Operation) -> None:
+def lower_global(build: Lowering, operation: Operation) -> None:
     (name,) = cast(SymbolAttribute, operation.attributes["name"]).path
-    element = lowering.type_of(operation.results[0])[0]
-    lowering.result(operation, lowering.parameter(Slot("global", name), element, " {tt.divisibility = 16 : i32}"))
+    element = build.type_of(operation.results[0])[0]
+    build.result(operation, build.parameter(Slot("global", name), element, " {tt.divisibility = 16 : i32}"))
 
 
-def lower_load_view(lowering: Lowering, operation: Operation) -> None:
-    wait_for_others(lowering, operation)
-    build = lowering.build
-    access = access_of(lowering, operation)
-    by = descriptors.described(lowering, operation, access)
+def lower_load_view(build: Lowering, operation: Operation) -> None:
+    wait_for_others(build, operation)
+    access = access_of(build, operation)
+    by = described(build, operation, access)
     if by is not None:
-        value = descriptors.load(lowering, access, by)
+        value = load_described(build, access, by)
     else:
-        pointers, mask = addresses(lowering, access), inside(lowering, access)
+        pointers, mask = addresses(build, access), inside(build, access)
         other = padding(build, access.type, pointers.shape) if mask is not None else None
         if operation.memory_ordering_semantics == "weak":
             loaded = build.load(pointers, mask, other)
         else:
-            loaded = ordered_load(lowering, operation, pointers, mask, other)
+            loaded = ordered_load(build, operation, pointers, mask, other)
         value = from_memory(build, access.type.tensor.element, loaded)
-    lowering.result(operation, value)
+    build.result(operation, value)
 
 
-def lower_store_view(lowering: Lowering, operation: Operation) -> None:
-    wait_for_others(lowering, operation)
-    build = lowering.build
-    access = access_of(lowering, operation)
-    value = lowering.value(operation.tile)
-    by = descriptors.described(lowering, operation, access)
+def lower_store_view(build: Lowering, operation: Operation) -> None:
+    wait_for_others(build, operation)
+    access = access_of(build, operation)
+    value = build.value(operation.tile)
+    by = described(build, operation, access)
     if by is not None:
-        descriptors.store(lowering, access, by, value)
+        store_described(build, access, by, value)
         return
     stored = to_memory(build, access.type.tensor.element, value)
-    pointers, mask = addresses(lowering, access), inside(lowering, access)
+    pointers, mask = addresses(build, access), inside(build, access)
     if operation.memory_ordering_semantics == "weak":
         build.store(pointers, stored, mask)
     else:
-        ordered_store(lowering, operation, pointers, stored, mask)
+        ordered_store(build, operation, pointers, stored, mask)

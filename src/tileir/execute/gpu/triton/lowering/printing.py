@@ -6,43 +6,42 @@
 from __future__ import annotations
 
 from math import prod
-from typing import cast
 
 from tileir.dialect.ops import ASSERT, PRINT_TKO
-from tileir.dialect.types import PointerType, TileType
+from tileir.dialect.types import PointerType
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.gpu.triton.code import OUTPUT_WORDS, POINTER, AssertSite, PrintSite, Slot
 from tileir.execute.gpu.triton.lowering.atomics import as_word
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.ttir.values import TtirValue
+from tileir.execute.gpu.triton.lowering.ttir_values import TtirValue
 from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
-from tileir.ir.types import Type
+from tileir.ir.values import Value
 
 
-def lower_print(lowering: Lowering, operation: Operation) -> None:
-    build = lowering.build
-    prints = [each for each in pre_order(lowering.program.entry) if each.declaration is PRINT_TKO]
-    base = lowering.parameter(Slot("output", tuple(map(_print_site, prints))), "!tt.ptr<i64>")
-    tiles = [_bits(lowering, lowering.value(value)) for value in operation.args]
+def lower_print(build: Lowering, operation: Operation) -> None:
+    prints = [each for each in pre_order(build.program.entry) if each.declaration is PRINT_TKO]
+    sites = [PrintSite(_words(each, "str"), tuple(map(_described, each.args))) for each in prints]
+    base = build.parameter(Slot("output", tuple(sites)), "!tt.ptr<i64>")
+    tiles = [_bits(build, build.value(value)) for value in operation.args]
     words = 4 + sum([prod(tile.shape) for tile in tiles])
     used = build.atomic("add", "relaxed", "gpu", base, build.integer(words, "i64"))
     # The words that are used, with the first, which counts them.
-    last = build.immediate("arith.addi", used, words + 1)
-    fits = build.compare("ule", last, build.integer(OUTPUT_WORDS, "i64"))
-    place = build.advance(base, build.immediate("arith.addi", used, 1))
+    last = build.apply("arith.addi", used, words + 1)
+    fits = build.compare("ule", last, OUTPUT_WORDS)
+    place = build.advance(base, build.apply("arith.addi", used, 1))
     number = build.integer(1 + prints.index(operation), "i64")
-    for word in (number, *_block(lowering)):
+    for word in (number, *_block(build)):
         build.store(place, word, fits)
         place = build.advance(place, build.integer(1, "i64"))
     for tile in tiles:
-        _write(lowering, place, tile, fits)
+        _write(build, place, tile, fits)
         place = build.advance(place, build.integer(prod(tile.shape), "i64"))
 
 
-def _write(lowering: Lowering, place: TtirValue, tile: TtirValue, mask: TtirValue) -> None:
+def _write(build: Lowering, place: TtirValue, tile: TtirValue, mask: TtirValue) -> None:
     """Store the elements of a tile one behind the other."""
-    build = lowering.build
     if tile.shape:
         count = prod(tile.shape)
         tile = build.reshape(tile, (count,))
@@ -51,29 +50,26 @@ def _write(lowering: Lowering, place: TtirValue, tile: TtirValue, mask: TtirValu
     build.store(place, tile, mask)
 
 
-def _bits(lowering: Lowering, value: TtirValue) -> TtirValue:
-    """The bits of elements, each in a word."""
-    build = lowering.build
+def _bits(build: Lowering, value: TtirValue) -> TtirValue:
     if value.element.startswith("!tt.ptr"):
         return build.reinterpret("tt.ptr_to_int", value, "i64")
-    return build.convert("arith.extui", as_word(lowering, value), "i64")
+    return build.convert("arith.extui", as_word(build, value), "i64")
 
 
-def _block(lowering: Lowering) -> list[TtirValue]:
+def _block(build: Lowering) -> list[TtirValue]:
     """The place of the tile block in the grid."""
-    build = lowering.build
     places = [build.emit(f"tt.get_program_id {axis} : i32", "i32") for axis in "xyz"]
     return [build.convert("arith.extui", place, "i64") for place in places]
 
 
-def lower_assert(lowering: Lowering, operation: Operation) -> None:
-    build = lowering.build
-    asserts = [each for each in pre_order(lowering.program.entry) if each.declaration is ASSERT]
-    base = lowering.parameter(Slot("failures", tuple(map(_assert_site, asserts))), "!tt.ptr<i64>")
-    truth = lowering.value(operation.operands[0])
-    first = _first_false(lowering, truth)
+def lower_assert(build: Lowering, operation: Operation) -> None:
+    asserts = [each for each in pre_order(build.program.entry) if each.declaration is ASSERT]
+    sites = [AssertSite(_words(each, "message"), tile_of(each.operands[0]).shape) for each in asserts]
+    base = build.parameter(Slot("failures", tuple(sites)), "!tt.ptr<i64>")
+    truth = build.value(operation.operands[0])
+    first = _first_false(build, truth)
     count = prod(truth.shape)
-    failed = build.compare("slt", first, build.integer(count))
+    failed = build.compare("slt", first, count)
 
     def tell() -> list[TtirValue]:
         none, one = build.integer(0), build.integer(1, "i64")
@@ -83,40 +79,30 @@ def lower_assert(lowering: Lowering, operation: Operation) -> None:
         is_first = build.compare("eq", before, none)
         number = build.integer(asserts.index(operation), "i64")
         place = base
-        for word in (number, *_block(lowering), build.convert("arith.extui", first, "i64")):
+        for word in (number, *_block(build), build.convert("arith.extui", first, "i64")):
             place = build.advance(place, one)
             build.store(place, word, is_first)
         # Also keeps loops from being pipelined: what an assert guards must not come before it.
         build.barrier()
-        if lowering.has_ptx and not lowering.schedule.warp_specialize:
+        if build.has_ptx and not build.schedule.warp_specialize:
             build.effect("exit; mov.b32 $0, 0;", "=r", [], "i32")
         return []
 
     build.choose(failed, [], tell, list)
 
 
-def _first_false(lowering: Lowering, truth: TtirValue) -> TtirValue:
+def _first_false(build: Lowering, truth: TtirValue) -> TtirValue:
     """The first element that is false, in row-major order, as i32; how many there are if none is."""
-    build = lowering.build
     count = prod(truth.shape)
     if not truth.shape:
         return build.select(truth, build.integer(1), build.integer(0))
     flat = build.reshape(truth, (count,))
-    places = build.select(flat, build.integer(count, "i32", (count,)), build.range(count))
-    (first,) = build.reduce([places], 0, lambda left, right: [build.binary("arith.minsi", left[0], right[0])])
+    places = build.select(flat, count, build.range(count))
+    (first,) = build.reduce([places], 0, lambda left, right: [build.apply("arith.minsi", left[0], right[0])])
     return first
 
 
 # --- what the launcher gets of them ---
-
-
-def _print_site(operation: Operation) -> PrintSite:
-    tiles = [cast(TileType, value.type) for value in operation.args]
-    return PrintSite(_words(operation, "str"), tuple([(_element(tile.element), tile.shape) for tile in tiles]))
-
-
-def _assert_site(operation: Operation) -> AssertSite:
-    return AssertSite(_words(operation, "message"), cast(TileType, operation.operands[0].type).shape)
 
 
 def _words(operation: Operation, name: str) -> str:
@@ -124,5 +110,6 @@ def _words(operation: Operation, name: str) -> str:
     return attribute.value if isinstance(attribute, StringAttribute) else ""
 
 
-def _element(element: Type) -> str:
-    return POINTER if isinstance(element, PointerType) else element.text
+def _described(value: Value) -> tuple[str, tuple[int, ...]]:
+    tile = tile_of(value)
+    return POINTER if isinstance(tile.element, PointerType) else tile.element.text, tile.shape

@@ -13,40 +13,38 @@ ones.  Of elements narrower than a byte, several are joined by shifts into one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, cast
+from typing import Final
 
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.gpu.triton.lowering.constants import places
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.ttir.operations import TtirOperations
-from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, squeezed, squeezed_axis
+from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
+from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, squeezed, squeezed_axis
+from tileir.execute.gpu.triton.schedule.features import MATMULS, reachable
 from tileir.ir.core import Operation
-from tileir.ir.registry import REGISTRY
-from tileir.ir.traits import ENDS_ITERATION, MATRIX_PRODUCT
+from tileir.ir.traits import ENDS_ITERATION
 from tileir.ir.traversal import is_memory_effect_free
 from tileir.ir.types import I1, I4, TF32, FloatType, IntegerType, Type
 from tileir.ir.values import BlockArgument, Value
 
 _MOST_GATHERED: Final = 512
 """Tiles of more elements have layouts that are found."""
-_MATMULS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
-"""These choose layouts, whatever those of their operands are."""
 
 
-def lower_nothing(lowering: Lowering, operation: Operation) -> None:
+def lower_nothing(build: Lowering, operation: Operation) -> None:
     """What has no equal in TTIR: tokens, which order what is in order anyway."""
 
 
-def lower_broadcast(lowering: Lowering, operation: Operation) -> None:
-    before, after = _shape(operation.operands[0]), _shape(operation.results[0])
-    value = lowering.value(operation.operands[0])
-    lowering.result(operation, _spread(lowering, value, before, after))
+def lower_broadcast(build: Lowering, operation: Operation) -> None:
+    before, after = tile_of(operation.operands[0]).shape, tile_of(operation.results[0]).shape
+    value = build.value(operation.operands[0])
+    build.result(operation, _spread(build, value, before, after))
 
 
-def _spread(lowering: Lowering, value: TtirValue, before: Shape, after: Shape) -> TtirValue:
+def _spread(build: Lowering, value: TtirValue, before: Shape, after: Shape) -> TtirValue:
     """A tile of the shape `before`, repeated along dimensions of one element."""
-    build = lowering.build
     if not value.shape:
         return build.splat(value, squeezed(after))
     for axis, (extent, wanted) in enumerate(zip(before, after, strict=True)):
@@ -55,59 +53,56 @@ def _spread(lowering: Lowering, value: TtirValue, before: Shape, after: Shape) -
     return build.broadcast(value, squeezed(after))
 
 
-def lower_reshape(lowering: Lowering, operation: Operation) -> None:
-    _, shape = lowering.type_of(operation.results[0])
-    lowering.result(operation, lowering.build.reshape(lowering.value(operation.operands[0]), shape))
+def lower_reshape(build: Lowering, operation: Operation) -> None:
+    _, shape = build.type_of(operation.results[0])
+    build.result(operation, build.reshape(build.value(operation.operands[0]), shape))
 
 
-def lower_cat(lowering: Lowering, operation: Operation) -> None:
+def lower_cat(build: Lowering, operation: Operation) -> None:
     """Two tiles side by side; of one shape, since all extents are powers of two."""
-    build = lowering.build
-    left, right = [lowering.value(operand) for operand in operation.operands]
+    left, right = [build.value(operand) for operand in operation.operands]
     if not left.shape:
         # Two scalars, and no tensor of one element for `join`: by their places.
-        first = build.compare("eq", build.range(2), build.integer(0, "i32", (2,)))
-        lowering.result(operation, build.select(first, build.splat(left, (2,)), build.splat(right, (2,))))
+        first = build.compare("eq", build.range(2), 0)
+        build.result(operation, build.select(first, build.splat(left, (2,)), build.splat(right, (2,))))
         return
     dim = operation.dim
-    axis = squeezed_axis(_shape(operation.operands[0]), dim)
+    axis = squeezed_axis(tile_of(operation.operands[0]).shape, dim)
     joined = build.join(left, right)
     rank = len(left.shape)
     joined = build.transpose(joined, [*range(axis), rank, *range(axis, rank)])
-    lowering.result(operation, build.reshape(joined, lowering.type_of(operation.results[0])[1]))
+    build.result(operation, build.reshape(joined, build.type_of(operation.results[0])[1]))
 
 
 # --- parts of tiles ---
 
 
-def lower_extract(lowering: Lowering, operation: Operation) -> None:
+def lower_extract(build: Lowering, operation: Operation) -> None:
     """A part of a tile, dimension by dimension."""
-    build = lowering.build
-    whole, part = _shape(operation.operands[0]), _shape(operation.results[0])
-    value = lowering.value(operation.operands[0])
+    whole, part = tile_of(operation.operands[0]).shape, tile_of(operation.results[0]).shape
+    value = build.value(operation.operands[0])
     shape = list(whole)
     axes = [axis for axis in range(len(whole)) if whole[axis] != part[axis]]
     # What is known to be where is taken apart by halves; of the rest, all but one part is dropped.
-    for axis in sorted(axes, key=lambda axis: lowering.facts.integer(operation.operands[1 + axis]) is None):
+    for axis in sorted(axes, key=lambda axis: build.facts.integer(operation.operands[1 + axis]) is None):
         index = operation.operands[1 + axis]
         place = squeezed_axis(tuple(shape), axis)
         count = whole[axis] // part[axis]
-        constant = lowering.facts.integer(index)
+        constant = build.facts.integer(index)
         value = build.reshape(value, (*value.shape[:place], count, *squeezed((part[axis],)), *value.shape[place + 1 :]))
         if constant is not None:
-            value = _taken(lowering, value, place, constant % count)
+            value = _taken(build, value, place, constant % count)
         else:
-            value = _picked(lowering, value, place, lowering.value(index))
+            value = _picked(build, value, place, build.value(index))
         shape[axis] = part[axis]
-    lowering.result(operation, value)
+    build.result(operation, value)
 
 
-def _taken(lowering: Lowering, value: TtirValue, axis: int, index: int) -> TtirValue:
+def _taken(build: Lowering, value: TtirValue, axis: int, index: int) -> TtirValue:
     """The part of a known number along a dimension, which goes."""
-    build = lowering.build
     if value.shape == (value.shape[axis],):
         # Halves of a vector would end in scalars, which `split` does not give.
-        return _picked(lowering, value, axis, build.integer(index))
+        return _picked(build, value, axis, build.integer(index))
     count = value.shape[axis]
     rank = len(value.shape)
     value = build.transpose(value, [*range(axis), *range(axis + 1, rank), axis])
@@ -122,19 +117,16 @@ def _taken(lowering: Lowering, value: TtirValue, axis: int, index: int) -> TtirV
     return value
 
 
-def _picked(lowering: Lowering, value: TtirValue, axis: int, index: TtirValue) -> TtirValue:
+def _picked(build: Lowering, value: TtirValue, axis: int, index: TtirValue) -> TtirValue:
     """The part of a number that the kernel computes: of all the others, no bit counts."""
-    build = lowering.build
-    bits = as_bits(lowering, value)
-    chosen = _is_at(lowering, value.shape, axis, index)
-    kept = build.select(chosen, bits, build.integer(0, bits.element, bits.shape))
-    (found,) = build.reduce([kept], axis, lambda a, b: [build.binary("arith.ori", a[0], b[0])])
-    return from_bits(lowering, found, value.element)
+    bits = as_bits(build, value)
+    chosen = _is_at(build, value.shape, axis, index)
+    kept = build.select(chosen, bits, 0)
+    (found,) = build.reduce([kept], axis, lambda a, b: [build.apply("arith.ori", a[0], b[0])])
+    return from_bits(build, found, value.element)
 
 
-def as_bits(lowering: Lowering, value: TtirValue) -> TtirValue:
-    """Elements as integers."""
-    build = lowering.build
+def as_bits(build: Lowering, value: TtirValue) -> TtirValue:
     if value.element.startswith("!tt.ptr"):
         return build.reinterpret("tt.ptr_to_int", value, "i64")
     if value.element == "i1":
@@ -142,31 +134,28 @@ def as_bits(lowering: Lowering, value: TtirValue) -> TtirValue:
     return build.bitcast(value, f"i{value.bits}")
 
 
-def from_bits(lowering: Lowering, bits: TtirValue, element: str) -> TtirValue:
+def from_bits(build: Lowering, bits: TtirValue, element: str) -> TtirValue:
     """Elements of integers that are their bits."""
-    build = lowering.build
     if bits.element == element:
         return bits
     if element.startswith("!tt.ptr"):
         return build.reinterpret("tt.int_to_ptr", bits, element)
     if element == "i1":
-        return build.compare("ne", bits, build.integer(0, "i32", bits.shape))
+        return build.compare("ne", bits, 0)
     return build.bitcast(bits, element)
 
 
-def _is_at(lowering: Lowering, shape: Shape, axis: int, index: TtirValue) -> TtirValue:
+def _is_at(build: Lowering, shape: Shape, axis: int, index: TtirValue) -> TtirValue:
     """Which elements have the index along a dimension."""
-    build = lowering.build
     along = build.range(shape[axis])
     found = build.compare("eq", along, build.splat(index, along.shape))
     return build.along(found, axis, shape)
 
 
-def lower_insert(lowering: Lowering, operation: Operation) -> None:
+def lower_insert(build: Lowering, operation: Operation) -> None:
     """A tile with a part replaced: the part is repeated, and chosen where it belongs."""
-    build = lowering.build
-    part, whole = _shape(operation.operands[0]), _shape(operation.results[0])
-    value, target = [lowering.value(operand) for operand in operation.operands[:2]]
+    part, whole = tile_of(operation.operands[0]).shape, tile_of(operation.results[0]).shape
+    value, target = [build.value(operand) for operand in operation.operands[:2]]
     # Each dimension in two: the number of a part, and the place in it.
     grid: list[int] = []
     narrow: list[int] = []
@@ -178,92 +167,73 @@ def lower_insert(lowering: Lowering, operation: Operation) -> None:
     for axis, index in enumerate(operation.operands[2:]):
         if grid[2 * axis] > 1:
             place = squeezed_axis(tuple(grid), 2 * axis)
-            found = _is_at(lowering, shape, place, lowering.value(index))
-            mask = found if mask is None else build.binary("arith.andi", mask, found)
+            found = _is_at(build, shape, place, build.value(index))
+            mask = found if mask is None else build.apply("arith.andi", mask, found)
     if mask is None:
-        lowering.result(operation, value)
+        build.result(operation, value)
         return
-    spread = _spread(lowering, value, tuple(narrow), tuple(grid))
+    spread = _spread(build, value, tuple(narrow), tuple(grid))
     chosen = build.select(mask, spread, build.reshape(target, shape))
-    lowering.result(operation, build.reshape(chosen, squeezed(whole)))
-
-
-def _shape(value: Value) -> Shape:
-    return cast(TileType, value.type).shape
+    build.result(operation, build.reshape(chosen, squeezed(whole)))
 
 
 # --- transposes ---
 
 
-def lower_permute(lowering: Lowering, operation: Operation) -> None:
+def lower_permute(build: Lowering, operation: Operation) -> None:
     order = operation.permutation
-    shape = cast(TileType, operation.operands[0].type).shape
+    shape = tile_of(operation.operands[0]).shape
     kept = [squeezed_axis(shape, axis) for axis in order if shape[axis] != 1]
-    value = lowering.value(operation.operands[0])
-    is_small = cast(TileType, operation.result.type).count <= _MOST_GATHERED
+    value = build.value(operation.operands[0])
+    is_small = tile_of(operation.result).count <= _MOST_GATHERED
     if is_small and kept != sorted(kept) and _is_carried(operation):
-        lowering.result(operation, _gathered(lowering, value, kept))
+        build.result(operation, _gathered(build, value, kept))
     else:
-        lowering.result(operation, lowering.build.transpose(value, kept))
+        build.result(operation, build.transpose(value, kept))
 
 
-def _gathered(lowering: Lowering, value: TtirValue, order: list[int]) -> TtirValue:
-    build = lowering.build
-    bits = as_bits(lowering, value)
-    wanted = build.transpose(places(lowering, value.shape), order)
+def _gathered(build: Lowering, value: TtirValue, order: list[int]) -> TtirValue:
+    bits = as_bits(build, value)
+    wanted = build.transpose(places(build, value.shape), order)
     count = 1
     for extent in value.shape:
         count *= extent
     found = build.gather(build.reshape(bits, (count,)), build.reshape(wanted, (count,)))
-    return from_bits(lowering, build.reshape(found, wanted.shape), value.element)
+    return from_bits(build, build.reshape(found, wanted.shape), value.element)
 
 
 def _is_carried(operation: Operation) -> bool:
     """Whether what a loop carries is transposed, and carried on."""
-    return _comes_from_loop(operation.operands[0], set()) and _goes_to_loop(operation.result, set())
+    return any(map(_is_of_loop, reachable(operation.operands[0], _laid_out_by))) and any(
+        user.declaration.has_trait(ENDS_ITERATION) or bool(user.regions)
+        for value in reachable(operation.result, _laid_out_as)
+        for user in value.users
+    )
 
 
-def _comes_from_loop(value: Value, seen: set[Value]) -> bool:
-    pending = [value]
-    while pending:
-        current = pending.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        if isinstance(current, BlockArgument):
-            owner = current.parent_block.parent_operation if current.parent_block is not None else None
-            if owner is not None and owner.declaration.is_loop:
-                return True
-        elif current.defining_operation is not None:
-            if current.defining_operation.regions:
-                return True
-            pending += _moved(current.defining_operation)
-    return False
+def _is_of_loop(value: Value) -> bool:
+    if isinstance(value, BlockArgument):
+        owner = value.parent_block.parent_operation if value.parent_block is not None else None
+        return owner is not None and owner.declaration.is_loop
+    return value.defining_operation is not None and bool(value.defining_operation.regions)
 
 
-def _moved(operation: Operation) -> list[Value]:
-    """The operands that the layout of the result comes from; what is loaded has one of its own."""
-    if operation.declaration in _MATMULS or not is_memory_effect_free(operation):
+def _laid_out_by(value: Value) -> list[Value]:
+    """The values that the layout of one comes from; what is loaded has one of its own."""
+    maker = value.defining_operation
+    if maker is None or maker.declaration in MATMULS or not is_memory_effect_free(maker):
         return []
-    return [value for value in operation.operands if isinstance(value.type, TileType) and value.type.count > 1]
+    return [each for each in maker.operands if isinstance(each.type, TileType) and each.type.count > 1]
 
 
-def _goes_to_loop(value: Value, seen: set[Value]) -> bool:
-    pending = [value]
-    while pending:
-        current = pending.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        for user in current.users:
-            if user.declaration.has_trait(ENDS_ITERATION) or user.regions:
-                return True
-            if user.declaration is ops.YIELD:
-                parent = user.parent_operation
-                pending += list(parent.results) if parent is not None else []
-            elif user.declaration not in _MATMULS:
-                pending += list(user.results)
-    return False
+def _laid_out_as(value: Value) -> list[Value]:
+    """The values whose layout comes from one."""
+    found: list[Value] = []
+    for user in value.users:
+        parent = user.parent_operation if user.declaration is ops.YIELD else user
+        if parent is not None and user.declaration not in MATMULS:
+            found += parent.results
+    return found
 
 
 # --- bytes ---
@@ -275,79 +245,73 @@ def _width(element: Type) -> int:
     return 32 if element is TF32 else element.width
 
 
-def lower_pack(lowering: Lowering, operation: Operation) -> None:
-    build = lowering.build
-    element = cast(TileType, operation.operands[0].type).element
-    value = lowering.whole(operation.operands[0])
+def lower_pack(build: Lowering, operation: Operation) -> None:
+    element = tile_of(operation.operands[0]).element
+    value = build.whole(operation.operands[0])
     width = _width(element)
-    if width > 8:
+    if width >= 8:
         bits = build.bitcast(value, f"i{width}")
         parts = [_byte(build, bits, place) for place in range(0, width, 8)]
-        lowering.whole_result(operation, _interleaved(build, parts))
+        build.whole_result(operation, _interleaved(build, parts))
         return
     value = build.convert("arith.extui", value, "i8")
-    fields = [
-        build.immediate("arith.andi", field, (1 << width) - 1) for field in _deinterleaved(build, value, 8 // width)
-    ]
-    lowering.whole_result(operation, _joined(build, fields, width))
+    fields = [build.apply("arith.andi", field, (1 << width) - 1) for field in _deinterleaved(build, value, 8 // width)]
+    build.whole_result(operation, _joined(build, fields, width))
 
 
-def lower_unpack(lowering: Lowering, operation: Operation) -> None:
-    build = lowering.build
-    element = cast(TileType, operation.results[0].type).element
-    value = lowering.whole(operation.operands[0])
-    target, _ = lowering.type_of(operation.results[0])
+def lower_unpack(build: Lowering, operation: Operation) -> None:
+    element = tile_of(operation.results[0]).element
+    value = build.whole(operation.operands[0])
+    target, _ = build.type_of(operation.results[0])
     width = _width(element)
-    if width > 8:
+    if width >= 8:
         parts = [build.convert("arith.extui", part, f"i{width}") for part in _deinterleaved(build, value, width // 8)]
-        lowering.whole_result(operation, build.bitcast(_joined(build, parts, 8), target))
+        build.whole_result(operation, build.bitcast(_joined(build, parts, 8), target))
         return
     fields = [_field(build, value, place, element) for place in range(0, 8, width)]
-    lowering.whole_result(operation, _interleaved(build, fields))
+    build.whole_result(operation, _interleaved(build, fields))
 
 
-def _byte(build: TtirOperations, bits: TtirValue, place: int) -> TtirValue:
-    shifted = build.immediate("arith.shrui", bits, place) if place else bits
+def _byte(build: TtirBuilder, bits: TtirValue, place: int) -> TtirValue:
+    shifted = build.apply("arith.shrui", bits, place) if place else bits
     return build.convert("arith.trunci", shifted, "i8")
 
 
-def _field(build: TtirOperations, value: TtirValue, place: int, element: Type) -> TtirValue:
+def _field(build: TtirBuilder, value: TtirValue, place: int, element: Type) -> TtirValue:
     """Elements that begin at a bit of each byte, as tiles hold them."""
     if element is I4:
         # With its sign.
-        moved = build.immediate("arith.shli", value, 4) if place == 0 else value
-        return build.immediate("arith.shrsi", moved, 4)
-    shifted = build.immediate("arith.shrui", value, place) if place else value
-    return build.convert("arith.trunci", shifted, "i1") if element is I1 else build.immediate("arith.andi", shifted, 15)
+        moved = build.apply("arith.shli", value, 4) if place == 0 else value
+        return build.apply("arith.shrsi", moved, 4)
+    shifted = build.apply("arith.shrui", value, place) if place else value
+    return build.convert("arith.trunci", shifted, "i1") if element is I1 else build.apply("arith.andi", shifted, 15)
 
 
-def _joined(build: TtirOperations, fields: Sequence[TtirValue], width: int) -> TtirValue:
+def _joined(build: TtirBuilder, fields: Sequence[TtirValue], width: int) -> TtirValue:
     """Fields of so many bits side by side, the first in the lowest bits."""
     made = fields[0]
     for number, field in enumerate(fields[1:], 1):
-        made = build.binary("arith.ori", made, build.immediate("arith.shli", field, number * width))
+        made = build.apply("arith.ori", made, build.apply("arith.shli", field, number * width))
     return made
 
 
-def _interleaved(build: TtirOperations, parts: Sequence[TtirValue]) -> TtirValue:
+def _interleaved(build: TtirBuilder, parts: Sequence[TtirValue]) -> TtirValue:
     """One tile of the first elements of all, then their second ones, and so on."""
     count = parts[0].shape[0] * len(parts)
     return build.reshape(_nested(build, parts), (count,))
 
 
-def _nested(build: TtirOperations, parts: Sequence[TtirValue]) -> TtirValue:
-    if len(parts) == 1:
-        return parts[0]
-    return build.join(_nested(build, parts[0::2]), _nested(build, parts[1::2]))
+def _nested(build: TtirBuilder, parts: Sequence[TtirValue]) -> TtirValue:
+    return parts[0] if len(parts) == 1 else build.join(_nested(build, parts[0::2]), _nested(build, parts[1::2]))
 
 
-def _deinterleaved(build: TtirOperations, value: TtirValue, count: int) -> list[TtirValue]:
+def _deinterleaved(build: TtirBuilder, value: TtirValue, count: int) -> list[TtirValue]:
     """The way back."""
     twos = (2,) * (count.bit_length() - 1)
     return _unnested(build, build.reshape(value, (value.shape[0] // count, *twos)), count)
 
 
-def _unnested(build: TtirOperations, value: TtirValue, count: int) -> list[TtirValue]:
+def _unnested(build: TtirBuilder, value: TtirValue, count: int) -> list[TtirValue]:
     if count == 1:
         return [value]
     even, odd = [_unnested(build, half, count // 2) for half in build.split(value)]

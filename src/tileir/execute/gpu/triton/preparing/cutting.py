@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import Final, cast
 
 from tileir.dialect import ops
-from tileir.dialect.types import PartitionViewType, TileType
+from tileir.dialect.types import PartitionViewType
+from tileir.execute.analysis.values import tile_of
 from tileir.ir.core import Block, Operation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ELEMENTWISE, MATRIX_PRODUCT
@@ -62,7 +63,6 @@ class Cut:
                     self._forwards(each, self.axes[each])
 
     def store(self, operation: Operation, axis: int) -> None:
-        """Cut what is stored."""
         _check_view(operation, axis)
         self.stores.append(operation)
         self.begin(operation.tile, axis)
@@ -70,7 +70,7 @@ class Cut:
     def _add(self, value: Value, axis: int) -> None:
         known = self.axes.get(value)
         if known is None:
-            shape = cast(TileType, value.type).shape
+            shape = tile_of(value).shape
             if shape[axis] < 2 * self.parts or shape[axis] % self.parts:
                 raise Uncut
             self.axes[value] = axis
@@ -91,41 +91,17 @@ class Cut:
         declaration = maker.declaration
         if declaration is ops.FOR:
             self._around(maker, cast(OperationResult, value).index, axis)
-        elif declaration in MATMULS:
-            self._product(maker, axis)
         elif declaration is ops.LOAD_VIEW_TKO:
             _check_view(maker, axis)
         elif declaration is ops.CONSTANT:
             if not maker.value_attribute.is_splat:
                 raise Uncut
         elif declaration is ops.IOTA:
-            if cast(TileType, value.type).element is not I32:
+            if tile_of(value).element is not I32:
                 raise Uncut
-        elif declaration is ops.BROADCAST:
-            if cast(TileType, maker.operands[0].type).shape[axis] > 1:
-                self._add(maker.operands[0], axis)
-        elif declaration is ops.RESHAPE:
-            self._add(maker.operands[0], _same_axis(value, axis, maker.operands[0]))
-        elif declaration is ops.PERMUTE:
-            self._add(maker.operands[0], _order(maker)[axis])
-        elif declaration is ops.REDUCE:
-            along = _reduced(maker)
-            for operand in maker.operands:
-                self._add(operand, axis if axis < along else axis + 1)
-        elif declaration.has_trait(ELEMENTWISE):
-            for operand in maker.operands:
-                self._add(operand, axis)
         else:
-            raise Uncut
-
-    def _product(self, operation: Operation, axis: int) -> None:
-        left, right, total = operation.operands
-        rank = len(cast(TileType, total.type).shape)
-        if axis != rank - 1:
-            self._add(left, axis)
-        if axis != rank - 2:
-            self._add(right, axis)
-        self._add(total, axis)
+            for operand, place in _operand_axes(maker, axis):
+                self._add(operand, place)
 
     def _around(self, loop: Operation, number: int, axis: int) -> None:
         """What a loop is given, carries and gives."""
@@ -161,33 +137,37 @@ class Cut:
                     raise Uncut
                 for number in _places(user, value):
                     self._around(loop, number, axis)
-            elif declaration in MATMULS:
-                self._add(user.results[0], self._matmul_axis(user, value, axis))
-            elif declaration is ops.BROADCAST:
-                self._add(user.results[0], axis)
-            elif declaration is ops.RESHAPE:
-                self._add(user.results[0], _same_axis(value, axis, user.results[0]))
-            elif declaration is ops.PERMUTE:
-                self._add(user.results[0], _order(user).index(axis))
-            elif declaration is ops.REDUCE:
-                along = _reduced(user)
-                if axis == along:
+            else:
+                shape = tile_of(user.results[0]).shape if user.results else ()
+                extent = tile_of(value).shape[axis]
+                # The dimension of the results from which this one comes: none where the sum goes over it.
+                found = [place for place, each in enumerate(shape) if each == extent]
+                found = [place for place in found if (value, axis) in _operand_axes(user, place)]
+                if not found:
                     raise Uncut
                 for result in user.results:
-                    self._add(result, axis if axis < along else axis - 1)
-            elif declaration.has_trait(ELEMENTWISE):
-                self._add(user.results[0], axis)
-            else:
-                raise Uncut
+                    self._add(result, found[0])
 
-    def _matmul_axis(self, user: Operation, value: Value, axis: int) -> int:
-        left, right, total = user.operands
-        rank = len(cast(TileType, total.type).shape)
-        over = {left: rank - 1, right: rank - 2}
-        if value is not total and over[value] == axis:
-            # The sum goes over it.
-            raise Uncut
-        return axis
+
+def _operand_axes(operation: Operation, axis: int) -> list[tuple[Value, int]]:
+    """The operands that are cut when the results of an operation are cut along a dimension, each with its own."""
+    declaration, operands = operation.declaration, operation.operands
+    if declaration in MATMULS:
+        left, right, total = operands
+        rank = len(tile_of(total).shape)
+        rows = [(left, axis)] if axis != rank - 1 else []
+        return [*rows, *([(right, axis)] if axis != rank - 2 else []), (total, axis)]
+    if declaration is ops.BROADCAST:
+        return [(operands[0], axis)] if tile_of(operands[0]).shape[axis] > 1 else []
+    if declaration is ops.RESHAPE:
+        return [(operands[0], _same_axis(operation.results[0], axis, operands[0]))]
+    if declaration is ops.PERMUTE:
+        return [(operands[0], operation.permutation[axis])]
+    if declaration is ops.REDUCE:
+        return [(operand, axis if axis < operation.dim else axis + 1) for operand in operands]
+    if declaration.has_trait(ELEMENTWISE):
+        return [(operand, axis) for operand in operands]
+    raise Uncut
 
 
 def ends_only_at_its_end(loop: Operation) -> bool:
@@ -207,7 +187,7 @@ def _check_view(operation: Operation, axis: int) -> None:
     ordered with others."""
     view = operation.view
     index = operation.index[axis]
-    if not isinstance(view.type, PartitionViewType) or cast(TileType, index.type).element is not I32:
+    if not isinstance(view.type, PartitionViewType) or tile_of(index).element is not I32:
         raise Uncut
     maker = view.defining_operation
     if maker is None or maker.declaration is not ops.MAKE_PARTITION_VIEW:
@@ -222,19 +202,11 @@ def _places(user: Operation, value: Value) -> list[int]:
 
 def _same_axis(value: Value, axis: int, other: Value) -> int:
     """The dimension of another tile that is this one's, where they differ in dimensions of one element only."""
-    shape, wanted = cast(TileType, value.type).shape, cast(TileType, other.type).shape
+    shape, wanted = tile_of(value).shape, tile_of(other).shape
     if [extent for extent in shape if extent > 1] != [extent for extent in wanted if extent > 1]:
         raise Uncut
     number = sum([extent > 1 for extent in shape[:axis]])
     return [place for place, extent in enumerate(wanted) if extent > 1][number]
-
-
-def _order(operation: Operation) -> list[int]:
-    return list(operation.permutation)
-
-
-def _reduced(operation: Operation) -> int:
-    return operation.dim
 
 
 def check_order(cut: Cut, block: Block, written: list[Operation]) -> None:

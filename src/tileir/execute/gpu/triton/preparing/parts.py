@@ -11,31 +11,27 @@ from collections.abc import Callable
 from typing import Final, cast
 
 from tileir.dialect import ops
-from tileir.dialect.enums import SIGNEDNESS
 from tileir.dialect.types import TOKEN, PartitionViewType, TileType, partition_view_type, scalar_tile, tile_type
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.gpu.triton.preparing.cutting import Cut, Uncut, check_order
 from tileir.execute.gpu.triton.schedule.features import features_of
+from tileir.ir.attributes import Attribute
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import dense_attribute
-from tileir.ir.location import Location
 from tileir.ir.traversal import clone, pre_order
 from tileir.ir.types import I32, Type
 from tileir.ir.values import Value
+from tileir.passes.emit import Emit
 
-Place = Callable[[Value, Block, Operation | None], Value]
-"""From the index of a whole tile to that of the part, computed at the end of a block or before an operation."""
+Place = Callable[[Value, Emit], Value]
+"""From the index of a whole tile to that of the part."""
 
 
 class Parts:
     """Writes operations for one part."""
 
     def __init__(
-        self,
-        cut: Cut,
-        place: Place,
-        mapping: dict[Value, Value],
-        views: dict[tuple[Value, int], Value] | None = None,
+        self, cut: Cut, place: Place, mapping: dict[Value, Value], views: dict[tuple[Value, int], Value] | None = None
     ) -> None:
         self._cut: Final = cut
         self._place: Final = place
@@ -43,77 +39,77 @@ class Parts:
         self.mapping: Final = mapping
         """What values have become."""
 
-    def write(self, operation: Operation, block: Block, before: Operation | None = None) -> Operation:
-        """One operation, at the end of a block or before another; gives what it has become."""
+    def write(self, operation: Operation, emit: Emit) -> Operation:
+        """One operation; gives what it has become."""
         declaration = operation.declaration
         if declaration is ops.FOR:
-            return self._loop(operation, block, before)
-        if declaration in (ops.LOAD_VIEW_TKO, ops.STORE_VIEW_TKO):
-            tile = operation.results[0] if declaration is ops.LOAD_VIEW_TKO else operation.tile
-            if tile in self._cut.axes:
-                return self._access(operation, self._cut.axes[tile], block, before)
-        if declaration is ops.CONSTANT and operation.results[0] in self._cut.axes:
-            return self._constant(operation, block, before)
-        if declaration is ops.IOTA and operation.results[0] in self._cut.axes:
-            return self._iota(operation, block, before)
-        made = clone(operation, dict(self.mapping))
-        types = [self.type_of(each) for each in operation.results]
-        if types != [each.type for each in operation.results]:
-            made = Operation(
-                declaration,
-                list(made.operands),
-                types,
-                made.attributes,
-                _taken(made),
-                operation.location,
-                operation.segments,
-            )
-        return self._put(operation, made, block, before)
+            return self._loop(operation, emit)
+        tile = operation.tile if declaration is ops.STORE_VIEW_TKO else next(iter(operation.results), None)
+        axis = None if tile is None else self._cut.axes.get(tile)
+        if tile is not None and axis is not None:
+            if declaration in (ops.LOAD_VIEW_TKO, ops.STORE_VIEW_TKO):
+                return self._access(operation, axis, emit)
+            if declaration is ops.CONSTANT:
+                type = cast(TileType, self.type_of(tile))
+                value = dense_attribute(type, type.shape, type.element, operation.value_attribute.data)
+                return self._put(operation, emit, [], {**operation.attributes, "value": value})
+            if declaration is ops.IOTA:
+                return self._iota(operation, emit)
+        copy = clone(operation, dict(self.mapping))
+        operands, regions = list(copy.operands), copy.regions
+        copy.regions = []
+        copy.drop_all_references()
+        return self._put(operation, emit, operands, regions=regions)
 
     def type_of(self, value: Value) -> Type:
         axis = self._cut.axes.get(value)
         if axis is None:
             return value.type
-        return part_type(cast(TileType, value.type), axis, self._cut.parts)
+        shape = list(tile_of(value).shape)
+        shape[axis] //= self._cut.parts
+        return tile_type(tuple(shape), tile_of(value).element)
 
-    def _put(self, operation: Operation, made: Operation, block: Block, before: Operation | None) -> Operation:
-        block.insert_before(made, before)
-        for old, new in zip(operation.results, made.results, strict=True):
-            self.mapping[old] = new
+    def _put(
+        self,
+        operation: Operation,
+        emit: Emit,
+        operands: list[Value],
+        attributes: dict[str, Attribute] | None = None,
+        regions: list[Region] | None = None,
+    ) -> Operation:
+        """The same operation with other operands, and results of parts."""
+        made = emit.create(
+            operation.declaration,
+            operands,
+            [self.type_of(each) for each in operation.results],
+            dict(operation.attributes) if attributes is None else attributes,
+            regions or [],
+            operation.location,
+            operation.segments,
+        )
+        self.mapping.update(zip(operation.results, made.results, strict=True))
         return made
 
-    def _loop(self, operation: Operation, block: Block, before: Operation | None) -> Operation:
+    def _mapped(self, operation: Operation) -> list[Value]:
+        return [self.mapping.get(each, each) for each in operation.operands]
+
+    def _loop(self, operation: Operation, emit: Emit) -> Operation:
         old = operation.regions[0].blocks[0]
         new = Block()
         for argument in old.arguments:
             self.mapping[argument] = new.add_argument(self.type_of(argument), argument.location)
+        inside = emit_at_end(new, operation)
         for each in old:
-            self.write(each, new)
-        operands = [self.mapping.get(each, each) for each in operation.operands]
-        types = [self.type_of(each) for each in operation.results]
-        attributes = dict(operation.attributes)
-        made = Operation(ops.FOR, operands, types, attributes, [Region([new])], operation.location, operation.segments)
-        return self._put(operation, made, block, before)
+            self.write(each, inside)
+        return self._put(operation, emit, self._mapped(operation), regions=[Region([new])])
 
-    def _access(self, operation: Operation, axis: int, block: Block, before: Operation | None) -> Operation:
-        whole = operation.view
-        view = self._view(whole, axis)
-        operands = [self.mapping.get(each, each) for each in operation.operands]
-        operands[operation.operands.index(whole)] = view
-        indices = operation.index
-        start = operation.operands.index(whole) + 1
-        assert operation.operands[start : start + len(indices)] == indices, "indices stand behind the view"
-        operands[start + axis] = self._place(indices[axis], block, before)
-        types = [self.type_of(each) for each in operation.results]
-        made = Operation(
-            operation.declaration,
-            operands,
-            types,
-            dict(operation.attributes),
-            location=operation.location,
-            segments=operation.segments,
-        )
-        return self._put(operation, made, block, before)
+    def _access(self, operation: Operation, axis: int, emit: Emit) -> Operation:
+        operands = self._mapped(operation)
+        start = operation.operands.index(operation.view)
+        operands[start] = self._view(operation.view, axis)
+        # Indices stand behind the view.
+        operands[start + 1 + axis] = self._place(operation.index[axis], emit)
+        return self._put(operation, emit, operands)
 
     def _view(self, whole: Value, axis: int) -> Value:
         """The view of tiles of parts, made beside the one of whole tiles."""
@@ -133,73 +129,28 @@ class Parts:
             found = self._views[whole, axis] = part.results[0]
         return found
 
-    def _constant(self, operation: Operation, block: Block, before: Operation | None) -> Operation:
-        type = cast(TileType, self.type_of(operation.results[0]))
-        data = operation.value_attribute.data
-        value = dense_attribute(type, type.shape, type.element, data)
-        made = Operation(ops.CONSTANT, [], [type], {**operation.attributes, "value": value}, [], operation.location)
-        return self._put(operation, made, block, before)
-
-    def _iota(self, operation: Operation, block: Block, before: Operation | None) -> Operation:
+    def _iota(self, operation: Operation, emit: Emit) -> Operation:
         """Numbers of a part: the first one's, and so many more."""
         type = cast(TileType, self.type_of(operation.results[0]))
-        first = Operation(ops.IOTA, [], [type], dict(operation.attributes), [], operation.location)
-        block.insert_before(first, before)
-        writing = Writing(block, before, operation.location)
-        zero = writing.constant(0, I32)
-        number = self._place(zero, block, before)
-        start = writing.binary(ops.MULI, number, writing.constant(type.shape[0], I32))
-        one = writing.operation(ops.RESHAPE, [start], tile_type((1,), type.element))
-        spread = writing.operation(ops.BROADCAST, [one], type)
-        made = Operation(ops.ADDI, [first.results[0], spread], [type], {}, [], operation.location)
-        return self._put(operation, made, block, before)
+        first = emit.create(ops.IOTA, [], [type], dict(operation.attributes)).results[0]
+        number = self._place(integer(emit, 0), emit)
+        start = emit.apply(ops.MULI, number, integer(emit, type.shape[0]))
+        one = emit.create(ops.RESHAPE, [start], [tile_type((1,), type.element)]).results[0]
+        spread = emit.create(ops.BROADCAST, [one], [type]).results[0]
+        made = emit.create(ops.ADDI, [first, spread], [type])
+        self.mapping[operation.results[0]] = made.results[0]
+        return made
 
 
-def part_type(type: TileType, axis: int, parts: int) -> TileType:
-    """The type of a part of a tile."""
-    shape = list(type.shape)
-    shape[axis] //= parts
-    return tile_type(tuple(shape), type.element)
+def integer(emit: Emit, number: int) -> Value:
+    return emit.bits(scalar_tile(I32), number)
 
 
-def _taken(operation: Operation) -> list[Region]:
-    """The regions of an operation that is not used any further."""
-    regions = operation.regions
-    operation.regions = []
-    operation.drop_all_references()
-    return regions
-
-
-class Writing:
-    """Scalar arithmetic at a place."""
-
-    def __init__(self, block: Block, before: Operation | None, location: Location) -> None:
-        self._block: Final = block
-        self._before: Final = before
-        self._location: Final = location
-
-    def operation(self, declaration: OperationDeclaration, operands: list[Value], type: Type) -> Value:
-        made = Operation(declaration, operands, [type], {}, [], self._location)
-        self._block.insert_before(made, self._before)
-        return made.results[0]
-
-    def operation_with(
-        self, declaration: OperationDeclaration, operands: list[Value], type: Type, signedness: str
-    ) -> Value:
-        made = Operation(declaration, operands, [type], {"signedness": SIGNEDNESS[signedness]}, [], self._location)
-        self._block.insert_before(made, self._before)
-        return made.results[0]
-
-    def binary(self, declaration: OperationDeclaration, left: Value, right: Value) -> Value:
-        return self.operation(declaration, [left, right], left.type)
-
-    def constant(self, number: int, element: Type) -> Value:
-        type = scalar_tile(element)
-        size = 4 if element is I32 else 8
-        value = dense_attribute(type, (), element, (number & ((1 << 8 * size) - 1)).to_bytes(size, "little"))
-        made = Operation(ops.CONSTANT, [], [type], {"value": value}, [], self._location)
-        self._block.insert_before(made, self._before)
-        return made.results[0]
+def emit_at_end(block: Block, like: Operation) -> Emit:
+    """What writes operations at the end of a block, with the location of another one."""
+    emit = Emit(like)
+    emit.insert_at_end(block)
+    return emit
 
 
 def store_in_parts(entry: Operation, parts: int) -> None:
@@ -210,7 +161,7 @@ def store_in_parts(entry: Operation, parts: int) -> None:
     for operation in pre_order(entry):
         if operation.declaration is not ops.STORE_VIEW_TKO:
             continue
-        shape = cast(TileType, operation.tile.type).shape
+        shape = tile_of(operation.tile).shape
         cut = Cut(parts, accumulators, follows=False)
         try:
             cut.store(operation, len(shape) - 1)
@@ -236,37 +187,31 @@ def _chain(cut: Cut, store: Operation) -> list[Operation]:
 
 
 def _write(cut: Cut, store: Operation, chain: list[Operation]) -> None:
-    block = store.parent
-    assert block is not None
     tokens: list[Value] = []
     views: dict[tuple[Value, int], Value] = {}
+    emit = Emit(store)
     for number in range(cut.parts):
-        writing = Writing(block, store, store.location)
         mapping: dict[Value, Value] = {}
-        parts = Parts(cut, _placing(cut.parts, number, mapping, store), mapping, views)
+        parts = Parts(cut, _placing(cut.parts, number, mapping), mapping, views)
         for value, axis in cut.axes.items():
             if value in cut.ends:
-                rank = len(cast(TileType, value.type).shape)
-                index = [writing.constant(number if place == axis else 0, I32) for place in range(rank)]
-                mapping[value] = writing.operation(ops.EXTRACT, [value, *index], parts.type_of(value))
+                rank = len(tile_of(value).shape)
+                index = [integer(emit, number if place == axis else 0) for place in range(rank)]
+                mapping[value] = emit.create(ops.EXTRACT, [value, *index], [parts.type_of(value)]).results[0]
         for each in chain:
-            parts.write(each, block, store)
-        tokens.append(parts.write(store, block, store).results[0])
-    joined = Operation(ops.JOIN_TOKENS, tokens, [TOKEN], {}, [], store.location)
+            parts.write(each, emit)
+        tokens.append(parts.write(store, emit).results[0])
     if store.results[0].users:
-        block.insert_before(joined, store)
-        store.replace_with([joined.results[0]])
+        store.replace_with([emit.create(ops.JOIN_TOKENS, tokens, [TOKEN]).results[0]])
     else:
-        joined.drop_all_references()
         store.erase()
     for each in reversed(chain):
         each.erase()
 
 
-def _placing(parts: int, number: int, mapping: dict[Value, Value], store: Operation) -> Place:
-    def place(index: Value, at: Block, before: Operation | None) -> Value:
-        writing = Writing(at, before, store.location)
-        first = writing.binary(ops.MULI, mapping.get(index, index), writing.constant(parts, I32))
-        return writing.binary(ops.ADDI, first, writing.constant(number, I32))
+def _placing(parts: int, number: int, mapping: dict[Value, Value]) -> Place:
+    def place(index: Value, emit: Emit) -> Value:
+        first = emit.apply(ops.MULI, mapping.get(index, index), integer(emit, parts))
+        return emit.apply(ops.ADDI, first, integer(emit, number))
 
     return place

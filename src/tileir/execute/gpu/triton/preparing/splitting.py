@@ -16,19 +16,21 @@ order.  Only a sum in f16, which is rounded when a matmul is done, would be roun
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final
 
 from tileir.dialect import ops
-from tileir.dialect.types import TOKEN, TileType, scalar_tile
+from tileir.dialect.types import TOKEN, scalar_tile
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.gpu.triton.preparing.cutting import MATMULS, Cut, Uncut, check_order, ends_only_at_its_end
-from tileir.execute.gpu.triton.preparing.parts import Parts, Writing
-from tileir.execute.gpu.triton.schedule.features import MatmulLoop, features_of
+from tileir.execute.gpu.triton.preparing.parts import Parts, emit_at_end, integer
+from tileir.execute.gpu.triton.schedule.features import features_of
 from tileir.execute.gpu.triton.toolchain import TritonTarget
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.traversal import clone, is_memory_effect_free, pre_order
 from tileir.ir.types import F16, I32, IntegerType
 from tileir.ir.values import Value
 from tileir.passes import canonicalize, cse
+from tileir.passes.emit import SIGNED, Emit
 from tileir.passes.registry import PassSession
 from tileir.rewrite.facts import Facts
 
@@ -61,7 +63,7 @@ def split(entry: Operation, target: TritonTarget, fast: bool = False) -> list[st
 def _single_uses(entry: Operation) -> None:
     """Give every use of a constant tile one of its own: what is cut for one user is whole for another."""
     for operation in pre_order(entry):
-        if operation.declaration not in (ops.CONSTANT, ops.IOTA) or not cast(TileType, operation.results[0].type).shape:
+        if operation.declaration not in (ops.CONSTANT, ops.IOTA) or not tile_of(operation.results[0]).shape:
             continue
         value = operation.results[0]
         uses = [(user, place) for user in value.users for place, each in enumerate(user.operands) if each is value]
@@ -74,10 +76,11 @@ def _single_uses(entry: Operation) -> None:
 
 def _is_too_large(entry: Operation, target: TritonTarget, fast: bool) -> bool:
     features = features_of(entry, target.name, fast)
-    return any(
-        loop.accumulator_registers > MOST_REGISTERS or _FEWEST_STAGES * loop.stage_bytes > target.shared
-        for loop in features.loops
-    ) or any(matmul.accumulators > MOST_REGISTERS for matmul in features.matmuls)
+    registers = [loop.accumulator_registers for loop in features.loops] + [
+        each.accumulators for each in features.matmuls
+    ]
+    stages = [_FEWEST_STAGES * loop.stage_bytes for loop in features.loops]
+    return max(registers, default=0) > MOST_REGISTERS or max(stages, default=0) > target.shared
 
 
 # --- accumulators ---
@@ -89,8 +92,8 @@ def _split_accumulators(entry: Operation, target: TritonTarget, fast: bool) -> s
     for matmul in pre_order(entry):
         if matmul.declaration not in MATMULS:
             continue
-        loop = _loop_of(matmul, loops)
-        type = cast(TileType, matmul.results[0].type)
+        loop = next((loop for each, loop in loops.items() if each.is_ancestor_of(matmul)), None)
+        type = tile_of(matmul.results[0])
         registers = type.count if loop is None else loop.accumulator_registers
         if registers <= MOST_REGISTERS:
             continue
@@ -106,15 +109,6 @@ def _split_accumulators(entry: Operation, target: TritonTarget, fast: bool) -> s
                     f"{type.shape[axis] // 2} {what} are computed at a time"
                 )
     return ""
-
-
-def _loop_of(matmul: Operation, loops: dict[Operation, MatmulLoop]) -> MatmulLoop | None:
-    parent = matmul.parent_operation
-    while parent is not None:
-        if parent in loops:
-            return loops[parent]
-        parent = parent.parent_operation
-    return None
 
 
 def _halve(matmul: Operation, axis: int) -> bool:
@@ -179,34 +173,31 @@ def _write_halves(cut: Cut, block: Block, moved: list[Operation]) -> None:
     body = Block()
     half = body.add_argument(scalar_tile(I32))
 
-    def place(index: Value, at: Block, before: Operation | None) -> Value:
-        writing = Writing(at, before, last.location)
-        doubled = writing.binary(ops.MULI, parts.mapping.get(index, index), writing.constant(2, I32))
-        return writing.binary(ops.ADDI, doubled, half)
+    def place(index: Value, emit: Emit) -> Value:
+        doubled = emit.apply(ops.MULI, parts.mapping.get(index, index), integer(emit, 2))
+        return emit.apply(ops.ADDI, doubled, half)
 
     parts = Parts(cut, place, {})
+    inside = emit_at_end(body, last)
     for operation in moved:
-        parts.write(operation, body)
+        parts.write(operation, inside)
     outgoing = [
         result
         for operation in moved
         for result in operation.results
         if result.type is TOKEN and any(_top(user, block) not in moved for user in result.users)
     ]
-    writing = Writing(block, last, last.location)
-    bounds = [writing.constant(number, I32) for number in (0, 2, 1)]
+    outside = Emit(last)
+    bounds = [integer(outside, number) for number in (0, 2, 1)]
     given: list[Value] = []
     ready = [parts.mapping[result] for result in outgoing]
     if ready:
         # What waits for the stores waits for both halves.
         earlier = body.add_argument(TOKEN)
-        joined = Operation(ops.JOIN_TOKENS, [earlier, *ready], [TOKEN], {}, [], last.location)
-        body.append(joined)
-        ready = [joined.results[0]]
-        given = [writing.operation(ops.MAKE_TOKEN, [], TOKEN)]
-    body.append(Operation(ops.CONTINUE, ready, [], {}, [], last.location))
-    loop = Operation(ops.FOR, [*bounds, *given], [TOKEN] if given else [], {}, [Region([body])], last.location)
-    block.insert_before(loop, last)
+        ready = [inside.create(ops.JOIN_TOKENS, [earlier, *ready], [TOKEN]).results[0]]
+        given = [outside.create(ops.MAKE_TOKEN, [], [TOKEN]).results[0]]
+    inside.create(ops.CONTINUE, ready, [])
+    loop = outside.create(ops.FOR, [*bounds, *given], [TOKEN] if given else [], {}, [Region([body])])
     for result in outgoing:
         result.replace_all_uses_with(loop.results[0])
     for operation in reversed(moved):
@@ -232,7 +223,7 @@ def _halve_k(loop: Operation) -> bool:
     """Let an iteration take half of its K, and have twice as many."""
     block = loop.regions[0].blocks[0]
     counter = block.arguments[0]
-    element = cast(TileType, counter.type).element
+    element = tile_of(counter).element
     if element is not I32 or Facts().integer(loop.operands[2]) != 1 or not ends_only_at_its_end(loop):
         return False
     assert isinstance(element, IntegerType)
@@ -242,7 +233,7 @@ def _halve_k(loop: Operation) -> bool:
         if not matmuls or not _only_accumulates(loop, matmuls):
             return False
         for matmul in matmuls:
-            rank = len(cast(TileType, matmul.results[0].type).shape)
+            rank = len(tile_of(matmul.results[0]).shape)
             cut.begin(matmul.operands[0], rank - 1)
             cut.begin(matmul.operands[1], rank - 2)
     except Uncut:
@@ -265,7 +256,7 @@ def _only_accumulates(loop: Operation, matmuls: list[Operation]) -> bool:
         maker = given.defining_operation
         if maker not in matmuls or maker.operands[2] is not argument:
             return False
-        if len(argument.users) != 1 or len(given.users) != 1 or cast(TileType, argument.type).element is F16:
+        if len(argument.users) != 1 or len(given.users) != 1 or tile_of(argument).element is F16:
             return False
     if len(matmuls) != len(last.operands):
         return False
@@ -277,45 +268,34 @@ def _only_accumulates(loop: Operation, matmuls: list[Operation]) -> bool:
 
 
 def _write_twice(loop: Operation, cut: Cut) -> None:
-    assert loop.parent is not None
-    outside = Writing(loop.parent, loop, loop.location)
+    outside = Emit(loop)
     start, end, step, *initial = loop.operands
     bounds = [_doubled(outside, each) for each in (start, end)]
     old = loop.regions[0].blocks[0]
     body = Block()
     number = body.add_argument(scalar_tile(I32))
-    inside = Writing(body, None, loop.location)
-    whole = inside.operation_with(ops.SHRI, [number, inside.constant(1, I32)], number.type, "signed")
-    odd = inside.binary(ops.ANDI, number, inside.constant(1, I32))
-    parts: Parts
+    inside = emit_at_end(body, loop)
+    whole = inside.apply(ops.SHRI, number, integer(inside, 1), attributes=SIGNED)
+    odd = inside.apply(ops.ANDI, number, integer(inside, 1))
 
-    def place(index: Value, at: Block, before: Operation | None) -> Value:
+    def place(index: Value, emit: Emit) -> Value:
         if index is old.arguments[0]:
             return number
-        writing = Writing(at, before, loop.location)
-        doubled = writing.binary(ops.MULI, parts.mapping.get(index, index), writing.constant(2, I32))
-        return writing.binary(ops.ADDI, doubled, odd)
+        doubled = emit.apply(ops.MULI, parts.mapping.get(index, index), integer(emit, 2))
+        return emit.apply(ops.ADDI, doubled, odd)
 
     parts = Parts(cut, place, {old.arguments[0]: whole})
     for argument in old.arguments[1:]:
         parts.mapping[argument] = body.add_argument(argument.type, argument.location)
     for each in old:
-        parts.write(each, body)
-    made = Operation(
-        ops.FOR,
-        [*bounds, step, *initial],
-        [each.type for each in loop.results],
-        dict(loop.attributes),
-        [Region([body])],
-        loop.location,
-        loop.segments,
-    )
-    loop.parent.insert_before(made, loop)
+        parts.write(each, inside)
+    types = [each.type for each in loop.results]
+    regions = [Region([body])]
+    operands = [*bounds, step, *initial]
+    made = outside.create(ops.FOR, operands, types, dict(loop.attributes), regions, segments=loop.segments)
     loop.replace_with(list(made.results))
 
 
-def _doubled(writing: Writing, value: Value) -> Value:
+def _doubled(emit: Emit, value: Value) -> Value:
     known = Facts().integer(value)
-    if known is not None:
-        return writing.constant(2 * known, I32)
-    return writing.binary(ops.MULI, value, writing.constant(2, I32))
+    return emit.apply(ops.MULI, value, integer(emit, 2)) if known is None else integer(emit, 2 * known)

@@ -7,11 +7,14 @@ only if tokens in the loop lead from one to the other (`may_load_early`).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from math import prod
 from typing import Final, NamedTuple
 
 from tileir.dialect import ops
 from tileir.dialect.attributes import hint_of
 from tileir.dialect.types import PartitionViewType, TileType
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.gpu.triton.toolchain import triton_target
 from tileir.ir.core import Operation
@@ -25,8 +28,6 @@ from tileir.rewrite.token_order import OTHERS, TokenOrder
 MATMULS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 _LOADS: Final = (ops.LOAD_VIEW_TKO, ops.LOAD_PTR_TKO)
 _STORES: Final = (ops.STORE_VIEW_TKO, ops.STORE_PTR_TKO)
-_MOST_STEPS: Final = 64
-"""How far a value is followed back to the load that it comes from."""
 
 
 def may_load_early(loop: Operation) -> bool:
@@ -39,8 +40,6 @@ def may_load_early(loop: Operation) -> bool:
 
 
 class Matmul(NamedTuple):
-    """A matmul."""
-
     m: int
     """With the batch, if there is one."""
     n: int
@@ -101,16 +100,16 @@ def features_of(entry: Operation, target: str = "", fast: bool = False) -> Featu
     operations = list(pre_order(entry))
     loads = [each for each in operations if each.declaration in _LOADS]
     stores = [each for each in operations if each.declaration in _STORES]
-    loops = tuple(
-        [_matmul_loop(each, target, fast) for each in operations if each.declaration is ops.FOR and _is_innermost(each)]
-    )
-    tiles = [_tile(each.results[0]) for each in loads]
-    stored = [_tile(each.operand_group(_stored_name(each))[0]) for each in stores]
+    outer = [each for each in operations if each.declaration is ops.FOR and _has_matmuls(each)]
+    inner = [each for each in outer if not any(_is_in(other, each) for other in outer)]
+    loops = tuple([_matmul_loop(each, target, fast) for each in inner])
+    tiles = [tile_of(each.results[0]) for each in loads]
+    stored = [tile_of(each.tile if each.declaration is ops.STORE_VIEW_TKO else each.value) for each in stores]
     rows = [each for each in operations if each.declaration is ops.FOR and _is_row_loop(each)]
     return Features(
         tuple([matmul_of(each, target, fast) for each in operations if each.declaration in MATMULS]),
         loops,
-        _persistent(operations, loops),
+        _persistent(loops),
         max(map(tile_bytes, stored), default=0),
         max(map(tile_bytes, tiles), default=0),
         max([each.count for each in (*tiles, *stored)], default=1),
@@ -124,29 +123,19 @@ def features_of(entry: Operation, target: str = "", fast: bool = False) -> Featu
 
 def promotes(operation: Operation, target: str, fast: bool) -> bool:
     """Whether tensor cores keep too little of the sum of a matmul for it to be added up over many."""
-    left, total = _tile(operation.operands[0]), _tile(operation.acc)
+    left, total = tile_of(operation.operands[0]), tile_of(operation.acc)
     if operation.declaration is not ops.MMAF or left.element not in (F8E4M3FN, F8E5M2) or total.element is not F32:
         return False
-    return (
-        not (fast or "fast_acc" in operation.attributes)
-        and bool(target)
-        and triton_target(target).has_short_accumulators
-    )
+    is_precise = not fast and "fast_acc" not in operation.attributes
+    return is_precise and bool(target) and triton_target(target).has_short_accumulators
 
 
 def matmul_of(operation: Operation, target: str = "", fast: bool = False) -> Matmul:
-    left, accumulators = _tile(operation.operands[0]), _tile(operation.acc)
-    batch = left.shape[0] if len(left.shape) == 3 else 1
-    on_tensor_cores = left.element is not F32
+    left, accumulators = tile_of(operation.operands[0]), tile_of(operation.acc)
+    *batch, m, n = accumulators.shape
     k = left.shape[-1]
-    return Matmul(
-        batch * accumulators.shape[-2],
-        accumulators.shape[-1],
-        k,
-        k * memory_bytes(left.element),
-        on_tensor_cores,
-        promotes(operation, target, fast),
-    )
+    promoted = promotes(operation, target, fast)
+    return Matmul(prod([*batch, m]), n, k, k * memory_bytes(left.element), left.element is not F32, promoted)
 
 
 def tile_bytes(type: TileType) -> int:
@@ -166,31 +155,18 @@ def _matmul_loop(operation: Operation, target: str, fast: bool) -> MatmulLoop:
     loads = {load for matmul in inside for operand in _operands(matmul) for load in _loads_of(operand, operation)}
     carried = [each.type for each in block.arguments if isinstance(each.type, TileType) and each.type.shape]
     made = [
-        _tile(matmul.results[0])
+        tile_of(matmul.results[0])
         for matmul in inside
         if promotes(matmul, target, fast) or not any(user.declaration.is_terminator for user in matmul.results[0].users)
     ]
     return MatmulLoop(
         operation,
         tuple([matmul_of(each, target, fast) for each in inside]),
-        sum([tile_bytes(_tile(load.results[0])) for load in loads]),
+        sum([tile_bytes(tile_of(load.results[0])) for load in loads]),
         sum(map(registers_of, carried)) + max(map(registers_of, made), default=0),
         may_load_early(operation),
-        len(inside) == 2 and _comes_from(_operands(inside[1])[0], inside[0]),
+        len(inside) == 2 and any(each.defining_operation is inside[0] for each in reachable(inside[1].lhs, _sources)),
     )
-
-
-def _comes_from(value: Value, source: Operation) -> bool:
-    """Whether a value is made of what an operation gives."""
-    pending, seen = [value], {value}
-    while pending:
-        maker = pending.pop().defining_operation
-        if maker is source:
-            return True
-        fresh = [] if maker is None else [each for each in maker.operands if each not in seen]
-        seen.update(fresh)
-        pending.extend(fresh)
-    return False
 
 
 def _operands(matmul: Operation) -> list[Value]:
@@ -198,42 +174,43 @@ def _operands(matmul: Operation) -> list[Value]:
     return [matmul.lhs, matmul.rhs, *scales]
 
 
-def _loads_of(value: Value, loop: Operation) -> list[Operation]:
+def _sources(value: Value) -> list[Value]:
+    maker = value.defining_operation
+    return [] if maker is None else list(maker.operands)
+
+
+def _loads_of(value: Value, loop: Operation) -> set[Operation]:
     """The loads in a loop that an operand is made of, without those of other matmuls."""
-    found: list[Operation] = []
-    pending, seen = [value], {value}
-    while pending and len(seen) < _MOST_STEPS:
-        maker = pending.pop().defining_operation
-        if maker is None or maker.declaration in MATMULS or not _is_in(maker, loop):
-            continue
-        if maker.declaration in _LOADS:
-            found.append(maker)
-            continue
-        fresh = [each for each in maker.operands if each not in seen and isinstance(each.type, TileType)]
-        seen.update(fresh)
-        pending.extend(fresh)
-    return found
+
+    def sources(value: Value) -> list[Value]:
+        maker = value.defining_operation
+        is_followed = maker is not None and maker.declaration not in (*MATMULS, *_LOADS) and _is_in(maker, loop)
+        return [each for each in _sources(value) if is_followed and isinstance(each.type, TileType)]
+
+    makers = [each.defining_operation for each in reachable(value, sources)]
+    return {each for each in makers if each is not None and each.declaration in _LOADS and _is_in(each, loop)}
 
 
 def _is_in(operation: Operation, loop: Operation) -> bool:
-    parent = operation.parent_operation
-    while parent is not None and parent is not loop:
-        parent = parent.parent_operation
-    return parent is loop
+    return operation is not loop and loop.is_ancestor_of(operation)
 
 
-def _is_innermost(loop: Operation) -> bool:
-    """Whether it has matmuls, and they are in no other loop in it."""
-    inside = [each for each in pre_order(loop) if each is not loop]
-    has_matmuls = any(each.declaration in MATMULS for each in inside)
-    return has_matmuls and not any(each.declaration is ops.FOR and _has_matmuls(each) for each in inside)
+def reachable(start: Value, step: Callable[[Value], Iterable[Value]]) -> Iterator[Value]:
+    """A value, and all that steps lead to from it, each once."""
+    pending, seen = [start], {start}
+    while pending:
+        value = pending.pop()
+        yield value
+        found = [each for each in step(value) if each not in seen]
+        seen.update(found)
+        pending.extend(found)
 
 
 def _has_matmuls(operation: Operation) -> bool:
     return any(each.declaration in MATMULS for each in pre_order(operation))
 
 
-def _persistent(operations: list[Operation], loops: tuple[MatmulLoop, ...]) -> Operation | None:
+def _persistent(loops: tuple[MatmulLoop, ...]) -> Operation | None:
     """The loop around it: it carries nothing but tokens, so that its iterations are work of their own."""
     if len(loops) != 1:
         return None
@@ -246,13 +223,13 @@ def _persistent(operations: list[Operation], loops: tuple[MatmulLoop, ...]) -> O
 
 def _is_row_loop(loop: Operation) -> bool:
     block = loop.regions[0].blocks[0]
-    loads = any(each.declaration in _LOADS and _tile(each.results[0]).count > 1 for each in block)
+    loads = any(each.declaration in _LOADS and tile_of(each.results[0]).count > 1 for each in block)
     return loads and not _has_matmuls(loop) and may_load_early(loop)
 
 
 def _loaded_bytes(loop: Operation) -> int:
     block = loop.regions[0].blocks[0]
-    return sum([tile_bytes(_tile(each.results[0])) for each in block if each.declaration in _LOADS])
+    return sum([tile_bytes(tile_of(each.results[0])) for each in block if each.declaration in _LOADS])
 
 
 def _is_transposed(operation: Operation) -> bool:
@@ -261,12 +238,3 @@ def _is_transposed(operation: Operation) -> bool:
         return False
     view = operation.view.type
     return isinstance(view, PartitionViewType) and list(view.dim_map) != sorted(view.dim_map)
-
-
-def _stored_name(operation: Operation) -> str:
-    return "tile" if operation.declaration is ops.STORE_VIEW_TKO else "value"
-
-
-def _tile(value: Value) -> TileType:
-    assert isinstance(value.type, TileType)
-    return value.type

@@ -22,11 +22,17 @@ _WARP: Final = 32
 _BARRIERS: Final = 256
 """Bytes of shared memory beside the stages."""
 
+_STEPS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("without warps for loads alone", {"warp_specialize": False}),
+    ("without joined loops", {"flatten": False, "row_stages": 1}),
+    ("with one stage", {"num_stages": 1, "epilogue_parts": 1}),
+    ("without descriptors", {"descriptors": False}),
+    ("with 4 warps", {"num_warps": 4}),
+    ("with 8 warps", {"num_warps": 8}),
+)
+"""What fallbacks give up, one after the other, where Triton makes no code."""
+
 Setting = Callable[[Features, TritonTarget], Any]
-
-
-def _always(features: Features, target: TritonTarget) -> bool:
-    return True
 
 
 class Rule(NamedTuple):
@@ -37,7 +43,7 @@ class Rule(NamedTuple):
     because: str
     choice: Setting | int
     """The value, or what computes it."""
-    holds: Callable[[Features, TritonTarget], bool] = _always
+    holds: Callable[[Features, TritonTarget], bool] = lambda features, target: True
     value: str = ""
     """The value in words, where it is more than a constant."""
 
@@ -58,11 +64,6 @@ def _largest(features: Features) -> MatmulLoop:
 
 def _k_bytes(loop: MatmulLoop) -> int:
     return max([each.k_bytes for each in loop.matmuls])
-
-
-def _shares_multiprocessor(features: Features, target: TritonTarget) -> bool:
-    """Whether two tile blocks with three stages each fit on a multiprocessor."""
-    return 6 * _largest(features).stage_bytes <= target.shared
 
 
 def _stages_within(features: Features, target: TritonTarget, most: int) -> int:
@@ -143,10 +144,6 @@ def _row_warps(features: Features, vectors: int, most: int) -> int:
     while warps < most and tile > warps * _WARP * _VECTOR * vectors:
         warps *= 2
     return warps
-
-
-def _row_stages(features: Features, target: TritonTarget) -> int:
-    return max(1, min(4, target.shared // 2 // max(1, features.row_bytes)))
 
 
 RULES: Final[dict[str, tuple[Rule, ...]]] = {
@@ -254,7 +251,7 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
             "two tile blocks with 3 stages each on a multiprocessor",
             "a second or third tile block hides more than a fourth stage: 509 TFLOP/s, 469 with 4 (128x64x64)",
             3,
-            lambda f, t: f.persistent is None and _shares_multiprocessor(f, t),
+            lambda f, t: f.persistent is None and (6 * _largest(f).stage_bytes <= t.shared),
         ),
         Rule(
             "at most 128 bytes of K",
@@ -317,7 +314,7 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
         Rule(
             "loops without matmuls that load 2 KiB or more in an iteration",
             "rows are loaded while others are computed: 3.8 TB/s, 1.1 to 2.9 without (one row after the other)",
-            _row_stages,
+            lambda f, t: max(1, min(4, t.shared // 2 // max(1, f.row_bytes))),
             lambda f, t: bool(f.row_loops) and f.row_bytes >= 2 * _KIBIBYTE,
             value="4, within half of the shared memory",
         ),
@@ -332,7 +329,6 @@ def rules_for(features: Features, target: TritonTarget) -> dict[str, Rule]:
 
 
 def schedule_for(features: Features, target: TritonTarget) -> Schedule:
-    """What the rules choose."""
     return Schedule(**{name: rule.choose(features, target) for name, rule in rules_for(features, target).items()})
 
 
@@ -346,15 +342,23 @@ def shared_bytes(features: Features, schedule: Schedule, target: TritonTarget) -
 
 def smaller(schedule: Schedule) -> Schedule | None:
     """What to try where a GPU has too little for one: fewer stages, then the result in more parts; None for nothing."""
-    if schedule.row_stages > 1:
-        return schedule._replace(row_stages=schedule.row_stages - 1)
-    if schedule.num_stages > 1:
-        return schedule._replace(num_stages=schedule.num_stages - 1)
-    if schedule.flatten:
-        return schedule._replace(flatten=False)
-    if schedule.descriptors:
-        return schedule._replace(descriptors=False)
+    for name in ("row_stages", "num_stages", "flatten", "descriptors"):
+        value = getattr(schedule, name)
+        if value > (0 if isinstance(value, bool) else 1):
+            return schedule._replace(**{name: type(value)(value - 1)})
     return None
+
+
+def plainer_schedules(schedule: Schedule) -> list[tuple[str, Schedule]]:
+    """Schedules that ask for less, and what each gives up beside those before it."""
+    found: list[tuple[str, Schedule]] = []
+    seen = {schedule}
+    for words, change in _STEPS:
+        schedule = schedule._replace(**change)
+        if schedule not in seen:
+            seen.add(schedule)
+            found.append((words, schedule))
+    return found
 
 
 def table() -> str:

@@ -13,6 +13,9 @@ second matmul is that of the iteration before, and runs meanwhile:
 
 In loops of one matmul that adds to the same accumulator, each matmul is awaited one iteration later, when the next has
 started, and its buffers are free then.  Every number is computed of the same numbers as before.
+
+Triton's text for a copy is a buffer and a barrier, both allocated for it, and statements that wait until it is done.
+Copies of one descriptor that follow each other share buffers, one after the other: a ring.
 """
 
 from __future__ import annotations
@@ -21,8 +24,183 @@ import re
 from math import prod
 from typing import Final, NamedTuple
 
-from tileir.execute.gpu.triton.ttgir.copies import Copies, Copy, Halves, Ring, half_memory, rings_of
-from tileir.execute.gpu.triton.ttgir.text import DOT, STORE, WAIT, Kernel, Loop, Region, Statement, Unfit
+from tileir.execute.gpu.triton.ttgir.text import (
+    DOT,
+    LOAD,
+    STORE,
+    WAIT,
+    Halves,
+    Kernel,
+    Loop,
+    Region,
+    Statement,
+    Unfit,
+    half_memory,
+)
+
+_BARRIER_STATEMENTS: Final = frozenset(
+    ("ttng.init_barrier", "ttng.barrier_expect", "ttng.wait_barrier", "ttng.inval_barrier")
+)
+_VIEWS: Final = frozenset(
+    ("ttg.memdesc_trans", "ttg.memdesc_reshape", "ttg.memdesc_subslice", "ttg.memdesc_reinterpret")
+)
+"""Statements whose result is the same memory in another form."""
+
+
+class Copy:
+    def __init__(self, statement: Statement, region: Region, loops: int) -> None:
+        if len(statement.types) != 3 or len(statement.operands()) < 5:
+            raise Unfit("it has a copy of an unusual kind")
+        self.statement: Final = statement
+        self.region: Final = region
+        """Where it stands."""
+        self.loops: Final = loops
+        """In how many loops."""
+        self.descriptor, *self.place, self.buffer, self.barrier, self.condition = statement.operands()
+        self.type: Final = statement.types[-1]
+        """Of the buffer."""
+        self.bytes: int = 0
+        self.is_own: bool = False
+        """Whether it is rows of the result: each group has its own."""
+        self.views: Final[list[Statement]] = []
+        """Those that give its buffer another form, in order."""
+        self.last_use: Statement | None = None
+        """The statement beside it after which the buffer is free."""
+
+
+class Copies:
+    """All of a kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.all: Final[list[Copy]] = []
+        self.of: Final[dict[Statement, Copy]] = {}
+        self.dropped: Final[set[Statement]] = set()
+        """Statements that are written anew."""
+        self.views: Final[dict[str, Copy]] = {}
+        """What is, by any name, the buffer of a copy."""
+        self._find(kernel.body, 0)
+        barriers = {copy.barrier: copy for copy in self.all}
+        buffers = {copy.buffer: copy for copy in self.all}
+        constants = {}
+        for statement in kernel.body.walk():
+            name, operands = statement.name, statement.operands()
+            if name in _BARRIER_STATEMENTS:
+                copy = barriers.get(operands[0])
+                if copy is None:
+                    raise Unfit("it has barriers of its own")
+                self.dropped.add(statement)
+                if name == "ttng.barrier_expect":
+                    copy.bytes += int(statement.text.split(", ")[1])
+            elif name == "ttg.local_alloc" and (statement.result in barriers or statement.result in buffers):
+                self.dropped.add(statement)
+            elif statement.text == "arith.constant true":
+                constants[statement.result] = True
+        for copy in self.all:
+            if copy.condition not in constants or not copy.bytes:
+                raise Unfit("it has a copy under a condition")
+            self._find_uses(copy)
+
+    def _find(self, region: Region, loops: int) -> None:
+        for statement in region.statements:
+            if statement.name == LOAD:
+                copy = Copy(statement, region, loops)
+                self.all.append(copy)
+                self.of[statement] = copy
+            elif statement.name == "scf.if" and any("async_tma" in each.text for each in statement.walk()):
+                raise Unfit("it has a copy under a condition")
+            for inner in statement.regions:
+                self._find(inner, loops + isinstance(statement, Loop))
+
+    def _find_uses(self, copy: Copy) -> None:
+        derived = {copy.buffer}
+        for statement in copy.region.statements:
+            if statement in self.dropped or statement is copy.statement:
+                continue
+            for each in statement.walk():
+                if not derived.intersection(each.operands()):
+                    continue
+                if each.name in _VIEWS:
+                    derived.add(each.result)
+                    if each is not statement:
+                        raise Unfit("a tile that is loaded has another form in a loop")
+                    copy.views.append(each)
+                    self.dropped.add(each)
+                elif each.name == DOT:
+                    left, right = each.operands()[:2]
+                    if left in derived:
+                        if left != copy.buffer or right in derived:
+                            raise Unfit("a tile that is loaded is a left operand in another form")
+                        copy.is_own = True
+                elif each.name == WAIT:
+                    derived.update(
+                        value
+                        for value, operand in zip(each.values(), each.operands(), strict=False)
+                        if operand in derived
+                    )
+                else:
+                    raise Unfit(f"a tile that is loaded is used by '{each.name}'")
+                copy.last_use = statement
+        if copy.last_use is None:
+            # Nobody would say that its buffer is free.
+            raise Unfit("a tile that is loaded is not used")
+        if copy.last_use.name == DOT:
+            raise Unfit("a matmul is not waited for with what it reads")
+        for value in derived:
+            self.views[value] = copy
+        uses = [each for statement in copy.region.statements for each in statement.walk() if each.name == DOT]
+        rights = any(each.operands()[1] in derived for each in uses)
+        if copy.is_own and rights:
+            raise Unfit("a tile that is loaded is a left and a right operand")
+
+
+class Ring:
+    """Buffers that copies use in turn, each with a part for every tile that is waited for together."""
+
+    def __init__(self, number: int, bundles: list[list[Copy]], depth: int) -> None:
+        self.number: Final = number
+        copies = [copy for bundle in bundles for copy in bundle]
+        self.parts: Final = bundles[0]
+        """For every tile that is waited for together, the first copy of it, which stands for all."""
+        self.part_of: Final = {copy: part for bundle in bundles for copy, part in zip(bundle, bundles[0], strict=True)}
+        # What a loop inside this one uses again and again is loaded once for it.
+        is_streamed = any(copy.loops and not isinstance(copy.last_use, Loop) for copy in copies)
+        self.depth: Final = depth if is_streamed else 1
+        self.bytes: Final = sum([part.bytes for part in self.parts])
+        self.is_reused: Final = len(bundles) > self.depth or any(copy.loops for copy in copies)
+        """Whether a buffer holds one tile after another."""
+
+
+def rings_of(copies: Copies, depth: int) -> list[Ring]:
+    """The first copies of a descriptor in each loop share a ring, the second ones another.
+
+    Those that one matmul is the last to use are one: they are waited for, and free, together.  One that is needed
+    until a loop with copies has ended has a ring of its own: that loop would wait for its buffer.
+    """
+    bundles: dict[object, list[Copy]] = {}
+    for copy in copies.all:
+        is_matmul = copy.last_use is not None and not isinstance(copy.last_use, Loop)
+        bundles.setdefault(copy.last_use if copy.loops and is_matmul else copy, []).append(copy)
+    rings: dict[object, list[list[Copy]]] = {}
+    for bundle in bundles.values():
+        key = tuple([(copy.descriptor, copy.type, copy.is_own, _ordinal(copies, copy)) for copy in bundle])
+        is_held = any(_is_held(copies, copy) for copy in bundle)
+        rings.setdefault(bundle[0] if is_held else key, []).append(bundle)
+    return [Ring(number, each, depth) for number, each in enumerate(rings.values())]
+
+
+def _is_held(copies: Copies, copy: Copy) -> bool:
+    """Whether its buffer is free only behind a loop that copies as well."""
+    statements = copy.region.statements
+    assert copy.last_use is not None, "all that is copied is used"
+    between = statements[statements.index(copy.statement) : statements.index(copy.last_use) + 1]
+    return any(inner in copies.of for each in between if isinstance(each, Loop) for inner in each.walk())
+
+
+def _ordinal(copies: Copies, copy: Copy) -> int:
+    """How many of its descriptor stand before it."""
+    earlier = copies.all[: copies.all.index(copy)]
+    return sum(each.descriptor == copy.descriptor and each.region is copy.region for each in earlier)
+
 
 _PRECISE_AFTER: Final = re.compile(r"maxNumImpreciseAcc = (\d+) : i32")
 _NEVER: Final = 1 << 30
@@ -45,8 +223,6 @@ _ALLOWED: Final = frozenset(
 
 
 class Rotation(NamedTuple):
-    """The parts of a loop of two matmuls."""
-
     dots: list[Statement]
     waits: list[Statement]
     copies: list[Copy]
@@ -167,9 +343,7 @@ class Plan:
         self.copies: Final = Copies(self.kernel)
         _check(self.kernel, self.copies)
         self.all_rings: Final = _rings(self.kernel, self.copies, stages, shared)
-        pairs = [(ring, part, copy) for ring in self.all_rings for part in ring.parts for copy in part.copies]
-        self.rings: Final = {copy: ring for ring, _, copy in pairs}
-        self.parts: Final = {copy: part for _, part, copy in pairs}
+        self.rings: Final = {copy: ring for ring in self.all_rings for copy in ring.part_of}
         copies = self.copies.all
         stores = {each.operands()[0] for each in self.kernel.body.walk() if each.name == STORE}
         halved = stores | {copy.descriptor for copy in copies if copy.is_own}
@@ -231,8 +405,3 @@ def _staged_bytes(statement: Statement) -> int:
         return 0
     sizes = re.match(r"!ttg\.memdesc<((?:\d+x)+)[a-z]+(\d+)", statement.types[-1])
     return 0 if sizes is None else prod(map(int, sizes[1].split("x")[:-1])) * int(sizes[2]) // 8
-
-
-def mutable(type: str) -> str:
-    """A type of shared memory, of such as is written more than once."""
-    return type if type.endswith("mutable>") else f"{type[:-1]}, mutable>"

@@ -16,13 +16,28 @@ from typing import Any, Final, TypeVar
 from tileir.execute.gpu.errors import TritonError
 from tileir.execute.gpu.triton.code import Limits
 from tileir.execute.gpu.triton.toolchain import TritonTarget
-from tileir.execute.gpu.triton.ttgir.computing import Computing
-from tileir.execute.gpu.triton.ttgir.copies import Copies, Copy, Part, Ring, half_memory, rows_of
-from tileir.execute.gpu.triton.ttgir.plan import Plan, mutable
-from tileir.execute.gpu.triton.ttgir.text import LOAD, Kernel, Loop, Region, Statement, Unfit
-from tileir.execute.gpu.triton.ttgir.writing import BARRIER, GROUPS, RingBarriers, Writer, buffer_type, many
-from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.process import Answer, Request
+from tileir.execute.gpu.triton.ttgir.computing import (
+    BARRIER,
+    GROUPS,
+    Computing,
+    RingBarriers,
+    Writer,
+    buffer_type,
+    many,
+)
+from tileir.execute.gpu.triton.ttgir.plan import Copies, Copy, Plan, Ring
+from tileir.execute.gpu.triton.ttgir.text import (
+    LOAD,
+    Kernel,
+    Loop,
+    Region,
+    Statement,
+    Unfit,
+    half_memory,
+    mutable,
+    rows_of,
+)
+from tileir.execute.gpu.triton.worker.pool import Answer, Request, compile_ttir
 
 _Key = TypeVar("_Key")
 REGISTERS: Final = 240
@@ -37,7 +52,7 @@ _GROUP_WARPS: Final = 4
 class Loading(Writer):
     """The group that starts copies."""
 
-    def __init__(self, plan: Plan, buffers: list[dict[Part, str]], barriers: dict[Ring, RingBarriers]) -> None:
+    def __init__(self, plan: Plan, buffers: list[dict[Copy, str]], barriers: dict[Ring, RingBarriers]) -> None:
         super().__init__("l", 3)
         self._plan: Final = plan
         self._group_buffers: Final = buffers
@@ -69,7 +84,8 @@ class Loading(Writer):
         self.set_counters(rings, self.close(name, self.counters(rings), types))
 
     def _copy(self, copy: Copy) -> None:
-        ring, part = self._plan.rings[copy], self._plan.parts[copy]
+        ring = self._plan.rings[copy]
+        part = ring.part_of[copy]
         if part is ring.parts[0]:
             if ring.is_reused:
                 parity = self.emit(f"arith.xori {self.at[ring][1]}, {self.integer(1)} : i32")
@@ -131,7 +147,7 @@ class _Shared:
 
     def __init__(self, plan: Plan) -> None:
         self.writer: Final = Writer("s", 2)
-        self.buffers: Final[list[dict[Part, str]]] = [{} for _ in range(GROUPS)]
+        self.buffers: Final[list[dict[Copy, str]]] = [{} for _ in range(GROUPS)]
         """For each group: those of its own, and those of all."""
         self.staged: Final[list[dict[Statement, str]]] = [{} for _ in range(GROUPS)]
         self.barriers: Final[dict[Ring, RingBarriers]] = {}

@@ -1,33 +1,47 @@
-"""The processes that run Triton: one for each thread that compiles, as many as there are processors, kept for the next.
+"""The processes that run Triton, as this one sees them: requests, answers, limits, crashes.
 
-A process that crashes or takes too long is ended, and another one is started when it is needed.  All of them end with
-this process; a fork of it has none.
+There is one for each thread that compiles, as many as there are processors, kept for the next.  One that crashes or
+takes too long is ended, and another one is started when it is needed.  All of them end with this process; a fork of it
+has none.
 """
 
 from __future__ import annotations
 
 import atexit
 import json
+import marshal
 import os
 import re
+import shutil
 import signal
+import subprocess
 import sys
+import tempfile
 from _blake2 import blake2b
-from threading import Condition
-from typing import Final
+from threading import Condition, Timer
+from typing import Any, Final, NamedTuple
 
-from tileir.execute.errors import MissingDependencyError
+from tileir.execute.errors import CompilationError, MissingDependencyError
 from tileir.execute.gpu.command import memory_note, save_reproducer
 from tileir.execute.gpu.errors import TritonCrash, TritonError, TritonTimeout
 from tileir.execute.gpu.triton.code import Limits
-from tileir.execute.gpu.triton.toolchain import INSTALL, Triton, find_triton
-from tileir.execute.gpu.triton.worker import serving, stages
-from tileir.execute.gpu.triton.worker.process import Answer, Ended, OutOfTime, Process, Reply, Request
+from tileir.execute.gpu.triton.toolchain import INSTALL, VARIABLE, Triton, find_triton
+from tileir.execute.gpu.triton.worker import stages
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN
 from tileir.processors import processors
 from tileir.signal_names import signal_name
 
+_KEPT_VARIABLES: Final = (
+    "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_CUOBJDUMP_PATH", "TRITON_NVDISASM_PATH",
+)  # fmt: skip
+"""Those of Triton's that say where tools are; the others change what it makes."""
+_CHANGING: Final = ("TRITON_", "MLIR_", "LLVM_", "AMDGCN_", "HIP_")
+"""What begins the names of variables that change what Triton makes, or have it print."""
+_CHANGING_NAMES: Final = (
+    "DISABLE_LLVM_OPT", "DISABLE_PTXAS_OPT", "DISABLE_MMA_V3", "DISABLE_MMA_V5", "PTXAS_OPTIONS", "NVPTX_ENABLE_DUMP",
+    "USE_IR_LOC", "ALLOW_LHS_TMEM_LAYOUT_CONVERSION", "PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONPROFILEIMPORTTIME",
+)  # fmt: skip
 _USUAL_LIMITS: Final = Limits()
 _ATTEMPTS: Final = 2
 _MOST_WORDS: Final = 2000
@@ -40,6 +54,181 @@ _ASSERTED: Final = re.compile(r": Assertion (`.*') failed\.")
 _PASS: Final = re.compile(r"Pipeline failed while executing \[`(\w+)`")
 _LAST_WORDS: Final = "Failures have been detected while processing an MLIR pass pipeline"
 """What MLIR ends with, after what it was about."""
+
+
+class Request(NamedTuple):
+    """TTIR, or TTGIR, to compile."""
+
+    text: str
+    target: str
+    """`sm_90`, `gfx942`."""
+    options: dict[str, Any]
+    """Triton's own: num_warps, num_stages, maxnreg, enable_fp_fusion, enable_reflect_ftz, debug .."""
+    last: str = "cubin"
+    """The stage to end with: ttir, ttgir, llvm, ptx, cubin; of AMD's GPUs ttir, ttgir, llvm, amdgcn, hsaco."""
+    first: str = "ttir"
+    """The stage whose text is given: TTIR, or TTGIR that has all that the stage `ttgir` makes."""
+
+
+class Answer(NamedTuple):
+    """What Triton made of it."""
+
+    data: bytes
+    """What the last stage gives: the cubin, or text."""
+    metadata: dict[str, Any]
+    """Triton's: num_warps (of all groups), shared, global_scratch_size, tensordesc_meta, name .."""
+    output: str
+    """What it and ptxas printed: spills, warnings."""
+    parameters: int
+    """How many the kernel has, those that Triton adds included."""
+
+
+class Ended(Exception):
+    """A process has ended, or was: with which status, what was printed, and the most memory that it had."""
+
+    def __init__(self, status: int, output: str, peak: int) -> None:
+        self.status: Final = status
+        self.output: Final = output
+        self.peak: Final = peak
+
+    @property
+    def is_by_others(self) -> bool:
+        """Whether it was ended from outside: by somebody, or by a system that is short of memory."""
+        return -self.status in (signal.SIGKILL, signal.SIGTERM)
+
+
+class OutOfTime(Exception):
+    """It took too long, and was ended; the words are what it printed."""
+
+
+class Process:
+    """One process, which imports Triton at once."""
+
+    def __init__(self, triton: Triton) -> None:
+        if not sys.executable:
+            # A program that has Python built in.
+            raise CompilationError("Triton runs in a process of its own, and sys.executable names no Python for it")
+        self.triton: Final = triton
+        self._directory: Final = tempfile.mkdtemp(prefix="tileir-triton-")
+        self._output: Final = os.path.join(self._directory, "said")
+        try:
+            with open(self._output, "ab+") as sink:
+                self._process: Final = subprocess.Popen(
+                    [sys.executable, stages.__file__, self._directory, *_module_folders()],
+                    env=_environment(self._directory),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=sink,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            raise CompilationError(
+                f"the process that runs Triton, '{sys.executable}', cannot be started: {error.strerror or error}"
+            ) from None
+        self._is_late: bool = False
+
+    def ask(self, request: Request, seconds: float, memory: int) -> tuple[Any, ...]:
+        """The reply to a request, a kind and the rest; raises `Ended` or `OutOfTime`, and then it is no more."""
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None, "both are pipes"
+        timer = Timer(seconds, self._stop)
+        timer.daemon = True
+        timer.start()
+        is_whole = False
+        try:
+            process.stdin.write(marshal.dumps((tuple(request), seconds, memory)))
+            process.stdin.flush()
+            reply: tuple[Any, ...] = marshal.load(process.stdout)
+            is_whole = True
+            return reply
+        except (BrokenPipeError, EOFError, ValueError, TypeError):
+            if self._is_late:
+                raise OutOfTime(self._printed()) from None
+            status, peak = self._status()
+            raise Ended(status, self._printed(), peak) from None
+        finally:
+            timer.cancel()
+            # After an interrupt too: its answer would be that to the next request.
+            if not is_whole:
+                self.end()
+
+    def _stop(self) -> None:
+        self._is_late = True
+        self._kill()
+
+    def _kill(self) -> None:
+        """End it, and all that it has started."""
+        if self._process.returncode is None:
+            try:
+                os.killpg(self._process.pid, signal.SIGKILL)
+            except OSError:
+                pass
+
+    def end(self) -> None:
+        """End it, and wait for its end."""
+        self._kill()
+        self.close()
+        self._process.wait()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def close(self) -> None:
+        """Close the pipes to it; where this process is a fork they are its only part of it."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None, "both are pipes"
+            try:
+                pipe.close()
+            except OSError:
+                pass
+
+    def _printed(self) -> str:
+        try:
+            with open(self._output, "rb") as file:
+                return file.read().decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def _status(self) -> tuple[int, int]:
+        """Its exit status, and the most memory that it had: it is about to end, as it has closed its pipes."""
+        process = self._process
+        if process.returncode is not None:
+            return process.returncode, 0
+        try:
+            _, code, usage = os.wait4(process.pid, 0)
+        except ChildProcessError:
+            return process.wait(), 0
+        process.returncode = os.waitstatus_to_exitcode(code)
+        return process.returncode, usage.ru_maxrss * 1024
+
+
+_OWN_FOLDER: Final = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 5))
+"""Where the package `tileir` is."""
+
+
+def _module_folders() -> list[str]:
+    """Where the process finds modules: as this one does, and the Triton that is named before all others."""
+    named = os.environ.get(VARIABLE)
+    found = [os.path.abspath(named)] if named else []
+    for folder in (*sys.path, _OWN_FOLDER):
+        try:
+            found.append(os.path.abspath(folder))
+        except OSError:
+            # The directory that this process is in is gone.
+            continue
+    return found
+
+
+def _environment(directory: str) -> dict[str, str]:
+    """The variables of the environment, without those that change what Triton makes of a program: the same in the same
+    process and in others, since what it makes is kept."""
+    found = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _KEPT_VARIABLES or not (name.startswith(_CHANGING) or name in _CHANGING_NAMES)
+    }
+    # What ptxas says is printed, and temporary files stay with the rest.
+    found.update(TRITON_DUMP_PTXAS_LOG="1", TMPDIR=directory, TMP=directory, TEMP=directory)
+    return found
 
 
 class _Pool:
@@ -81,9 +270,7 @@ class _Pool:
         """Have a process ready, without waiting for it, where there is none."""
         with self._change:
             if not self._idle and not self._busy:
-                process = Process(triton)
-                process.start()
-                self._idle.append(process)
+                self._idle.append(Process(triton))
 
     def close(self) -> None:
         with self._change:
@@ -111,14 +298,14 @@ def compile_ttir(request: Request, limits: Limits = _USUAL_LIMITS) -> Answer:
         try:
             reply = process.ask(request, limits.seconds, limits.memory)
             # MLIR goes on after an assertion that failed, with whatever is left of its state.
-            is_well = reply.kind != serving.REFUSED or _ASSERTED.search(reply.rest[-1]) is None
+            is_well = reply[0] != stages.REFUSED or _ASSERTED.search(reply[-1]) is None
             if not is_well:
                 process.end()
-                raise Ended(-int(signal.SIGABRT), reply.rest[-1], 0)
+                raise Ended(-int(signal.SIGABRT), reply[-1], 0)
             return _answered(reply, triton, request)
         except OutOfTime as error:
             words = f"Triton did not finish within {limits.seconds:g} s and was stopped"
-            raise TritonTimeout(_diagnostics(words, triton, request), error.output) from None
+            raise TritonTimeout(_diagnostics(words, triton, request), str(error)) from None
         except Ended as ended:
             # One that nobody had asked for a while has ended by itself; or somebody has ended it, which says nothing of
             # the program.
@@ -140,16 +327,15 @@ def close_workers() -> None:
     _pool.close()
 
 
-def _answered(reply: Reply, triton: Triton, request: Request) -> Answer:
-    if reply.kind == serving.MADE:
-        data, texts, metadata, parameters, output = reply.rest
-        return Answer(data, texts, metadata, output, parameters)
-    if reply.kind == serving.BROKEN:
+def _answered(reply: tuple[Any, ...], triton: Triton, request: Request) -> Answer:
+    if reply[0] == stages.MADE:
+        _, data, metadata, parameters, output = reply
+        return Answer(data, metadata, output, parameters)
+    if reply[0] == stages.BROKEN:
         raise MissingDependencyError(
-            f"Triton {triton.version} in '{triton.folder}' cannot be imported: {reply.rest[0]}; "
-            f"install it anew, {INSTALL}"
+            f"Triton {triton.version} in '{triton.folder}' cannot be imported: {reply[1]}; install it anew, {INSTALL}"
         )
-    kind, words, output = reply.rest
+    _, kind, words, output = reply
     failed = _PASS.search(output)
     where = f"the pass {failed[1]} fails" if failed is not None else ""
     found = _errors(output) or where or words.strip() or kind

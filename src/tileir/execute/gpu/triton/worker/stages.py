@@ -5,6 +5,11 @@ the stages are called here, in their order.  This module does not import tileir:
 is a program without anything else.
 
     python stages.py REQUEST.json       compile `program.ttir` beside the request, and print what comes of it
+    python stages.py DIRECTORY PATH..   serve requests; the directory goes at the end, modules are found in the paths
+
+Requests come on standard input and answers go to standard output; both are put elsewhere at once, and what Triton,
+LLVM and ptxas print goes to the file that is standard error.  A message is what `marshal` makes of plain values.  The
+process ends when its input does.  While it compiles it does not look, so the system ends it then.
 
 Triton reads all of NVIDIA's library of functions, libdevice, for each kernel that calls one.  That takes longer than
 all the rest of a small kernel.  So the functions of a kernel are extracted from the library once, with those that they
@@ -13,27 +18,34 @@ call; kernels that have the same are linked with the extract.
 
 from __future__ import annotations
 
+import json
+import marshal
 import os
 import re
+import select
+import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable
 from importlib.machinery import PathFinder
 from types import ModuleType
-from typing import Any, Final
+from typing import IO, Any, Final
 
 _TYPES: Final = {
-    "float": "f32",
-    "double": "f64",
-    "half": "f16",
-    "i16": "i16",
-    "i32": "i32",
-    "i64": "i64",
-    "ptr": "!llvm.ptr",
-}
+    "float": "f32", "double": "f64", "half": "f16", "i16": "i16", "i32": "i32", "i64": "i64", "ptr": "!llvm.ptr",
+}  # fmt: skip
 """Types of LLVM, in the dialect of MLIR."""
 _DECLARED: Final = re.compile(r"^declare (?:\w+ )*?(\w+) @(__nv_\w+)\(([^)]*)\)", re.MULTILINE)
 _INTERNAL: Final = re.compile(r"^define internal (.*@(__nv_\w+)\()", re.MULTILINE)
+
+MADE: Final = "made"
+REFUSED: Final = "refused"
+BROKEN: Final = "broken"
+"""Whether Triton made code, output why not, or could not be imported."""
+
+_IDLE_SECONDS: Final = 600
+"""How long it waits for a request: it has some hundred megabytes, and another is started when one comes."""
 
 Link = Callable[[Any, list[str]], None]
 
@@ -60,11 +72,9 @@ class Libdevice:
         """Paths, by that of the library and the functions."""
 
     def install(self) -> None:
-        """Have Triton link with the parts."""
         self._triton.llvm.link_extern_libs = self.link
 
     def link(self, module: Any, paths: list[str]) -> None:
-        """Link a module of LLVM with libraries."""
         self._link(module, self._parts(str(module), paths[0]) if len(paths) == 1 else paths)
 
     def _parts(self, text: str, path: str) -> list[str]:
@@ -112,8 +122,6 @@ class Failure(Exception):
 
 
 class Stages:
-    """The stages of Triton, imported."""
-
     def __init__(self, in_parts: bool = False) -> None:
         """Import them, `in_parts` if this version lets it: that takes a third of the time."""
         libtriton, target, language = _imported(in_parts)
@@ -139,9 +147,9 @@ class Stages:
         return found
 
     def compile(
-        self, text: str, target: str, options: dict[str, Any], last: str, kept: tuple[str, ...], first: str = "ttir"
-    ) -> tuple[bytes, dict[str, str], dict[str, Any], int]:
-        """What the last stage gives, the texts of stages to keep, Triton's metadata, and the number of parameters."""
+        self, text: str, target: str, options: dict[str, Any], last: str, first: str = "ttir"
+    ) -> tuple[bytes, dict[str, Any], int]:
+        """What the last stage gives, Triton's metadata, and the number of parameters."""
         backend = self._backend(target)
         options = dict(options)
         # Triton reads this when it needs it.  Without, there is less to write and to assemble.
@@ -164,7 +172,6 @@ class Stages:
             current = libtriton.ir.parse_mlir_module(path, context)
         current.context = context
         metadata: dict[str, Any] = {"num_warps": parsed.num_warps, "num_ctas": getattr(parsed, "num_ctas", 1)}
-        texts: dict[str, str] = {}
         parameters = 0
         if first == "ttgir":
             del stages["ttir"], stages["ttgir"]
@@ -173,30 +180,23 @@ class Stages:
             current = make(current, metadata)
             if stage == "ptx":
                 current = wrapped(current)
-            name = "llvm" if stage == _LLVM else stage
-            if name in kept and not isinstance(current, bytes):
-                texts[name] = _without(folder, str(current))
             if stage in ("ptx", "amdgcn"):
                 parameters = _parameters(stage, current)
             if stage == ending:
                 break
-        data = current if isinstance(current, bytes) else _without(folder, str(current)).encode()
-        return data, texts, {key: _plain(value) for key, value in metadata.items()}, parameters
+        # Without the folder that the program was read from: its locations are the same each time.
+        data = current if isinstance(current, bytes) else str(current).replace(folder + os.sep, "").encode()
+        return data, {key: _plain(value) for key, value in metadata.items()}, parameters
 
     def warm(self) -> None:
         """Have done what is done with the first kernel, as far as it is the same for all."""
-        self.compile(_EMPTY, "sm_90", {"enable_fp_fusion": False}, "ptx", ())
+        self.compile(_EMPTY, "sm_90", {"enable_fp_fusion": False}, "ptx")
 
     def _set_flushing(self, options: dict[str, Any]) -> None:
         """Have functions of libdevice flush denormals or not, as an option says that came with Triton 3.6: before, they
         always did."""
         flushes = options.get("enable_reflect_ftz", True)
-        self.library.nvidia.set_nvvm_reflect_ftz = self._flush if flushes else _leave
-
-
-def _without(folder: str, text: str) -> str:
-    """The text of a stage without the folder that the program was read from: its locations are the same each time."""
-    return text.replace(folder + os.sep, "")
+        self.library.nvidia.set_nvvm_reflect_ftz = self._flush if flushes else (lambda module: None)
 
 
 def _imported(in_parts: bool) -> tuple[Any, Any, Any]:
@@ -227,10 +227,6 @@ def _skip_packages() -> None:
         package = ModuleType(name)
         package.__path__ = [os.path.join(root, *name.split(".")[1:])]
         sys.modules[name] = package
-
-
-def _leave(module: object) -> None:
-    """Flush nothing."""
 
 
 def wrapped(ptx: str) -> str:
@@ -269,17 +265,110 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _main(path: str) -> None:
-    import json
+def serve(directory: str, folders: list[str]) -> None:
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    # Not where this file is: modules in its folder have names that others have too.
+    sys.path[:] = folders
+    _serve(requests, answers)
+    # Who started this may have been killed.
+    shutil.rmtree(directory, ignore_errors=True)
 
+
+def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
+    stages, problem = _ready()
+    poll = select.poll()
+    poll.register(requests, select.POLLIN)
+    if stages is not None and not poll.poll(0):
+        # Nobody waits yet.
+        _answer_to(stages.warm)
+    while poll.poll(_IDLE_SECONDS * 1000):
+        try:
+            asked, seconds, memory = marshal.load(requests)
+        except EOFError:
+            return
+        os.ftruncate(2, 0)
+        _limit(seconds, memory)
+        _end_with(requests.fileno(), True)
+        answer = (BROKEN, problem) if stages is None else _answer_to(stages.compile, *asked)
+        _end_with(requests.fileno(), False)
+        answers.write(marshal.dumps(answer))
+        answers.flush()
+
+
+def _ready() -> tuple[Stages | None, str]:
+    """Triton's stages; or why they cannot be imported."""
+    try:
+        stages = Stages(in_parts=True)
+        Libdevice(stages.library).install()
+        return stages, ""
+    except (Exception, SystemExit) as error:
+        return None, f"{type(error).__name__}: {error}"
+
+
+def _answer_to(work: Callable[..., Any], *asked: Any) -> tuple[Any, ...]:
+    try:
+        return (MADE, *(work(*asked) or ()), _output())
+    except MemoryError:
+        # What ends a process for want of memory ends it here too.
+        os.abort()
+    except (Exception, SystemExit) as error:
+        return (REFUSED, type(error).__name__, str(error), _output())
+
+
+def _output() -> str:
+    """What was printed since the request came."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    size = os.fstat(2).st_size
+    return os.pread(2, size, 0).decode("utf-8", "replace")
+
+
+def _limit(seconds: float, memory: int) -> None:
+    """No more memory and time for what comes now, and no file with all memory when it crashes.
+
+    Who asks counts the seconds as well; here it is the processor's time, should nobody count any more.
+    """
+    # Not on Windows, where this module is imported for what it names.
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    wanted = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_AS: memory,
+        resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime + seconds) + 2,
+    }
+    for kind, number in wanted.items():
+        most = resource.getrlimit(kind)[1]
+        resource.setrlimit(kind, (number if most == resource.RLIM_INFINITY else min(number, most), most))
+
+
+def _end_with(pipe: int, does: bool) -> None:
+    """Have the system end this process, and what it started, when the other end of a pipe is closed."""
+    import fcntl
+
+    if not hasattr(fcntl, "F_SETOWN") or not hasattr(os, "O_ASYNC"):
+        return
+    signal.signal(signal.SIGIO, signal.SIG_DFL if does else signal.SIG_IGN)
+    fcntl.fcntl(pipe, fcntl.F_SETOWN, -os.getpgrp())
+    flags = fcntl.fcntl(pipe, fcntl.F_GETFL)
+    fcntl.fcntl(pipe, fcntl.F_SETFL, flags | os.O_ASYNC if does else flags & ~os.O_ASYNC)
+
+
+def _reproduce(path: str) -> None:
     with open(path, encoding="utf-8") as file:
         request = json.load(file)
     with open(os.path.join(os.path.dirname(path), FILE), encoding="utf-8") as file:
         text = file.read()
     first = request.get("first", "ttir")
-    data, _, metadata, _ = Stages().compile(text, request["target"], request["options"], request["last"], (), first)
+    data, metadata, _ = Stages().compile(text, request["target"], request["options"], request["last"], first)
     print(f"{len(data)} bytes, {metadata}")
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1])
+    if len(sys.argv) > 2:
+        serve(sys.argv[1], sys.argv[2:])
+    else:
+        _reproduce(sys.argv[1])

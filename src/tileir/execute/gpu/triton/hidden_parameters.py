@@ -43,23 +43,23 @@ class TensorMaps:
         """`signed` makes numbers of arguments."""
         self._maps: Final = tuple(maps)
         self._signed: Final = signed
-        numbers = sorted({number for each in maps for number in _arguments(each)})
+        parts = [value for each in maps for value in (each.base, *each.shape, *each.strides)]
+        numbers = sorted({number for value in parts for number in arguments_of(value)})
         # With one number it gives that and no tuple, which is as good.
-        self.key: Final[Callable[[Sequence[Any]], Any]] = itemgetter(*numbers) if numbers else len
+        self._key: Final[Callable[[Sequence[Any]], Any]] = itemgetter(*numbers) if numbers else len
         """What of the arguments they depend on."""
-        self.known: Final[dict[Any, bytes]] = {}
-        """By key: all of them, one behind the other."""
+        self._known: Final[dict[Any, bytes]] = {}
 
     def encoded(self, values: Sequence[Any]) -> bytes:
         """All of them for the arguments of a launch, one behind the other."""
-        key = self.key(values)
-        found = self.known.get(key)
+        key = self._key(values)
+        found = self._known.get(key)
         if found is None:
             numbers = self._signed(values)
             found = b"".join([encode(each, numbers) for each in self._maps])
-            if len(self.known) >= _MOST_KEPT:
-                self.known.clear()
-            self.known[key] = found
+            if len(self._known) >= _MOST_KEPT:
+                self._known.clear()
+            self._known[key] = found
         return found
 
 
@@ -100,19 +100,10 @@ def encode(map: TensorMap, numbers: Sequence[int]) -> bytes:
     return ctypes.string_at(start, MAP_BYTES)
 
 
-def _arguments(map: TensorMap) -> set[int]:
-    return {number for value in (map.base, *map.shape, *map.strides) for number in arguments_of(value)}
-
-
 def launch_form(code: Code) -> LaunchForm:
-    """How code is launched."""
-    return LaunchForm(code.threads, code.shared, code.cluster, tuple([_source(slot) for slot in code.slots]))
-
-
-def _source(slot: Slot) -> int | Hidden:
-    if slot.kind == _ARGUMENT:
-        return int(slot.content)
-    return Hidden(MAP_BYTES, MAP_ALIGNMENT) if slot.kind == _DESCRIPTOR else Hidden()
+    kinds = {_DESCRIPTOR: Hidden(MAP_BYTES, MAP_ALIGNMENT)}
+    sources = [int(each.content) if each.kind == _ARGUMENT else kinds.get(each.kind, Hidden()) for each in code.slots]
+    return LaunchForm(code.threads, code.shared, code.cluster, tuple(sources))
 
 
 class HiddenParameters:
@@ -143,22 +134,7 @@ class HiddenParameters:
 
     def complete(self) -> Complete | None:
         """What fills them; None if there is nothing to fill."""
-        if self._has_words:
-            return self
-        return self._only_maps() if self._maps_place else None
-
-    def _only_maps(self) -> Complete:
-        """The same for code that takes descriptors and no more, as most does: it is part of each launch."""
-        maps, pack, place = self._maps, self._pack_maps, self._maps_place
-        key, known, make = maps.key, maps.known, maps.encoded
-
-        def complete(
-            record: Record, context: int, grid: BlockId, stream: int, values: Sequence[Any], is_kept: bool = False
-        ) -> None:
-            found = known.get(key(values))
-            pack(record.memory, place, make(values) if found is None else found)
-
-        return complete
+        return self if self._has_words or self._maps_place else None
 
     def __call__(
         self, record: Record, context: int, grid: BlockId, stream: int, values: Sequence[Any], is_kept: bool = False
@@ -172,7 +148,7 @@ class HiddenParameters:
             if self._scratch:
                 addresses = self._with_scratch(addresses, context, grid, stream, is_kept)
             if self._reported:
-                from tileir.execute.gpu.triton.launching.device_memory import Report
+                from tileir.execute.gpu.triton.device_memory import Report
 
                 addresses = list(addresses)
                 report = Report([self._words[number] for number in self._reported], context, stream)
@@ -184,7 +160,7 @@ class HiddenParameters:
     def _address(self, slot: Slot, context: int) -> int:
         """The address that a word is in every launch in a context; 0 for what depends on the launch."""
         # Imported where it is used: most kernels need no such memory, and a first launch is to be short.
-        from tileir.execute.gpu.triton.launching.device_memory import global_address, table_address
+        from tileir.execute.gpu.triton.device_memory import global_address, table_address
 
         if slot.kind == "global":
             return global_address(self._globals, str(slot.content), context)
@@ -193,7 +169,7 @@ class HiddenParameters:
         return 0
 
     def _with_scratch(self, addresses: list[int], context: int, grid: BlockId, stream: int, is_kept: bool) -> list[int]:
-        from tileir.execute.gpu.triton.launching.device_memory import scratch_address
+        from tileir.execute.gpu.triton.device_memory import scratch_address
 
         found = list(addresses)
         blocks = grid[0] * grid[1] * grid[2]

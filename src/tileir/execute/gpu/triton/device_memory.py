@@ -47,13 +47,9 @@ _HEAD: Final = 4
 _LOST: Final = "(what else this launch printed does not fit into the memory for it)\n"
 _WORD: Final = 8
 _WORDS: Final = {"failures": FAILURE_WORDS, "output": OUTPUT_WORDS}
-_spare: Final[WeakKeyDictionary[Driver, dict[tuple[int, str], list[int]]]] = WeakKeyDictionary()
-"""By context and kind, addresses of what no launch has."""
 
 
 class _Store:
-    """What there is of it."""
-
     def __init__(self) -> None:
         self.globals: Final[dict[tuple[int, int], dict[str, int]]] = {}
         self.tables: Final[dict[tuple[int, bytes], int]] = {}
@@ -62,14 +58,12 @@ class _Store:
         self.outgrown: Final[list[tuple[int, int]]] = []
         """Contexts and addresses of scratch that may be in use."""
         self.kept: Final[list[object]] = []
+        self.reports: Final[dict[tuple[int, str], list[int]]] = {}
+        """By context and kind, addresses of reports that no launch has."""
 
 
 def _store() -> _Store:
-    of = driver()
-    found = _stores.get(of)
-    if found is None:
-        found = _stores.setdefault(of, _Store())
-    return found
+    return _stores.setdefault(driver(), _Store())
 
 
 @contextmanager
@@ -163,7 +157,6 @@ release_with(release_scratch)
 
 
 def failure(words: Any, sites: Sequence[AssertSite], device_output: DeviceOutput) -> AssertionFailedError | None:
-    """The assert that failed, if one did."""
     is_there, number, x, y, z, element = [int(word) for word in words[:FAILURE_WORDS]]
     if not is_there:
         return None
@@ -229,7 +222,7 @@ class Report:
         self.addresses: Final = [self._memory(slot, stream) for slot in slots]
 
     def _memory(self, slot: Slot, stream: int) -> int:
-        spare = _spare.setdefault(driver(), {}).get((self._context, slot.kind))
+        spare = _store().reports.get((self._context, slot.kind))
         size = _WORD * _WORDS[slot.kind]
         # That of a graph is its own: it is launched again.
         address = spare.pop() if spare and not self._is_kept else reserve(size, f"the {slot.kind} of a kernel")
@@ -239,9 +232,8 @@ class Report:
     def give_back(self) -> None:
         """Have others use the memory: the launch is done."""
         if not self._is_kept:
-            spare = _spare.setdefault(driver(), {})
             for slot, address in zip(self._slots, self.addresses, strict=True):
-                spare.setdefault((self._context, slot.kind), []).append(address)
+                _store().reports.setdefault((self._context, slot.kind), []).append(address)
 
     def read(self, device_output: DeviceOutput) -> tuple[str, AssertionFailedError | None]:
         """What was printed, and the assert that failed, when the launch is done."""

@@ -17,11 +17,11 @@ from tileir.execute.gpu.cache import KeyLocks
 from tileir.execute.gpu.driver.devices import Device, current_ordinal, device, require_driver, target_here
 from tileir.execute.gpu.driver.library import OLDEST_DRIVER
 from tileir.execute.gpu.launching import GpuLauncher
-from tileir.execute.gpu.loading import KernelLoader, LaunchedCode, Launching, VariantKey
+from tileir.execute.gpu.loading import LaunchedCode, Launching, VariantKey
 from tileir.execute.gpu.output import write_output
 from tileir.execute.gpu.packing import Packer
 from tileir.execute.gpu.triton.code import Code, CodeOptions, Limits, Schedule, Specialization
-from tileir.execute.gpu.triton.launching.hidden_parameters import HiddenParameters, launch_form
+from tileir.execute.gpu.triton.hidden_parameters import HiddenParameters, launch_form
 from tileir.execute.gpu.triton.stored_code import keep_schedule, kept_schedule, program_key, stored_code
 from tileir.execute.gpu.triton.toolchain import NOT_RUN, TritonTarget, installed_triton, triton_target
 from tileir.execute.gpu.triton.variants import Classifier, coarser, general, launch_views, most_special, serves
@@ -45,7 +45,6 @@ MOST_KINDS: Final = 24
 def compile_kernel(
     entry: Operation, target: str, options: CodeOptions = _USUAL, limits: Limits = _USUAL_LIMITS
 ) -> Code:
-    """The code of a kernel for a GPU."""
     gpu = triton_target(target)
     if gpu.is_amd:
         raise CompilationError(
@@ -72,20 +71,12 @@ def compile_kernel(
 class TritonKernel(GpuLauncher):
     """A kernel that Triton compiles when it is first launched in some way on a GPU of some kind."""
 
-    def __init__(
-        self,
-        entry: Operation,
-        globals: dict[str, Region],
-        fast: bool = False,
-        tunes: bool = False,
-        given: tuple[Schedule, Specialization] | None = None,
-    ) -> None:
-        """`tunes` has the first launch of each kind search for its schedule; what is `given` is for all launches."""
+    def __init__(self, entry: Operation, globals: dict[str, Region], fast: bool = False, tunes: bool = False) -> None:
+        """`tunes` has the first launch of each kind search for its schedule."""
         super().__init__(entry, oldest_driver=OLDEST_DRIVER)
         self._globals: Final = globals
         self._fast: Final = fast
         self._tunes: Final = tunes
-        self._given: Final = given
         self._codes: Final[dict[tuple[str, Specialization], LaunchedCode]] = {}
         """By target and kind of launches; one code may be for several kinds."""
         self._made: Final[dict[str, list[Specialization]]] = {}
@@ -99,17 +90,10 @@ class TritonKernel(GpuLauncher):
         return Classifier(self.packer.types, launch_views(self.entry))
 
     @cached_property
-    def _key(self) -> VariantKey:
-        return self._classifier.key()
-
-    @property
     def key(self) -> VariantKey:
-        return self._key
+        return VariantKey(self._classifier.parts)
 
     def kind_of(self, launching: Launching) -> Specialization:
-        """The kind of a launch."""
-        if self._given is not None:
-            return self._given[1]
         has_tma = triton_target(launching.place.target).has_tma
         return self._classifier.specialization(launching.values, launching.is_described and has_tma)
 
@@ -148,8 +132,6 @@ class TritonKernel(GpuLauncher):
 
     def _best(self, target: TritonTarget, kind: Specialization, launching: Launching) -> Code:
         """The code for a kind of launches: with the schedule that a search has found, or finds now, or the model's."""
-        if self._given is not None:
-            return self.compiled(target, kind, self._given[0])
         kept = kept_schedule(self.entry, target.name, launching.place.name, kind, self._fast)
         if kept is not None:
             try:
@@ -162,7 +144,6 @@ class TritonKernel(GpuLauncher):
         return self.compiled(target, kind)
 
     def compiled(self, target: TritonTarget, kind: Specialization, schedule: Schedule | None = None) -> Code:
-        """The code of the kernel for a kind of launches."""
         options = CodeOptions(self._fast, schedule=schedule, specialization=kind)
         code = compile_kernel(self.entry, target.name, options)
         if code.shared > target.shared:
@@ -182,16 +163,12 @@ class TritonKernel(GpuLauncher):
             return self.compiled(target, kind, schedule)
 
         found = Search(self.entry, launching, target, self._fast, compile, self._launched)
-        tuning, code = found.run(kind, progress)
+        tuning, code = found.run(progress)
         keep_schedule(self.entry, target.name, launching.place.name, kind, self._fast, code.schedule)
         return tuning, code
 
     def tune(
-        self,
-        grid: BlockId,
-        arguments: tuple[object, ...],
-        options: LaunchOptions,
-        progress: Progress | None = None,
+        self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions, progress: Progress | None = None
     ) -> Tuning:
         """Search the schedule for launches like this one, and use it from now on; arrays stay as they are."""
         with self.arguments_on_gpu(grid, arguments, options) as launching:
@@ -209,11 +186,10 @@ class TritonKernel(GpuLauncher):
         packer = Packer(self.entry, launch_form(code))
         hidden = HiddenParameters(packer, code.slots, self._globals, self._classifier.signed)
         # Its global variables are no symbols in the code: nothing is to be filled in there.
-        loader = KernelLoader(self.entry, {}, lambda target: code.cubin, packer.form)
-        return LaunchedCode(packer, loader, hidden.complete())
+        return LaunchedCode(packer, self.entry, {}, lambda target: code.cubin, hidden.complete())
 
     def listen(self, stream: int, options: LaunchOptions, place: Device, report: object) -> None:
-        from tileir.execute.gpu.triton.launching.device_memory import Report
+        from tileir.execute.gpu.triton.device_memory import Report
 
         self.wait(stream, place)
         if isinstance(report, Report):

@@ -1,4 +1,4 @@
-"""Values and types of TTIR, as text has them."""
+"""Values and types of TTIR, the language that Triton compiles, as text has them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from tileir.ir.types import Type
 
 _OTHER_ELEMENTS: Final = {"tf32": "f32", "i4": "i8", "f8E8M0FNU": "i8", "f4E2M1FN": "i8", "fnv8E5M3FNU": "i8"}
 """Elements that Triton does not have: a tf32 is the 32 bits that hold it, others are their bits, four in a byte."""
-
 _BITS: Final = {
     "i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64, "f8E4M3FN": 8,
     "f8E5M2": 8,
 }  # fmt: skip
-
+PREDICATES: Final = {
+    "equal": "eq", "not_equal": "ne", "less_than": "lt", "less_than_or_equal": "le", "greater_than": "gt",
+    "greater_than_or_equal": "ge",
+}  # fmt: skip
+"""What comparisons are called in TTIR."""
 Shape = tuple[int, ...]
 
 
@@ -86,7 +89,6 @@ def value_type(type: TileType) -> tuple[str, Shape]:
 
 
 def squeezed(shape: Shape) -> Shape:
-    """A shape without its dimensions of one element."""
     return tuple([extent for extent in shape if extent != 1])
 
 

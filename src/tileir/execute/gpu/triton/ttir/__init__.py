@@ -1,1 +1,0 @@
-"""TTIR, the language that Triton compiles: types, names, text."""
