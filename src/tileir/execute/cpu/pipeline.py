@@ -44,8 +44,6 @@ class Lowered:
     checks: list[Check]
     prints: list[Operation]
     sites: list[Site]
-    may_restart: bool
-    """Whether a launch of it may have to begin again with another version."""
     operations: list[tuple[Operation, ...]] | None = None
     """Where asked for: for each line of the text the operations it does the work of."""
 
@@ -60,7 +58,6 @@ class Lowered:
             "arena_bytes": self.program.arena_bytes,
             "prints": len(self.prints),
             "repeats": any(_repeats(statement) for statement in statements(self.program.body)),
-            "restarts": self.may_restart,
             "deciding": deciding_parameters(self.program.entry),
         }
 
@@ -98,7 +95,7 @@ def lower(entry: Operation, target: Target, layout: Layout, options: Options, pr
     text = emit_worker(emission)
     module = emission.module
     operations = module.operations() if isinstance(module, ProvenanceModule) else None
-    return Lowered(program, text, emission.checks, emission.prints, emission.sites, emission.may_restart, operations)
+    return Lowered(program, text, emission.checks, emission.prints, emission.sites, operations)
 
 
 def lowered_program(entry: Operation, target: Target, options: Options, keep_locations: bool = False) -> Program:

@@ -15,12 +15,11 @@ from __future__ import annotations
 from tileir.dialect.ops import ASSUME, MAKE_TENSOR_VIEW
 from tileir.execute.analysis.aliasing import RENAMED
 from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.emission.exits import call_function, fail, leave_to_another
+from tileir.execute.cpu.emission.exits import call_function, fail, leave_to_general
 from tileir.execute.cpu.emission.likely_arrays import READABLE, WRITABLE, LikelyArray, likely_array, wanted_of
 from tileir.execute.cpu.emission.views import Box, TensorView
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.statements import Let
-from tileir.execute.cpu.runtime import launch_record as slots
 from tileir.execute.cpu.vector.builder import Number, signed
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation
@@ -53,7 +52,7 @@ def emit_suitability(emission: Emission) -> None:
         builder.do(f"ret i1 {builder.all_of(answers)}")
     emission.module.define("define internal i1 @suits(ptr %record) noinline optnone nounwind", lines)
     answer = builder.emit("call i1 @suits(ptr %record)")
-    builder.branch(answer, None, lambda: leave_to_another(emission, slots.UNSUITED), likely=True)
+    builder.branch(answer, None, lambda: leave_to_general(emission), likely=True)
 
 
 def _hoist(emission: Emission, value: Value) -> None:

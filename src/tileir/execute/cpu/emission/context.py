@@ -21,7 +21,6 @@ from tileir.execute.cpu.emission.views import Box, TensorView, TileView
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.expressions import Buffer
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.loops.repeatable import is_repeatable
 from tileir.execute.cpu.loops.sites import Site
 from tileir.execute.cpu.loops.statements import (
     Matmul,
@@ -124,8 +123,6 @@ class Emission:
         """Those that are known not to be sure."""
         self.guards: dict[Operation, Guard] = {}
         """What the sanitizer says about each access, from where it was looked at on."""
-        self.may_restart: bool = False
-        """Whether code was emitted that leaves the launch to another version."""
         self._positions: dict[Operation, int] = {}
         self._slots: dict[Value, str] = {}
         self._buffers: dict[Buffer, str] = {}
@@ -155,8 +152,6 @@ class Emission:
             isinstance(each, Matmul) and (each.a_cache or each.b_cache) is not None for each in body
         )
         """Whether packed operands are kept from tile block to tile block."""
-        self.restarts: bool = options.restarts and is_repeatable(program, self.origins, options.unchecked)
-        """Whether what a k-loop is not made for is left to another version, which begins again."""
 
     def position(self, operation: Operation) -> int:
         """The place of an operation in the program."""

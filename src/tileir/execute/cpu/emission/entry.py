@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tileir.execute.cpu.emission import bounds, bounds_functions, inspection_functions, streaming
 from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.emission.exits import FAILED, UNCHAINED, is_stopped, leave_to_another, leave_worker
+from tileir.execute.cpu.emission.exits import FAILED, is_stopped, leave_worker
 from tileir.execute.cpu.emission.reservations import forget
 from tileir.execute.cpu.emission.sinking import near_uses
 from tileir.execute.cpu.emission.work_stealing import define_functions, is_within_budget, take_chunk
-from tileir.execute.cpu.loops.repeatable import may_change_order
+from tileir.execute.cpu.loops.order import may_change_order
 from tileir.execute.cpu.matmul.amx import configure
 from tileir.execute.cpu.runtime import launch_record as slots
 from tileir.execute.cpu.vector.builder import Loop
@@ -45,9 +45,6 @@ def emit_worker(emission: Emission) -> str:
         builder.label(FAILED)
         leave_worker(emission, 1)
         bounds_functions.define_functions(module, emission.layout, emission.called)
-    if emission.may_restart:
-        builder.label(UNCHAINED)
-        leave_to_another(emission, slots.UNCHAINED)
     lines = [_HEAD, *near_uses(emission.frame.lines, builder.lines), "}", *_SCOPES]
     if emission.program.streams:
         lines.append(f"!{streaming.NONTEMPORAL} = !{{i32 1}}")

@@ -12,8 +12,6 @@ from tileir.execute.cpu.vector.builder import Number
 
 FAILED = "failed"
 """The label where a worker ends after a failure was recorded."""
-UNCHAINED = "unchained"
-"""The label where a worker ends that leaves the launch to another version (`restart_unless`)."""
 
 
 def leave_worker(emission: Emission, code: int) -> None:
@@ -33,17 +31,11 @@ def is_stopped(emission: Emission) -> str:
     return emission.builder.emit(f"icmp ne i64 {stop}, 0")
 
 
-def restart_unless(emission: Emission, condition: str) -> None:
-    """Go on where an i1 holds, and elsewhere leave the whole launch to the version that is ready for everything."""
-    emission.may_restart = True
-    emission.builder.go_on(condition, UNCHAINED, likely=True)
-
-
-def leave_to_another(emission: Emission, code: int) -> None:
-    """Leave the launch to another version, for what a code says, and end the worker."""
+def leave_to_general(emission: Emission) -> None:
+    """Leave the launch to the version for arguments that share memory, and end the worker."""
     builder, frame = emission.builder, emission.frame
     failed = frame.slot_pointer(slots.FAILED)
-    builder.do(f"store atomic i64 {code}, ptr {failed} monotonic, align 8")
+    builder.do(f"store atomic i64 {slots.UNSUITED}, ptr {failed} monotonic, align 8")
     builder.do(f"store atomic i64 1, ptr {frame.slot_pointer(slots.STOP)} release, align 8")
     leave_worker(emission, 1)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tileir.execute.analysis.values import pointee_of
 from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.emission.exits import FAILED, call_function, restart_unless
+from tileir.execute.cpu.emission.exits import FAILED, call_function
 from tileir.execute.cpu.emission.likely_arrays import LikelyArray, accessed_array, places_in, pointers_of, wanted_of
 from tileir.execute.cpu.emission.nests import Index, LoopNest
 from tileir.execute.cpu.emission.ranges import Ranges
@@ -115,10 +115,6 @@ def look_at_pointers(
     answer = good.name
     if width:
         answer = builder.call("i1", f"llvm.vector.reduce.and.v{width}i1", [good.typed])
-
-    if emission.restarts:
-        restart_unless(emission, answer)
-        return
 
     def doubt() -> None:
         if not emission.options.unchecked:

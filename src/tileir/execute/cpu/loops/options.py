@@ -6,7 +6,7 @@ from __future__ import annotations
 class Options:
     """What the code is to be like."""
 
-    __slots__ = ("exact", "fast", "overlapping", "restarts", "sanitize", "unchecked")
+    __slots__ = ("exact", "fast", "overlapping", "sanitize", "unchecked")
 
     def __init__(
         self,
@@ -15,7 +15,6 @@ class Options:
         sanitize: bool = False,
         unchecked: bool = False,
         exact: bool = False,
-        restarts: bool = False,
     ) -> None:
         self.overlapping: bool = overlapping
         self.fast: bool = fast
@@ -25,8 +24,6 @@ class Options:
         """Whether accesses are not checked, so that a wrong one may end the process."""
         self.exact: bool = exact
         """Whether products of floats are the chain of fma on every machine, and not what its best unit makes."""
-        self.restarts: bool = restarts
-        """Whether a launch may begin again with other code, where nothing is lost by that (`loops.repeatable`)."""
 
     @property
     def mode(self) -> str:

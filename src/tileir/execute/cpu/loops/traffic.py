@@ -29,7 +29,7 @@ from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewTyp
 from tileir.execute.analysis.aliasing import Origin, Origins
 from tileir.execute.analysis.values import scalar_constant
 from tileir.execute.cpu.loops.expressions import Expression, Mapped, Viewed
-from tileir.execute.cpu.loops.repeatable import may_change_order
+from tileir.execute.cpu.loops.order import may_change_order
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.loops.statements import (
     Ahead,

@@ -12,7 +12,7 @@ from tileir.execute.analysis.values import dtype_of, is_scalar
 from tileir.execute.cpu.emission import streaming
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.control import emit_repeat
-from tileir.execute.cpu.emission.exits import is_stopped, leave_worker, restart_unless
+from tileir.execute.cpu.emission.exits import is_stopped, leave_worker
 from tileir.execute.cpu.loops.statements import Matmul
 from tileir.execute.cpu.matmul.affine import AffineReader, Exact
 from tileir.execute.cpu.matmul.functions import call_macrokernel
@@ -192,11 +192,7 @@ def emit_matmul(emission: Emission, matmul: Matmul) -> None:
 
 
 def _emit_pointer_loop(emission: Emission, matmul: Matmul) -> None:
-    """Emit a k-loop through pointers where tiles lie side by side, else the loop as it is.
-
-    The loop takes as long to compile as the k-loop, and is hardly ever needed.  Where tile blocks may run again, the
-    first that needs it ends the launch, which begins again with the code of both (`loops.repeatable`).
-    """
+    """Emit a k-loop through pointers where tiles lie side by side, else the loop as it is."""
     builder, loop, general = emission.builder, matmul.loop, matmul.general
     assert loop is not None and general is not None
     k_loop = KLoop(emission, matmul)
@@ -224,14 +220,9 @@ def _emit_pointer_loop(emission: Emission, matmul: Matmul) -> None:
         emit_repeat(emission, general)
         return ["i1 false"] if done() else []
 
-    conditions = k_loop.exact.conditions
-    if emission.restarts and "false" not in conditions:
-        restart_unless(emission, builder.all_of(conditions))
-        all_iterations()
-    else:
-        found = builder.branch(builder.all_of(conditions), all_iterations, each_iteration)
-        if target is not None and found:
-            emission.done[target.user] = found[0]
+    found = builder.branch(builder.all_of(k_loop.exact.conditions), all_iterations, each_iteration)
+    if target is not None and found:
+        emission.done[target.user] = found[0]
     for argument in carried:
         emission.take(argument)
         emission.scalars[loop.results[argument.index - 1]] = emission.scalars[argument]

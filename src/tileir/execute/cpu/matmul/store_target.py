@@ -18,7 +18,7 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.streaming import moves_much
 from tileir.execute.cpu.emission.views import Box, TensorView, TileView
 from tileir.execute.cpu.loops.expressions import Applied, Buffer, Expression, Gathered, Stored, Viewed, nodes, squeezed
-from tileir.execute.cpu.loops.repeatable import may_change_order
+from tileir.execute.cpu.loops.order import may_change_order
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.loops.statements import (
     Alias,
