@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.cpu.lowering import carried_pointers
+from tileir.execute.cpu.lowering import pointer_induction
 from tileir.ir.core import Block
 
 POINTERS = "tile<8x16xptr<f32>>"
@@ -172,13 +172,13 @@ def test_a_step_whose_bytes_look_like_several_elements(count: int, element: str,
 
 def test_a_body_is_looked_through_once_however_many_pointers_it_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[Block] = []
-    plain = carried_pointers.may_end_early
+    plain = pointer_induction.may_end_early
 
     def look(body: Block) -> bool:
         looked.append(body)
         return plain(body)
 
-    monkeypatch.setattr(carried_pointers, "may_end_early", look)
+    monkeypatch.setattr(pointer_induction, "may_end_early", look)
     count, pointers = 20, "tile<8xptr<f32>>"
     bodies = "\n".join(
         f"%x{n}, %t{n} = load_ptr_tko weak %p{n} : {pointers} -> tile<8xf32>, token\n"

@@ -14,10 +14,9 @@ import tileir
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
+from tileir.execute.cpu.ir.expressions import BufferRead
+from tileir.execute.cpu.ir.statements import AtomicUpdate, LoopNest
 from tileir.execute.cpu.kernel import CpuKernel, Options
-from tileir.execute.cpu.loops.expressions import Stored
-from tileir.execute.cpu.loops.sinks import Update
-from tileir.execute.cpu.loops.statements import Nest
 
 DTYPES = {"f32": "f4", "f64": "f8", "f16": "f2", "bf16": ml_dtypes.bfloat16, "i32": "i4", "i64": "i8"}
 MODES = [
@@ -103,10 +102,12 @@ def test_short_tiles(size: int) -> None:
         agree(program("addf", "f32", size=size), "f32", (size, first, 0))
 
 
-def updates(text: str) -> list[Update]:
+def updates(text: str) -> list[AtomicUpdate]:
     entry = next(operation for operation in tileir.parse(text).walk() if operation.name == "cuda_tile.entry")
     body = CpuKernel(entry, {}).lower(Options()).program.body
-    return [sink for each in body if isinstance(each, Nest) for sink in each.sinks if isinstance(sink, Update)]
+    return [
+        sink for each in body if isinstance(each, LoopNest) for sink in each.stores if isinstance(sink, AtomicUpdate)
+    ]
 
 
 def exchanges_pairs(text: str) -> bool:
@@ -146,7 +147,7 @@ def test_elements_in_places_from_memory_are_computed_as_vectors_before() -> None
     text = computed("%sums", read)
     assert not exchanges_pairs(text)
     (update,) = updates(text)
-    assert isinstance(update.expression, Stored)
+    assert isinstance(update.expression, BufferRead)
     agree(text, "f32", (64, 1, 0))
 
 

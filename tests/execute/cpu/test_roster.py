@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.dialect.roster import DRAFT_NAMES, DRAFT_SECTIONS, PUBLIC
 
-from tileir.execute.cpu.lowering.roster import HANDLERS
+from tileir.execute.cpu.lowering.table import HANDLERS
 
 # What stands around kernels, not in them.
 AROUND = {"entry", "global", "module"}

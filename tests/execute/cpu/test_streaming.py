@@ -1,4 +1,4 @@
-"""Stores that pass the caches by, and fetching ahead: which there are, and that no result changes."""
+"""Stores that pass the caches by, and prefetching: which there are, and that no result changes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tests.execute.cpu.both_engines import both_engines
 from tests.execute.cpu.native import cpu_kernel
 
 import tileir
-from tileir.execute.cpu.emission import statements, streaming
+from tileir.execute.cpu.codegen import nontemporal, statements
+from tileir.execute.cpu.ir.memory_hints import STREAMED_BYTES
 from tileir.execute.cpu.kernel import CpuKernel
-from tileir.execute.cpu.loops.traffic import STREAMED_BYTES
 from tileir.execute.cpu.runtime import cache_size
 from tileir.execute.cpu.runtime.launch_record import CACHED
 from tileir.execute.cpu.runtime.target import host
@@ -32,19 +32,19 @@ def _no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def _always(monkeypatch: pytest.MonkeyPatch) -> None:
     """However little a launch writes."""
-    monkeypatch.setattr(streaming, "STREAMED_BYTES", 1)
+    monkeypatch.setattr(nontemporal, "STREAMED_BYTES", 1)
     monkeypatch.setattr(cache_size, "cached_bytes", lambda threads: 0)
 
 
 @pytest.fixture
 def _only_streams(_always: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles that do not stream are not stored at all, unless they are over an edge."""
-    emit_both = streaming.emit_stretches
+    emit_both = nontemporal.emit_row_parts
 
     def emit_one(emission: Any, sink: Any, lanes: int, emit: Any) -> None:
         emit_both(emission, sink, lanes, lambda stretch: emit(stretch) if stretch is not None else None)
 
-    monkeypatch.setattr(statements.streaming, "emit_stretches", emit_one)
+    monkeypatch.setattr(statements.streaming, "emit_row_parts", emit_one)
 
 
 def doubled(
@@ -316,7 +316,7 @@ def test_a_launch_that_writes_much_is_right(threads: int) -> None:
     numpy.testing.assert_array_equal(result, source + source)
 
 
-# --- fetching ahead ---
+# --- prefetching ---
 
 
 def twice(index: str = "%x, %zero", before: str = "", reads: str = "a", tile: str = "1x1024") -> str:
@@ -350,7 +350,7 @@ def twice(index: str = "%x, %zero", before: str = "", reads: str = "a", tile: st
 
 
 def fetching(text: str) -> list[str]:
-    return [line for line in native(text).dump("loops").splitlines() if "fetching ahead" in line]
+    return [line for line in native(text).dump("loops").splitlines() if "prefetching" in line]
 
 
 @pytest.mark.parametrize("reads", ["a", "c"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tileir.dialect import ops
 from tileir.execute.cache import code_cache
-from tileir.execute.cpu.loops.options import Options
+from tileir.execute.cpu.ir.options import Options
 from tileir.execute.cpu.runtime import launch_record as record
 from tileir.execute.cpu.runtime import loader
 from tileir.execute.cpu.runtime.target import Target

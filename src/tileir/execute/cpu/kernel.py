@@ -15,7 +15,7 @@ import numpy
 from tileir.dialect.types import TileType
 from tileir.execute.arguments.binding import bind, is_array, known_memory
 from tileir.execute.cpu.code import KernelCode, Version
-from tileir.execute.cpu.loops.options import Options
+from tileir.execute.cpu.ir.options import Options
 from tileir.execute.cpu.runtime import launch_record as record
 from tileir.execute.cpu.runtime import parallel_launch, scratch
 from tileir.execute.cpu.runtime.binder import Arguments, Binder, Binding, Fill, filling, listed
@@ -31,9 +31,9 @@ from tileir.execute.schedule import block_at
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
-    from tileir.execute.cpu.findings import Inspector
     from tileir.execute.cpu.runtime.conflicts import ReachableMemory
     from tileir.execute.cpu.runtime.overlap import Launches
+    from tileir.execute.cpu.sanitizer.report import Inspector
     from tileir.execute.sanitizer.report import SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
 
@@ -213,7 +213,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         slots: Any,
     ) -> Inspector:
         """Prepare what sanitized code looks into and calls."""
-        from tileir.execute.cpu.findings import Inspector
+        from tileir.execute.cpu.sanitizer.report import Inspector
 
         if version.lowered is None:
             version.lowered = self.lower(version.options)

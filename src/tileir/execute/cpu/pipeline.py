@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from tileir.execute.analysis.parameters import deciding_parameters
-from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.emission.entry import emit_worker
-from tileir.execute.cpu.emission.provenance import ProvenanceModule
-from tileir.execute.cpu.emission.statements import EMITTERS
-from tileir.execute.cpu.loops import arena, traffic
-from tileir.execute.cpu.loops.checks import Check, refused_allocation
-from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.loops.printer import LoopLine, LoopPrinter
-from tileir.execute.cpu.loops.sites import Site
-from tileir.execute.cpu.loops.statements import Matmul, Program, Repeat, Reserve, Statement, statements
-from tileir.execute.cpu.lowering import carried_pointers
+from tileir.execute.cpu.codegen.context import Emission
+from tileir.execute.cpu.codegen.provenance import ProvenanceModule
+from tileir.execute.cpu.codegen.statements import EMITTERS
+from tileir.execute.cpu.codegen.worker import emit_worker
+from tileir.execute.cpu.ir import memory_hints, scratch_layout
+from tileir.execute.cpu.ir.checks import Check, refused_allocation
+from tileir.execute.cpu.ir.options import Options
+from tileir.execute.cpu.ir.printer import LoopLine, LoopPrinter
+from tileir.execute.cpu.ir.statements import Alloca, LoopStatement, Matmul, Program, Statement, statements
+from tileir.execute.cpu.lowering import pointer_induction
 from tileir.execute.cpu.lowering.context import Lowering
-from tileir.execute.cpu.lowering.roster import HANDLERS
+from tileir.execute.cpu.lowering.table import HANDLERS
 from tileir.execute.cpu.matmul import store_target
 from tileir.execute.cpu.runtime import llvm_compile
 from tileir.execute.cpu.runtime.launch_record import Layout
 from tileir.execute.cpu.runtime.target import Target
+from tileir.execute.cpu.sanitizer.sites import Site
 from tileir.execute.engine.interface import LocatedText, located_lines
 from tileir.execute.errors import ExecutionError, LaunchError
 from tileir.execute.locations import llvm_line_numbers as line_numbers
@@ -48,9 +48,9 @@ class Lowered:
     """Where asked for: for each line of the text the operations it does the work of."""
 
     @property
-    def reserves(self) -> list[Reserve]:
+    def reserves(self) -> list[Alloca]:
         """What reserves memory for a tile block."""
-        return [each for each in statements(self.program.body) if isinstance(each, Reserve)]
+        return [each for each in statements(self.program.body) if isinstance(each, Alloca)]
 
     def description(self) -> dict[str, Any]:
         """What a launch has to know of the code, to be stored with it."""
@@ -75,7 +75,7 @@ class Lowered:
 
 
 def _repeats(statement: Statement) -> bool:
-    return isinstance(statement, Repeat) or (isinstance(statement, Matmul) and statement.loop is not None)
+    return isinstance(statement, LoopStatement) or (isinstance(statement, Matmul) and statement.loop is not None)
 
 
 def loop_lines(program: Program, target: Target, options: Options) -> list[LoopLine]:
@@ -104,9 +104,9 @@ def lowered_program(entry: Operation, target: Target, options: Options, keep_loc
     if not options.sanitize:
         entry = optimized(entry, keep_locations)
     program = Lowering(entry, target, options, HANDLERS).run()
-    arena.assign(program)
+    scratch_layout.assign(program)
     if not options.sanitize:
-        traffic.choose(program, target, options.overlapping)
+        memory_hints.choose(program, target, options.overlapping)
         store_target.choose(program, options.overlapping)
     return program
 
@@ -121,7 +121,7 @@ def optimized(entry: Operation, keep_locations: bool = False) -> Operation:
     run_passes(module, passes, report=PassReport(verify=False, keep_locations=keep_locations))
     for operation in module.regions[0].blocks[0]:
         if operation.symbol_name == entry.symbol_name:
-            if carried_pointers.run(operation):
+            if pointer_induction.run(operation):
                 run_passes(
                     module, ["canonicalize", "dce"], report=PassReport(verify=False, keep_locations=keep_locations)
                 )

@@ -27,16 +27,16 @@ from typing import Final
 from tileir.dialect import ops
 from tileir.dialect.types import GatherScatterViewType
 from tileir.execute.analysis.values import dtype_of, is_scalar
-from tileir.execute.cpu.loops.expressions import (
-    Applied,
-    Count,
+from tileir.execute.cpu.ir.expressions import (
+    BufferRead,
+    Elementwise,
     Expression,
-    Gathered,
+    Iota,
     Mapped,
+    PointerLoad,
     Splat,
-    Stored,
     Table,
-    Viewed,
+    ViewLoad,
     nodes,
     squeezed,
 )
@@ -65,7 +65,7 @@ def cost_of(operation: Operation) -> int:
 
 def is_plain_load(node: Expression) -> bool:
     """Whether reading a tile again from the caller's memory is as good as a buffer."""
-    if not isinstance(node, Viewed) or not plain_memory(node.element):
+    if not isinstance(node, ViewLoad) or not plain_memory(node.element):
         return False
     return not isinstance(node.operation.view.type, GatherScatterViewType)
 
@@ -78,13 +78,13 @@ def is_place(node: Expression) -> bool:
     if node.cost > _LARGEST_PLACE:
         return False
     for each in nodes([node]):
-        if isinstance(each, Applied):
+        if isinstance(each, Elementwise):
             if each.operation.declaration not in _PLACES:
                 return False
         elif isinstance(each, Table):
             if each.array.size > 1:
                 return False
-        elif not isinstance(each, (Count, Mapped, Splat)):
+        elif not isinstance(each, (Iota, Mapped, Splat)):
             return False
     return True
 
@@ -125,16 +125,16 @@ def wanted_elsewhere(value: Value, here: set[Operation], done: set[Operation]) -
 
 def must_be_stored_first(node: Expression, reach: Reach) -> bool:
     """Rule 2: seen through a map that moves elements, and no bargain to compute there."""
-    if reach.is_straight(node) or not isinstance(node, (Applied, Gathered, Viewed)):
+    if reach.is_straight(node) or not isinstance(node, (Elementwise, PointerLoad, ViewLoad)):
         return False
-    if isinstance(node, Applied) and node.operation.declaration in _SLOW_ALONE and prod(node.shape) < reach.count:
+    if isinstance(node, Elementwise) and node.operation.declaration in _SLOW_ALONE and prod(node.shape) < reach.count:
         return True
     return node.cost > CHEAP and not is_plain_load(node)
 
 
 def must_be_kept(node: Expression, reach: Reach, done: set[Operation]) -> bool:
     """Rule 1: wanted by a later nest too.  A scalar is in no memory, and what rounds it later is no nest."""
-    if node.cost <= CHEAP or not isinstance(node, (Applied, Gathered, Viewed)) or is_plain_load(node):
+    if node.cost <= CHEAP or not isinstance(node, (Elementwise, PointerLoad, ViewLoad)) or is_plain_load(node):
         return False
     if node.value is None or is_scalar(node.value):
         return False
@@ -159,7 +159,7 @@ def finished(reach: Reach, kept: set[Value], users: Iterable[Operation], done: s
     for node in reversed(reach.order):
         value = node.value
         operation = value.defining_operation if value is not None else None
-        if value is None or operation is None or (isinstance(node, Stored) and node.value is None):
+        if value is None or operation is None or (isinstance(node, BufferRead) and node.value is None):
             continue
         if value in kept or all(user in found or user in done for user in value.users):
             found.add(operation)

@@ -1,0 +1,208 @@
+"""Between which numbers the elements of a tile lie, found out once for a whole tile.
+
+Pointers are mostly a base plus something that counts.  The least and the greatest address of a tile of them take a few
+scalar instructions to compute, under conditions that are computed as well: that no integer on the way wraps.  If both
+ends lie in an array, so do all elements, and neighbours in the tile are as far apart as the program says: no vector
+has to be looked at.  The same is done for masks: those that compare such numbers are often true for a whole tile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from tileir.dialect.ops import ADDI, ANDI, CMPI, EXTI, MULI, OFFSET, PTR_TO_PTR, SUBI
+from tileir.dialect.types import PointerType
+from tileir.execute.analysis.values import pointee_of
+from tileir.execute.cpu.codegen.context import Emission
+from tileir.execute.cpu.ir.expressions import Elementwise, Expression, Iota, Mapped, Splat, Table
+from tileir.execute.cpu.vector.builder import Number
+from tileir.execute.dtypes import DType, memory_bytes
+from tileir.ir.core import Operation
+from tileir.ir.types import IntegerType
+
+_DEEPEST: Final = 24
+"""How many operations are looked through; more are hardly an index."""
+_FARTHEST: Final = 1 << 46
+"""How many elements a pointer may move in one step, so that no sum of addresses wraps."""
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class Range:
+    """The least and the greatest element: i64s; the same object for both where all are alike."""
+
+    low: Number
+    high: Number
+
+    @property
+    def is_point(self) -> bool:
+        return self.low == self.high
+
+
+class Ranges:
+    """What is found out where the builder stands; `conditions` are i1s that all have to hold for it to be true."""
+
+    def __init__(self, emission: Emission) -> None:
+        self._emission: Emission = emission
+        self.conditions: list[str] = []
+        self._known: dict[int, Range | None] = {}
+
+    def of(self, expression: Expression, depth: int = 0) -> Range | None:
+        """The range of integers or addresses; None where nothing is known."""
+        key = id(expression)
+        if key not in self._known:
+            self._known[key] = self._found(expression, depth) if depth < _DEEPEST else None
+        return self._known[key]
+
+    def is_true(self, mask: Expression, depth: int = 0) -> bool:
+        """Whether a tile of truth values is known to be true everywhere, under the conditions."""
+        known = len(self.conditions)
+        if self._is_true(mask, depth):
+            return True
+        del self.conditions[known:]
+        return False
+
+    def _is_true(self, mask: Expression, depth: int) -> bool:
+        if isinstance(mask, Mapped):
+            return self.is_true(mask.source, depth + 1)
+        if isinstance(mask, Splat):
+            self.conditions.append(self._emission.scalars[mask.scalar].name)
+            return True
+        if isinstance(mask, Table):
+            return bool(mask.array.all())
+        if not isinstance(mask, Elementwise) or depth == _DEEPEST:
+            return False
+        declaration = mask.operation.declaration
+        if declaration is ANDI:
+            return all(self.is_true(argument, depth + 1) for argument in mask.operands)
+        if declaration is not CMPI:
+            return False
+        left, right = (self.of(argument, depth + 1) for argument in mask.operands)
+        return left is not None and right is not None and self._compares(mask.operation, left, right)
+
+    def _compares(self, operation: Operation, left: Range, right: Range) -> bool:
+        predicate = operation.comparison_predicate
+        if _is_unsigned(operation):
+            # Then both are the numbers they look like.
+            self._need("icmp sge", left.low, 0)
+            self._need("icmp sge", right.low, 0)
+        if predicate == "less_than":
+            self._need("icmp slt", left.high, right.low)
+        elif predicate == "less_than_or_equal":
+            self._need("icmp sle", left.high, right.low)
+        elif predicate == "greater_than":
+            self._need("icmp sgt", left.low, right.high)
+        elif predicate == "greater_than_or_equal":
+            self._need("icmp sge", left.low, right.high)
+        else:
+            return False
+        return True
+
+    def _need(self, comparison: str, left: Number, right: Number) -> None:
+        if isinstance(left, int) and isinstance(right, int):
+            holds = {"slt": left < right, "sle": left <= right, "sgt": left > right, "sge": left >= right}
+            if not holds[comparison.split()[1]]:
+                self.conditions.append("false")
+            return
+        self.conditions.append(self._emission.builder.emit(f"{comparison} i64 {left}, {right}"))
+
+    # --- expressions ---
+
+    def _found(self, expression: Expression, depth: int) -> Range | None:
+        emission = self._emission
+        if isinstance(expression, Mapped):
+            return self.of(expression.source, depth + 1)
+        element = expression.element
+        if not isinstance(element, PointerType):
+            if not isinstance(element, IntegerType) or element.width not in (8, 16, 32, 64):
+                return None
+        if isinstance(expression, Splat):
+            number = emission.whole(expression.scalar)
+            return Range(number, number)
+        if isinstance(expression, Table):
+            if isinstance(element, PointerType):
+                return None
+            return Range(int(expression.array.min()), int(expression.array.max()))
+        if isinstance(expression, Iota):
+            last = max(expression.shape) - 1
+            return Range(0, last) if last < 1 << (8 * expression.dtype.itemsize - 1) else None
+        if not isinstance(expression, Elementwise):
+            return None
+        declaration = expression.operation.declaration
+        if declaration not in _FOLLOWED:
+            return None
+        parts = [self.of(argument, depth + 1) for argument in expression.operands]
+        if any(part is None for part in parts):
+            return None
+        known = [part for part in parts if part is not None]
+        if declaration is OFFSET:
+            return self._moved(known[0], known[1], memory_bytes(pointee_of(expression.operation.results[0])))
+        if declaration is EXTI:
+            if _is_unsigned(expression.operation):
+                self._need("icmp sge", known[0].low, 0)
+            return known[0]
+        if declaration is PTR_TO_PTR:
+            return known[0]
+        if declaration is MULI:
+            return self._product(known[0], known[1], expression.dtype)
+        return self._sum(declaration is SUBI, known[0], known[1], expression.dtype)
+
+    def _moved(self, base: Range, index: Range, size: int) -> Range:
+        """Addresses, which are sums modulo 2^64; indices are small, so that their distance is exact."""
+        builder = self._emission.builder
+        self._need("icmp sge", index.low, -_FARTHEST)
+        self._need("icmp sle", index.high, _FARTHEST)
+        low = builder.add(base.low, builder.multiply(index.low, size))
+        if index.is_point and base.is_point:
+            return Range(low, low)
+        return Range(low, builder.add(base.high, builder.multiply(index.high, size)))
+
+    def _sum(self, subtracts: bool, left: Range, right: Range, dtype: DType) -> Range:
+        if subtracts:
+            pairs = ((left.low, right.high), (left.high, right.low))
+        else:
+            pairs = ((left.low, right.low), (left.high, right.high))
+        return self._each("sub" if subtracts else "add", pairs, dtype, left.is_point and right.is_point)
+
+    def _product(self, left: Range, right: Range, dtype: DType) -> Range | None:
+        if left.is_point:
+            left, right = right, left
+        if not right.is_point:
+            return None
+        factor = right.low
+        found = self._each("mul", ((left.low, factor), (left.high, factor)), dtype, left.is_point)
+        if isinstance(factor, int) or found.is_point:
+            return Range(found.high, found.low) if isinstance(factor, int) and factor < 0 else found
+        builder = self._emission.builder
+        ends = [f"i64 {found.low}", f"i64 {found.high}"]
+        return Range(builder.call("i64", "llvm.smin.i64", ends), builder.call("i64", "llvm.smax.i64", ends))
+
+    def _each(
+        self, name: str, pairs: tuple[tuple[Number, Number], tuple[Number, Number]], dtype: DType, once: bool
+    ) -> Range:
+        """Two numbers computed without wrapping."""
+        ends = [self._computed(name, left, right, dtype) for left, right in pairs[: 1 if once else 2]]
+        return Range(ends[0], ends[-1])
+
+    def _computed(self, name: str, left: Number, right: Number, dtype: DType) -> Number:
+        builder = self._emission.builder
+        width = 8 * dtype.itemsize
+        if width == 64 and not (isinstance(left, int) and isinstance(right, int)):
+            if name == "mul" and (left == 1 or right == 1):
+                return builder.multiply(left, right)
+            if name != "mul" and right == 0:
+                return left
+            exact, wraps = builder.checked(f"s{name}", left, right)
+            self.conditions.append(builder.emit(f"xor i1 {wraps}, true"))
+            return exact
+        number = {"add": builder.add, "sub": builder.subtract, "mul": builder.multiply}[name](left, right)
+        self._need("icmp sge", number, -(1 << (width - 1)))
+        self._need("icmp sle", number, (1 << (width - 1)) - 1)
+        return number
+
+
+_FOLLOWED: Final = (ADDI, SUBI, MULI, EXTI, OFFSET, PTR_TO_PTR)
+
+
+def _is_unsigned(operation: Operation) -> bool:
+    return operation.keyword("signedness") == "unsigned"
