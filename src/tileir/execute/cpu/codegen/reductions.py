@@ -21,7 +21,7 @@ import numpy
 from tileir.dialect.ops import ADDF, DIVF, EXP, EXP2, MAXF, MAXIMUMF, MINF, MINIMUMF, MULF, SCAN, SELECT, SUBF
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.edge_versions import lanes_of, versions
-from tileir.execute.cpu.codegen.loop_nest import FIRST, Axis, Index, NestEmitter
+from tileir.execute.cpu.codegen.loop_nest import FIRST, Axis, Index, NestEmitter, row_major_terms
 from tileir.execute.cpu.ir.expressions import (
     BufferRead,
     Elementwise,
@@ -57,9 +57,10 @@ class Combination:
 
 
 def emit_reduce(emission: Emission, statement: Reduce) -> None:
-    body = _extreme(emission, statement) or _combination(emission, statement)
+    plain = _combination(emission, statement)
+    body = _extreme(emission, statement) or plain
     if statement.operation.declaration is SCAN:
-        _emit_scan(emission, statement, _combination(emission, statement).combine)
+        _emit_scan(emission, statement, plain.combine)
     elif is_along_lanes(statement.shape, statement.axis) and works_on_vectors(statement.body):
         _emit_rows(emission, statement, body)
     else:
@@ -343,154 +344,119 @@ def _lanes_from(builder: Builder, register: Register, start: int, count: int) ->
 # --- over buffers ---
 
 
-class _Rows:
-    """The elements of buffers along one dimension, for one position of the others; vectors along the last."""
+class _Columns:
+    """A loop nest over the positions of all dimensions but the reduced one, with vectors along the last.
 
-    def __init__(self, emission: Emission, statement: Reduce) -> None:
+    The sources lie in buffers; partial results, `count` of each operand, lie on the stack.
+    """
+
+    def __init__(self, emission: Emission, statement: Reduce, dtypes: list[DType], count: int) -> None:
         self.emission: Emission = emission
         self.builder: Builder = emission.builder
         self.statement: Reduce = statement
         shape, axis = statement.shape, statement.axis
-        strides = row_major(shape)
-        self.step: int = strides[axis]
-        others = [number for number, extent in enumerate(shape) if number != axis and extent > 1]
-        self.lanes: int = 0
-        if works_on_vectors(statement.body) and others and not is_along_lanes(shape, axis):
-            self.lanes = min(lanes_of(emission, statement.roots, []), shape[others[-1]])
-        self.width: int = max(self.lanes, 1)
         kept = [number for number in range(len(shape)) if number != axis]
-        results = dict(zip(kept, row_major(tuple([shape[number] for number in kept])), strict=True))
-        self.loops: list[tuple[int, int, int, int]] = [
-            (shape[number], self.width if number == others[-1] else 1, strides[number], results[number])
-            for number in others
-        ]
-        """By dimension: extent, step, stride in the sources and in reduced results."""
+        has_vectors = works_on_vectors(statement.body) and not is_along_lanes(shape, axis)
+        has_vectors = has_vectors and any(shape[number] > 1 for number in kept)
+        lanes = lanes_of(emission, statement.roots, []) if has_vectors else 0
+        self.nest: NestEmitter = NestEmitter(emission, tuple([shape[number] for number in kept]), lanes, False)
+        strides = row_major(shape)
+        self._step: int = strides[axis]
+        terms = [(index, strides[number]) for index, number in zip(self.nest.index, kept, strict=True)]
+        self._source: Number = self.nest.sum_of(terms)[0]
+        self._target: Number = self.nest.sum_of(row_major_terms(self.nest.index, self.nest.shape))[0]
+        self._dtypes: list[DType] = dtypes
+        self._width: int = max(self.nest.lanes, 1)
+        self._partials: list[str] = [emission.frame.stack(storage_type(dtype), count * self._width) for dtype in dtypes]
 
-    def each(self, body: Callable[[Number, Number], None]) -> None:
-        """Visit all positions; the body gets the offset in the sources and that in reduced results."""
-        builder = self.builder
+    def _where(self, pointer: str, dtype: DType, offset: Number) -> tuple[str, int | None]:
+        """A pointer to elements, and how far lanes are apart in bytes."""
+        where = self.builder.moved(pointer, self.builder.multiply(offset, dtype.itemsize))
+        return where, dtype.itemsize if self.nest.lanes else None
 
-        def descend(depth: int, source: Number, target: Number) -> None:
-            if depth == len(self.loops):
-                body(source, target)
-                return
-            extent, step, stride, result = self.loops[depth]
+    def _load(self, pointer: str, dtype: DType, offset: Number) -> Register:
+        where, distance = self._where(pointer, dtype, offset)
+        return self.nest.load_at(where, distance, dtype, self.emission.scratch_suffix)
 
-            def iteration(position: Number) -> None:
-                inner = builder.add(source, builder.multiply(position, stride))
-                descend(depth + 1, inner, builder.add(target, builder.multiply(position, result)))
+    def sources(self, position: Number) -> Registers:
+        """The elements at a position along the reduced dimension."""
+        offset = self.builder.add(self._source, self.builder.multiply(position, self._step))
+        buffers = [cast(BufferRead, source).buffer for source in self.statement.sources]
+        return [self._load(self.emission.buffer(buffer), buffer.dtype, offset) for buffer in buffers]
 
-            builder.count(0, extent, step, iteration)
+    def partial(self, position: Number) -> Registers:
+        offset = self.builder.multiply(position, self._width)
+        pairs = zip(self._partials, self._dtypes, strict=True)
+        return [self._load(pointer, dtype, offset) for pointer, dtype in pairs]
 
-        descend(0, 0, 0)
+    def put_partial(self, registers: Registers, position: Number) -> None:
+        offset = self.builder.multiply(position, self._width)
+        for pointer, register in zip(self._partials, registers, strict=True):
+            where, distance = self._where(pointer, register.dtype, offset)
+            self.nest.store_at(where, distance, register, "")
 
-    def sources(self, offset: Number) -> Registers:
-        """An element of each source, a vector where there are lanes."""
-        found = []
-        for each in self.statement.sources:
-            source = cast(BufferRead, each)
-            found.append(self.load(self.emission.buffer(source.buffer), source.dtype, offset))
-        return found
-
-    def load(self, pointer: str, dtype: DType, offset: Number) -> Register:
-        builder, element = self.builder, storage_type(dtype)
-        where = builder.moved(pointer, builder.multiply(offset, dtype.itemsize))
-        type = f"<{self.lanes} x {element}>" if self.lanes else element
-        loaded = builder.emit(f"load {type}, ptr {where}, align {dtype.itemsize}{self.emission.scratch_suffix}")
-        return from_storage(builder, loaded, dtype, self.lanes)
-
-    def store(self, pointer: str, register: Register, offset: Number, suffix: str) -> None:
-        builder = self.builder
-        where = builder.moved(pointer, builder.multiply(offset, register.dtype.itemsize))
-        register = builder.splat(register, self.lanes)
-        text = to_storage(builder, register).typed
-        builder.do(f"store {text}, ptr {where}, align {register.dtype.itemsize}{suffix}")
-
-
-class _Partials:
-    """Partial results on the stack, `count` vectors or elements of each operand."""
-
-    def __init__(self, rows: _Rows, dtypes: list[DType], count: int) -> None:
-        self.rows: _Rows = rows
-        self.dtypes: list[DType] = dtypes
-        frame = rows.emission.frame
-        self.pointers: list[str] = [frame.stack(storage_type(dtype), count * rows.width) for dtype in dtypes]
-
-    def load(self, position: Number) -> Registers:
-        return [
-            self.rows.load(pointer, dtype, self.rows.builder.multiply(position, self.rows.width))
-            for pointer, dtype in zip(self.pointers, self.dtypes, strict=True)
-        ]
-
-    def store(self, registers: Registers, position: Number) -> None:
-        for pointer, register in zip(self.pointers, registers, strict=True):
-            self.rows.store(pointer, register, self.rows.builder.multiply(position, self.rows.width), "")
+    def put_results(self, registers: Registers, position: Number | None = None) -> None:
+        """Store results: of a reduction, or at a position of a scan."""
+        offset = self._target
+        if position is not None:
+            offset = self.builder.add(self._source, self.builder.multiply(position, self._step))
+        statement = self.statement
+        for register, result, buffer in zip(registers, statement.operation.results, statement.targets, strict=True):
+            if buffer is None:
+                self.emission.put(result, register)
+            else:
+                where, distance = self._where(self.emission.buffer(buffer), register.dtype, offset)
+                self.nest.store_at(where, distance, register, self.emission.scratch_suffix)
 
 
 def _emit_columns(emission: Emission, statement: Reduce, body: Combination) -> None:
     builder, combine = emission.builder, body.combine
-    rows = _Rows(emission, statement)
     extent = statement.shape[statement.axis]
     virtual = min(extent, LANES)
-    partials = _Partials(rows, body.dtypes, virtual)
+    columns = _Columns(emission, statement, body.dtypes, virtual)
 
-    def one(source: Number, target: Number) -> None:
-        def item(position: Number) -> Registers:
-            here = builder.add(source, builder.multiply(position, rows.step))
-            return [body.prepare(register) for register in rows.sources(here)]
+    def item(position: Number) -> Registers:
+        return [body.prepare(register) for register in columns.sources(position)]
 
-        builder.count(0, virtual, 1, lambda position: partials.store(item(position), position))
+    def accumulate(position: Number) -> None:
+        lane = builder.emit(f"and i64 {position}, {virtual - 1}")
+        columns.put_partial(combine(item(position), columns.partial(lane)), lane)
 
-        def accumulate(position: Number) -> None:
-            lane = builder.emit(f"and i64 {position}, {virtual - 1}")
-            partials.store(combine(item(position), partials.load(lane)), lane)
-
+    with columns.nest.at_level(columns.nest.depth):
+        builder.count(0, virtual, 1, lambda position: columns.put_partial(item(position), position))
         if extent > virtual:
             builder.count(virtual, extent, 1, accumulate)
         half = virtual // 2
         while half:
 
             def halve(position: Number, middle: int = half) -> None:
-                high = partials.load(builder.add(position, middle))
-                partials.store(combine(high, partials.load(position)), position)
+                high = columns.partial(builder.add(position, middle))
+                columns.put_partial(combine(high, columns.partial(position)), position)
 
             builder.count(0, half, 1, halve)
             half //= 2
-        final = body.finish(partials.load(0))
-        for register, result, buffer in zip(final, statement.operation.results, statement.targets, strict=True):
-            if buffer is None:
-                emission.put(result, register)
-            else:
-                rows.store(emission.buffer(buffer), register, target, emission.scratch_suffix)
-
-    rows.each(one)
+        columns.put_results(body.finish(columns.partial(0)))
+    columns.nest.close()
 
 
 def _emit_scan(emission: Emission, statement: Reduce, combine: Combine) -> None:
     builder = emission.builder
-    rows = _Rows(emission, statement)
     extent = statement.shape[statement.axis]
-    partials = _Partials(rows, [source.dtype for source in statement.sources], 1)
+    columns = _Columns(emission, statement, [source.dtype for source in statement.sources], 1)
 
-    def one(source: Number, _target: Number) -> None:
-        def offset(position: Number) -> Number:
-            number = builder.subtract(extent - 1, position) if statement.operation.reverse else position
-            return builder.add(source, builder.multiply(number, rows.step))
+    def put(registers: Registers, position: Number) -> None:
+        columns.put_results(registers, position)
+        columns.put_partial(registers, 0)
 
-        def put(registers: Registers, here: Number) -> None:
-            for pointer, register, buffer in zip(partials.pointers, registers, statement.targets, strict=True):
-                assert buffer is not None
-                rows.store(emission.buffer(buffer), register, here, emission.scratch_suffix)
-                rows.store(pointer, register, 0, "")
+    def position_of(number: Number) -> Number:
+        return builder.subtract(extent - 1, number) if statement.operation.reverse else number
 
-        first = offset(0)
-        put(rows.sources(first), first)
+    def iteration(number: Number) -> None:
+        position = position_of(number)
+        values = columns.sources(position)
+        put(combine(columns.partial(0), values), position)
 
-        def iteration(position: Number) -> None:
-            here = offset(position)
-            values = rows.sources(here)
-            put(combine(partials.load(0), values), here)
-
+    with columns.nest.at_level(columns.nest.depth):
+        put(columns.sources(position_of(0)), position_of(0))
         builder.count(1, extent, 1, iteration)
-
-    rows.each(one)
+    columns.nest.close()

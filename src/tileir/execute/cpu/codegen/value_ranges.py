@@ -1,35 +1,34 @@
-"""Between which numbers the elements of a tile lie, found out once for a whole tile.
+"""The range of the elements of a tile, computed once for a whole tile.
 
 Pointers are mostly a base plus something that counts.  The least and the greatest address of a tile of them take a few
-scalar instructions to compute, under conditions that are computed as well: that no integer on the way wraps.  If both
-ends lie in an array, so do all elements, and neighbours in the tile are as far apart as the program says: no vector
-has to be looked at.  The same is done for masks: those that compare such numbers are often true for a whole tile.
+scalar instructions, under conditions that are computed as well: that no integer on the way wraps.  If both ends lie in
+an array, so do all elements, and neighbors in the tile are as far apart as the program says: no vector has to be
+checked.  The same is done for masks: those that compare such numbers are often true for a whole tile.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from tileir.dialect.ops import ADDI, ANDI, CMPI, EXTI, MULI, OFFSET, PTR_TO_PTR, SUBI
 from tileir.dialect.types import PointerType
 from tileir.execute.analysis.values import pointee_of
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.ir.expressions import Elementwise, Expression, Iota, Mapped, Splat, Table
-from tileir.execute.cpu.vector.builder import Number
+from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.dtypes import DType, memory_bytes
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
 
 _DEEPEST: Final = 24
-"""How many operations are looked through; more are hardly an index."""
+"""How many operations are followed; more are hardly an index."""
 _FARTHEST: Final = 1 << 46
 """How many elements a pointer may move in one step, so that no sum of addresses wraps."""
+_FOLLOWED: Final = (ADDI, SUBI, MULI, EXTI, OFFSET, PTR_TO_PTR)
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class Range:
-    """The least and the greatest element: i64s; the same object for both where all are alike."""
+class Range(NamedTuple):
+    """The least and the greatest element: i64s; the same where all are."""
 
     low: Number
     high: Number
@@ -40,10 +39,11 @@ class Range:
 
 
 class Ranges:
-    """What is found out where the builder stands; `conditions` are i1s that all have to hold for it to be true."""
+    """What is known at this point of the program; `conditions` are i1s that all have to hold for it to be true."""
 
     def __init__(self, emission: Emission) -> None:
         self._emission: Emission = emission
+        self._builder: Builder = emission.builder
         self.conditions: list[str] = []
         self._known: dict[int, Range | None] = {}
 
@@ -74,26 +74,22 @@ class Ranges:
             return False
         declaration = mask.operation.declaration
         if declaration is ANDI:
-            return all(self.is_true(argument, depth + 1) for argument in mask.operands)
+            return all(self.is_true(operand, depth + 1) for operand in mask.operands)
         if declaration is not CMPI:
             return False
-        left, right = (self.of(argument, depth + 1) for argument in mask.operands)
+        left, right = (self.of(operand, depth + 1) for operand in mask.operands)
         return left is not None and right is not None and self._compares(mask.operation, left, right)
 
     def _compares(self, operation: Operation, left: Range, right: Range) -> bool:
         predicate = operation.comparison_predicate
         if _is_unsigned(operation):
-            # Then both are the numbers they look like.
-            self._need("icmp sge", left.low, 0)
-            self._need("icmp sge", right.low, 0)
-        if predicate == "less_than":
-            self._need("icmp slt", left.high, right.low)
-        elif predicate == "less_than_or_equal":
-            self._need("icmp sle", left.high, right.low)
-        elif predicate == "greater_than":
-            self._need("icmp sgt", left.low, right.high)
-        elif predicate == "greater_than_or_equal":
-            self._need("icmp sge", left.low, right.high)
+            # Both are not negative then.
+            self._need("sge", left.low, 0)
+            self._need("sge", right.low, 0)
+        if predicate in ("less_than", "less_than_or_equal"):
+            self._need("slt" if predicate == "less_than" else "sle", left.high, right.low)
+        elif predicate in ("greater_than", "greater_than_or_equal"):
+            self._need("sgt" if predicate == "greater_than" else "sge", left.low, right.high)
         else:
             return False
         return True
@@ -101,68 +97,62 @@ class Ranges:
     def _need(self, comparison: str, left: Number, right: Number) -> None:
         if isinstance(left, int) and isinstance(right, int):
             holds = {"slt": left < right, "sle": left <= right, "sgt": left > right, "sge": left >= right}
-            if not holds[comparison.split()[1]]:
+            if not holds[comparison]:
                 self.conditions.append("false")
             return
-        self.conditions.append(self._emission.builder.emit(f"{comparison} i64 {left}, {right}"))
+        self.conditions.append(self._builder.emit(f"icmp {comparison} i64 {left}, {right}"))
 
     # --- expressions ---
 
     def _found(self, expression: Expression, depth: int) -> Range | None:
-        emission = self._emission
         if isinstance(expression, Mapped):
             return self.of(expression.source, depth + 1)
         element = expression.element
-        if not isinstance(element, PointerType):
-            if not isinstance(element, IntegerType) or element.width not in (8, 16, 32, 64):
-                return None
+        is_pointer = isinstance(element, PointerType)
+        if not is_pointer and not (isinstance(element, IntegerType) and element.width in (8, 16, 32, 64)):
+            return None
         if isinstance(expression, Splat):
-            number = emission.whole(expression.scalar)
+            number = self._emission.whole(expression.scalar)
             return Range(number, number)
         if isinstance(expression, Table):
-            if isinstance(element, PointerType):
-                return None
-            return Range(int(expression.array.min()), int(expression.array.max()))
+            return None if is_pointer else Range(int(expression.array.min()), int(expression.array.max()))
         if isinstance(expression, Iota):
             last = max(expression.shape) - 1
             return Range(0, last) if last < 1 << (8 * expression.dtype.itemsize - 1) else None
-        if not isinstance(expression, Elementwise):
+        if not isinstance(expression, Elementwise) or expression.operation.declaration not in _FOLLOWED:
             return None
-        declaration = expression.operation.declaration
-        if declaration not in _FOLLOWED:
-            return None
-        parts = [self.of(argument, depth + 1) for argument in expression.operands]
-        if any(part is None for part in parts):
-            return None
+        parts = [self.of(operand, depth + 1) for operand in expression.operands]
         known = [part for part in parts if part is not None]
-        if declaration is OFFSET:
-            return self._moved(known[0], known[1], memory_bytes(pointee_of(expression.operation.results[0])))
-        if declaration is EXTI:
-            if _is_unsigned(expression.operation):
-                self._need("icmp sge", known[0].low, 0)
-            return known[0]
+        return self._computed(expression, known) if len(known) == len(parts) else None
+
+    def _computed(self, expression: Elementwise, operands: list[Range]) -> Range | None:
+        operation, dtype = expression.operation, expression.dtype
+        declaration, left = operation.declaration, operands[0]
         if declaration is PTR_TO_PTR:
-            return known[0]
+            return left
+        if declaration is EXTI:
+            if _is_unsigned(operation):
+                self._need("sge", left.low, 0)
+            return left
+        right = operands[1]
+        if declaration is OFFSET:
+            return self._moved(left, right, memory_bytes(pointee_of(operation.results[0])))
         if declaration is MULI:
-            return self._product(known[0], known[1], expression.dtype)
-        return self._sum(declaration is SUBI, known[0], known[1], expression.dtype)
+            return self._product(left, right, dtype)
+        pairs = ((left.low, right.low), (left.high, right.high))
+        if declaration is SUBI:
+            pairs = ((left.low, right.high), (left.high, right.low))
+        return self._ends("sub" if declaration is SUBI else "add", pairs, dtype, left.is_point and right.is_point)
 
     def _moved(self, base: Range, index: Range, size: int) -> Range:
         """Addresses, which are sums modulo 2^64; indices are small, so that their distance is exact."""
-        builder = self._emission.builder
-        self._need("icmp sge", index.low, -_FARTHEST)
-        self._need("icmp sle", index.high, _FARTHEST)
+        builder = self._builder
+        self._need("sge", index.low, -_FARTHEST)
+        self._need("sle", index.high, _FARTHEST)
         low = builder.add(base.low, builder.multiply(index.low, size))
         if index.is_point and base.is_point:
             return Range(low, low)
         return Range(low, builder.add(base.high, builder.multiply(index.high, size)))
-
-    def _sum(self, subtracts: bool, left: Range, right: Range, dtype: DType) -> Range:
-        if subtracts:
-            pairs = ((left.low, right.high), (left.high, right.low))
-        else:
-            pairs = ((left.low, right.low), (left.high, right.high))
-        return self._each("sub" if subtracts else "add", pairs, dtype, left.is_point and right.is_point)
 
     def _product(self, left: Range, right: Range, dtype: DType) -> Range | None:
         if left.is_point:
@@ -170,23 +160,20 @@ class Ranges:
         if not right.is_point:
             return None
         factor = right.low
-        found = self._each("mul", ((left.low, factor), (left.high, factor)), dtype, left.is_point)
+        found = self._ends("mul", ((left.low, factor), (left.high, factor)), dtype, left.is_point)
         if isinstance(factor, int) or found.is_point:
             return Range(found.high, found.low) if isinstance(factor, int) and factor < 0 else found
-        builder = self._emission.builder
         ends = [f"i64 {found.low}", f"i64 {found.high}"]
-        return Range(builder.call("i64", "llvm.smin.i64", ends), builder.call("i64", "llvm.smax.i64", ends))
+        low, high = (self._builder.call("i64", f"llvm.{name}.i64", ends) for name in ("smin", "smax"))
+        return Range(low, high)
 
-    def _each(
-        self, name: str, pairs: tuple[tuple[Number, Number], tuple[Number, Number]], dtype: DType, once: bool
-    ) -> Range:
+    def _ends(self, name: str, pairs: tuple[tuple[Number, Number], ...], dtype: DType, once: bool) -> Range:
         """Two numbers computed without wrapping."""
-        ends = [self._computed(name, left, right, dtype) for left, right in pairs[: 1 if once else 2]]
+        ends = [self._exact(name, left, right, 8 * dtype.itemsize) for left, right in pairs[: 1 if once else 2]]
         return Range(ends[0], ends[-1])
 
-    def _computed(self, name: str, left: Number, right: Number, dtype: DType) -> Number:
-        builder = self._emission.builder
-        width = 8 * dtype.itemsize
+    def _exact(self, name: str, left: Number, right: Number, width: int) -> Number:
+        builder = self._builder
         if width == 64 and not (isinstance(left, int) and isinstance(right, int)):
             if name == "mul" and (left == 1 or right == 1):
                 return builder.multiply(left, right)
@@ -196,12 +183,9 @@ class Ranges:
             self.conditions.append(builder.emit(f"xor i1 {wraps}, true"))
             return exact
         number = {"add": builder.add, "sub": builder.subtract, "mul": builder.multiply}[name](left, right)
-        self._need("icmp sge", number, -(1 << (width - 1)))
-        self._need("icmp sle", number, (1 << (width - 1)) - 1)
+        self._need("sge", number, -(1 << (width - 1)))
+        self._need("sle", number, (1 << (width - 1)) - 1)
         return number
-
-
-_FOLLOWED: Final = (ADDI, SUBI, MULI, EXTI, OFFSET, PTR_TO_PTR)
 
 
 def _is_unsigned(operation: Operation) -> bool:

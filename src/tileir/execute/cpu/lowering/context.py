@@ -64,23 +64,23 @@ class Lowering:
         self.target: Target = target
         self.options: Options = options
         self.origins: Origins = Origins(entry, options.overlapping)
-        self.places: dict[Value, Expression] = {}
+        self.realized: dict[Value, Expression] = {}
         self.buffers: list[Buffer] = []
         self.body: list[Statement] = []
         self.loops: list[Frame] = []
         self.yields: list[Frame] = []
-        # Operations whose results nobody will ask for again.
+        # Operations whose results are not needed again.
         self.done: set[Operation] = set()
-        # Operations that were lowered with what they use, ahead of their place.
+        # Operations that were lowered with what they use, ahead of their position.
         self._early: set[Operation] = set()
         # Values that wait as expressions and are no mere index maps.
         self.waiting: dict[Value, None] = {}
-        # What to take back at the end of each region being lowered: places of values, and what was done.
+        # What to restore at the end of each region being lowered: how values were realized, and what was done.
         self._regions: list[tuple[list[tuple[Value, Expression]], set[Operation]]] = []
         # By origin the waiting values that read its memory, by buffer the values that lie in it; both may list others.
         self._readers: dict[object, dict[Value, None]] = {}
         self._holders: dict[Buffer, dict[Value, None]] = {}
-        # Counts the buffers given, so that what was looked through since the last one need not be again.
+        # Counts the buffers given: what was resolved since the last one need not be again.
         self.epoch: int = 0
         self._written: list[Origin] | None = None
         self._changing: set[Operation] = memory_changes(entry)
@@ -121,10 +121,10 @@ class Lowering:
         waiting = dict(self.waiting)
         self._regions.append(([], set()))
         self.block(block)
-        places, finished = self._regions.pop()
-        for value, place in reversed(places):
-            self.places[value] = place
-        if places:
+        replaced, finished = self._regions.pop()
+        for value, before in reversed(replaced):
+            self.realized[value] = before
+        if replaced:
             self.epoch += 1
         self.done -= finished
         # The operations of inner regions are done already.
@@ -169,7 +169,7 @@ class Lowering:
         """A tile or scalar as an expression, with what has been stored meanwhile read from its buffer."""
         if is_scalar(value):
             return Splat(tile_of(value), None, value)
-        return self.resolved([self.places[value]])[0]
+        return self.resolved([self.realized[value]])[0]
 
     def resolved(self, roots: list[Expression]) -> list[Expression]:
         """Expressions with the nodes that have a buffer by now replaced."""
@@ -178,9 +178,9 @@ class Lowering:
             return roots
         renewed: dict[int, Expression] = {}
         for node in nodes(roots):
-            place = self.places.get(node.value) if node.value is not None else None
-            if isinstance(place, BufferRead) and place is not node and not isinstance(node, BufferRead):
-                renewed[id(node)] = place
+            expression = self.realized.get(node.value) if node.value is not None else None
+            if isinstance(expression, BufferRead) and expression is not node and not isinstance(node, BufferRead):
+                renewed[id(node)] = expression
                 continue
             changed = [renewed[id(operand)] for operand in node.operands]
             is_same = all(new is old for new, old in zip(changed, node.operands, strict=True))
@@ -202,11 +202,11 @@ class Lowering:
         if expression.cost > fusion.LARGEST:
             self.store(value)
 
-    def put(self, value: Value, place: Expression) -> None:
-        """Say where a value is, and remember what lies in which buffer."""
-        self.places[value] = place
-        if isinstance(place, BufferRead):
-            self._holders.setdefault(place.buffer, {})[value] = None
+    def put(self, value: Value, expression: Expression) -> None:
+        """Realize a value, and remember what lies in which buffer."""
+        self.realized[value] = expression
+        if isinstance(expression, BufferRead):
+            self._holders.setdefault(expression.buffer, {})[value] = None
 
     def new_buffer(self, dtype: DType, count: int) -> Buffer:
         buffer = Buffer(f"b{len(self.buffers)}", dtype, count)
@@ -229,19 +229,19 @@ class Lowering:
 
     def stored(self, value: Value, buffer: Buffer) -> BufferRead:
         """Realize a tile as a buffer."""
-        place = BufferRead(tile_of(value), value, buffer)
-        self._realize(value, place)
+        expression = BufferRead(tile_of(value), value, buffer)
+        self._realize(value, expression)
         self.waiting.pop(value, None)
-        return place
+        return expression
 
-    def _realize(self, value: Value, place: BufferRead) -> None:
-        before = self.places.get(value)
+    def _realize(self, value: Value, expression: BufferRead) -> None:
+        before = self.realized.get(value)
         if before is not None and self._regions:
             self._regions[-1][0].append((value, before))
-        self.put(value, place)
+        self.put(value, expression)
         self.epoch += 1
 
-    # --- nests ---
+    # --- loop nests ---
 
     def ready(self, roots: list[Expression], shape: Shape, users: list[Operation]) -> fusion.Reach:
         """What a loop nest for roots evaluates, after storing what it must not compute; `roots` are renewed."""
@@ -303,36 +303,39 @@ class Lowering:
         self,
         expression: Expression,
         operation: Operation,
-        sink: Callable[[Expression], Store],
+        store: Callable[[Expression], Store],
         guard: Buffer | None = None,
     ) -> None:
-        """A nest that feeds an expression to a sink, for an operation."""
+        """A loop nest that passes an expression to a store, for an operation."""
         (expression,), kept = self.prepare([expression], expression.shape, operation)
-        self.body.append(LoopNest(expression.shape, [*kept, sink(expression)], guard))
+        self.body.append(LoopNest(expression.shape, [*kept, store(expression)], guard))
 
     def store(self, value: Value) -> BufferRead:
-        """Give a waiting tile a buffer, by a nest of its own."""
-        place = self.places[value]
-        if isinstance(place, BufferRead):
-            return place
-        if isinstance(place, Mapped) and place.source.value is not None and place.source.cost > fusion.CHEAP:
-            source = self.resolved([place.source])[0]
+        """Give a waiting tile a buffer, by a loop nest of its own."""
+        expression = self.realized[value]
+        if isinstance(expression, BufferRead):
+            return expression
+        if (
+            isinstance(expression, Mapped)
+            and expression.source.value is not None
+            and expression.source.cost > fusion.CHEAP
+        ):
+            source = self.resolved([expression.source])[0]
             if not isinstance(source, BufferRead) and isinstance(source, (Elementwise, PointerLoad)):
                 assert source.value is not None
                 self.store(source.value)
         return self.keep(value)
 
     def keep(self, value: Value, prefer: Buffer | None = None) -> BufferRead:
-        """A nest that puts a tile into a buffer, with all its elements."""
-        expression = self.resolved([self.places[value]])[0]
+        """A loop nest that puts a tile into a buffer, with all its elements."""
+        expression = self.resolved([self.realized[value]])[0]
         if isinstance(expression, BufferRead) and prefer is None:
             self._realize(value, expression)
             return expression
         (expression,), kept = self.prepare([expression], expression.shape, None)
-        already = [sink for sink in kept if isinstance(sink, StoreBuffer) and sink.expression is expression]
-        if already:
+        if any(store.expression is expression for store in kept):
             self.body.append(LoopNest(expression.shape, kept))
-            return cast(BufferRead, self.places[value])
+            return cast(BufferRead, self.realized[value])
         reach = fusion.Reach([expression], expression.shape, [])
         finished = fusion.finished(reach, {value}, [], self.done)
         buffer = prefer if prefer is not None else self.buffer_for(value, reach, finished)
@@ -364,8 +367,8 @@ class Lowering:
         holders = self._holders.get(buffer, {})
         found = []
         for value in list(holders):
-            place = self.places[value]
-            if isinstance(place, BufferRead) and place.buffer is buffer:
+            expression = self.realized[value]
+            if isinstance(expression, BufferRead) and expression.buffer is buffer:
                 found.append(value)
                 if not self._regions and self.is_done(value):
                     # Outside of regions it is not needed again.
@@ -373,8 +376,8 @@ class Lowering:
         return found
 
     def shares(self, buffer: Buffer, value: Value, operation: Operation) -> bool:
-        """Whether a buffer holds another value that is still wanted, or one from outside the block of an operation,
-        which the next iteration of a loop may want."""
+        """Whether a buffer holds another value that is still needed, or one from outside the block of an operation,
+        which the next iteration of a loop may need."""
         for other in self._held_in(buffer):
             if other is value:
                 continue
@@ -390,10 +393,10 @@ class Lowering:
         if self._written is None:
             origins: dict[Origin, None] = {}
             for operation in self.entry.walk():
-                place = operation.declaration.writes
-                if place is not None:
-                    target = operation.operand_group(place)[0]
-                    # Pointers that leave their array are noticed where operands are remembered (`emission.bounds`).
+                group = operation.declaration.writes
+                if group is not None:
+                    target = operation.operand_group(group)[0]
+                    # A write that leaves its array clears the pack cache (`codegen.bounds`).
                     is_pointer = isinstance(target.type, TileType)
                     origins[self.origins.provenance(target) if is_pointer else self.origins.of(target)] = None
             self._written = list(origins)
@@ -422,16 +425,12 @@ class Lowering:
         reach = fusion.Reach(own, (), [operation])
         finished = fusion.finished(reach, set(), [operation], self.done)
         for value in self._waiting_for(origin):
-            if value not in self.waiting:
+            if value not in self.waiting or self.is_done(value, finished):
                 continue
-            if self.is_done(value, finished):
-                continue
-            expression = self.resolved([self.places[value]])[0]
-            if any(
-                origin is None or not self.origins.never_alias(self._origin(read), origin) for read in expression.reads
-            ):
+            reads = self.resolved([self.realized[value]])[0].reads
+            if any(origin is None or not self.origins.never_alias(self._origin(read), origin) for read in reads):
                 self.store(value)
-            elif not expression.reads and not self._regions:
+            elif not reads and not self._regions:
                 # What it read is in buffers by now.
                 for source in origin or ():
                     self._readers.get(source, {}).pop(value, None)
@@ -449,11 +448,11 @@ class Lowering:
                     del readers[value]
             found.update(readers)
 
-        def place(value: Value) -> int:
+        def position(value: Value) -> int:
             operation = value.defining_operation
             return self.begins[operation] if operation is not None else 0
 
-        return sorted(found, key=place)
+        return sorted(found, key=position)
 
     def _origin(self, read: Expression) -> Origin:
         """Where the memory of a load comes from."""
@@ -461,33 +460,33 @@ class Lowering:
         return self.origins.of(source_of(read))
 
     def before_region(self, operation: Operation) -> None:
-        """Store what a region would compute again and again, or find changed."""
+        """Store what a region would compute repeatedly, or find changed."""
         begin, end = self.begins[operation], self.ends[operation]
         repeats = operation.declaration is not ops.IF
         writes = operation in self._changing
         for value in list(self.waiting):
-            place = self.places[value]
-            if isinstance(place, BufferRead) or self.is_done(value):
+            expression = self.realized[value]
+            if isinstance(expression, BufferRead) or self.is_done(value):
                 self.waiting.pop(value, None)
                 continue
             if not any(self.ends[user] > begin for user in value.users if user in self.ends):
                 continue
-            if writes and place.reads:
+            if writes and expression.reads:
                 self.store(value)
                 continue
             inside = any(begin <= self.begins[user] <= end for user in value.users if user in self.begins)
             # What a branch computes for itself is computed again after it.
             again = repeats or any(self.begins[user] > end for user in value.users if user in self.begins)
-            if again and inside and place.cost > fusion.CHEAP and not fusion.is_plain_load(place):
-                if not fusion.is_place(place):
-                    self.store(value)
+            is_costly = expression.cost > fusion.CHEAP and not fusion.is_plain_load(expression)
+            if again and inside and is_costly and not fusion.is_index(expression):
+                self.store(value)
 
 
 def source_of(read: ViewLoad | PointerLoad) -> Value:
     """The view or the pointers of a load."""
-    place = read.operation.declaration.reads
-    assert place is not None
-    return read.operation.operand_group(place)[0]
+    group = read.operation.declaration.reads
+    assert group is not None
+    return read.operation.operand_group(group)[0]
 
 
 def _loop_block(operation: Operation) -> Block | None:

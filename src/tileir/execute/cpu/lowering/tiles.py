@@ -52,7 +52,7 @@ def lower_elementwise(lowering: Lowering, operation: Operation) -> None:
     expression = applied()
     if expression.cost > fusion.LARGEST:
         tiles = [value for value in operation.operands if is_tile(value)]
-        lowering.store(max(tiles, key=lambda value: lowering.places[value].cost))
+        lowering.store(max(tiles, key=lambda value: lowering.realized[value].cost))
         expression = applied()
     lowering.wait(result, expression)
 
@@ -62,7 +62,7 @@ def lower_constant(lowering: Lowering, operation: Operation) -> None:
     if is_scalar(result):
         lowering.body.append(ScalarOp(operation))
     else:
-        lowering.places[result] = Table(tile_of(result), result, constant_elements(operation.value_attribute))
+        lowering.realized[result] = Table(tile_of(result), result, constant_elements(operation.value_attribute))
 
 
 def lower_iota(lowering: Lowering, operation: Operation) -> None:
@@ -70,7 +70,7 @@ def lower_iota(lowering: Lowering, operation: Operation) -> None:
     if is_scalar(result):
         lowering.body.append(ScalarOp(operation))
     else:
-        lowering.places[result] = Iota(tile_of(result), result)
+        lowering.realized[result] = Iota(tile_of(result), result)
 
 
 def lower_assume(lowering: Lowering, operation: Operation) -> None:
@@ -134,7 +134,7 @@ def lower_map(lowering: Lowering, operation: Operation) -> None:
     expression, type = lowering.expression(source), tile_of(result)
     if operation.declaration is RESHAPE:
         if isinstance(expression, Table) and expression.array.size > 1:
-            lowering.places[result] = Table(type, result, expression.array.reshape(type.shape))
+            lowering.realized[result] = Table(type, result, expression.array.reshape(type.shape))
             return
         moves = squeezed(type.shape) != squeezed(expression.shape)
         if moves and not isinstance(expression, (Table, Splat)):

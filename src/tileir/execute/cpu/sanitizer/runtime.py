@@ -1,11 +1,10 @@
-"""The functions that sanitized code carries along.
+"""The functions that sanitized code calls.
 
-`@inspect.find` gives the four words (`sites`) of the memory an address lies in: by bisection among the arrays of the
-launch, then among what `alloca` reserved on this thread.  `@inspect.run` counts elements that lie side by side.
-`@inspect.unwritten` looks at a shadow, 8 bytes at a time; so many may be read behind each.  `@inspect.elements` looks
-at the addresses of an access, run by run: 0 says that all is well, and then what is written counts as written; 1 that
-somebody must look closer.  `%array` is the only memory allowed, where that is known; `%last` takes the memory of the
-last element, where the next access is likely to go.
+- `@inspect.find` returns the four words (`sites`) of the memory an address lies in: by bisection among the arrays of
+  the launch, then among the allocas of this thread.
+- `@inspect.elements` checks the addresses of an access, one by one: 0 says that all is well, and then what is written
+  counts as written; 1 leaves it to Python.  `%array` is the only memory allowed, where that is known; `%last` takes the
+  memory of the last element, where the next access is likely to go.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tileir.execute.cpu.sanitizer.sites import END, READS, SHADOW, START, WORDS,
 from tileir.execute.cpu.vector.builder import Builder, Loop, Module
 
 STRICT: Final = 4
-"""In `%access`, beside what it does: an element that is masked is worth a closer look."""
+"""In `%access`, beside what it does: an element that is masked is left to Python."""
 
 _NOTHING: Final = f"@inspect.nothing = internal constant [{WORDS} x i64] zeroinitializer"
 
@@ -68,51 +67,6 @@ def _find(builder: Builder) -> None:
     builder.do("ret ptr null")
 
 
-def _chosen(builder: Builder, number: str) -> str:
-    """An i1: the mask has an element set."""
-    bit = builder.emit(f"load i8, ptr {builder.moved('%mask', number)}, align 1")
-    return builder.emit(f"icmp ne i8 {bit}, 0")
-
-
-def _run(builder: Builder) -> None:
-    is_whole = builder.emit("icmp eq ptr %mask, null")
-    loop = Loop(builder)
-    count, before = loop.carry("i64", 1), loop.carry("i64", builder.word("%addresses", "%first"))
-
-    def one() -> None:
-        number = builder.emit(f"add i64 %first, {count}")
-        builder.go_on(builder.emit(f"icmp ult i64 {number}, %total"), loop.end)
-        address = builder.word("%addresses", number)
-        expected = builder.emit(f"add i64 {before}, %size")
-        builder.go_on(builder.emit(f"icmp eq i64 {address}, {expected}"), loop.end)
-        builder.branch(is_whole, None, lambda: builder.go_on(_chosen(builder, number), loop.end))
-        loop.becomes(before, address)
-        loop.becomes(count, builder.emit(f"add i64 {count}, 1"))
-
-    loop.write(one, lambda: "")
-    builder.do(f"ret i64 {count}")
-
-
-def _unwritten(builder: Builder) -> None:
-    loop = Loop(builder)
-    done = loop.carry("i64", 0)
-    left = bits = ""
-
-    def eight() -> None:
-        nonlocal left, bits
-        left = builder.emit(f"sub i64 %bytes, {done}")
-        bits = builder.emit(f"load i64, ptr {builder.moved('%shadow', done)}, align 1")
-        builder.go_on(builder.emit(f"icmp uge i64 {left}, 8"), loop.end)
-        builder.branch(builder.emit(f"icmp ne i64 {bits}, 0"), lambda: builder.do("ret i1 true"))
-        loop.becomes(done, builder.emit(f"add i64 {done}, 8"))
-
-    loop.write(eight, lambda: "")
-    builder.branch(builder.emit(f"icmp eq i64 {left}, 0"), lambda: builder.do("ret i1 false"))
-    beyond = builder.emit(f"sub i64 64, {builder.emit(f'shl i64 {left}, 3')}")
-    own = builder.emit(f"shl i64 {bits}, {beyond}")
-    builder.do(f"ret i1 {builder.emit(f'icmp ne i64 {own}, 0')}")
-
-
 class _Elements:
     """Writes `@inspect.elements`: once through the elements to check them, and again to note what is written."""
 
@@ -126,7 +80,11 @@ class _Elements:
         remember = builder.emit("icmp ne ptr %last, null")
         worth = builder.all_of([remember, touched])
         builder.branch(worth, lambda: builder.do(f"store ptr {words}, ptr %last, align 8"))
-        builder.branch(self.writes, lambda: self._write())
+
+        def write() -> None:
+            self._pass(False)
+
+        builder.branch(self.writes, write)
         builder.do("ret i64 0")
 
     def _has(self, bit: int) -> str:
@@ -135,11 +93,8 @@ class _Elements:
     def _doubt_if(self, condition: str) -> None:
         self.builder.branch(condition, lambda: self.builder.do("ret i64 1"))
 
-    def _write(self) -> None:
-        self._pass(False)
-
     def _pass(self, checks: bool) -> tuple[str, str]:
-        """Go through all elements; gives the words of the memory that the last one lies in, and whether one does."""
+        """Visit all elements; gives the words of the memory that the last one lies in, and whether one does."""
         builder = self.builder
         loop = Loop(builder)
         number, words = loop.carry("i64", 0), loop.carry("ptr", self.first)
@@ -148,21 +103,25 @@ class _Elements:
         def masked() -> list[str]:
             if checks:
                 self._doubt_if(self.strict)
-            return [f"ptr {words}", f"i1 {touched}", "i64 1"]
+            return [f"ptr {words}", f"i1 {touched}"]
 
-        def turn() -> None:
+        def chosen() -> list[str]:
+            bit = builder.emit(f"load i8, ptr {builder.moved('%mask', number)}, align 1")
+            return [f"i1 {builder.emit(f'icmp ne i8 {bit}, 0')}"]
+
+        def iteration() -> None:
             builder.go_on(builder.emit(f"icmp ult i64 {number}, %total"), loop.end)
-            (active,) = builder.branch(self.is_whole, lambda: ["i1 true"], lambda: [f"i1 {_chosen(builder, number)}"])
-            following, some, step = builder.branch(active, lambda: self._look(number, words, checks), masked)
+            (active,) = builder.branch(self.is_whole, lambda: ["i1 true"], chosen)
+            following, some = builder.branch(active, lambda: self._visit(number, words, checks), masked)
             loop.becomes(words, following)
             loop.becomes(touched, some)
-            loop.becomes(number, builder.emit(f"add i64 {number}, {step}"))
+            loop.becomes(number, builder.emit(f"add i64 {number}, 1"))
 
-        loop.write(turn, lambda: "")
+        loop.write(iteration, lambda: "")
         return words, touched
 
-    def _look(self, number: str, words: str, checks: bool) -> list[str]:
-        """The words of the memory that an element lies in, and how many elements go on from it there."""
+    def _visit(self, number: str, words: str, checks: bool) -> list[str]:
+        """The words of the memory that an element lies in."""
         builder = self.builder
         address = builder.word("%addresses", number)
         begun = builder.emit(f"icmp uge i64 {address}, {builder.word(words, START)}")
@@ -171,52 +130,45 @@ class _Elements:
         def search() -> list[str]:
             if checks:
                 self._doubt_if(self.has_array)
-            tables = "ptr %regions, i64 %count, ptr %reserved, i64 %reserves"
-            found = builder.emit(f"call ptr @inspect.find({tables}, i64 {address})")
+            found = builder.emit(f"call ptr @inspect.find({_TABLES}, i64 {address})")
             if checks:
                 self._doubt_if(builder.emit(f"icmp eq ptr {found}, null"))
             return [f"ptr {found}"]
 
         (array,) = builder.branch(here, lambda: [f"ptr {words}"], search)
-        length = builder.emit(f"sub i64 {builder.word(array, END)}, {address}")
         if checks:
-            self._check(array, address, length)
-        values = f"ptr %addresses, ptr %mask, i64 {number}, i64 %total, i64 %size"
-        beside = builder.emit(f"call i64 @inspect.run({values})")
-        # As much of the run as lies in this memory.
-        places = builder.emit(f"udiv i64 {length}, %size")
-        run = builder.call("i64", "llvm.umin.i64", [f"i64 {places}", f"i64 {beside}"])
+            self._check(array, address)
         shadow = builder.word(array, SHADOW)
-        wanted = builder.emit(f"icmp ne i64 {shadow}, 0")
-        if checks:
-            wanted = builder.all_of([wanted, self.reads])
-        builder.branch(wanted, lambda: self._look_at_shadow(array, address, run, shadow, checks))
-        return [f"ptr {array}", "i1 true", f"i64 {run}"]
+        conditions = [builder.emit(f"icmp ne i64 {shadow}, 0"), *([self.reads] if checks else [])]
+        builder.branch(builder.all_of(conditions), lambda: self._use_shadow(array, address, shadow, checks))
+        return [f"ptr {array}", "i1 true"]
 
-    def _check(self, array: str, address: str, length: str) -> None:
+    def _check(self, array: str, address: str) -> None:
         builder = self.builder
+        length = builder.emit(f"sub i64 {builder.word(array, END)}, {address}")
         short = builder.emit(f"icmp ult i64 {length}, %size")
         low = builder.emit(f"and i64 {address}, {builder.emit('sub i64 %size, 1')}")
         self._doubt_if(builder.any_of([short, builder.emit(f"icmp ne i64 {low}, 0")]))
         closed = builder.emit(f"icmp sle i64 {builder.word(array, WRITABLE)}, 0")
         self._doubt_if(builder.all_of([closed, self.writes]))
 
-    def _look_at_shadow(self, array: str, address: str, run: str, shadow: str, checks: bool) -> None:
+    def _use_shadow(self, array: str, address: str, shadow: str, checks: bool) -> None:
+        """Check that an element was written, or mark it as written."""
         builder = self.builder
         distance = builder.emit(f"sub i64 {address}, {builder.word(array, START)}")
-        place = builder.pointer(builder.add(shadow, distance))
-        size = builder.multiply(run, "%size")
-        if checks:
-            self._doubt_if(builder.emit(f"call i1 @inspect.unwritten(ptr {place}, i64 {size})"))
-        else:
-            builder.fill(place, 0, size)
+        marks = builder.pointer(builder.add(shadow, distance))
+        if not checks:
+            builder.fill(marks, 0, "%size")
+            return
+        # Eight bytes, of which the first are those of the element.
+        beyond = builder.emit(f"sub i64 64, {builder.emit('shl i64 %size, 3')}")
+        own = builder.emit(f"shl i64 {builder.emit(f'load i64, ptr {marks}, align 1')}, {beyond}")
+        self._doubt_if(builder.emit(f"icmp ne i64 {own}, 0"))
 
 
 _TABLES: Final = "ptr %regions, i64 %count, ptr %reserved, i64 %reserves"
 _FUNCTIONS: Final[dict[str, tuple[str, Callable[[Builder], object]]]] = {
     "find": (f"ptr {_TABLES}, i64 %address", _find),
-    "run": ("i64 ptr %addresses, ptr %mask, i64 %first, i64 %total, i64 %size", _run),
-    "unwritten": ("i1 ptr %shadow, i64 %bytes", _unwritten),
     "elements": (
         f"i64 {_TABLES}, ptr %array, ptr %addresses, ptr %mask, i64 %total, i64 %size, i64 %access, ptr %last",
         _Elements,

@@ -380,7 +380,7 @@ def test_tiles_that_are_turned_do_not_stream(turned: bool, streams: bool) -> Non
       %b = permute %a [1, 0] : {part} -> {part}
       %s = store_view_tko weak {"%b" if turned else "%a"}, %vq[%y, %x] : {part}, {view}, tile<i32> -> token
       return }} }}"""
-    assert ("streaming" in native(text).dump("loops")) == streams
+    assert ("non-temporal" in native(text).dump("loops")) == streams
 
 
 def looped(index: str, before: str = "", step: str = "%one", start: str = "%zero") -> str:
