@@ -197,7 +197,9 @@ class NestEmitter:
         """An expression at an index: its value, and the level where it is known."""
         key = (id(expression), tuple([(axis.base, axis.lanes) for axis in index]))
         found = self._known.get(key)
-        if found is None:
+        if found is None and self.emission.provenance is None:
+            found = self._known[key] = self._evaluate(expression, index)
+        elif found is None:
             with self.emission.working_for(*computed_by(expression)):
                 found = self._known[key] = self._evaluate(expression, index)
         return found
