@@ -62,7 +62,7 @@ class Lowered:
         }
 
     def loop_text(self, target: Target, options: Options) -> str:
-        """The loop form, to read."""
+        """The loop IR as text."""
         return "\n".join([*[line.text for line in loop_lines(self.program, target, options)], ""])
 
     def too_large(self, arena_bytes: int) -> ExecutionError | None:
@@ -79,7 +79,7 @@ def _repeats(statement: Statement) -> bool:
 
 
 def loop_lines(program: Program, target: Target, options: Options) -> list[LoopLine]:
-    """The loop form by lines, with the operations that each does the work of."""
+    """The loop IR by lines, with the operations that each does the work of."""
     machine = f"{target.name}, vectors of {target.vector_bytes} bytes, {options.mode}"
     return LoopPrinter(program).lines(machine)
 
@@ -99,7 +99,7 @@ def lower(entry: Operation, target: Target, layout: Layout, options: Options, pr
 
 
 def lowered_program(entry: Operation, target: Target, options: Options, keep_locations: bool = False) -> Program:
-    """A kernel in loop form."""
+    """A kernel in the loop IR."""
     # The sanitizer looks at the program as it is, at promises too that nothing is made of.
     if not options.sanitize:
         entry = optimized(entry, keep_locations)

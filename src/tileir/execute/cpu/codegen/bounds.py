@@ -314,9 +314,7 @@ def prove_in_bounds(
         return None
     proven[access.operation] = access.mask is not None and ranges.is_true(access.mask)
     places = places_in(emission, array, memory_bytes(pointee_of(_pointers_of(access.operation))))
-    for end in dict.fromkeys((found.low, found.high)):
-        moved = emission.builder.emit(f"sub i64 {end}, {array.low}")
-        ranges.conditions.append(emission.builder.emit(f"icmp ult i64 {moved}, {places}"))
+    ranges.lie_in(found, array.low, places)
     return ranges.conditions
 
 

@@ -54,6 +54,12 @@ class Ranges:
             self._known[key] = self._found(expression, depth) if depth < _DEEPEST else None
         return self._known[key]
 
+    def lie_in(self, found: Range, low: Number, count: Number) -> None:
+        """Add the conditions that both ends of a range are one of so many numbers from the lowest one on."""
+        for end in dict.fromkeys((found.low, found.high)):
+            moved = self._builder.emit(f"sub i64 {end}, {low}")
+            self.conditions.append(self._builder.emit(f"icmp ult i64 {moved}, {count}"))
+
     def is_true(self, mask: Expression, depth: int = 0) -> bool:
         """Whether a tile of truth values is known to be true everywhere, under the conditions."""
         known = len(self.conditions)

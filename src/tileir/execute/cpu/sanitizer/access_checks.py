@@ -140,9 +140,7 @@ def _prove_tile(
     if found is None or not _steps_are_multiples(pointers, size):
         return None
     builder, conditions = emission.builder, ranges.conditions
-    for end in dict.fromkeys((found.low, found.high)):
-        moved = builder.emit(f"sub i64 {end}, {start}")
-        conditions.append(builder.emit(f"icmp ult i64 {moved}, {limit}"))
+    ranges.lie_in(found, start, limit)
     if size > 1:
         low = builder.emit(f"and i64 {found.low}, {size - 1}")
         conditions.append(builder.emit(f"icmp eq i64 {low}, 0"))

@@ -1,10 +1,10 @@
-"""What sanitized code finds, reported as the interpreter's sanitizer does.
+"""The findings of sanitized code, reported as the interpreter's sanitizer does.
 
-Compiled code calls when it is in doubt.  The values it brings become what the interpreter would have handed to its
-sanitizer (an `Access`, operands, an error), and that decides: the same rules, the same words.
+Compiled code calls when it is in doubt.  The values it passes become what the interpreter would have passed to its
+sanitizer (an `Access`, operands, an error), and that decides: the same rules, the same messages.
 
-Threads come in any order.  A finding is reported for the tile block with the lowest number, and findings are in the
-order of tile blocks, so that the report does not depend on how many threads there were.
+Threads call in any order.  A finding is reported for the tile block with the lowest number, and findings are in the
+order of tile blocks, so that the report does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, Final, cast
 
 import numpy
@@ -43,7 +44,7 @@ _UNSIGNED: Final = (1 << 64) - 1
 
 
 class _NoShadow(Shadow):
-    """Stands in for the shadow that `Bounds` fills: here compiled code has its own."""
+    """In place of the shadow that `Bounds` fills: compiled code has its own."""
 
     __slots__ = ()
 
@@ -59,7 +60,7 @@ class _NoShadow(Shadow):
 
 
 class _Collector(Sanitizer):
-    """Collects what compiled code finds; not ordered until the end."""
+    """Collects findings; not ordered until the end."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,7 +97,7 @@ class _Collector(Sanitizer):
 
 
 class Inspector:
-    """What compiled code calls during one launch, and the tables it looks into."""
+    """What compiled code calls during one launch, and the tables it searches."""
 
     def __init__(
         self, sites: list[Site], reserve_count: int, grid: BlockId, memory: Memory, unwritten: list[object]
@@ -108,7 +109,7 @@ class Inspector:
         self._collector: _Collector = _Collector()
         self._lock: threading.Lock = threading.Lock()
         self._shadows: dict[int, Array] = {}
-        """By the start of a region: a byte for each of its bytes, not zero where nobody wrote."""
+        """By the start of a region: a byte for each of its bytes, not zero where it was never written."""
         self.error: BaseException | None = None
         self.stop: Callable[[], None] = lambda: None
         for region, offset, chosen in unwritten_bytes(memory, unwritten):
@@ -124,7 +125,7 @@ class Inspector:
 
     @property
     def findings(self) -> list[Finding]:
-        """What was found, in order of tile blocks."""
+        """The findings, in order of tile blocks."""
         found = self._collector.findings
         self._collector.advise(found, self._grid)
         return found
@@ -136,10 +137,8 @@ class Inspector:
 
     def _array_table(self) -> Any:
         named = named_regions(self._memory)
-        rows = []
-        for site in self._sites:
-            array = named.get(site.origin) if site.origin else None
-            rows.append(self._words(array) if array is not None else [0, 0, ANY_ARRAY, 0])
+        arrays = [named.get(site.origin) if site.origin else None for site in self._sites]
+        rows = [self._words(array) if array is not None else [0, 0, ANY_ARRAY, 0] for array in arrays]
         return numpy.array(rows or [[0] * WORDS], numpy.int64)
 
     # --- calls ---
@@ -148,42 +147,41 @@ class Inspector:
         try:
             # One at a time: the report is shared.
             with self._lock, numpy.errstate(all="ignore"):
-                self._look(self._sites[number], block, table)
+                self._inspect(self._sites[number], block, table)
         except BaseException as error:
             # Nothing may leave a callback.
             self.error = error
             self.stop()
 
-    def _look(self, site: Site, number: int, table: int) -> None:
-        place = block_at(number, self._grid)
+    def _inspect(self, site: Site, number: int, table: int) -> None:
+        index = block_at(number, self._grid)
         words = cast(Any, (ctypes.c_int64 * 96).from_address(table))
         collector = self._collector
         collector.block = number
         memory = self._memory
-        reserved = self._reserved(words[0], place)
+        reserved = self._reserved(words[0], index)
         try:
-            block = TileBlock(place, number, self._grid, memory, lambda text: None, collector)
+            block = TileBlock(index, number, self._grid, memory, lambda text: None, collector)
             if site.kind == "failure":
                 assert site.check is not None
-                collector.failed(site.check.error(place, words[1], words[2]), block)
+                collector.failed(site.check.error(index, words[1], words[2]), block)
             elif site.kind == "numbers":
                 collector.before(site.operation, block, self._operands(site.operation, words))
             else:
-                self._look_at_access(site, block, words, {**self._shadows, **reserved})
+                self._inspect_access(site, block, words, {**self._shadows, **reserved})
         finally:
             for start in reserved:
                 region = memory.find(start)
                 assert region is not None
                 memory.release(region)
 
-    def _reserved(self, table: int, place: BlockId) -> dict[int, Array]:
-        """Make known what `alloca` reserved in the tile block; gives the shadow by where it begins."""
+    def _reserved(self, table: int, block: BlockId) -> dict[int, Array]:
+        """Add the allocas of the tile block to the known memory; gives the shadow by where it begins."""
         found = {}
         for number in range(self._reserve_count):
-            words = cast(Any, (ctypes.c_int64 * WORDS).from_address(table + 8 * WORDS * number))
-            start, end, _, shadow = words
+            start, end, _, shadow = cast(Any, (ctypes.c_int64 * WORDS).from_address(table + 8 * WORDS * number))
             if end > start:
-                self._memory.add(start, end - start, None, f"what 'alloca' reserved in tile block {place}", True)
+                self._memory.add(start, end - start, None, f"what 'alloca' reserved in tile block {block}", True)
                 found[start] = bytes_at(shadow, end - start, True)
         return found
 
@@ -195,7 +193,8 @@ class Inspector:
         for number, value in enumerate(values):
             type = value.type
             if not isinstance(type, TileType):
-                operands.append(_Address(words[2] & _UNSIGNED))
+                # A view, of which a promise needs the address.
+                operands.append(SimpleNamespace(address=words[2] & _UNSIGNED))
                 continue
             dtype = value_dtype(type.element)
             raw = bytes_at(words[2 + number], count * dtype.itemsize, False)
@@ -205,10 +204,9 @@ class Inspector:
             operands.append(array if array.ndim else array[()])
         return operands
 
-    def _look_at_access(self, site: Site, block: TileBlock, words: Any, shadows: dict[int, Array]) -> None:
+    def _inspect_access(self, site: Site, block: TileBlock, words: Any, shadows: dict[int, Array]) -> None:
         access = self._pointers(site, block, words) if site.kind == "pointers" else self._view(site, block, words)
-        bounds = Bounds(self._collector, self._memory)
-        _, allowed = bounds.check(access)
+        _, allowed = Bounds(self._collector, self._memory).check(access)
         axes = promised_dimensions(access.operation)
         if axes and access.view is not None:
             check_inbounds(self._collector, access, axes)
@@ -216,7 +214,7 @@ class Inspector:
         answer = numpy.ones(shape, bool) if allowed is None else numpy.array(allowed)
         touched = answer if access.mask is None else numpy.logical_and(answer, access.mask)
         if access.box is None or 0 not in access.box[1]:
-            self._look_at_contents(access, touched, shadows)
+            self._check_written(access, touched, shadows)
         if site.operation.declaration.has_trait(ATOMIC):
             # Machines differ in what an atomic does at an odd address.
             answer &= (access.addresses & numpy.uint64(access.size - 1)) == 0
@@ -251,8 +249,8 @@ class Inspector:
         chosen = bytes_at(mask, count, False).view(bool).reshape(type.tile_shape)
         return Access(kind, operation, block, size, where, None if chosen.all() else chosen, view)
 
-    def _look_at_contents(self, access: Access, touched: Array, shadows: dict[int, Array]) -> None:
-        """Reads of what nobody wrote; what is written counts as written from here on."""
+    def _check_written(self, access: Access, touched: Array, shadows: dict[int, Array]) -> None:
+        """Report reads of memory that was never written; what is written counts as written from here on."""
         if not shadows:
             return
         flat, chosen = access.addresses.reshape(-1), numpy.flatnonzero(touched)
@@ -266,24 +264,15 @@ class Inspector:
                 continue
             here = chosen[owners == number]
             offsets = (flat[here] - numpy.uint64(region.start)).astype(numpy.int64)
-            places = offsets[:, None] + numpy.arange(access.size)
+            bytes = offsets[:, None] + numpy.arange(access.size)
             if access.kind != "write":
-                unread = shadow[places].any(axis=1)
+                unread = shadow[bytes].any(axis=1)
                 if unread.any():
                     wrong.append((int(here[int(unread.argmax())]), region))
             if access.kind != "read":
-                shadow[places] = 0
+                shadow[bytes] = 0
         if wrong and not self._collector.counted("uninitialized", access.operation, None):
             first, region = min(wrong, key=lambda entry: entry[0])
             shape = access.addresses.shape
             element = tuple([int(each) for each in numpy.unravel_index(first, shape)]) if shape else None
             self._collector.add(unwritten(access, element, region, int(flat[first])))
-
-
-class _Address:
-    """A view, as far as a promise about it goes."""
-
-    __slots__ = ("address",)
-
-    def __init__(self, address: int) -> None:
-        self.address: int = address
