@@ -21,7 +21,7 @@ import numpy
 from tileir.dialect.ops import ADDF, DIVF, EXP, EXP2, MAXF, MAXIMUMF, MINF, MINIMUMF, MULF, SCAN, SELECT, SUBF
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.edge_versions import lanes_of, versions
-from tileir.execute.cpu.codegen.loop_nest import FIRST, Axis, Index, NestEmitter, row_major_terms
+from tileir.execute.cpu.codegen.loop_nest import FIRST, Axis, Index, NestEmitter, Term, row_major_terms
 from tileir.execute.cpu.ir.expressions import (
     BufferRead,
     Elementwise,
@@ -362,7 +362,7 @@ class _Columns:
         self.nest: NestEmitter = NestEmitter(emission, tuple([shape[number] for number in kept]), lanes, False)
         strides = row_major(shape)
         self._step: int = strides[axis]
-        terms = [(index, strides[number]) for index, number in zip(self.nest.index, kept, strict=True)]
+        terms: list[Term] = [(index, strides[number]) for index, number in zip(self.nest.index, kept, strict=True)]
         self._source: Number = self.nest.sum_of(terms)[0]
         self._target: Number = self.nest.sum_of(row_major_terms(self.nest.index, self.nest.shape))[0]
         self._dtypes: list[DType] = dtypes

@@ -7,8 +7,7 @@ fused.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from functools import cache
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tileir.dialect.ops import ATOMIC_CAS_TKO, CONSTANT, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID, SELECT
@@ -26,14 +25,9 @@ if TYPE_CHECKING:
     from tileir.execute.cpu.runtime.target import Target
 
 
-@cache
-def _names(kind: type[Any]) -> list[str]:
-    return [field.name for field in fields(kind)]
-
-
 def _parts(node: Any) -> Iterator[object]:
     """What the fields of a statement or store hold, lists and stores taken apart."""
-    for name in _names(type(node)):
+    for name in node.__dataclass_fields__:
         value = getattr(node, name)
         for each in value if isinstance(value, list) else [value]:
             if isinstance(each, Store):
