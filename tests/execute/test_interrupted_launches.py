@@ -134,7 +134,7 @@ def test_interrupt_at_each_step_of_the_interleaved_schedule() -> None:
 def test_what_a_handler_raises_comes_out_as_it_is(handled: Callable[[BaseException], None], backend: str) -> None:
     # Not a `BaseException`, as in most programs that set an alarm.
     handled(TimeoutError("too long"))
-    folder = FOLDER + ("/execute/interpreter" if backend == "interpreter" else "/execute/cpu/emission")
+    folder = FOLDER + ("/execute/interpreter" if backend == "interpreter" else "/execute/cpu/codegen")
     kernel = tileir.compile(tileir.parse(SUM), backend=backend)
 
     def step(frame: FrameType, event: str, argument: object) -> None:

@@ -15,8 +15,8 @@ import numpy
 import tileir
 from tileir.bytecode.annotated import annotate
 from tileir.execute.cpu.code import MANY_CHECKS
+from tileir.execute.cpu.ir.options import Options
 from tileir.execute.cpu.kernel import CpuKernel
-from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.runtime.llvm_compile import assemble
 from tileir.execute.cpu.runtime.target import host
 from tileir.execute.memory import Region

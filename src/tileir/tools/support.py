@@ -144,7 +144,7 @@ def _others(
 
 def parts() -> list[Part]:
     """All of them; the engines are there only where NumPy is."""
-    from tileir.execute.cpu.lowering.roster import HANDLERS
+    from tileir.execute.cpu.lowering.table import HANDLERS
     from tileir.execute.gpu.triton.lowering.lower import HANDLERS as LOWERED
     from tileir.execute.interpreter.kernel import OPERATIONS
     from tileir.execute.sanitizer.integer_checks import CHECKS, DEFINED

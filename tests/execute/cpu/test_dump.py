@@ -40,7 +40,7 @@ def test_loops_of_softmax_are_what_the_document_shows() -> None:
 
 def test_a_tile_wanted_twice_is_kept_while_it_is_reduced() -> None:
     lines = native(EXAMPLES / "softmax.mlir").dump("loops").splitlines()
-    start = lines.index("reduce 1x1024 along 1, fetching ahead: %reduce_0 <- %1")
+    start = lines.index("reduce 1x1024 along 1, prefetching: %reduce_0 <- %1")
     assert lines[start + 1 : start + 4] == [
         "  %1 = exp(subf(%pview[%blockId_x, %cst_0_i32], %reshape))",
         "  b0 <- %1",

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import tileir
-from tileir.execute.cpu.loops import expressions
-from tileir.execute.cpu.loops.options import Options
+from tileir.execute.cpu.ir import expressions
+from tileir.execute.cpu.ir.options import Options
 from tileir.execute.cpu.lowering.context import Lowering
-from tileir.execute.cpu.lowering.roster import HANDLERS
+from tileir.execute.cpu.lowering.table import HANDLERS
 from tileir.execute.cpu.runtime.target import host
 
 TENSOR = "tensor_view<65536xf32, strides=[1]>"

@@ -13,8 +13,8 @@ import tileir
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
+from tileir.execute.cpu.ir.statements import Matmul, statements
 from tileir.execute.cpu.kernel import CpuKernel, Options
-from tileir.execute.cpu.loops.statements import Matmul, statements
 
 DTYPES = {"f32": numpy.float32, "f64": numpy.float64}
 

@@ -14,8 +14,8 @@ from tests.sampling import one_in
 
 import tileir
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.cpu.emission import streaming
-from tileir.execute.cpu.loops.traffic import STREAMED_BYTES
+from tileir.execute.cpu.codegen import nontemporal
+from tileir.execute.cpu.ir.memory_hints import STREAMED_BYTES
 from tileir.execute.cpu.runtime import cache_size, parallel_launch
 from tileir.execute.cpu.runtime.target import host
 from tileir.execute.dtypes import is_float_dtype, memory_dtype
@@ -131,7 +131,7 @@ def check(seed: int, monkeypatch: pytest.MonkeyPatch, ways: list[tuple[str, int]
     wanted.check_guards()
     moved = 0
     for machine, streamed in ways:
-        monkeypatch.setattr(streaming, "STREAMED_BYTES", streamed)
+        monkeypatch.setattr(nontemporal, "STREAMED_BYTES", streamed)
         kernel = tileir.compile(module, backend="cpu", exact=True, cpu=None if machine == "native" else machine)
         for threads in (1, 1) if written.is_racy else (3, 1, 2):
             found = Memories(written, dtypes, seed, moved)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tileir
-from tileir.execute.cpu.loops.repeatable import may_change_order
+from tileir.execute.cpu.ir.memory_hints import may_change_order
 
 TENSOR = "tensor_view<64x64xf32, strides=[64,1]>"
 VIEW = f"partition_view<tile=(16x16), {TENSOR}>"

@@ -15,8 +15,8 @@ import tileir
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
+from tileir.execute.cpu.ir.statements import Matmul, statements
 from tileir.execute.cpu.kernel import CpuKernel, Options
-from tileir.execute.cpu.loops.statements import Matmul, statements
 from tileir.execute.cpu.matmul import affine, k_loop
 
 DTYPES = {"f32": numpy.float32, "f64": numpy.float64}
@@ -83,7 +83,7 @@ def test_every_way_to_write_it_has_the_bits_of_the_interpreter(masks: str, carri
 def test_the_loop_is_not_needed(masks: str, carried: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the loop behind it the k-loop still does everything: so it is what runs."""
     monkeypatch.setenv("TILEIR_CACHE", "0")
-    monkeypatch.setattr(k_loop, "emit_repeat", lambda *_: None)
+    monkeypatch.setattr(k_loop, "emit_loop", lambda *_: None)
     tile = (16, 32, 8)
     text = program(tile, masks=masks, carried=carried)
     m, n, k = (2 * size + 3 * (name in masks) for size, name in zip(tile, "mnk", strict=True))

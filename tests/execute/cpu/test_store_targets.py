@@ -11,8 +11,8 @@ import tileir
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
+from tileir.execute.cpu.ir.statements import LoopNest, Matmul, StoreTarget
 from tileir.execute.cpu.kernel import CpuKernel, Options
-from tileir.execute.cpu.loops.statements import Matmul, Nest, StoreTarget
 
 TILE = (64, 64, 32)
 
@@ -107,7 +107,7 @@ def test_a_view_that_is_made_behind_the_loop_is_made_before_it() -> None:
     entry = next(operation for operation in tileir.parse(text).walk() if operation.name == "cuda_tile.entry")
     body = CpuKernel(entry, {}).lower(Options()).program.body
     (chain,) = [place for place, statement in enumerate(body) if isinstance(statement, Matmul)]
-    assert isinstance(body[chain + 1], Nest)
+    assert isinstance(body[chain + 1], LoopNest)
     agrees(text, (128, 192, 96))
     agrees(text, (100, 90, 50))
 

@@ -1,4 +1,4 @@
-"""What lowering, emission and the loop form ask of a single value or operation."""
+"""What the engines ask of a single value or operation."""
 
 from __future__ import annotations
 

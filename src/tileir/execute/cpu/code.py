@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tileir.dialect import ops
 from tileir.execute.cache import code_cache
-from tileir.execute.cpu.loops.options import Options
+from tileir.execute.cpu.ir.options import Options
 from tileir.execute.cpu.runtime import launch_record as record
 from tileir.execute.cpu.runtime import loader
 from tileir.execute.cpu.runtime.target import Target
@@ -19,7 +19,6 @@ from tileir.execute.errors import CompilationError, converted, raise_if_interrup
 from tileir.execute.memory import Region, available_memory
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
-from tileir.ir.traits import MATRIX_PRODUCT
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.pipeline import Lowered
@@ -31,14 +30,12 @@ MANY_CHECKS: Final = 2000
 class Version:
     """A version of a kernel in memory, ready to run."""
 
-    __slots__ = ("arena_bytes", "loaded", "lowered", "may_restart", "options", "print_count")
+    __slots__ = ("arena_bytes", "loaded", "lowered", "options", "print_count")
 
     def __init__(self, loaded: loader.Loaded, meta: dict[str, Any], options: Options) -> None:
         self.loaded: loader.Loaded = loaded
         self.arena_bytes: int = meta["arena_bytes"]
         self.print_count: int = meta["prints"]
-        self.may_restart: bool = meta["restarts"]
-        """Whether a launch may have to begin again with the version that is ready for everything."""
         if meta["repeats"]:
             loaded.has_loops(meta["deciding"])
         self.options: Options = options
@@ -105,34 +102,24 @@ class KernelCode:
 
         return located(self.entry, self.target, self._layout, self._options(False, False, False), stage)
 
-    def version(self, overlapping: bool, sanitize: bool, unchecked: bool = False, whole: bool = False) -> Version:
-        """A version that is kept; with `whole` one whose launches never begin again, from now on in place of another
-        whose do."""
+    def version(self, overlapping: bool, sanitize: bool, unchecked: bool = False) -> Version:
+        """A version, which is kept."""
         key = (overlapping, sanitize, unchecked)
         found = self._versions.get(key)
-        if found is None or (whole and found.may_restart):
-            options = self._options(overlapping, sanitize, unchecked, whole)
+        if found is None:
+            options = self._options(overlapping, sanitize, unchecked)
             try:
                 compiled = self._compiled(options)
             except TileIRError:
                 raise
             except Exception as error:
                 raise converted(error) from error
-            # Two threads may make one each: the first that is ready is what both use, unless that may begin again.
+            # Two threads may make one each: the first that is ready is what both use.
             found = self._versions.setdefault(key, compiled)
-            if whole and found.may_restart:
-                found = self._versions[key] = compiled
         return found
 
-    def _options(self, overlapping: bool, sanitize: bool, unchecked: bool, whole: bool = False) -> Options:
-        restarts = not (overlapping or sanitize or whole) and self._has_products_through_pointers
-        return Options(overlapping, self.fast, sanitize, unchecked, self.exact, restarts)
-
-    @property
-    def _has_products_through_pointers(self) -> bool:
-        """Whether there may be a k-loop with a general loop beside it; others have one version for both."""
-        found = {operation.declaration for operation in self.entry.walk()}
-        return ops.LOAD_PTR_TKO in found and any(each.has_trait(MATRIX_PRODUCT) for each in found)
+    def _options(self, overlapping: bool, sanitize: bool, unchecked: bool) -> Options:
+        return Options(overlapping, self.fast, sanitize, unchecked, self.exact)
 
     @property
     def _printed(self) -> str:
@@ -144,8 +131,6 @@ class KernelCode:
     def _compiled(self, options: Options) -> Version:
         store = code_cache.default_cache()
         flags = f"{self.entry.symbol_name} {options.overlapping} {options.mode} {options.sanitize} {options.unchecked}"
-        if options.restarts:
-            flags += " restarts"
         if any(operation.declaration is ops.ALLOCA for operation in self.entry.walk()):
             # What is refused for its size is refused by the code.
             flags += f" {available_memory()}"

@@ -15,7 +15,7 @@ import numpy
 from tileir.dialect.types import TileType
 from tileir.execute.arguments.binding import bind, is_array, known_memory
 from tileir.execute.cpu.code import KernelCode, Version
-from tileir.execute.cpu.loops.options import Options
+from tileir.execute.cpu.ir.options import Options
 from tileir.execute.cpu.runtime import launch_record as record
 from tileir.execute.cpu.runtime import parallel_launch, scratch
 from tileir.execute.cpu.runtime.binder import Arguments, Binder, Binding, Fill, filling, listed
@@ -31,9 +31,9 @@ from tileir.execute.schedule import block_at
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
-    from tileir.execute.cpu.findings import Inspector
     from tileir.execute.cpu.runtime.conflicts import ReachableMemory
     from tileir.execute.cpu.runtime.overlap import Launches
+    from tileir.execute.cpu.sanitizer.report import Inspector
     from tileir.execute.sanitizer.report import SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
 
@@ -105,7 +105,7 @@ class CpuKernel(KernelCode, PreparedKernel):
             self._launch(grid, arguments, options, None)
 
         def failed(slots: Any) -> None:
-            self._suited_apart(version, slots, grid, arguments, ())
+            self._raise_unless_unsuited(version, slots, grid, arguments, ())
 
         return Repeated(version.loaded, version.arena_bytes, binding, threads, places, once, failed)
 
@@ -137,10 +137,8 @@ class CpuKernel(KernelCode, PreparedKernel):
         memory, progress = options.memory, options.progress
         launches = overlapped()
         version = self._versions.get((binding.overlap, sanitizer is not None, options.unchecked))
-        # Others may begin as soon as a launch is over, and progress is not to go back.
-        whole = launches is not None or progress is not None
-        if version is None or (whole and version.may_restart):
-            version = self.version(binding.overlap, sanitizer is not None, options.unchecked, whole)
+        if version is None:
+            version = self.version(binding.overlap, sanitizer is not None, options.unchecked)
         slots = binding.record.slots
         loaded = version.loaded
         # Over before another thread could help.
@@ -156,8 +154,8 @@ class CpuKernel(KernelCode, PreparedKernel):
                 self._run(version, binding, threads, arguments, False)
                 failed = slots[record.FAILED]
             if failed:
-                apart = self._suited_apart(version, slots, grid, arguments, memory)
-                self._launch(grid, arguments, options, sanitizer, apart, fill, numbers)
+                self._raise_unless_unsuited(version, slots, grid, arguments, memory)
+                self._launch(grid, arguments, options, sanitizer, False, fill, numbers)
                 return
             self._binder.recycle(binding)
             return
@@ -194,8 +192,8 @@ class CpuKernel(KernelCode, PreparedKernel):
         if failures:
             raise failures[0]
         if slots[record.FAILED]:
-            apart = self._suited_apart(version, slots, grid, arguments, memory)
-            self._launch(grid, arguments, options, sanitizer, apart, fill, numbers, words)
+            self._raise_unless_unsuited(version, slots, grid, arguments, memory)
+            self._launch(grid, arguments, options, sanitizer, False, fill, numbers, words)
             return
         self._binder.recycle(binding)
         if progress is not None:
@@ -215,7 +213,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         slots: Any,
     ) -> Inspector:
         """Prepare what sanitized code looks into and calls."""
-        from tileir.execute.cpu.findings import Inspector
+        from tileir.execute.cpu.sanitizer.report import Inspector
 
         if version.lowered is None:
             version.lowered = self.lower(version.options)
@@ -308,19 +306,12 @@ class CpuKernel(KernelCode, PreparedKernel):
         slots[record.REGIONS], slots[record.REGIONS + 1] = table.buffer_info()[0], len(table) // record.REGION_WORDS
         return table
 
-    def _suited_apart(
+    def _raise_unless_unsuited(
         self, version: Version, slots: Any, extents: BlockId, arguments: Arguments, memory: Sequence[object]
-    ) -> bool:
-        """Raise what went wrong, unless it is that the version does not suit, and another is ready to run instead.
-
-        Gives whether that is one for arrays apart.  Tile blocks have run only if they may run again.
-        """
-        failed = slots[record.FAILED]
-        if failed == record.UNCHAINED:
-            self.version(False, False, version.options.unchecked, whole=True)
-        elif failed != record.UNSUITED:
+    ) -> None:
+        """Raise what went wrong, unless it is that arrays cannot be told apart; no tile block has run then."""
+        if slots[record.FAILED] != record.UNSUITED:
             self._failed(version.options, slots, extents, arguments, memory)
-        return bool(failed == record.UNCHAINED)
 
     def _failed(
         self, options: Options, slots: Any, extents: BlockId, arguments: Arguments, memory: Sequence[object]
@@ -432,7 +423,8 @@ class _DirectLaunches(DirectLaunches):
             if not run_short(version.loaded, binding.record, version.arena_bytes, count):
                 kernel._binder.recycle(binding)
                 return
-            apart = kernel._suited_apart(version, slots, grid, again, ())
+            kernel._raise_unless_unsuited(version, slots, grid, again, ())
+            apart = False
         kernel._launch(grid, again, self._options, None, apart, self._fill, numbers)
 
     def bind(

@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from tileir.execute.analysis.parameters import deciding_parameters
-from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.emission.entry import emit_worker
-from tileir.execute.cpu.emission.provenance import ProvenanceModule
-from tileir.execute.cpu.emission.statements import EMITTERS
-from tileir.execute.cpu.loops import arena, traffic
-from tileir.execute.cpu.loops.checks import Check, refused_allocation
-from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.loops.printer import LoopLine, LoopPrinter
-from tileir.execute.cpu.loops.sites import Site
-from tileir.execute.cpu.loops.statements import Matmul, Program, Repeat, Reserve, Statement, statements
-from tileir.execute.cpu.lowering import carried_pointers
+from tileir.execute.cpu.codegen.context import Emission
+from tileir.execute.cpu.codegen.provenance import ProvenanceModule
+from tileir.execute.cpu.codegen.statements import EMITTERS
+from tileir.execute.cpu.codegen.worker import emit_worker
+from tileir.execute.cpu.ir import memory_hints, scratch_layout
+from tileir.execute.cpu.ir.checks import Check, refused_allocation
+from tileir.execute.cpu.ir.options import Options
+from tileir.execute.cpu.ir.printer import LoopLine, LoopPrinter
+from tileir.execute.cpu.ir.statements import Alloca, LoopStatement, Matmul, Program, Statement, statements
+from tileir.execute.cpu.lowering import pointer_induction
 from tileir.execute.cpu.lowering.context import Lowering
-from tileir.execute.cpu.lowering.roster import HANDLERS
+from tileir.execute.cpu.lowering.table import HANDLERS
 from tileir.execute.cpu.matmul import store_target
 from tileir.execute.cpu.runtime import llvm_compile
 from tileir.execute.cpu.runtime.launch_record import Layout
 from tileir.execute.cpu.runtime.target import Target
+from tileir.execute.cpu.sanitizer.sites import Site
 from tileir.execute.engine.interface import LocatedText, located_lines
 from tileir.execute.errors import ExecutionError, LaunchError
 from tileir.execute.locations import llvm_line_numbers as line_numbers
@@ -44,15 +44,13 @@ class Lowered:
     checks: list[Check]
     prints: list[Operation]
     sites: list[Site]
-    may_restart: bool
-    """Whether a launch of it may have to begin again with another version."""
     operations: list[tuple[Operation, ...]] | None = None
     """Where asked for: for each line of the text the operations it does the work of."""
 
     @property
-    def reserves(self) -> list[Reserve]:
+    def reserves(self) -> list[Alloca]:
         """What reserves memory for a tile block."""
-        return [each for each in statements(self.program.body) if isinstance(each, Reserve)]
+        return [each for each in statements(self.program.body) if isinstance(each, Alloca)]
 
     def description(self) -> dict[str, Any]:
         """What a launch has to know of the code, to be stored with it."""
@@ -60,12 +58,11 @@ class Lowered:
             "arena_bytes": self.program.arena_bytes,
             "prints": len(self.prints),
             "repeats": any(_repeats(statement) for statement in statements(self.program.body)),
-            "restarts": self.may_restart,
             "deciding": deciding_parameters(self.program.entry),
         }
 
     def loop_text(self, target: Target, options: Options) -> str:
-        """The loop form, to read."""
+        """The loop IR as text."""
         return "\n".join([*[line.text for line in loop_lines(self.program, target, options)], ""])
 
     def too_large(self, arena_bytes: int) -> ExecutionError | None:
@@ -78,11 +75,11 @@ class Lowered:
 
 
 def _repeats(statement: Statement) -> bool:
-    return isinstance(statement, Repeat) or (isinstance(statement, Matmul) and statement.loop is not None)
+    return isinstance(statement, LoopStatement) or (isinstance(statement, Matmul) and statement.loop is not None)
 
 
 def loop_lines(program: Program, target: Target, options: Options) -> list[LoopLine]:
-    """The loop form by lines, with the operations that each does the work of."""
+    """The loop IR by lines, with the operations that each does the work of."""
     machine = f"{target.name}, vectors of {target.vector_bytes} bytes, {options.mode}"
     return LoopPrinter(program).lines(machine)
 
@@ -98,18 +95,18 @@ def lower(entry: Operation, target: Target, layout: Layout, options: Options, pr
     text = emit_worker(emission)
     module = emission.module
     operations = module.operations() if isinstance(module, ProvenanceModule) else None
-    return Lowered(program, text, emission.checks, emission.prints, emission.sites, emission.may_restart, operations)
+    return Lowered(program, text, emission.checks, emission.prints, emission.sites, operations)
 
 
 def lowered_program(entry: Operation, target: Target, options: Options, keep_locations: bool = False) -> Program:
-    """A kernel in loop form."""
+    """A kernel in the loop IR."""
     # The sanitizer looks at the program as it is, at promises too that nothing is made of.
     if not options.sanitize:
         entry = optimized(entry, keep_locations)
     program = Lowering(entry, target, options, HANDLERS).run()
-    arena.assign(program)
+    scratch_layout.assign(program)
     if not options.sanitize:
-        traffic.choose(program, target, options.overlapping)
+        memory_hints.choose(program, target, options.overlapping)
         store_target.choose(program, options.overlapping)
     return program
 
@@ -124,7 +121,7 @@ def optimized(entry: Operation, keep_locations: bool = False) -> Operation:
     run_passes(module, passes, report=PassReport(verify=False, keep_locations=keep_locations))
     for operation in module.regions[0].blocks[0]:
         if operation.symbol_name == entry.symbol_name:
-            if carried_pointers.run(operation):
+            if pointer_induction.run(operation):
                 run_passes(
                     module, ["canonicalize", "dce"], report=PassReport(verify=False, keep_locations=keep_locations)
                 )

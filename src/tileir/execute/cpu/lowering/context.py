@@ -1,13 +1,12 @@
-"""From tile IR to the loop form: the state of lowering, and the rules of fusion at work.
+"""The state of lowering: how each value is realized so far, and what still waits.
 
-Operations are taken in program order.  Those on scalars become statements at once; those on tiles become expressions
-that wait until a statement wants their elements (`fusion` says when they must not wait).  How each operation is lowered
-stands in `tiles`, `memory`, `aggregates` and `control`; `roster` lists them.
+Operations are lowered in program order.  Those on scalars become statements at once; those on tiles become expressions
+that wait until a statement needs their elements (`fusion` says when they must not wait).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -15,21 +14,20 @@ from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute.analysis.aliasing import UNKNOWN, Origin, Origins
 from tileir.execute.analysis.values import dtype_of, is_scalar, is_tile, tile_of
-from tileir.execute.cpu.loops.expressions import (
-    Applied,
+from tileir.execute.cpu.ir.expressions import (
     Buffer,
+    BufferRead,
+    Elementwise,
     Expression,
-    Gathered,
     Mapped,
+    PointerLoad,
     Shape,
     Splat,
-    Stored,
-    Viewed,
+    ViewLoad,
     nodes,
 )
-from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.loops.sinks import Sink, StoreBuffer
-from tileir.execute.cpu.loops.statements import Nest, Program, Statement
+from tileir.execute.cpu.ir.options import Options
+from tileir.execute.cpu.ir.statements import LoopNest, Program, Statement, Store, StoreBuffer
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.runtime.target import Target
 from tileir.execute.dtypes import DType
@@ -66,23 +64,23 @@ class Lowering:
         self.target: Target = target
         self.options: Options = options
         self.origins: Origins = Origins(entry, options.overlapping)
-        self.places: dict[Value, Expression] = {}
+        self.realized: dict[Value, Expression] = {}
         self.buffers: list[Buffer] = []
         self.body: list[Statement] = []
         self.loops: list[Frame] = []
         self.yields: list[Frame] = []
-        # Operations whose results nobody will ask for again.
+        # Operations whose results are not needed again.
         self.done: set[Operation] = set()
-        # Operations that were lowered with what they use, ahead of their place.
+        # Operations that were lowered with what they use, ahead of their position.
         self._early: set[Operation] = set()
         # Values that wait as expressions and are no mere index maps.
         self.waiting: dict[Value, None] = {}
-        # What to take back at the end of each region being lowered: places of values, and what was done.
+        # What to restore at the end of each region being lowered: how values were realized, and what was done.
         self._regions: list[tuple[list[tuple[Value, Expression]], set[Operation]]] = []
         # By origin the waiting values that read its memory, by buffer the values that lie in it; both may list others.
         self._readers: dict[object, dict[Value, None]] = {}
         self._holders: dict[Buffer, dict[Value, None]] = {}
-        # Counts the buffers given, so that what was looked through since the last one need not be again.
+        # Counts the buffers given: what was resolved since the last one need not be again.
         self.epoch: int = 0
         self._written: list[Origin] | None = None
         self._changing: set[Operation] = memory_changes(entry)
@@ -91,16 +89,14 @@ class Lowering:
         self._number(entry)
 
     def _number(self, entry: Operation) -> None:
-        """Positions in program order: whether something stands inside a region is then a comparison."""
-        count = 0
+        """Number operations in program order: whether one is inside a region is then a comparison."""
         stack: list[tuple[Operation, bool]] = [(entry, False)]
         while stack:
             operation, is_end = stack.pop()
             if is_end:
-                self.ends[operation] = count
+                self.ends[operation] = len(self.begins)
                 continue
-            count += 1
-            self.begins[operation] = count
+            self.begins[operation] = len(self.begins) + 1
             stack.append((operation, True))
             inner = [each for region in operation.regions for block in region.blocks for each in block]
             stack.extend([(each, False) for each in reversed(inner)])
@@ -119,32 +115,36 @@ class Lowering:
     def inner(self, block: Block) -> list[Statement]:
         """The statements of a region's block.
 
-        What it stores of the values from outside is stored for itself only: the region may not run at all.
+        Values from outside that it stores are stored for itself only: the region may not run at all.
         """
         outer, self.body = self.body, []
         waiting = dict(self.waiting)
         self._regions.append(([], set()))
         self.block(block)
-        places, finished = self._regions.pop()
-        for value, place in reversed(places):
-            self.places[value] = place
-        if places:
+        replaced, finished = self._regions.pop()
+        for value, before in reversed(replaced):
+            self.realized[value] = before
+        if replaced:
             self.epoch += 1
         self.done -= finished
-        # What stands in regions of its own is done already.
+        # The operations of inner regions are done already.
         self.done.update(block)
         self.waiting = waiting
         for value in reversed(list(waiting)):
-            if all(user in self.done for user in value.users):
+            if self.is_done(value):
                 del waiting[value]
                 source = value.defining_operation
-                if source is not None and all(user in self.done for result in source.results for user in result.users):
+                if source is not None and all(self.is_done(result) for result in source.results):
                     self.finish({source})
         found, self.body = self.body, outer
         return found
 
+    def is_done(self, value: Value, *more: Collection[Operation]) -> bool:
+        """Whether all users of a value are done, or among some more."""
+        return all(user in self.done or any(user in each for each in more) for user in value.users)
+
     def finish(self, operations: set[Operation]) -> None:
-        """Nobody will ask for the results of these operations again."""
+        """The results of these operations are not needed again."""
         fresh = operations - self.done
         self.done |= fresh
         if self._regions:
@@ -169,7 +169,7 @@ class Lowering:
         """A tile or scalar as an expression, with what has been stored meanwhile read from its buffer."""
         if is_scalar(value):
             return Splat(tile_of(value), None, value)
-        return self.resolved([self.places[value]])[0]
+        return self.resolved([self.realized[value]])[0]
 
     def resolved(self, roots: list[Expression]) -> list[Expression]:
         """Expressions with the nodes that have a buffer by now replaced."""
@@ -178,16 +178,13 @@ class Lowering:
             return roots
         renewed: dict[int, Expression] = {}
         for node in nodes(roots):
-            place = self.places.get(node.value) if node.value is not None else None
-            if isinstance(place, Stored) and place is not node and not isinstance(node, Stored):
-                renewed[id(node)] = place
+            expression = self.realized.get(node.value) if node.value is not None else None
+            if isinstance(expression, BufferRead) and expression is not node and not isinstance(node, BufferRead):
+                renewed[id(node)] = expression
                 continue
-            operands = node.operands
-            changed = [renewed[id(operand)] for operand in operands]
-            if all(new is old for new, old in zip(changed, operands, strict=True)):
-                renewed[id(node)] = node
-            else:
-                renewed[id(node)] = node.with_operands(changed)
+            changed = [renewed[id(operand)] for operand in node.operands]
+            is_same = all(new is old for new, old in zip(changed, node.operands, strict=True))
+            renewed[id(node)] = node if is_same else node.with_operands(changed)
         for node in renewed.values():
             node.epoch = epoch
         return [renewed[id(root)] for root in roots]
@@ -205,11 +202,11 @@ class Lowering:
         if expression.cost > fusion.LARGEST:
             self.store(value)
 
-    def put(self, value: Value, place: Expression) -> None:
-        """Say where a value is, and remember what lies in which buffer."""
-        self.places[value] = place
-        if isinstance(place, Stored):
-            self._holders.setdefault(place.buffer, {})[value] = None
+    def put(self, value: Value, expression: Expression) -> None:
+        """Realize a value, and remember what lies in which buffer."""
+        self.realized[value] = expression
+        if isinstance(expression, BufferRead):
+            self._holders.setdefault(expression.buffer, {})[value] = None
 
     def new_buffer(self, dtype: DType, count: int) -> Buffer:
         buffer = Buffer(f"b{len(self.buffers)}", dtype, count)
@@ -230,36 +227,40 @@ class Lowering:
             if buffer is not None:
                 self.stored(value, buffer)
 
-    def stored(self, value: Value, buffer: Buffer) -> Stored:
+    def stored(self, value: Value, buffer: Buffer) -> BufferRead:
         """Realize a tile as a buffer."""
-        place = Stored(tile_of(value), value, buffer)
-        self._realize(value, place)
+        expression = BufferRead(tile_of(value), value, buffer)
+        self._realize(value, expression)
         self.waiting.pop(value, None)
-        return place
+        return expression
 
-    def _realize(self, value: Value, place: Stored) -> None:
-        before = self.places.get(value)
+    def _realize(self, value: Value, expression: BufferRead) -> None:
+        before = self.realized.get(value)
         if before is not None and self._regions:
             self._regions[-1][0].append((value, before))
-        self.put(value, place)
+        self.put(value, expression)
         self.epoch += 1
 
-    # --- nests ---
+    # --- loop nests ---
 
-    def prepare(
-        self, roots: list[Expression], shape: Shape, operation: Operation | None
-    ) -> tuple[list[Expression], list[Sink]]:
-        """Get a nest ready for an operation: store what it must not compute, and say what it keeps on the way."""
-        users = [operation] if operation is not None else []
+    def ready(self, roots: list[Expression], shape: Shape, users: list[Operation]) -> fusion.Reach:
+        """What a loop nest for roots evaluates, after storing what it must not compute; `roots` are renewed."""
         while True:
-            roots = self.resolved(roots)
+            roots[:] = self.resolved(roots)
             reach = fusion.Reach(roots, shape, users)
             first = next((node for node in reach.order if fusion.must_be_stored_first(node, reach)), None)
             if first is None:
-                break
+                return reach
             assert first.value is not None
             self.store(first.value)
-        kept: list[Sink] = []
+
+    def prepare(
+        self, roots: list[Expression], shape: Shape, operation: Operation | None
+    ) -> tuple[list[Expression], list[Store]]:
+        """Get a loop nest ready for an operation: store what it must not compute, and list what it keeps."""
+        users = [operation] if operation is not None else []
+        roots = list(roots)
+        reach = self.ready(roots, shape, users)
         values: set[Value] = set()
         roundings: dict[Value, Operation] = {}
         for node in reach.order:
@@ -275,20 +276,23 @@ class Lowering:
             else:
                 roundings[node.value] = rounding
         finished = fusion.finished(reach, values, [*users, *roundings.values()], self.done)
+        kept: list[Store] = []
         for node in reach.order:
-            if node.value in roundings and not isinstance(node, Stored):
-                rounding = roundings[node.value]
+            value = node.value
+            if value is None or isinstance(node, BufferRead):
+                continue
+            if value in roundings:
+                rounding = roundings[value]
                 rounded = rounding.results[0]
                 buffer = self.buffer_of(rounded)
-                kept.append(StoreBuffer(Applied(rounding, [node], fusion.cost_of(rounding)), buffer))
+                kept.append(StoreBuffer(Elementwise(rounding, [node], fusion.cost_of(rounding)), buffer))
                 self.stored(rounded, buffer)
                 self._early.add(rounding)
-            elif node.value in values and not isinstance(node, Stored):
-                assert node.value is not None
-                buffer = self.buffer_for(node.value, reach, finished)
+            elif value in values:
+                buffer = self.buffer_for(value, reach, finished)
                 kept.append(StoreBuffer(node, buffer))
                 # At once, so that no two get the same buffer.
-                self.stored(node.value, buffer)
+                self.stored(value, buffer)
         self.finish(finished)
         for done in finished:
             for result in done.results:
@@ -299,104 +303,100 @@ class Lowering:
         self,
         expression: Expression,
         operation: Operation,
-        sink: Callable[[Expression], Sink],
+        store: Callable[[Expression], Store],
         guard: Buffer | None = None,
     ) -> None:
-        """A nest that feeds an expression to a sink, for an operation."""
+        """A loop nest that passes an expression to a store, for an operation."""
         (expression,), kept = self.prepare([expression], expression.shape, operation)
-        self.body.append(Nest(expression.shape, [*kept, sink(expression)], guard))
+        self.body.append(LoopNest(expression.shape, [*kept, store(expression)], guard))
 
-    def store(self, value: Value) -> Stored:
-        """Give a waiting tile a buffer, by a nest of its own."""
-        place = self.places[value]
-        if isinstance(place, Stored):
-            return place
-        if isinstance(place, Mapped) and place.source.value is not None and place.source.cost > fusion.CHEAP:
-            source = self.resolved([place.source])[0]
-            if not isinstance(source, Stored) and isinstance(source, (Applied, Gathered)):
+    def store(self, value: Value) -> BufferRead:
+        """Give a waiting tile a buffer, by a loop nest of its own."""
+        expression = self.realized[value]
+        if isinstance(expression, BufferRead):
+            return expression
+        if (
+            isinstance(expression, Mapped)
+            and expression.source.value is not None
+            and expression.source.cost > fusion.CHEAP
+        ):
+            source = self.resolved([expression.source])[0]
+            if not isinstance(source, BufferRead) and isinstance(source, (Elementwise, PointerLoad)):
                 assert source.value is not None
                 self.store(source.value)
         return self.keep(value)
 
-    def keep(self, value: Value, prefer: Buffer | None = None) -> Stored:
-        """A nest that puts a tile into a buffer, with all its elements."""
-        expression = self.resolved([self.places[value]])[0]
-        if isinstance(expression, Stored) and prefer is None:
+    def keep(self, value: Value, prefer: Buffer | None = None) -> BufferRead:
+        """A loop nest that puts a tile into a buffer, with all its elements."""
+        expression = self.resolved([self.realized[value]])[0]
+        if isinstance(expression, BufferRead) and prefer is None:
             self._realize(value, expression)
             return expression
         (expression,), kept = self.prepare([expression], expression.shape, None)
-        already = [sink for sink in kept if isinstance(sink, StoreBuffer) and sink.expression is expression]
-        if already:
-            self.body.append(Nest(expression.shape, kept))
-            return cast(Stored, self.places[value])
+        if any(store.expression is expression for store in kept):
+            self.body.append(LoopNest(expression.shape, kept))
+            return cast(BufferRead, self.realized[value])
         reach = fusion.Reach([expression], expression.shape, [])
         finished = fusion.finished(reach, {value}, [], self.done)
         buffer = prefer if prefer is not None else self.buffer_for(value, reach, finished)
-        self.body.append(Nest(expression.shape, [*kept, StoreBuffer(expression, buffer)]))
+        self.body.append(LoopNest(expression.shape, [*kept, StoreBuffer(expression, buffer)]))
         self.finish(finished)
         return self.stored(value, buffer)
 
     def buffer_for(self, value: Value, reach: fusion.Reach, finished: set[Operation]) -> Buffer:
-        """A buffer for a tile: the one of the loop that will carry it, if its present content is no longer wanted."""
+        """A buffer for a tile: the one of the loop that will carry it, if its present content is not needed again."""
         carried = self._carrier(value, 0)
-        if carried is not None:
-            frame, number = carried
-            buffer, argument = frame.carried[number], frame.arguments[number]
-            free = buffer is not None and buffer.dtype == dtype_of(value) and buffer.count == tile_of(value).count
-            free = free and all(user in finished or user in self.done for user in argument.users)
-            for node in reach.order:
-                if isinstance(node, Stored) and node.buffer is buffer and not reach.is_straight(node):
-                    free = False
-            if free and buffer is not None and not self._held(buffer, value):
-                return buffer
-        return self.buffer_of(value)
-
-    def _held(self, buffer: Buffer, but: Value) -> bool:
-        """Whether another value lies in a buffer and is still wanted."""
-        for value in self._held_in(buffer):
-            if value is not but and not isinstance(value, BlockArgument):
-                if not all(user in self.done for user in value.users):
-                    return True
-        return False
+        buffer = carried[0].carried[carried[1]] if carried is not None else None
+        if carried is None or buffer is None:
+            return self.buffer_of(value)
+        frame, number = carried
+        fits = buffer.dtype == dtype_of(value) and buffer.count == tile_of(value).count
+        if not fits or not self.is_done(frame.arguments[number], finished):
+            return self.buffer_of(value)
+        for node in reach.order:
+            if isinstance(node, BufferRead) and node.buffer is buffer and not reach.is_straight(node):
+                return self.buffer_of(value)
+        is_held = any(
+            other is not value and not isinstance(other, BlockArgument) and not self.is_done(other)
+            for other in self._held_in(buffer)
+        )
+        return self.buffer_of(value) if is_held else buffer
 
     def _held_in(self, buffer: Buffer) -> list[Value]:
         """The values that lie in a buffer."""
         holders = self._holders.get(buffer, {})
         found = []
         for value in list(holders):
-            place = self.places[value]
-            if isinstance(place, Stored) and place.buffer is buffer:
+            expression = self.realized[value]
+            if isinstance(expression, BufferRead) and expression.buffer is buffer:
                 found.append(value)
-                if not self._regions and all(user in self.done for user in value.users):
-                    # Outside of regions nobody will ask for it again.
+                if not self._regions and self.is_done(value):
+                    # Outside of regions it is not needed again.
                     del holders[value]
         return found
 
     def shares(self, buffer: Buffer, value: Value, operation: Operation) -> bool:
-        """Whether a buffer holds another value that is still wanted, or one from outside the block of an operation,
-        which the next iteration of a loop may want."""
+        """Whether a buffer holds another value that is still needed, or one from outside the block of an operation,
+        which the next iteration of a loop may need."""
         for other in self._held_in(buffer):
-            if other is not value:
-                if not all(user in self.done or user is operation for user in other.users):
-                    return True
-                if other.parent_block is not operation.parent and self._surrounds(other, operation):
-                    return True
+            if other is value:
+                continue
+            block = other.parent_block
+            parent = block.parent_operation if block is not None and block is not operation.parent else None
+            surrounds = parent is not None and self.begins[parent] <= self.begins[operation] <= self.ends[parent]
+            if surrounds or not self.is_done(other, {operation}):
+                return True
         return False
-
-    def _surrounds(self, value: Value, operation: Operation) -> bool:
-        block = value.parent_block
-        parent = block.parent_operation if block is not None else None
-        return parent is not None and self.begins[parent] <= self.begins[operation] <= self.ends[parent]
 
     def is_never_written(self, origin: Origin) -> bool:
         """Whether nothing in the kernel writes memory of an origin."""
         if self._written is None:
             origins: dict[Origin, None] = {}
             for operation in self.entry.walk():
-                place = operation.declaration.writes
-                if place is not None:
-                    target = operation.operand_group(place)[0]
-                    # Pointers that leave their array are noticed where operands are remembered (`emission.bounds`).
+                group = operation.declaration.writes
+                if group is not None:
+                    target = operation.operand_group(group)[0]
+                    # A write that leaves its array clears the pack cache (`codegen.bounds`).
                     is_pointer = isinstance(target.type, TileType)
                     origins[self.origins.provenance(target) if is_pointer else self.origins.of(target)] = None
             self._written = list(origins)
@@ -425,14 +425,12 @@ class Lowering:
         reach = fusion.Reach(own, (), [operation])
         finished = fusion.finished(reach, set(), [operation], self.done)
         for value in self._waiting_for(origin):
-            if value not in self.waiting:
+            if value not in self.waiting or self.is_done(value, finished):
                 continue
-            if all(user in finished or user in self.done for user in value.users):
-                continue
-            expression = self.resolved([self.places[value]])[0]
-            if any(self._conflicts(read, origin) for read in expression.reads):
+            reads = self.resolved([self.realized[value]])[0].reads
+            if any(origin is None or not self.origins.never_alias(self._origin(read), origin) for read in reads):
                 self.store(value)
-            elif not expression.reads and not self._regions:
+            elif not reads and not self._regions:
                 # What it read is in buffers by now.
                 for source in origin or ():
                     self._readers.get(source, {}).pop(value, None)
@@ -450,48 +448,45 @@ class Lowering:
                     del readers[value]
             found.update(readers)
 
-        def place(value: Value) -> int:
+        def position(value: Value) -> int:
             operation = value.defining_operation
             return self.begins[operation] if operation is not None else 0
 
-        return sorted(found, key=place)
+        return sorted(found, key=position)
 
     def _origin(self, read: Expression) -> Origin:
         """Where the memory of a load comes from."""
-        assert isinstance(read, (Viewed, Gathered))
+        assert isinstance(read, (ViewLoad, PointerLoad))
         return self.origins.of(source_of(read))
 
-    def _conflicts(self, read: Expression, origin: Origin | None) -> bool:
-        return origin is None or not self.origins.never_alias(self._origin(read), origin)
-
     def before_region(self, operation: Operation) -> None:
-        """Store what a region would compute again and again, or find changed."""
+        """Store what a region would compute repeatedly, or find changed."""
         begin, end = self.begins[operation], self.ends[operation]
         repeats = operation.declaration is not ops.IF
         writes = operation in self._changing
         for value in list(self.waiting):
-            place = self.places[value]
-            if isinstance(place, Stored) or all(user in self.done for user in value.users):
+            expression = self.realized[value]
+            if isinstance(expression, BufferRead) or self.is_done(value):
                 self.waiting.pop(value, None)
                 continue
             if not any(self.ends[user] > begin for user in value.users if user in self.ends):
                 continue
-            if writes and place.reads:
+            if writes and expression.reads:
                 self.store(value)
                 continue
             inside = any(begin <= self.begins[user] <= end for user in value.users if user in self.begins)
             # What a branch computes for itself is computed again after it.
             again = repeats or any(self.begins[user] > end for user in value.users if user in self.begins)
-            if again and inside and place.cost > fusion.CHEAP and not fusion.is_plain_load(place):
-                if not fusion.is_place(place):
-                    self.store(value)
+            is_costly = expression.cost > fusion.CHEAP and not fusion.is_plain_load(expression)
+            if again and inside and is_costly and not fusion.is_index(expression):
+                self.store(value)
 
 
-def source_of(read: Viewed | Gathered) -> Value:
+def source_of(read: ViewLoad | PointerLoad) -> Value:
     """The view or the pointers of a load."""
-    place = read.operation.declaration.reads
-    assert place is not None
-    return read.operation.operand_group(place)[0]
+    group = read.operation.declaration.reads
+    assert group is not None
+    return read.operation.operand_group(group)[0]
 
 
 def _loop_block(operation: Operation) -> Block | None:

@@ -1,21 +1,21 @@
-"""What is computed together, and what breaks fusion: the one place that decides.
+"""What is computed together, and what breaks fusion: all rules are here.
 
-A tile stays an expression, computed inside the nests that use it, until one of these asks for a buffer:
+A tile stays an expression, computed inside the loop nests that use it, until one of these requires a buffer:
 
-1. it is wanted by several nests and computing it again costs more than `CHEAP` (the first nest keeps it on the way, or
-   keeps it rounded where an `ftof` alone wants it later);
-2. it is seen through an index map that repeats or reorders elements (broadcast, permute, extract, a reshape that moves
+1. several loop nests use it and computing it again costs more than `CHEAP` (the first nest keeps it on the way, or
+   keeps it rounded where an `ftof` alone uses it later);
+2. it is used through an index map that repeats or reorders elements (broadcast, permute, extract, a reshape that moves
    elements), and costs more than `CHEAP`, or is repeated and takes longer alone than in a vector; a plain load under a
    map is read in place;
-3. it is carried by a loop, the result of an `if`, printed, scanned, or the accumulator of a matrix product;
-4. it is wanted inside a loop that does not compute it, unless it is pointers or integers counted up from scalars;
+3. it is carried by a loop, the result of an `if`, printed, scanned, or the accumulator of a matmul;
+4. it is used inside a loop that does not compute it, unless it is pointers or integers counted up from scalars;
 5. it reads memory that a store or atomic ahead of its use may change (`aliasing`), or the operation ahead orders
    memory for other tile blocks;
-6. the fused work has grown past `LARGEST`, which keeps nests, registers and compile time within bounds;
+6. the fused work has grown past `LARGEST`, which limits loop nests, registers and compile time;
 7. `cat`, `insert`, `pack` and `unpack` go through a buffer by their nature.
 
-A load that is plain (the caller's memory holds what the tile holds, through a view) is never kept because it is wanted
-twice: reading it again is as cheap as a buffer.
+A plain load (the caller's memory holds what the tile holds, through a view) is never kept because it is used twice:
+reading it again is as cheap as a buffer.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from typing import Final
 from tileir.dialect import ops
 from tileir.dialect.types import GatherScatterViewType
 from tileir.execute.analysis.values import dtype_of, is_scalar
-from tileir.execute.cpu.loops.expressions import (
-    Applied,
-    Count,
+from tileir.execute.cpu.ir.expressions import (
+    BufferRead,
+    Elementwise,
     Expression,
-    Gathered,
+    Iota,
     Mapped,
+    PointerLoad,
     Splat,
-    Stored,
     Table,
-    Viewed,
+    ViewLoad,
     nodes,
     squeezed,
 )
@@ -47,8 +47,8 @@ from tileir.ir.values import Value
 CHEAP: Final = 3
 LARGEST: Final = 160
 
-_LARGEST_PLACE: Final = 12
-_PLACES: Final = frozenset({ops.ADDI, ops.SUBI, ops.MULI, ops.EXTI, ops.OFFSET, ops.CMPI, ops.ANDI})
+_LARGEST_INDEX: Final = 12
+_INDEX_OPS: Final = frozenset({ops.ADDI, ops.SUBI, ops.MULI, ops.EXTI, ops.OFFSET, ops.CMPI, ops.ANDI})
 
 _SLOW_ALONE: Final = frozenset({ops.MAXF, ops.MINF})
 """What takes one number several instructions that wait for each other, and a vector about one for each."""
@@ -65,39 +65,39 @@ def cost_of(operation: Operation) -> int:
 
 def is_plain_load(node: Expression) -> bool:
     """Whether reading a tile again from the caller's memory is as good as a buffer."""
-    if not isinstance(node, Viewed) or not plain_memory(node.element):
+    if not isinstance(node, ViewLoad) or not plain_memory(node.element):
         return False
     return not isinstance(node.operation.view.type, GatherScatterViewType)
 
 
-def is_place(node: Expression) -> bool:
+def is_index(node: Expression) -> bool:
     """Whether a tile of pointers, or of integers or truth values, is counted up from scalars.
 
-    Of such pointers it is mostly known that neighbours are neighbours in memory, and then only the first is computed.
+    Of such pointers it is mostly known that neighbors are neighbors in memory, and then only the first is computed.
     """
-    if node.cost > _LARGEST_PLACE:
+    if node.cost > _LARGEST_INDEX:
         return False
     for each in nodes([node]):
-        if isinstance(each, Applied):
-            if each.operation.declaration not in _PLACES:
+        if isinstance(each, Elementwise):
+            if each.operation.declaration not in _INDEX_OPS:
                 return False
         elif isinstance(each, Table):
             if each.array.size > 1:
                 return False
-        elif not isinstance(each, (Count, Mapped, Splat)):
+        elif not isinstance(each, (Iota, Mapped, Splat)):
             return False
     return True
 
 
 class Reach:
-    """The nodes a nest evaluates, and how it gets to each."""
+    """The nodes that a loop nest evaluates, and how."""
 
     __slots__ = ("count", "operations", "order", "straight")
 
     def __init__(self, roots: list[Expression], shape: tuple[int, ...], users: Iterable[Operation]) -> None:
         self.order: list[Expression] = list(nodes(roots))
         self.count: int = prod(shape)
-        # Nodes whose every element the nest visits once, in its own order.
+        # Nodes of which the nest visits every element once, in its own order.
         self.straight: dict[int, bool] = {}
         space = squeezed(shape)
         for root in roots:
@@ -118,33 +118,33 @@ class Reach:
         return self.straight[id(node)]
 
 
-def wanted_elsewhere(value: Value, here: set[Operation], done: set[Operation]) -> bool:
-    """Whether something that is neither computed here nor done already uses a value."""
+def used_elsewhere(value: Value, here: set[Operation], done: set[Operation]) -> bool:
+    """Whether an operation that is neither computed here nor done already uses a value."""
     return any(user not in here and user not in done for user in value.users)
 
 
 def must_be_stored_first(node: Expression, reach: Reach) -> bool:
-    """Rule 2: seen through a map that moves elements, and no bargain to compute there."""
-    if reach.is_straight(node) or not isinstance(node, (Applied, Gathered, Viewed)):
+    """Rule 2: used through a map that moves elements, and not cheap to compute there."""
+    if reach.is_straight(node) or not isinstance(node, (Elementwise, PointerLoad, ViewLoad)):
         return False
-    if isinstance(node, Applied) and node.operation.declaration in _SLOW_ALONE and prod(node.shape) < reach.count:
+    if isinstance(node, Elementwise) and node.operation.declaration in _SLOW_ALONE and prod(node.shape) < reach.count:
         return True
     return node.cost > CHEAP and not is_plain_load(node)
 
 
 def must_be_kept(node: Expression, reach: Reach, done: set[Operation]) -> bool:
-    """Rule 1: wanted by a later nest too.  A scalar is in no memory, and what rounds it later is no nest."""
-    if node.cost <= CHEAP or not isinstance(node, (Applied, Gathered, Viewed)) or is_plain_load(node):
+    """Rule 1: used by a later loop nest too.  A scalar is in no memory, and what rounds it later is no nest."""
+    if node.cost <= CHEAP or not isinstance(node, (Elementwise, PointerLoad, ViewLoad)) or is_plain_load(node):
         return False
     if node.value is None or is_scalar(node.value):
         return False
-    return wanted_elsewhere(node.value, reach.operations, done)
+    return used_elsewhere(node.value, reach.operations, done)
 
 
 def rounded_later(value: Value, user: Operation | None, reach: Reach, done: set[Operation]) -> Operation | None:
-    """The `ftof` to a narrower type that alone wants a value after a nest for `user`: then its result is what is kept.
+    """The `ftof` to a narrower type that alone uses a value after a loop nest for `user`: its result is kept then.
 
-    That takes half of the memory, and no second nest.
+    That takes half of the memory, and no second loop nest.
     """
     later = [each for each in value.users if each not in reach.operations and each not in done]
     if user is None or len(later) != 1 or later[0].declaration is not ops.FTOF or later[0].parent is not user.parent:
@@ -154,12 +154,12 @@ def rounded_later(value: Value, user: Operation | None, reach: Reach, done: set[
 
 
 def finished(reach: Reach, kept: set[Value], users: Iterable[Operation], done: set[Operation]) -> set[Operation]:
-    """The operations nobody needs again once the nest has run: kept, or used by finished ones alone."""
+    """The operations that are not needed again once the nest has run: kept, or used by finished ones alone."""
     found: set[Operation] = set(users)
     for node in reversed(reach.order):
         value = node.value
         operation = value.defining_operation if value is not None else None
-        if value is None or operation is None or (isinstance(node, Stored) and node.value is None):
+        if value is None or operation is None or (isinstance(node, BufferRead) and node.value is None):
             continue
         if value in kept or all(user in found or user in done for user in value.users):
             found.add(operation)

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from functools import partial
 
-from tileir.dialect.ops import PACK
+from tileir.dialect.ops import BROADCAST, PACK, PERMUTE, RESHAPE
 from tileir.dialect.types import TOKEN, TileType
 from tileir.execute.analysis.values import is_scalar, is_tile, tile_of
-from tileir.execute.cpu.loops.expressions import (
-    Applied,
-    Count,
+from tileir.execute.cpu.ir.expressions import (
+    BufferRead,
+    Elementwise,
     Expression,
+    Iota,
     Mapped,
     Mapping,
+    Shape,
     Splat,
-    Stored,
     Table,
     squeezed,
 )
-from tileir.execute.cpu.loops.sinks import StoreBuffer, StoreScalar, Window
-from tileir.execute.cpu.loops.statements import Alias, Let, Nest, Repack
-from tileir.execute.cpu.lowering import fusion, inspection
+from tileir.execute.cpu.ir.statements import Alias, LoopNest, Repack, ScalarOp, StoreBuffer, StoreScalar, Window
+from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering
+from tileir.execute.cpu.sanitizer import inspection
 from tileir.execute.dtypes import constant_elements
 from tileir.execute.errors import LaunchError
 from tileir.ir.core import Operation
@@ -29,8 +30,8 @@ from tileir.ir.types import F4E2M1FN, I1, I4
 from tileir.ir.values import Value
 
 
-def lower_let(lowering: Lowering, operation: Operation) -> None:
-    lowering.body.append(Let(operation))
+def lower_scalar(lowering: Lowering, operation: Operation) -> None:
+    lowering.body.append(ScalarOp(operation))
 
 
 def lower_nothing(lowering: Lowering, operation: Operation) -> None:
@@ -40,59 +41,49 @@ def lower_nothing(lowering: Lowering, operation: Operation) -> None:
 def lower_elementwise(lowering: Lowering, operation: Operation) -> None:
     result = operation.results[0]
     if is_scalar(result):
-        lowering.body.append(Let(operation))
+        lowering.body.append(ScalarOp(operation))
         return
     inspection.inspect_numbers(lowering, operation)
-    arguments = [lowering.expression(value) for value in operation.operands]
-    expression = Applied(operation, arguments, fusion.cost_of(operation))
+
+    def applied() -> Elementwise:
+        operands = [lowering.expression(value) for value in operation.operands]
+        return Elementwise(operation, operands, fusion.cost_of(operation))
+
+    expression = applied()
     if expression.cost > fusion.LARGEST:
-        costliest = max(
-            [value for value in operation.operands if is_tile(value)], key=lambda value: lowering.places[value].cost
-        )
-        lowering.store(costliest)
-        arguments = [lowering.expression(value) for value in operation.operands]
-        expression = Applied(operation, arguments, fusion.cost_of(operation))
+        tiles = [value for value in operation.operands if is_tile(value)]
+        lowering.store(max(tiles, key=lambda value: lowering.realized[value].cost))
+        expression = applied()
     lowering.wait(result, expression)
 
 
 def lower_constant(lowering: Lowering, operation: Operation) -> None:
     result = operation.results[0]
     if is_scalar(result):
-        lowering.body.append(Let(operation))
-        return
-    elements = constant_elements(operation.value_attribute)
-    lowering.places[result] = Table(tile_of(result), result, elements)
+        lowering.body.append(ScalarOp(operation))
+    else:
+        lowering.realized[result] = Table(tile_of(result), result, constant_elements(operation.value_attribute))
 
 
 def lower_iota(lowering: Lowering, operation: Operation) -> None:
     result = operation.results[0]
     if is_scalar(result):
-        lowering.body.append(Let(operation))
-        return
-    lowering.places[result] = Count(tile_of(result), result)
+        lowering.body.append(ScalarOp(operation))
+    else:
+        lowering.realized[result] = Iota(tile_of(result), result)
 
 
 def lower_assume(lowering: Lowering, operation: Operation) -> None:
     """`assume`: the result is the operand."""
     inspection.inspect_promise(lowering, operation)
-    source, result = operation.operands[0], operation.results[0]
-    if isinstance(result.type, TileType):
-        _rename(lowering, result, source)
+    if isinstance(operation.results[0].type, TileType):
+        _rename(lowering, operation.results[0], operation.operands[0])
     else:
-        lowering.body.append(Let(operation))
-
-
-def _rename(lowering: Lowering, result: Value, source: Value) -> None:
-    if is_scalar(result):
-        lowering.body.append(Alias(result, source))
-        return
-    expression = lowering.expression(source)
-    mapping: Mapping = tuple([(axis, None) for axis in range(len(expression.shape))])
-    see_through(lowering, result, expression, mapping)
+        lowering.body.append(ScalarOp(operation))
 
 
 def lower_assume_cond(lowering: Lowering, operation: Operation) -> None:
-    """`assume_cond`: nothing is made of it here."""
+    """`assume_cond`: of no use here."""
     inspection.inspect_promise(lowering, operation)
 
 
@@ -103,14 +94,23 @@ def lower_cast(lowering: Lowering, operation: Operation) -> None:
             "'cuda_tile.unrealized_conversion_cast' stands in for a conversion: replace it before the program runs"
         )
     for source, result in zip(sources, results, strict=True):
-        if isinstance(result.type, TileType):
+        if result.type is not TOKEN:
             _rename(lowering, result, source)
-        elif result.type is not TOKEN:
-            lowering.body.append(Alias(result, source))
 
 
-def see_through(lowering: Lowering, result: Value, source: Expression, mapping: Mapping) -> None:
-    """Realize a value as another tile seen through an index map.
+def _rename(lowering: Lowering, result: Value, source: Value) -> None:
+    if not isinstance(result.type, TileType) or is_scalar(result):
+        lowering.body.append(Alias(result, source))
+        return
+    expression = lowering.expression(source)
+    map_tile(lowering, result, expression, tuple([(axis, None) for axis in range(len(expression.shape))]))
+
+
+# --- index maps ---
+
+
+def map_tile(lowering: Lowering, result: Value, source: Expression, mapping: Mapping) -> None:
+    """Realize a value as another tile through an index map.
 
     A map of an index map is one itself; of a buffer in the same order, the buffer in another shape.
     """
@@ -120,79 +120,55 @@ def see_through(lowering: Lowering, result: Value, source: Expression, mapping: 
         place = Splat(type, result, source.scalar)
     elif isinstance(source, Table) and source.array.size == 1:
         place = Table(type, result, source.array)
-    elif isinstance(source, Stored):
+    elif isinstance(source, BufferRead):
         place = place.with_operands([source])
     lowering.wait(result, place)
 
 
-def lower_broadcast(lowering: Lowering, operation: Operation) -> None:
+def lower_map(lowering: Lowering, operation: Operation) -> None:
+    """`broadcast`, `permute` and `reshape`."""
     source, result = operation.operands[0], operation.results[0]
     if is_scalar(result):
         lowering.body.append(Alias(result, source))
         return
-    type = tile_of(result)
-    if is_scalar(source):
-        lowering.places[result] = Splat(type, result, source)
-        return
-    expression = lowering.expression(source)
-    mapping: Mapping = tuple(
-        [(axis if extent == type.shape[axis] else None, None) for axis, extent in enumerate(expression.shape)]
-    )
-    see_through(lowering, result, expression, mapping)
+    expression, type = lowering.expression(source), tile_of(result)
+    if operation.declaration is RESHAPE:
+        if isinstance(expression, Table) and expression.array.size > 1:
+            lowering.realized[result] = Table(type, result, expression.array.reshape(type.shape))
+            return
+        moves = squeezed(type.shape) != squeezed(expression.shape)
+        if moves and not isinstance(expression, (Table, Splat)):
+            # Elements move to other rows: only memory has an order that both shapes share.
+            stored = expression if isinstance(expression, BufferRead) else lowering.store(source)
+            lowering.put(result, BufferRead(type, result, stored.buffer))
+            return
+    map_tile(lowering, result, expression, _mapping(operation, expression.shape, type.shape))
 
 
-def lower_reshape(lowering: Lowering, operation: Operation) -> None:
-    source, result = operation.operands[0], operation.results[0]
-    if is_scalar(result):
-        lowering.body.append(Alias(result, source))
-        return
-    type = tile_of(result)
-    expression = lowering.expression(source)
-    if isinstance(expression, Table):
-        array = expression.array.reshape(type.shape) if expression.array.size > 1 else expression.array
-        lowering.places[result] = Table(type, result, array)
-        return
-    if isinstance(expression, Splat):
-        lowering.places[result] = Splat(type, result, expression.scalar)
-        return
-    if squeezed(type.shape) != squeezed(expression.shape):
-        # Elements move to other rows: only memory has an order that both shapes share.
-        stored = expression if isinstance(expression, Stored) else lowering.store(source)
-        lowering.put(result, Stored(type, result, stored.buffer))
-        return
-    targets = iter([axis for axis, extent in enumerate(type.shape) if extent != 1])
-    mapping: Mapping = tuple([(next(targets), None) if extent != 1 else (None, None) for extent in expression.shape])
-    see_through(lowering, result, expression, mapping)
-
-
-def lower_permute(lowering: Lowering, operation: Operation) -> None:
-    source, result = operation.operands[0], operation.results[0]
-    if is_scalar(result):
-        lowering.body.append(Alias(result, source))
-        return
-    axes = operation.permutation
-    expression = lowering.expression(source)
-    back = {int(axis): place for place, axis in enumerate(axes)}
-    mapping: Mapping = tuple([(back[axis], None) for axis in range(len(expression.shape))])
-    see_through(lowering, result, expression, mapping)
+def _mapping(operation: Operation, source: Shape, target: Shape) -> Mapping:
+    if operation.declaration is BROADCAST:
+        return tuple([(axis if extent == target[axis] else None, None) for axis, extent in enumerate(source)])
+    if operation.declaration is PERMUTE:
+        back = {int(axis): position for position, axis in enumerate(operation.permutation)}
+        return tuple([(back[axis], None) for axis in range(len(source))])
+    axes = iter([axis for axis, extent in enumerate(target) if extent != 1])
+    return tuple([(next(axes, None), None) if extent != 1 else (None, None) for extent in source])
 
 
 def lower_extract(lowering: Lowering, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
+    lowering.body.append(ScalarOp(operation))
     if is_scalar(source):
-        lowering.body.append(Let(operation))
         lowering.body.append(Alias(result, source))
         return
-    type = tile_of(result)
-    expression = lowering.expression(source)
+    shape, expression = tile_of(result).shape, lowering.expression(source)
     mapping: Mapping = tuple(
         [
-            (axis if type.shape[axis] != 1 else None, index if type.shape[axis] != expression.shape[axis] else None)
+            (axis if shape[axis] != 1 else None, index if shape[axis] != expression.shape[axis] else None)
             for axis, index in enumerate(operation.operands[1:])
         ]
     )
-    lowering.body.append(Let(operation))
-    place = Mapped(type, result, expression, mapping)
+    place = Mapped(tile_of(result), result, expression, mapping)
     if not is_scalar(result):
         lowering.wait(result, place)
         return
@@ -201,31 +177,30 @@ def lower_extract(lowering: Lowering, operation: Operation) -> None:
     lowering.nest(place, operation, lambda root: StoreScalar(root, result))
 
 
+# --- tiles made in a buffer ---
+
+
 def lower_insert(lowering: Lowering, operation: Operation) -> None:
     source, target, result = operation.operands[0], operation.operands[1], operation.results[0]
-    lowering.body.append(Let(operation))
+    lowering.body.append(ScalarOp(operation))
     if is_scalar(result):
         lowering.body.append(Alias(result, source))
         return
-    type = tile_of(result)
-    part = tile_of(source).shape
     buffer = lowering.buffer_of(result)
     lowering.nest(lowering.expression(target), operation, lambda root: StoreBuffer(root, buffer))
-    window = Window(type.shape, part, tuple(operation.operands[2:]))
+    window = Window(tile_of(result).shape, tile_of(source).shape, tuple(operation.operands[2:]))
     lowering.nest(lowering.expression(source), operation, lambda root: StoreBuffer(root, buffer, window))
     lowering.stored(result, buffer)
 
 
 def lower_cat(lowering: Lowering, operation: Operation) -> None:
-    result = operation.results[0]
-    axis = operation.dim
-    type = tile_of(result)
+    result, axis = operation.results[0], operation.dim
     buffer = lowering.buffer_of(result)
     start = 0
     for value in operation.operands:
         part = tile_of(value).shape
-        origins = tuple([start if place == axis else 0 for place in range(len(part))])
-        window = Window(type.shape, part, origins)
+        origins = tuple([start if number == axis else 0 for number in range(len(part))])
+        window = Window(tile_of(result).shape, part, origins)
         lowering.nest(lowering.expression(value), operation, partial(StoreBuffer, buffer=buffer, window=window))
         start += part[axis]
     lowering.stored(result, buffer)
@@ -235,24 +210,22 @@ def lower_repack(lowering: Lowering, operation: Operation) -> None:
     """`pack` and `unpack`: the same bits as elements of another width."""
     source, result = operation.operands[0], operation.results[0]
     if is_scalar(source) and is_scalar(result):
-        lowering.body.append(Let(operation))
+        lowering.body.append(ScalarOp(operation))
         return
     type = tile_of(result)
     buffer = lowering.buffer_of(result)
     if is_scalar(source):
         held = lowering.buffer_of(source)
-        lowering.body.append(Nest(tile_of(source).shape, [StoreBuffer(lowering.expression(source), held)]))
-        expression = Stored(tile_of(source), None, held)
+        lowering.body.append(LoopNest(tile_of(source).shape, [StoreBuffer(lowering.expression(source), held)]))
+        expression = BufferRead(tile_of(source), None, held)
     else:
         expression = lowering.store(source)
-    packing = operation.declaration is PACK
-    narrow = tile_of(source if packing else result).element
+    narrow = tile_of(source if operation.declaration is PACK else result).element
     if narrow in (I1, I4, F4E2M1FN):
         lowering.body.append(Repack(operation, expression, buffer))
     else:
         buffer = expression.buffer
     if is_scalar(result):
-        place = Stored(type, None, buffer)
-        lowering.body.append(Nest(type.shape, [StoreScalar(place, result)]))
+        lowering.body.append(LoopNest(type.shape, [StoreScalar(BufferRead(type, None, buffer), result)]))
     else:
         lowering.stored(result, buffer)

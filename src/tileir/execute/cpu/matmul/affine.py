@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tileir.dialect.ops import ADDI, ANDI, BROADCAST, CMPI, CONSTANT, CONTINUE, EXTI, MULI, OFFSET, RESHAPE, SUBI
 from tileir.dialect.types import PointerType
 from tileir.execute.analysis.values import dtype_of, is_scalar, pointee_of, scalar_constant
-from tileir.execute.cpu.loops.expressions import Applied, Count, Expression, Gathered, Mapped, Splat, Table
+from tileir.execute.cpu.ir.expressions import Elementwise, Expression, Iota, Mapped, PointerLoad, Splat, Table
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.dtypes import DType, memory_bytes
 from tileir.ir.core import Operation
@@ -21,7 +21,7 @@ from tileir.ir.types import IntegerType
 from tileir.ir.values import BlockArgument, Value
 
 if TYPE_CHECKING:
-    from tileir.execute.cpu.emission.context import Emission
+    from tileir.execute.cpu.codegen.context import Emission
 
 ROW: Final = 0
 COLUMN: Final = 1
@@ -131,7 +131,7 @@ class AffineReader:
         self._scalars: Final[dict[Value, Affine | None]] = {}
         self._tiles: Final[dict[tuple[int, Axes], Affine | None]] = {}
 
-    def access(self, load: Gathered) -> Access | None:
+    def access(self, load: PointerLoad) -> Access | None:
         """Where a load reads; None where that is not known, or a mask leaves something else than zeros."""
         addresses = self.tile(load.pointers, (ROW, COLUMN))
         if addresses is None or load.mask is None:
@@ -164,15 +164,15 @@ class AffineReader:
             if expression.array.size != 1 or isinstance(expression.element, PointerType):
                 return None
             return Affine(int(expression.array.reshape(-1)[0]))
-        if isinstance(expression, Count):
+        if isinstance(expression, Iota):
             (axis,) = axes
             if expression.shape[0] > 1 << (_width(expression.element) - 1):
                 # Its second half is negative.
                 return None
             return Affine(0, (int(axis == ROW), int(axis == COLUMN), 0))
-        if not isinstance(expression, Applied):
+        if not isinstance(expression, Elementwise):
             return None
-        return self._computed(expression.operation, [self.tile(each, axes, depth + 1) for each in expression.arguments])
+        return self._computed(expression.operation, [self.tile(each, axes, depth + 1) for each in expression.operands])
 
     def scalar(self, value: Value, depth: int = 0) -> Affine | None:
         """A scalar, which the loop may advance; None where it is not affine."""
@@ -243,15 +243,15 @@ class AffineReader:
             return self.limits(mask.source, inner, depth + 1)
         if isinstance(mask, Table):
             return [] if bool(mask.array.all()) else None
-        if not isinstance(mask, Applied) or depth == _DEEPEST:
+        if not isinstance(mask, Elementwise) or depth == _DEEPEST:
             return None
         operation = mask.operation
         if operation.declaration is ANDI:
-            both = [self.limits(argument, axes, depth + 1) for argument in mask.arguments]
+            both = [self.limits(argument, axes, depth + 1) for argument in mask.operands]
             return None if None in both else [each for part in both for each in part or ()]
         if operation.declaration is not CMPI or operation.signedness == "unsigned":
             return None
-        left, right = (self.tile(argument, axes, depth + 1) for argument in mask.arguments)
+        left, right = (self.tile(argument, axes, depth + 1) for argument in mask.operands)
         predicate = operation.comparison_predicate
         if predicate.startswith("greater_than"):
             left, right = right, left

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.matmul.macrokernel import Operands, emit_macrokernel
 from tileir.execute.cpu.matmul.plan import Plan
 from tileir.execute.cpu.runtime.llvm_compile import AS_WRITTEN

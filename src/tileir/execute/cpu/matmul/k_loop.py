@@ -9,21 +9,15 @@ from __future__ import annotations
 from typing import Final
 
 from tileir.execute.analysis.values import dtype_of, is_scalar
-from tileir.execute.cpu.emission import streaming
-from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.emission.control import emit_repeat
-from tileir.execute.cpu.emission.exits import is_stopped, leave_worker, restart_unless
-from tileir.execute.cpu.loops.statements import Matmul
+from tileir.execute.cpu.codegen import nontemporal
+from tileir.execute.cpu.codegen.context import Emission
+from tileir.execute.cpu.codegen.exits import is_stopped, leave_worker
+from tileir.execute.cpu.codegen.scalars import emit_loop
+from tileir.execute.cpu.ir.statements import Matmul
 from tileir.execute.cpu.matmul.affine import AffineReader, Exact
 from tileir.execute.cpu.matmul.functions import call_macrokernel
 from tileir.execute.cpu.matmul.macrokernel import Operands
-from tileir.execute.cpu.matmul.operands import (
-    Operand,
-    PointerOperand,
-    compared,
-    quotient,
-    smaller,
-)
+from tileir.execute.cpu.matmul.operands import Operand, PointerOperand, compared, quotient, smaller
 from tileir.execute.cpu.matmul.packed_operands import PackedOperands
 from tileir.execute.cpu.matmul.plan import Rows
 from tileir.execute.cpu.vector import casting
@@ -186,17 +180,13 @@ def emit_matmul(emission: Emission, matmul: Matmul) -> None:
         k_loop.zero_fill()
         k_loop.emit()
     else:
-        streaming.fetch_turns(emission, [matmul.lhs, matmul.rhs])
+        nontemporal.prefetch_pointers(emission, [matmul.lhs, matmul.rhs])
         batch = matmul.lhs.shape[0] if len(matmul.lhs.shape) == 3 else 1
         emission.builder.count(0, batch, 1, lambda number: KLoop(emission, matmul, number).emit())
 
 
 def _emit_pointer_loop(emission: Emission, matmul: Matmul) -> None:
-    """Emit a k-loop through pointers where tiles lie side by side, else the loop as it is.
-
-    The loop takes as long to compile as the k-loop, and is hardly ever needed.  Where tile blocks may run again, the
-    first that needs it ends the launch, which begins again with the code of both (`loops.repeatable`).
-    """
+    """Emit a k-loop through pointers where tiles lie side by side, else the loop as it is."""
     builder, loop, general = emission.builder, matmul.loop, matmul.general
     assert loop is not None and general is not None
     k_loop = KLoop(emission, matmul)
@@ -221,17 +211,12 @@ def _emit_pointer_loop(emission: Emission, matmul: Matmul) -> None:
     def each_iteration() -> list[str]:
         if matmul.zero_init:
             builder.fill(k_loop.accumulator, 0, matmul.accumulator.bytes)
-        emit_repeat(emission, general)
+        emit_loop(emission, general)
         return ["i1 false"] if done() else []
 
-    conditions = k_loop.exact.conditions
-    if emission.restarts and "false" not in conditions:
-        restart_unless(emission, builder.all_of(conditions))
-        all_iterations()
-    else:
-        found = builder.branch(builder.all_of(conditions), all_iterations, each_iteration)
-        if target is not None and found:
-            emission.done[target.user] = found[0]
+    found = builder.branch(builder.all_of(k_loop.exact.conditions), all_iterations, each_iteration)
+    if target is not None and found:
+        emission.done[target.user] = found[0]
     for argument in carried:
         emission.take(argument)
         emission.scalars[loop.results[argument.index - 1]] = emission.scalars[argument]

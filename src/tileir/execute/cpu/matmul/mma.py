@@ -9,21 +9,20 @@ import numpy
 from tileir.dialect.ops import MMAF_SCALED
 from tileir.dialect.types import tile_type
 from tileir.execute.analysis.values import dtype_of, is_scalar, is_tile, tile_of
-from tileir.execute.cpu.loops.expressions import (
-    Applied,
+from tileir.execute.cpu.ir.expressions import (
     Buffer,
-    Count,
+    BufferRead,
+    Elementwise,
     Expression,
+    Iota,
     Mapped,
     Splat,
-    Stored,
     Table,
-    Viewed,
+    ViewLoad,
     matrix_in_memory,
     nodes,
 )
-from tileir.execute.cpu.loops.sinks import StoreBuffer, StoreScalar
-from tileir.execute.cpu.loops.statements import Matmul, Nest, PackCache
+from tileir.execute.cpu.ir.statements import LoopNest, Matmul, PackCache, StoreBuffer, StoreScalar
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.matmul.plan import Plan, make_plan, make_scaled_plan
@@ -72,13 +71,13 @@ def lower_mma(lowering: Lowering, operation: Operation) -> None:
     lowering.body.append(_matmul(lowering, operation, plan, left, right, scales, buffer, zero_init))
     lowering.finish({operation})
     is_wide = plan.acc_dtype != value_dtype(type.element)
-    held = Stored(tile_type(type.shape, F32) if is_wide else type, None, buffer)
+    held = BufferRead(tile_type(type.shape, F32) if is_wide else type, None, buffer)
     if is_scalar(result):
-        lowering.body.append(Nest(type.shape, [StoreScalar(held, result)]))
+        lowering.body.append(LoopNest(type.shape, [StoreScalar(held, result)]))
         return
     if is_wide:
         buffer = lowering.new_buffer(value_dtype(type.element), type.count)
-        lowering.body.append(Nest(type.shape, [StoreBuffer(held, buffer)]))
+        lowering.body.append(LoopNest(type.shape, [StoreBuffer(held, buffer)]))
     lowering.stored(result, buffer)
 
 
@@ -95,7 +94,7 @@ def _matmul(
     """A matmul and its scratch memory."""
     computed = [side for side, operand in enumerate((left, right)) if scales or not _is_in_memory(plan, side, operand)]
     a_scratch = a_packed = b_packed = a_cache = b_cache = None
-    if not isinstance(left, Stored) or not has_dtype(plan, 0, left) or scales:
+    if not isinstance(left, BufferRead) or not has_dtype(plan, 0, left) or scales:
         a_scratch = lowering.new_buffer(plan.a_dtype, plan.m * plan.k)
     b_keys = cache_keys(lowering, [right, *scales[1:]])
     slots = cache_slots(plan.packed_bytes)
@@ -142,7 +141,7 @@ def _accumulator(lowering: Lowering, operation: Operation, plan: Plan, busy: fro
         buffer = lowering.new_buffer(plan.acc_dtype, type.count)
         lowering.nest(place, operation, lambda root: StoreBuffer(root, buffer))
         return buffer, False
-    if isinstance(place, Stored) and value.parent_block is operation.parent and place.buffer not in busy:
+    if isinstance(place, BufferRead) and value.parent_block is operation.parent and place.buffer not in busy:
         alone = all(user is operation or user in lowering.done for user in value.users)
         if alone and not lowering.shares(place.buffer, value, operation):
             return place.buffer, False
@@ -154,7 +153,7 @@ def _accumulator(lowering: Lowering, operation: Operation, plan: Plan, busy: fro
     (place,), kept = lowering.prepare([place], place.shape, operation)
     if is_zero(place) and not kept:
         return buffer, True
-    lowering.body.append(Nest(place.shape, [*kept, StoreBuffer(place, buffer)]))
+    lowering.body.append(LoopNest(place.shape, [*kept, StoreBuffer(place, buffer)]))
     return buffer, False
 
 
@@ -173,7 +172,7 @@ def has_dtype(plan: Plan, side: int, operand: Expression) -> bool:
 
 def _is_in_memory(plan: Plan, side: int, operand: Expression) -> bool:
     """Whether an operand is read or packed where it lies."""
-    if side == 0 and isinstance(operand, Stored):
+    if side == 0 and isinstance(operand, BufferRead):
         return has_dtype(plan, side, operand)
     load = matrix_in_memory(operand)
     return load is not None and fusion.is_plain_load(load) and has_dtype(plan, side, operand)
@@ -183,7 +182,7 @@ def cache_keys(lowering: Lowering, roots: list[Expression]) -> list[Value]:
     """The numbers that operands depend on, besides memory that stays as it is; none where they depend on more."""
     keys: dict[Value, None] = {}
     for node in nodes(roots):
-        if isinstance(node, Viewed):
+        if isinstance(node, ViewLoad):
             view = node.operation.view
             if node.positions is not None or not lowering.origins.is_launch_constant(view):
                 return []
@@ -197,7 +196,7 @@ def cache_keys(lowering: Lowering, roots: list[Expression]) -> list[Value]:
             for _, scalar in node.mapping:
                 if scalar is not None:
                     keys[scalar] = None
-        elif not isinstance(node, (Applied, Table, Count)):
+        elif not isinstance(node, (Elementwise, Table, Iota)):
             return []
     return list(keys) if all(dtype_of(key).kind in "iub" for key in keys) else []
 

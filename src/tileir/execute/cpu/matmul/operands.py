@@ -10,11 +10,10 @@
 
 from __future__ import annotations
 
-from tileir.execute.cpu.emission import accesses
-from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.emission.likely_arrays import accessed_array, places_in
-from tileir.execute.cpu.emission.views import Box
-from tileir.execute.cpu.loops.expressions import Gathered, Viewed
+from tileir.execute.cpu.codegen import view_access
+from tileir.execute.cpu.codegen.bounds import accessed_array, places_in
+from tileir.execute.cpu.codegen.context import Emission, TileAccess
+from tileir.execute.cpu.ir.expressions import PointerLoad, ViewLoad
 from tileir.execute.cpu.matmul.affine import COLUMN, ITERATION, ROW, Affine, AffineReader, Exact
 from tileir.execute.cpu.matmul.plan import Plan, Rows
 from tileir.execute.cpu.vector.builder import Builder, Number
@@ -69,9 +68,11 @@ class ViewOperand(Operand):
     The matrix is its last two dimensions; those before have one element each, or are a batch.
     """
 
-    def __init__(self, emission: Emission, load: Viewed, along: int, first: Number, batch: Number, plan: Plan) -> None:
+    def __init__(
+        self, emission: Emission, load: ViewLoad, along: int, first: Number, batch: Number, plan: Plan
+    ) -> None:
         builder = emission.builder
-        self.box: Box = accesses.open_box(emission, load.operation)
+        self.box: TileAccess = view_access.tile_access(emission, load.operation)
         view = self.box.view
         size = memory_bytes(view.tensor.element)
         starts, extents, strides = self.box.starts[-2:], view.extents[-2:], view.strides[-2:]
@@ -110,7 +111,7 @@ class PointerOperand(Operand):
     """
 
     def __init__(
-        self, emission: Emission, load: Gathered, along: int, reader: AffineReader, plan: Plan, iterations: Number
+        self, emission: Emission, load: PointerLoad, along: int, reader: AffineReader, plan: Plan, iterations: Number
     ) -> None:
         builder, exact = emission.builder, reader.exact
         size = memory_bytes(load.element)
@@ -151,7 +152,7 @@ class PointerOperand(Operand):
         self.along = smaller(builder, self.along, left)
         self.room = quotient(builder, self.along, plan.k)
 
-    def _find_in_array(self, emission: Emission, load: Gathered, exact: Exact, address: Affine, along: int) -> None:
+    def _find_in_array(self, emission: Emission, load: PointerLoad, exact: Exact, address: Affine, along: int) -> None:
         """Need all that is read to lie in the array that it most likely does."""
         builder = emission.builder
         array = accessed_array(emission, load.operation)

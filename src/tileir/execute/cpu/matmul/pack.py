@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.matmul.amx import TILE_BYTES, emit_pack_a
 from tileir.execute.cpu.matmul.functions import call_function
 from tileir.execute.cpu.matmul.plan import AMX_ROWS, Plan, Rows

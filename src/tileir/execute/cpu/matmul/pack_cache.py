@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.loops.statements import PackCache
+from tileir.execute.cpu.codegen.context import Emission
+from tileir.execute.cpu.ir.statements import PackCache
 from tileir.execute.cpu.matmul.functions import call_function
 from tileir.execute.cpu.vector.builder import Number
 
@@ -18,7 +18,7 @@ def cached_panel(
     emission: Emission, cache: PackCache, keys: list[Number], slot: Number, size: int, pack: Callable[[str], str]
 ) -> tuple[str, str]:
     """A pointer to a cached operand, which is packed if it is not there, and the i1 that packing it returned."""
-    builder, suffix = emission.builder, emission.arena_suffix
+    builder, suffix = emission.builder, emission.scratch_suffix
     slot = builder.emit(f"and i64 {slot}, {cache.slots - 1}")
     panel = builder.moved(emission.buffer(cache.panels), builder.multiply(slot, size))
     # The tag of a panel: the launch it was packed in, its indices, and what packing it returned.
@@ -69,6 +69,6 @@ def clear_pack_cache(emission: Emission) -> None:
 def _launch_number(emission: Emission) -> str:
     """A pointer to what tags begin with: a number that differs from one launch to the next."""
     pointer = emission.frame.stack("i64", 1, 8, "launch")
-    emission.frame.add(f"%launch.first = load i64, ptr %arena, align 8{emission.arena_suffix}")
+    emission.frame.add(f"%launch.first = load i64, ptr %arena, align 8{emission.scratch_suffix}")
     emission.frame.add(f"store i64 %launch.first, ptr {pointer}, align 8")
     return pointer

@@ -12,13 +12,11 @@ from typing import Final
 
 import numpy
 
-from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.emission.evaluation import NestEmission
-from tileir.execute.cpu.emission.nests import Axis, Term
-from tileir.execute.cpu.emission.versions import lanes_of, over_an_edge, versions
-from tileir.execute.cpu.emission.views import TileView
-from tileir.execute.cpu.loops.expressions import Applied, Expression, Mapped, Stored, Viewed, row_major
-from tileir.execute.cpu.loops.statements import Matmul
+from tileir.execute.cpu.codegen.context import Emission, TileView
+from tileir.execute.cpu.codegen.edge_versions import lanes_of, over_an_edge, versions
+from tileir.execute.cpu.codegen.loop_nest import Axis, NestEmitter, Term
+from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, Expression, Mapped, ViewLoad, row_major
+from tileir.execute.cpu.ir.statements import Matmul
 from tileir.execute.cpu.matmul.functions import call_function
 from tileir.execute.cpu.matmul.pack import interleaved, packed_pointer, store_packed
 from tileir.execute.cpu.matmul.plan import Rows
@@ -55,7 +53,7 @@ def pack_tile(
         return
 
     def emit(masked: bool) -> None:
-        nest = NestEmission(emission, (plan.k // group, plan.n), lanes, masked)
+        nest = NestEmitter(emission, (plan.k // group, plan.n), lanes, masked)
         step, column = nest.index
         members = []
         for member in range(group):
@@ -87,17 +85,17 @@ def copy_tile(emission: Emission, matmul: Matmul, batch: Number, to: Rows, is_ed
     lanes = min([lanes_of(emission, roots, []), plan.k, *[plan.k // scale.shape[-1] for scale in matmul.scales[:1]]])
 
     def emit(masked: bool) -> None:
-        nest = NestEmission(emission, (plan.m, plan.k), lanes, masked)
+        nest = NestEmitter(emission, (plan.m, plan.k), lanes, masked)
         row, column = nest.index
         register = _element(emission, nest, matmul, 0, batch, row, column)
         terms: list[Term] = [(row, to[1]), (column, size)]
-        nest.store(to[0], terms, register, emission.arena_suffix)
+        nest.store(to[0], terms, register, emission.scratch_suffix)
         nest.close()
 
     (over_an_edge if is_edge else versions)(emission, roots, [], emit)
 
 
-def _member(nest: NestEmission, axis: Axis, group: int, member: int) -> Axis:
+def _member(nest: NestEmitter, axis: Axis, group: int, member: int) -> Axis:
     """A member of a group of rows."""
     if group == 1:
         return axis
@@ -109,7 +107,7 @@ def _member(nest: NestEmission, axis: Axis, group: int, member: int) -> Axis:
 
 
 def _element(
-    emission: Emission, nest: NestEmission, matmul: Matmul, side: int, batch: Number, row: Axis, column: Axis
+    emission: Emission, nest: NestEmitter, matmul: Matmul, side: int, batch: Number, row: Axis, column: Axis
 ) -> Register:
     """An element of A or B as the kernel reads it, with its scale."""
     plan, operand = matmul.plan, (matmul.lhs, matmul.rhs)[side]
@@ -139,7 +137,7 @@ def _converted(emission: Emission, element: Type, register: Register, dtype: DTy
     return casting.cast(emission.builder, register, dtype)
 
 
-def _scale_axis(nest: NestEmission, axis: Axis, block: int) -> Axis:
+def _scale_axis(nest: NestEmitter, axis: Axis, block: int) -> Axis:
     """The axis of scales: one for each block of elements."""
     if isinstance(axis.base, int):
         return Axis(axis.base // block, axis.lanes and block == 1, axis.level)
@@ -147,7 +145,7 @@ def _scale_axis(nest: NestEmission, axis: Axis, block: int) -> Axis:
         return Axis(nest.builder.emit(f"udiv i64 {axis.base}, {block}"), axis.lanes and block == 1, axis.level)
 
 
-def _scaled(nest: NestEmission, register: Register, scale: Expression, index: tuple[Axis, ...]) -> Register:
+def _scaled(nest: NestEmitter, register: Register, scale: Expression, index: tuple[Axis, ...]) -> Register:
     factor, _ = nest.at(scale, index)
     with nest.at_level(nest.depth):
         builder = nest.builder
@@ -180,7 +178,7 @@ def _load_square(
     pointer, count, length = square
 
     def emit(masked: bool) -> None:
-        nest = NestEmission(emission, (count, length), length, masked)
+        nest = NestEmitter(emission, (count, length), length, masked)
         number, lanes = nest.index
         with nest.at_level(number.level):
             column = Axis(builder.add(first, number.base), False, number.level)
@@ -237,12 +235,12 @@ def _distances(emission: Emission, expression: Expression, axis: int | None) -> 
     if isinstance(expression, Mapped):
         places = [place for place, (taken, _) in enumerate(expression.mapping) if taken == axis]
         yield from _distances(emission, expression.source, places[0] if axis is not None and places else None)
-    elif isinstance(expression, Applied):
+    elif isinstance(expression, Elementwise):
         for operand in expression.operands:
             yield from _distances(emission, operand, axis)
-    elif isinstance(expression, Stored):
+    elif isinstance(expression, BufferRead):
         yield row_major(expression.shape)[axis] if axis is not None else 0
-    elif isinstance(expression, Viewed) and axis is not None:
+    elif isinstance(expression, ViewLoad) and axis is not None:
         view = emission.views[expression.operation.view]
         yield view.strides[axis] if isinstance(view, TileView) and view.sparse < 0 else 0
     elif expression.reads:

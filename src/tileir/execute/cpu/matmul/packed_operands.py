@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Final
 
 from tileir.execute.analysis.values import dtype_of
-from tileir.execute.cpu.emission import accesses, bounds
-from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.loops.expressions import Gathered, Stored, matrix_in_memory
-from tileir.execute.cpu.loops.statements import Matmul
+from tileir.execute.cpu.codegen import bounds, view_access
+from tileir.execute.cpu.codegen.context import Emission
+from tileir.execute.cpu.ir.expressions import BufferRead, PointerLoad, matrix_in_memory
+from tileir.execute.cpu.ir.statements import Matmul
 from tileir.execute.cpu.matmul.affine import AffineReader, Exact
 from tileir.execute.cpu.matmul.operands import BufferOperand, Operand, PointerOperand, ViewOperand, quotient, smaller
 from tileir.execute.cpu.matmul.pack import copy_rows, pack_a, pack_rows, scan_packed
@@ -53,7 +53,7 @@ class PackedOperands:
             self.iterations = self.builder.call("i64", "llvm.ssub.sat.i64", [f"i64 {upper}", f"i64 {self.lower}"])
             # The tiles of the first iteration: the counter is the lower bound.
             emission.scalars[self.counter] = emission.scalars[loop.operands[0]]
-        if isinstance(matmul.lhs, Stored) and 0 not in matmul.computed:
+        if isinstance(matmul.lhs, BufferRead) and 0 not in matmul.computed:
             row = self.plan.k * self.plan.a_dtype.itemsize
             offset = self.builder.multiply(self.batch, self.plan.m * row)
             a: Operand = BufferOperand((self.builder.moved(emission.buffer(matmul.lhs.buffer), offset), row))
@@ -81,7 +81,7 @@ class PackedOperands:
         exact.need("sge", self.iterations, 1)
         found = []
         for side, load in enumerate((self.matmul.lhs, self.matmul.rhs)):
-            assert isinstance(load, Gathered)
+            assert isinstance(load, PointerLoad)
             rows, columns = load.shape
             reader = AffineReader(loop, exact, (rows, columns, self.iterations))
             found.append(PointerOperand(emission, load, 1 - side, reader, self.plan, self.iterations))
@@ -141,8 +141,8 @@ class PackedOperands:
                 self._go_to(first, number)
                 if isinstance(a, ViewOperand):
                     # A is checked first: of several errors the first is reported.
-                    box = accesses.open_box(emission, a.box.operation)
-                    builder.branch(a_whole, None, lambda: bounds.look_at_box(emission, box))
+                    box = view_access.tile_access(emission, a.box.operation)
+                    builder.branch(a_whole, None, lambda: bounds.check_tile(emission, box))
                 target = builder.moved(panel, builder.multiply(number, plan.k * plan.b_step))
                 pack_tile(emission, self.matmul, self.batch, target, k, b.is_row_major)
 

@@ -17,19 +17,15 @@ from typing import Final
 from tileir.dialect.ops import FOR, JOIN_TOKENS, MAKE_TOKEN
 from tileir.dialect.types import PartitionViewType
 from tileir.execute.analysis.values import is_scalar, is_tile, scalar_constant
-from tileir.execute.cpu.loops.expressions import (
-    Gathered,
-    Viewed,
-    matrix_in_memory,
-)
-from tileir.execute.cpu.loops.sinks import StoreBuffer
-from tileir.execute.cpu.loops.statements import (
+from tileir.execute.cpu.ir.expressions import PointerLoad, ViewLoad, matrix_in_memory
+from tileir.execute.cpu.ir.statements import (
     Alias,
-    Let,
+    LoopNest,
+    LoopStatement,
     Matmul,
-    Nest,
-    Repeat,
+    ScalarOp,
     Statement,
+    StoreBuffer,
     Terminator,
 )
 from tileir.execute.cpu.lowering.context import Lowering, source_of
@@ -52,13 +48,13 @@ _COPY_LENGTH: Final = 1024
 _TOKENS: Final = (MAKE_TOKEN, JOIN_TOKENS)
 
 
-def from_loop(lowering: Lowering, loop: Repeat) -> list[Matmul]:
+def from_loop(lowering: Lowering, loop: LoopStatement) -> list[Matmul]:
     """The k-loops that a loop is, one for each accumulator; none where it is something else, or nothing is gained."""
     operation = loop.operation
     if operation.declaration is not FOR or operation.unsigned_cmp:
         return []
     *matmuls, end = loop.body
-    if any(isinstance(each, Matmul) and isinstance(each.lhs, Gathered) for each in matmuls):
+    if any(isinstance(each, Matmul) and isinstance(each.lhs, PointerLoad) for each in matmuls):
         return _from_pointers(lowering, loop)
     if not isinstance(end, Terminator) or not matmuls or len(matmuls) != len(operation.results):
         return []
@@ -86,7 +82,7 @@ def _stays_in_arrays(lowering: Lowering, matmul: Matmul) -> bool:
     """Whether no load of a matmul can fail: of several errors a loop finds that of the first iteration, whatever
     accumulator it belongs to, and k-loops that follow each other would not."""
     return all(
-        isinstance(read, Viewed) and lowering.origins.stays_in_array(source_of(read))
+        isinstance(read, ViewLoad) and lowering.origins.stays_in_array(source_of(read))
         for read in matmul.lhs.reads | matmul.rhs.reads
     )
 
@@ -121,7 +117,7 @@ def _computed(lowering: Lowering, loop: Operation, matmul: Matmul) -> frozenset[
     return frozenset(found)
 
 
-def _advances(lowering: Lowering, load: Viewed, axis: int, loop: Operation) -> bool:
+def _advances(lowering: Lowering, load: ViewLoad, axis: int, loop: Operation) -> bool:
     """Whether a load goes along one dimension with the loop's counter, and stays where it is in the other."""
     operation, counter = load.operation, loop.regions[0].blocks[0].arguments[0]
     if not isinstance(operation.view.type, PartitionViewType) or not plain_memory(load.element):
@@ -171,9 +167,9 @@ def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
     """Leave it to k-loops to begin with zeros, where the statements before do nothing but write them."""
     for matmul in reversed(matmuls):
         last = lowering.body[-1] if lowering.body else None
-        if not isinstance(last, Nest) or len(last.sinks) != 1:
+        if not isinstance(last, LoopNest) or len(last.stores) != 1:
             return
-        sink = last.sinks[0]
+        sink = last.stores[0]
         if not isinstance(sink, StoreBuffer) or sink.buffer is not matmul.accumulator or not is_zero(sink.expression):
             return
         matmul.zero_init = True
@@ -183,13 +179,13 @@ def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
 # --- k-loops through pointers ---
 
 
-def _from_pointers(lowering: Lowering, loop: Repeat) -> list[Matmul]:
+def _from_pointers(lowering: Lowering, loop: LoopStatement) -> list[Matmul]:
     """The k-loop that a loop is whose operands are read through pointers, if it is one."""
     operation, matmul = loop.operation, _only_matmul(loop)
     if matmul is None or matmul.plan.kind != "fma" or matmul.scales or matmul.zero_init or matmul.a_scratch is None:
         return []
     plan, lhs, rhs = matmul.plan, matmul.lhs, matmul.rhs
-    if not isinstance(lhs, Gathered) or not isinstance(rhs, Gathered) or len(lhs.shape) != 2:
+    if not isinstance(lhs, PointerLoad) or not isinstance(rhs, PointerLoad) or len(lhs.shape) != 2:
         return []
     if not has_dtype(plan, 0, lhs) or not has_dtype(plan, 1, rhs):
         return []
@@ -216,7 +212,7 @@ def _from_pointers(lowering: Lowering, loop: Repeat) -> list[Matmul]:
     return [found]
 
 
-def _only_matmul(loop: Repeat) -> Matmul | None:
+def _only_matmul(loop: LoopStatement) -> Matmul | None:
     """What a loop multiplies, where it does nothing else but count."""
     found: Matmul | None = None
     for statement in loop.body[:-1]:
@@ -230,7 +226,7 @@ def _only_matmul(loop: Repeat) -> Matmul | None:
 
 
 def _is_counting(statement: Statement) -> bool:
-    if isinstance(statement, Let):
+    if isinstance(statement, ScalarOp):
         return is_index_arithmetic(statement.operation) or statement.operation.declaration in _TOKENS
     return isinstance(statement, Alias)
 

@@ -13,25 +13,32 @@ from typing import NamedTuple
 from tileir.dialect.ops import EXTRACT, INSERT, MAKE_PARTITION_VIEW
 from tileir.dialect.types import PartitionViewType
 from tileir.execute.analysis.aliasing import Origins
-from tileir.execute.cpu.emission import accesses
-from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.emission.streaming import moves_much
-from tileir.execute.cpu.emission.views import Box, TensorView, TileView
-from tileir.execute.cpu.loops.expressions import Applied, Buffer, Expression, Gathered, Stored, Viewed, nodes, squeezed
-from tileir.execute.cpu.loops.repeatable import may_change_order
-from tileir.execute.cpu.loops.sinks import StoreView
-from tileir.execute.cpu.loops.statements import (
+from tileir.execute.cpu.codegen import view_access
+from tileir.execute.cpu.codegen.context import Emission, TensorView, TileAccess, TileView
+from tileir.execute.cpu.codegen.nontemporal import moves_much
+from tileir.execute.cpu.ir.expressions import (
+    Buffer,
+    BufferRead,
+    Elementwise,
+    Expression,
+    PointerLoad,
+    ViewLoad,
+    nodes,
+    squeezed,
+)
+from tileir.execute.cpu.ir.memory_hints import is_apart, may_change_order
+from tileir.execute.cpu.ir.statements import (
     Alias,
-    Let,
+    LoopNest,
     Matmul,
-    Nest,
     Program,
+    ScalarOp,
     Statement,
     StoreTarget,
-    VersionedNest,
+    StoreView,
+    VersionedLoopNest,
     statements,
 )
-from tileir.execute.cpu.loops.traffic import is_apart
 from tileir.execute.cpu.matmul.operands import remaining, smaller
 from tileir.execute.cpu.matmul.plan import Rows
 from tileir.execute.cpu.vector.builder import Builder, Number
@@ -71,10 +78,10 @@ def _target(program: Program, body: list[Statement], matmul: Matmul, overlapping
     if any(id(each) not in inside and _takes(each, buffer) for each in statements(program.body)):
         return None
     (user,) = users
-    nest = user.fused if isinstance(user, VersionedNest) else user
-    if not isinstance(nest, Nest) or len(nest.sinks) != 1:
+    nest = user.fused if isinstance(user, VersionedLoopNest) else user
+    if not isinstance(nest, LoopNest) or len(nest.stores) != 1:
         return None
-    (sink,) = nest.sinks
+    (sink,) = nest.stores
     if not isinstance(sink, StoreView) or sink.positions is not None:
         return None
     type = sink.operation.view.type
@@ -102,7 +109,7 @@ def _reads(statement: Statement, buffer: Buffer) -> bool:
 def _is_elementwise(root: Expression, buffer: Buffer, shape: tuple[int, int]) -> bool:
     """Whether each element of a tile is computed from the element of scratch memory in the same place."""
     for node in nodes([root]):
-        if buffer in node.buffers and not isinstance(node, (Applied, Stored)):
+        if buffer in node.buffers and not isinstance(node, (Elementwise, BufferRead)):
             return False
         if buffer in node.buffers and squeezed(node.shape) != squeezed(shape):
             return False
@@ -123,7 +130,7 @@ def _make_place(body: list[Statement], matmul: Matmul, target: StoreTarget) -> N
         if isinstance(statement, Alias):
             made, used = [statement.value], [statement.source]
         else:
-            assert isinstance(statement, Let)
+            assert isinstance(statement, ScalarOp)
             made, used = [*statement.operation.results], statement.operation.operands
         if any(value in late for value in used):
             late.update(made)
@@ -135,16 +142,16 @@ def _make_place(body: list[Statement], matmul: Matmul, target: StoreTarget) -> N
 
 def _is_plain(between: list[Statement]) -> bool:
     """Whether statements are nothing but scalars and views."""
-    if not all(isinstance(each, (Let, Alias)) for each in between):
+    if not all(isinstance(each, (ScalarOp, Alias)) for each in between):
         return False
     # Windows that are not there: whatever the matmul does comes before that.
-    return not any(isinstance(each, Let) and each.operation.declaration in (EXTRACT, INSERT) for each in between)
+    return not any(isinstance(each, ScalarOp) and each.operation.declaration in (EXTRACT, INSERT) for each in between)
 
 
 def _is_copy(program: Program, matmul: Matmul, sink: StoreView) -> bool:
     """Whether a matmul may write its result where a nest stores it, if nothing is between them."""
     root, buffer = sink.expression, matmul.accumulator
-    if not isinstance(root, Stored) or matmul.plan.kind != "fma" or not may_change_order(program.entry):
+    if not isinstance(root, BufferRead) or matmul.plan.kind != "fma" or not may_change_order(program.entry):
         return False
     if not plain_memory(root.element) or root.dtype != buffer.dtype:
         return False
@@ -156,7 +163,7 @@ def _is_copy(program: Program, matmul: Matmul, sink: StoreView) -> bool:
     read: set[object] = set()
     for root in matmul.roots:
         for load in root.reads:
-            assert isinstance(load, (Viewed, Gathered))
+            assert isinstance(load, (ViewLoad, PointerLoad))
             source = load.operation.declaration.reads
             assert source is not None
             read |= origins.provenance(load.operation.operand_group(source)[0])
@@ -169,7 +176,7 @@ def _is_copy(program: Program, matmul: Matmul, sink: StoreView) -> bool:
 class Destination(NamedTuple):
     """The rows in memory that a tile is stored to."""
 
-    box: Box
+    box: TileAccess
     row: Number
     """The row stride in bytes."""
     extents: tuple[Number, Number]
@@ -193,7 +200,7 @@ def destination_of(emission: Emission, matmul: Matmul) -> Destination | None:
     view = _view(emission, operation.view)
     if view is None or any(index not in emission.scalars for index in operation.index):
         return None
-    box = accesses.box_in(emission, operation, view)
+    box = view_access.tile_access(emission, operation, view)
     size = memory_bytes(view.tensor.element)
     row = builder.multiply(view.strides[-2], size)
     rows, columns = (
@@ -203,12 +210,12 @@ def destination_of(emission: Emission, matmul: Matmul) -> Destination | None:
     if not target.is_copy:
         return Destination(box, row, (rows, columns), target=target)
     cached = "true"
-    if target.store in emission.program.streams.values():
+    if target.store in emission.program.nontemporal.values():
         streams = builder.all_of(moves_much(emission, prod(view.shape[-2:]) * size))
         cached = builder.emit(f"xor i1 {streams}, true")
     # Rows that overlap are written in order.
     apart = builder.emit(f"icmp sge i64 {row}, {view.shape[-1] * size}")
-    direct = builder.all_of([cached, accesses.is_inside(emission, box), apart])
+    direct = builder.all_of([cached, view_access.is_inside(emission, box), apart])
     return Destination(box, row, (rows, columns), direct, target)
 
 

@@ -74,9 +74,6 @@ REGION_WORDS: Final = 3
 UNSUITED: Final = -1
 """In place of a failure: a view leaves the array it is made from, so that arrays cannot be told apart.  No tile block
 has begun; the version for arguments that share memory has to run."""
-UNCHAINED: Final = -2
-"""In place of a failure: a loop is no k-loop in this launch, or an access leaves its array.  Tile blocks may
-have run, and may run again: the version that is ready for everything has to run (`loops.repeatable`)."""
 
 
 # --- the thread pool ---

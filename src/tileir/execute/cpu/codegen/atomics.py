@@ -1,0 +1,232 @@
+"""Atomic updates: element by element in row-major order, each an atomic operation of the machine.
+
+Integers and exchanges are one instruction; floats, and everything with a kernel of its own, are a loop around compare
+and exchange on the bits, so that results are the interpreter's.  Orderings are at least those of the program.
+
+Where the old values are not used, neighbors are updated together: as many elements as lie in 8 bytes, by one comparison
+and exchange.  That takes no longer than the one of an element, and is atomic for each of them.  It is tried where
+pointers are computed, not read from memory.  One test for the lanes of a vector tells whether they are neighbors, begin
+at a multiple of 8 and are all updated; elsewhere its elements are updated one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Final
+
+import numpy
+
+from tileir.dialect.ops import ATOMIC_CAS_TKO
+from tileir.dialect.types import PointerType
+from tileir.execute.analysis.values import pointee_of
+from tileir.execute.cpu.codegen import view_access
+from tileir.execute.cpu.codegen.bounds import BoundsCheck, check_pointers
+from tileir.execute.cpu.codegen.context import Emission
+from tileir.execute.cpu.codegen.loop_nest import NestEmitter, row_major_terms
+from tileir.execute.cpu.codegen.pointer_access import at_any_address, neighbors, order_of
+from tileir.execute.cpu.ir.statements import EXCHANGED_BYTES, AtomicUpdate, Store, updated_together
+from tileir.execute.cpu.vector import instructions
+from tileir.execute.cpu.vector.builder import Builder, Loop, Number
+from tileir.execute.cpu.vector.casting import from_bits, to_bits
+from tileir.execute.cpu.vector.llvm import Register, literal, value_type
+from tileir.execute.cpu.vector.parts import shuffled
+from tileir.execute.cpu.vector.tracing import trace
+from tileir.execute.dtypes import memory_bytes, memory_dtype, value_dtype
+from tileir.execute.interpreter.pointers import atomic_kernel
+from tileir.ir.core import Operation
+from tileir.ir.types import IntegerType, Type
+
+_INSTRUCTIONS: Final = ("and", "or", "xor", "add", "max", "min", "umax", "umin", "xchg")
+_COMPARED: Final = {"max": "sgt", "min": "slt", "umax": "ugt", "umin": "ult"}
+_WIDE: Final = f"i{8 * EXCHANGED_BYTES}"
+
+
+def emit_update(emission: Emission, nest: NestEmitter, store: AtomicUpdate) -> None:
+    operation, builder = store.operation, emission.builder
+    compares = operation.declaration is ATOMIC_CAS_TKO
+    value = nest.value(store.expression)
+    mask = nest.value(store.mask) if store.mask is not None else None
+    others: list[Register] = []
+    if store.pointers is not None:
+        address = nest.value(store.pointers)
+        element = pointee_of(operation.operands[0])
+        index = nest.index_for(store.pointers)
+        mask, _ = view_access.guarded(nest, operation, store.pointers.shape, index, mask, nest.depth)
+        with nest.at_level(nest.depth):
+            check = BoundsCheck(operation, memory_bytes(element), store.pointers.shape, index, nest.depth)
+            check_pointers(emission, check, address, mask)
+        others = [nest.value(other) for other in store.others]
+    else:
+        access = emission.tile_accesses[operation]
+        element = access.view.tensor.element
+        address, mask = view_access.element_address(nest, access, store.others, nest.index_for(store.expression))
+    index = nest.index_for(store.expression)
+    with nest.at_level(nest.depth):
+        size, order = memory_bytes(element), order_of(operation)
+
+        def update(address: Register, value: Register) -> str:
+            where = builder.pointer(address.name)
+            if compares:
+                emit, change = _compare_and_swap(builder, where, others[0], value, size, order)
+            else:
+                emit, change = _modify(builder, where, value, operation.keyword("mode"), element, order)
+            return at_any_address(emission, address, size, emit, change)
+
+        def one(address: Register, value: Register, mask: Register | None) -> str:
+            return builder.where(mask, f"i{8 * size}", lambda: update(address, value))
+
+        if nest.lanes > 1:
+            _update_neighbors(nest, operation, address, value, mask, one)
+            return
+        old_bits = one(address, value, mask)
+        if store.pointers is None or not operation.results[0].has_uses:
+            return
+        old = instructions.from_memory(builder, element, from_bits(builder, old_bits, memory_dtype(element)))
+        if mask is not None:
+            dtype = value_dtype(element)
+            masked = others[0] if compares else literal(numpy.zeros((), dtype)[()], dtype)
+            old = view_access.either(builder, mask, old, masked)
+        if store.buffer is None:
+            emission.put(operation.results[0], old)
+            return
+        terms = row_major_terms(index, store.expression.shape, old.dtype.itemsize)
+        nest.store(emission.buffer(store.buffer), terms, old, emission.scratch_suffix)
+
+
+# --- one element ---
+
+_Update = tuple[Callable[[], str], Callable[[str], str]]
+"""Two functions: one emits the atomic update and gives the old bits, the other computes the new bits from the old."""
+
+
+def _compare_and_swap(
+    builder: Builder, where: str, expected: Register, new: Register, size: int, order: str
+) -> _Update:
+    bits = f"i{8 * size}"
+
+    def swap() -> str:
+        old, replacement = to_bits(builder, expected), to_bits(builder, new)
+        operands = f"ptr {where}, {bits} {old}, {bits} {replacement} {order} {_on_failure(order)}, align {size}"
+        return builder.emit(f"extractvalue {{ {bits}, i1 }} {builder.emit(f'cmpxchg {operands}')}, 0")
+
+    def swapped(old: str) -> str:
+        same = builder.emit(f"icmp eq {bits} {old}, {to_bits(builder, expected)}")
+        return builder.emit(f"select i1 {same}, {bits} {to_bits(builder, new)}, {bits} {old}")
+
+    return swap, swapped
+
+
+def _modify(builder: Builder, where: str, value: Register, mode: str, element: Type, order: str) -> _Update:
+    size = memory_bytes(element)
+    bits = f"i{8 * size}"
+    is_integer = isinstance(element, (IntegerType, PointerType))
+    instruction = mode if mode in _INSTRUCTIONS and (is_integer or mode == "xchg") else None
+
+    def modified(old: str) -> str:
+        if instruction is None:
+            operands = [from_bits(builder, old, memory_dtype(element)), value]
+            return to_bits(builder, trace(builder, atomic_kernel(mode, element), operands))
+        operand = to_bits(builder, value)
+        if instruction == "xchg":
+            return operand
+        if instruction in _COMPARED:
+            greater = builder.emit(f"icmp {_COMPARED[instruction]} {bits} {old}, {operand}")
+            return builder.emit(f"select i1 {greater}, {bits} {old}, {bits} {operand}")
+        return builder.emit(f"{instruction} {bits} {old}, {operand}")
+
+    def modify() -> str:
+        if instruction is None:
+            return _exchange(builder, where, size, order, modified)
+        operand = to_bits(builder, value)
+        return builder.emit(f"atomicrmw {instruction} ptr {where}, {bits} {operand} {order}, align {size}")
+
+    return modify, modified
+
+
+def _on_failure(order: str) -> str:
+    """The ordering of a comparison and exchange that fails."""
+    return "acquire" if order in ("acquire", "acq_rel") else "monotonic"
+
+
+def _exchange(builder: Builder, where: str, size: int, order: str, change: Callable[[str], str]) -> str:
+    """Replace bytes in memory by what `change` returns for their bits, until no other thread interferes; gives the old
+    bits."""
+    bits = f"i{8 * size}"
+    loop = Loop(builder)
+    old = loop.carry(bits, builder.emit(f"load atomic {bits}, ptr {where} monotonic, align {size}"))
+    pair = ""
+
+    def attempt() -> None:
+        nonlocal pair
+        orders = f"{order} {_on_failure(order)}"
+        pair = builder.emit(f"cmpxchg ptr {where}, {bits} {old}, {bits} {change(old)} {orders}, align {size}")
+
+    def failed() -> str:
+        loop.becomes(old, builder.emit(f"extractvalue {{ {bits}, i1 }} {pair}, 0"))
+        done = builder.emit(f"extractvalue {{ {bits}, i1 }} {pair}, 1")
+        return builder.emit(f"xor i1 {done}, true")
+
+    loop.write(attempt, failed)
+    return old
+
+
+# --- neighbors ---
+
+
+def update_lanes(emission: Emission, stores: list[Store]) -> int:
+    """The lanes of a loop nest with atomic updates; none where elements go one by one."""
+    (store,) = [each for each in stores if isinstance(each, AtomicUpdate)]
+    if emission.sanitize or store.pointers is None or prod(store.expression.shape) == 1:
+        return 0
+    return updated_together(store.operation, store.pointers, emission.target)
+
+
+def _update_neighbors(
+    nest: NestEmitter,
+    operation: Operation,
+    addresses: Register,
+    value: Register,
+    mask: Register | None,
+    one: Callable[[Register, Register, Register | None], object],
+) -> None:
+    """Update elements at the addresses of a vector; `one` does it for a single one: address, value and mask."""
+    builder, lanes = nest.builder, nest.lanes
+    element = pointee_of(operation.operands[0])
+    size, dtype = memory_bytes(element), memory_dtype(element)
+    addresses, value = builder.splat(addresses, lanes), builder.splat(value, lanes)
+    mask = builder.splat(mask, lanes) if mask is not None else None
+
+    def lane(vector: Register, number: Number) -> Register:
+        return builder.value(f"extractelement {vector.typed}, i64 {number}", vector.dtype)
+
+    def one_lane(number: Number) -> None:
+        address, single = lane(addresses, number), lane(value, number)
+        one(address, single, lane(mask, number) if mask is not None else None)
+
+    def each() -> None:
+        builder.count(0, lanes, 1, one_lane)
+
+    if lanes * size < EXCHANGED_BYTES:
+        each()
+        return
+    are_near, where = neighbors(nest, addresses, size)
+    first = builder.emit(f"extractelement {addresses.typed}, i64 0")
+    conditions = [are_near, builder.emit(f"icmp eq i64 {builder.emit(f'and i64 {first}, {EXCHANGED_BYTES - 1}')}, 0")]
+    if mask is not None:
+        conditions.append(builder.call("i1", f"llvm.vector.reduce.and.v{lanes}i1", [mask.typed]))
+    kernel = atomic_kernel(operation.keyword("mode"), element)
+
+    def together() -> None:
+        count = EXCHANGED_BYTES // size
+        for start in range(0, lanes, count):
+            some = shuffled(builder, value, value, list(range(start, start + count)))
+
+            def change(old: str, some: Register = some) -> str:
+                type = value_type(dtype, some.width)
+                before = builder.value(f"bitcast {_WIDE} {old} to {type}", dtype, some.width)
+                return builder.emit(f"bitcast {trace(builder, kernel, [before, some]).typed} to {_WIDE}")
+
+            _exchange(builder, builder.moved(where, start * size), EXCHANGED_BYTES, order_of(operation), change)
+
+    builder.branch(builder.all_of(conditions), together, each, likely=True)

@@ -1,0 +1,363 @@
+"""What the emitters of a kernel share: the function they write, and what is known at this point of the program.
+
+Scalars are registers, buffers are offsets in scratch memory.  Loads and stores of scratch memory and of the caller's
+memory are kept apart by alias scopes, so that LLVM may move one past the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from tileir.dialect.ops import GLOBAL
+from tileir.dialect.types import GatherScatterViewType, PartitionViewType, StridedViewType, TileViewType
+from tileir.execute.analysis.aliasing import Origins
+from tileir.execute.analysis.values import dtype_of
+from tileir.execute.cpu.codegen.provenance import ProvenanceBuilder, ProvenanceModule
+from tileir.execute.cpu.ir.checks import Check
+from tileir.execute.cpu.ir.expressions import Buffer
+from tileir.execute.cpu.ir.options import Options
+from tileir.execute.cpu.ir.statements import Alloca, Matmul, Program, Statement, operations_of, statements
+from tileir.execute.cpu.runtime import launch_record as slots
+from tileir.execute.cpu.runtime.target import Target
+from tileir.execute.cpu.sanitizer.sites import Site
+from tileir.execute.cpu.vector.builder import Builder, Loop, Module, Number
+from tileir.execute.cpu.vector.casting import BOOL, from_storage, to_storage
+from tileir.execute.cpu.vector.llvm import Register, storage_type, wrapped
+from tileir.ir.core import Operation
+from tileir.ir.types import Type
+from tileir.ir.values import Value
+
+Emitters = Mapping[type[Any], Callable[..., Any]]
+"""By kind of statement or load: what emits one."""
+
+FAR = 1 << 62
+"""Extents and positions are clamped to this, as the interpreter does, so that no sum wraps."""
+
+
+# --- views ---
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class TensorView:
+    """Memory as a tensor: an address, extents and strides in elements.
+
+    `sizes` are the extents as the program has them; those that accesses use are clamped to `FAR`.  Three i1s tell
+    whether it lies in the array it is made from, in memory, and in memory that may be written (`bounds`).
+    """
+
+    address: str
+    element: Type
+    sizes: list[Number]
+    extents: list[Number]
+    strides: list[Number]
+    in_array: str = "true"
+    readable: str = "true"
+    writable: str = "true"
+
+    def fits(self, operation: Operation) -> str:
+        """Whether it lies in memory that an access may touch, an i1."""
+        return self.readable if operation.declaration.writes is None else self.writable
+
+
+class TileView:
+    """Tiles over a tensor, by dimension of the tile: extents and strides of the tensor, steps between tiles."""
+
+    __slots__ = ("extents", "shape", "sizes", "sparse", "steps", "strides", "tensor", "type")
+
+    def __init__(self, tensor: TensorView, type: TileViewType) -> None:
+        axes = tuple(range(len(tensor.extents)))
+        steps: tuple[int, ...] = type.tile_shape
+        self.sparse: int = -1
+        if isinstance(type, (PartitionViewType, StridedViewType)):
+            axes = type.dim_map
+        if isinstance(type, StridedViewType):
+            steps = type.traversal_strides
+        elif isinstance(type, GatherScatterViewType):
+            self.sparse = type.sparse_dim
+            steps = (1,) * len(axes)
+        self.type: TileViewType = type
+        self.tensor: TensorView = tensor
+        self.shape: tuple[int, ...] = type.tile_shape
+        self.steps: tuple[int, ...] = steps
+        self.sizes: list[Number] = [tensor.sizes[axis] for axis in axes]
+        self.extents: list[Number] = [tensor.extents[axis] for axis in axes]
+        self.strides: list[Number] = [tensor.strides[axis] for axis in axes]
+
+    @property
+    def is_zero_outside(self) -> bool:
+        """Whether a tile has zeros where it lies over an edge of the tensor."""
+        return self.type.padding is None or self.type.padding.keyword == "zero"
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class TileAccess:
+    """One access through a view: where its tile begins in each dimension."""
+
+    operation: Operation
+    view: TileView
+    starts: list[Number]
+    pointer: str
+    prefetch_distance: Number = 0
+    """How far away in bytes the tile to prefetch begins; 0 for none."""
+
+
+# --- the first basic block ---
+
+
+class Frame:
+    """Instructions at the beginning of a function that takes the launch record, each once.
+
+    Scalars that a region passes on go through slots on the stack, which LLVM turns into registers again.
+    """
+
+    def __init__(self, builder: Builder) -> None:
+        self._builder: Builder = builder
+        self._lines: dict[str, None] = {}
+
+    @property
+    def lines(self) -> list[str]:
+        return list(self._lines)
+
+    def add(self, instruction: str) -> None:
+        self._lines[f"  {instruction}"] = None
+
+    def slot_pointer(self, slot: int) -> str:
+        """A pointer to a slot of the record."""
+        self.add(f"%slot{slot} = getelementptr i64, ptr %record, i64 {slot}")
+        return f"%slot{slot}"
+
+    def record_slot(self, slot: int) -> str:
+        """A slot of the record that does not change during the launch."""
+        self.add(f"%record{slot} = load i64, ptr {self.slot_pointer(slot)}, align 8")
+        return f"%record{slot}"
+
+    def stack(self, type: str, count: int = 1, align: int = 64, name: str = "") -> str:
+        """Memory on the stack, allocated once for the whole function; the same for all who use its name."""
+        name = f"%{name or self._builder.fresh('stack')}"
+        self.add(f"{name} = alloca {type}, i64 {count}, align {align}")
+        return name
+
+    def cleared_words(self, count: int, name: str = "") -> str:
+        """Some i64s on the stack, which are 0 at first."""
+        pointer = self.stack("i64", count, 8, name)
+        self._builder.module.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+        self.add(f"call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {8 * count}, i1 false)")
+        return pointer
+
+    def parameters(self, arguments: Sequence[Value]) -> dict[Value, Register]:
+        """The arguments of the kernel."""
+        with self._builder.into([]) as lines:
+            found = {}
+            for number, argument in enumerate(arguments):
+                pointer = self.slot_pointer(slots.ARGUMENTS + number)
+                dtype = dtype_of(argument)
+                loaded = self._builder.emit(f"load {storage_type(dtype)}, ptr {pointer}, align 8")
+                found[argument] = from_storage(self._builder, loaded, dtype)
+        # The pointers are there already.
+        self._lines |= dict.fromkeys(lines)
+        return found
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Begin the frame of another function; the present one comes back afterwards."""
+        before, self._lines = self._lines, {}
+        yield
+        self._lines = before
+
+
+# --- the kernel ---
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class Guard:
+    """The result of the sanitizer for an access: `fine` is an i1, `buffer` has a result for each element where not.
+
+    `whole` is another i1, if there is one: the tile as such lies in its memory, and no index in it wraps
+    (`value_ranges`); `unmasked` says that its mask is true everywhere then.
+    """
+
+    buffer: Buffer
+    fine: str
+    whole: str = ""
+    unmasked: bool = False
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class EnclosingLoop:
+    """A loop around the present statement, and the scalars that `continue` and `break` set."""
+
+    loop: Loop
+    arguments: list[Value]
+    results: list[Value]
+
+
+class Emission:
+    """One kernel being emitted; with `provenance` lines remember the operations they are from."""
+
+    def __init__(
+        self,
+        program: Program,
+        target: Target,
+        layout: slots.Layout,
+        emitters: Emitters,
+        options: Options,
+        provenance: bool = False,
+    ) -> None:
+        self.program: Program = program
+        self.emitters: Emitters = emitters
+        self.target: Target = target
+        self.layout: slots.Layout = layout
+        self.options: Options = options
+        self.sanitize: bool = options.sanitize
+        self.module: Module = ProvenanceModule() if provenance else Module()
+        self.module.fast = options.fast
+        self.module.native_half = target.has_f16c
+        self.module.native_fma = target.has_fma
+        self.module.native_scale = target.has_avx512
+        self.module.native_brain = target.has_avx512_bf16
+        self.module.native_range = target.has_avx512
+        self.module.widened_lanes = target.vector_bytes // 8 if target.is_x86 else 0
+        self.module.native_extremes = target.is_aarch64
+        self.provenance: ProvenanceBuilder | None = ProvenanceBuilder(self.module) if provenance else None
+        self.builder: Builder = Builder(self.module) if self.provenance is None else self.provenance
+        self.frame: Frame = Frame(self.builder)
+        self.builder.stack = self.frame.stack
+        self.scratch_suffix: str = ", !alias.scope !2"
+        self.memory_suffix: str = ", !noalias !2"
+        self.block_number: str = ""
+        self.block_id: list[str] = []
+        self.block_end: str = ""
+        """The label that ends a tile block."""
+        # What is known at this point of the program.
+        self.scalars: dict[Value, Register] = {}
+        self.views: dict[Value, TensorView | TileView] = {}
+        self.tile_accesses: dict[Operation, TileAccess] = {}
+        self.loops: list[EnclosingLoop] = []
+        self.done: dict[Statement, str] = {}
+        """By loop nest an i1: its work is done already."""
+        self.yielded: list[Register] | None = None
+        """The values that the body of a reduction has yielded."""
+        self.proven: dict[Operation, bool] = {}
+        """The accesses through pointers that are proven to stay in their arrays, in the present version of a loop nest;
+        and whether their masks are true everywhere."""
+        self.unproven: set[Operation] = set()
+        """Those that were tried without success."""
+        self.prefetch_distances: dict[Operation, Number] = {}
+        """Of loads through pointers how far away in bytes the next iteration is, to be prefetched; 0 for none."""
+        self.guards: dict[Operation, Guard] = {}
+        self._positions: dict[Operation, int] = {}
+        self._slots: dict[Value, str] = {}
+        self._buffers: dict[Buffer, str] = {}
+        # Where pointers to buffers are computed, if not at the beginning.
+        self._start: tuple[list[str], int] | None = None
+        # What the launch has to know about the code.
+        self.checks: list[Check] = []
+        self.sites: list[Site] = []
+        self.prints: list[Operation] = []
+        self.origins: Origins = Origins(program.entry, options.overlapping)
+        parent = program.entry.parent_operation
+        self.constant_globals: set[str] = {
+            f"@{each.symbol_name}"
+            for each in (parent.regions[0].blocks[0] if parent is not None and parent.regions else ())
+            if each.declaration is GLOBAL and each.constant
+        }
+        self.called: set[str] = set()
+        """The functions of `bounds_runtime` that code calls."""
+        self.function_count: int = -1
+        """How many functions the kernel computes, once it has been counted."""
+        body = list(statements(program.body))
+        allocas = [each.operation for each in body if isinstance(each, Alloca)]
+        self.allocas: dict[Operation, int] = {operation: number for number, operation in enumerate(allocas)}
+        """The number of each `alloca`."""
+        matmuls = [each for each in body if isinstance(each, Matmul)]
+        self.uses_amx: bool = any(each.plan.kind == "amx" for each in matmuls)
+        self.caches_operands: bool = any((each.a_cache or each.b_cache) is not None for each in matmuls)
+        """Whether packed operands are kept from tile block to tile block."""
+
+    def position(self, operation: Operation) -> int:
+        """The position of an operation in the program."""
+        if not self._positions:
+            self._positions = {each: number for number, each in enumerate(self.program.entry.walk())}
+        return self._positions[operation]
+
+    def statements(self, body: list[Statement]) -> None:
+        """Emit statements in order."""
+        for statement in body:
+            emit = self.emitters[type(statement)]
+            if self.provenance is not None:
+                with self.provenance.working_for(operations_of(statement)):
+                    emit(self, statement)
+            elif self.sanitize:
+                # There are many buffers for what is hardly ever used: pointers to them must not stay in registers.
+                outer = (self._buffers, self._start)
+                self._buffers, self._start = {}, (self.builder.lines, len(self.builder.lines))
+                emit(self, statement)
+                self._buffers, self._start = outer
+            else:
+                emit(self, statement)
+
+    def working_for(self, *operations: Operation | None) -> AbstractContextManager[None]:
+        """While this is entered, lines are for some operations."""
+        if self.provenance is None:
+            return nullcontext()
+        return self.provenance.working_for([each for each in operations if each is not None])
+
+    # --- scalars ---
+
+    def whole(self, value: Value, signed: bool = True) -> Number:
+        """A scalar integer as an i64."""
+        register = self.scalars[value]
+        if not register.name.startswith("%"):
+            if register.dtype == BOOL:
+                number = 1 if register.name == "true" else 0
+                return -number if signed else number
+            number, width = int(register.name), 8 * register.dtype.itemsize
+            return wrapped(number, width) if signed else number % (1 << width)
+        if register.dtype.itemsize == 8:
+            return register.name
+        return self.builder.emit(f"{'sext' if signed else 'zext'} {register.typed} to i64")
+
+    def slot(self, value: Value) -> str:
+        """The slot of a scalar that a region passes on."""
+        if value not in self._slots:
+            self._slots[value] = self.frame.stack(storage_type(dtype_of(value)), 1, 8)
+        return self._slots[value]
+
+    def put(self, value: Value, register: Register) -> None:
+        """Store a scalar in its slot."""
+        self.builder.do(f"store {to_storage(self.builder, register).typed}, ptr {self.slot(value)}, align 8")
+
+    def take(self, value: Value) -> None:
+        """Load a scalar from its slot."""
+        dtype = dtype_of(value)
+        loaded = self.builder.emit(f"load {storage_type(dtype)}, ptr {self.slot(value)}, align 8")
+        self.scalars[value] = from_storage(self.builder, loaded, dtype)
+
+    def buffer(self, buffer: Buffer) -> str:
+        """The pointer of a buffer, computed at the beginning of the worker, or of the statement under the sanitizer."""
+        found = self._buffers.get(buffer)
+        if found is None:
+            found = self._buffers[buffer] = f"%{self.builder.fresh(buffer.name + '.')}"
+            text = f"{found} = getelementptr i8, ptr %arena, i64 {buffer.offset}"
+            if self._start is None:
+                self.frame.add(text)
+            else:
+                lines, position = self._start
+                lines.insert(position, f"  {text}")
+        return found
+
+    @contextmanager
+    def aside(self) -> Iterator[list[str]]:
+        """Emit into a function of its own that takes the record; the list gets its lines."""
+        before = (self.scalars, self.views)
+        self.views = {}
+        found: list[str] = []
+        with self.frame.aside():
+            self.scalars = self.frame.parameters(self.program.entry.regions[0].blocks[0].arguments)
+            with self.builder.into([]) as lines:
+                yield found
+            found += [*self.frame.lines, *lines]
+        self.scalars, self.views = before

@@ -1,0 +1,205 @@
+"""Versions of code: without any test where every access of a statement is proven to be inside, and with masks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from tileir.execute.cpu.codegen import bounds, nontemporal, view_access
+from tileir.execute.cpu.codegen.atomics import update_lanes
+from tileir.execute.cpu.codegen.bounds import prove_in_bounds
+from tileir.execute.cpu.codegen.context import Emission, TileAccess, TileView
+from tileir.execute.cpu.codegen.pointer_access import is_ordered
+from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, Expression, PointerLoad, ViewLoad, nodes
+from tileir.execute.cpu.ir.statements import (
+    AtomicUpdate,
+    Statement,
+    Store,
+    StorePointers,
+    StoreView,
+    VersionedLoopNest,
+)
+from tileir.execute.cpu.vector.casting import DOUBLE
+from tileir.ir.core import Operation
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.traits import FUNCTION
+
+
+def versions(
+    emission: Emission,
+    roots: list[Expression],
+    stores: list[Store],
+    emit: Callable[[bool], None],
+    statement: Statement | None = None,
+) -> None:
+    """Emit code once for tiles within their tensors and once with masks, where there are views.
+
+    Loads of the statement prefetch, if the program says so.
+    """
+    prefetches = emission.program.prefetches.get(statement, {}) if statement is not None else {}
+    operations = {node.operation: None for node in nodes(roots) if isinstance(node, ViewLoad)}
+    for store in stores:
+        if isinstance(store, StoreView) or (isinstance(store, AtomicUpdate) and store.pointers is None):
+            operations[store.operation] = None
+    conditions = []
+    for operation in operations:
+        access = emission.tile_accesses[operation] = view_access.tile_access(emission, operation)
+        if operation in prefetches:
+            prefetch = prefetches[operation]
+            access.prefetch_distance = nontemporal.prefetch_distance(emission, access.view, prefetch)
+        conditions.append(view_access.is_inside(emission, access))
+    if statement is not None:
+        nontemporal.prefetch_pointers(emission, roots)
+    proven: dict[Operation, bool] = {}
+    prove = _guard_conditions if emission.sanitize else _pointer_conditions
+    conditions += prove(emission, roots, stores, proven)
+
+    def emit_version(masked: bool) -> None:
+        before, emission.proven = emission.proven, emission.proven if masked else {**emission.proven, **proven}
+        emit(masked)
+        emission.proven = before
+
+    # The first of several errors is the one that is reported.
+    accesses = [emission.tile_accesses[operation] for operation in sorted(operations, key=emission.position)]
+    two_versions(emission, conditions, emit_version, accesses)
+
+
+def over_an_edge(
+    emission: Emission, roots: list[Expression], _stores: list[Store], emit: Callable[[bool], None]
+) -> None:
+    """Emit code with masks alone, for tiles of views that are known to leave their tensors."""
+    operations = {node.operation: None for node in nodes(roots) if isinstance(node, ViewLoad)}
+    for operation in operations:
+        emission.tile_accesses[operation] = view_access.tile_access(emission, operation)
+    two_versions(emission, ["false"], emit, [emission.tile_accesses[operation] for operation in operations])
+
+
+def two_versions(
+    emission: Emission, conditions: list[str], emit: Callable[[bool], None], accesses: Sequence[TileAccess] = ()
+) -> None:
+    """Emit code without masks, for where all conditions hold, and with masks; that checks some accesses first."""
+
+    def edge() -> None:
+        for access in accesses:
+            bounds.check_tile(emission, access)
+        emit(True)
+
+    conditions = [condition for condition in conditions if condition != "true"]
+    if not conditions:
+        emit(False)
+    elif "false" in conditions:
+        edge()
+    else:
+        emission.builder.branch(emission.builder.all_of(conditions), lambda: emit(False), edge)
+
+
+def _guard_conditions(
+    emission: Emission, roots: list[Expression], stores: list[Store], proven: dict[Operation, bool]
+) -> list[str]:
+    """The results of the sanitizer for all accesses; fills in those whose tiles are proven as a whole."""
+    accessed = [node.operation for node in nodes(roots) if isinstance(node, (PointerLoad, ViewLoad))]
+    accessed += [store.operation for store in stores if isinstance(store, (StorePointers, StoreView, AtomicUpdate))]
+    conditions = []
+    for operation in dict.fromkeys(accessed):
+        guard = emission.guards.get(operation)
+        if guard is not None:
+            is_whole = guard.whole and not is_ordered(operation)
+            conditions.append(guard.whole if is_whole else guard.fine)
+            if is_whole:
+                proven[operation] = guard.unmasked
+    return conditions
+
+
+def _pointer_conditions(
+    emission: Emission, roots: list[Expression], stores: list[Store], proven: dict[Operation, bool]
+) -> list[str]:
+    """Whether the accesses through pointers whose ranges are known stay in their arrays; fills in which do."""
+    found: list[str] = []
+    for access in (*nodes(roots), *stores):
+        if isinstance(access, (PointerLoad, StorePointers)) and not is_ordered(access.operation):
+            operation = access.operation
+            if operation not in emission.proven and operation not in proven and operation not in emission.unproven:
+                found += prove_in_bounds(emission, access, proven) or []
+    return found
+
+
+def emit_versioned(emission: Emission, statement: VersionedLoopNest) -> None:
+    """Emit a loop nest at once where its accesses are proven to stay in their arrays, and else in parts."""
+    fused = statement.fused
+    proven: dict[Operation, bool] = {}
+    conditions: list[str] = [] if fused is not None else ["false"]
+    for access in statement.accesses:
+        if isinstance(access, (PointerLoad, StorePointers)):
+            more = prove_in_bounds(emission, access, proven)
+            conditions += ["false"] if more is None else more
+        elif isinstance(access, (ViewLoad, StoreView)):
+            view = emission.views[access.operation.view]
+            assert isinstance(view, TileView)
+            conditions.append(view.tensor.in_array)
+    if fused is None or "false" in conditions:
+        emission.statements(statement.parts)
+        return
+
+    def at_once() -> None:
+        before, emission.proven = emission.proven, {**emission.proven, **proven}
+        emission.statements([fused])
+        emission.proven = before
+
+    def in_parts() -> None:
+        before, emission.unproven = emission.unproven, emission.unproven | set(proven)
+        emission.statements(statement.parts)
+        emission.unproven = before
+
+    emission.builder.branch(emission.builder.all_of(conditions), at_once, in_parts)
+
+
+# --- lanes ---
+
+_FEW_FUNCTIONS: Final = 2
+"""With more in a loop nest, these go side by side already, and two of each take LLVM longer than they are worth."""
+_MANY_FUNCTIONS: Final = 8
+"""With more in a kernel, LLVM has enough to do."""
+
+
+def lanes_of(emission: Emission, roots: list[Expression], stores: list[Store]) -> int:
+    """The lanes of a loop nest: those of its widest memory element, four bytes at least; 0 where elements go one by
+    one."""
+    found = list(nodes(roots))
+    scattered = [each for each in (*found, *stores) if isinstance(each, (PointerLoad, StorePointers))]
+    if any(is_ordered(each.operation) for each in scattered):
+        return 0
+    if any(isinstance(store, AtomicUpdate) for store in stores):
+        return update_lanes(emission, stores)
+    dtypes = [node.dtype for node in found if isinstance(node, (ViewLoad, PointerLoad, BufferRead))]
+    dtypes += [store.expression.dtype for store in stores]
+    vector_bytes = emission.target.vector_bytes
+    lanes = vector_bytes // max([4, *[dtype.itemsize for dtype in dtypes]])
+    # Pointers are checked once for all lanes, which costs as much as a short vector of them.
+    return 2 * lanes if scattered and stores and vector_bytes == 16 else lanes
+
+
+def _is_function(declaration: OperationDeclaration) -> bool:
+    """Whether a vector takes many steps that wait for each other; functions of two tiles have enough that do not."""
+    return declaration.cost.work == FUNCTION and len(declaration.operands) == 1
+
+
+def lanes_abreast(emission: Emission, roots: list[Expression], stores: list[Store]) -> int:
+    """The lanes of a loop nest that may compute functions: two vectors go through them side by side.
+
+    A vector alone leaves a machine idle for much of the time, since it does not see far enough ahead to begin the next
+    one.  Four would be faster still for the shortest functions, but take half as long again to compile.
+    """
+    lanes = lanes_of(emission, roots, stores)
+    found = list(nodes(roots))
+    functions = [node for node in found if isinstance(node, Elementwise) and _is_function(node.operation.declaration)]
+    if not 1 <= len(functions) <= _FEW_FUNCTIONS:
+        return lanes
+    # A machine computes one division at a time.
+    if not emission.module.fast and all(node.operation.declaration.cost.divides for node in functions):
+        return lanes
+    if emission.function_count < 0:
+        emission.function_count = sum([_is_function(each.declaration) for each in emission.program.entry.walk()])
+    is_scattered = any(isinstance(each, (PointerLoad, StorePointers)) for each in (*found, *stores))
+    if emission.function_count > _MANY_FUNCTIONS or is_scattered or emission.sanitize:
+        return lanes
+    return lanes if any(node.dtype == DOUBLE for node in found) else 2 * lanes

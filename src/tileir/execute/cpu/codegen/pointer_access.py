@@ -1,0 +1,338 @@
+"""Loads and stores through tiles of pointers, inside loop nests.
+
+An access through pointers is a gather or scatter, unless the pointers of neighboring lanes look like neighbors in the
+program (an `iota` plus something uniform).  Where no integer wraps on the way (`value_ranges`) they are; elsewhere a
+test at run time, made for every vector, chooses between one vector access and the gather.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, cast
+
+import numpy
+
+from tileir.dialect.ops import ADDI, EXTI, MULI, OFFSET, SUBI
+from tileir.execute.analysis.values import ordering_of, pointee_of, scalar_constant
+from tileir.execute.cpu.codegen import nontemporal, view_access
+from tileir.execute.cpu.codegen.bounds import (
+    BasedPointers,
+    BoundsCheck,
+    accessed_array,
+    are_in_array,
+    check_pointers,
+    is_in_array,
+    is_unchecked,
+)
+from tileir.execute.cpu.codegen.context import Emission
+from tileir.execute.cpu.codegen.loop_nest import FIRST, Axis, Index, NestEmitter
+from tileir.execute.cpu.ir.expressions import Elementwise, Expression, Iota, Mapped, PointerLoad, Splat, Table
+from tileir.execute.cpu.ir.statements import StorePointers
+from tileir.execute.cpu.vector import instructions
+from tileir.execute.cpu.vector.builder import Loop
+from tileir.execute.cpu.vector.casting import BOOL, INT64, from_bits, to_bits
+from tileir.execute.cpu.vector.llvm import Register, literal, storage_type
+from tileir.execute.dtypes import DType, memory_bytes, memory_dtype
+from tileir.ir.core import Operation
+
+
+def load_pointers(nest: NestEmitter, expression: PointerLoad, index: Index) -> tuple[Register, int]:
+    operation, element = expression.operation, expression.element
+    proven, size = nest.emission.proven, memory_bytes(element)
+    step = lane_step(expression.pointers, index)
+    is_run = operation in proven and step == size
+    # The pointers of lanes that are known to be neighbors need not be computed, but for the first.
+    pointers, level = nest.at(expression.pointers, first_lanes(index) if is_run else index)
+    mask: Register | None = None
+    if expression.mask is not None and not proven.get(operation, False):
+        mask, mask_level = nest.at(expression.mask, index)
+        level = max(level, mask_level)
+    mask, level = view_access.guarded(nest, operation, expression.shape, index, mask, level)
+    check = BoundsCheck(operation, size, expression.shape, index, level)
+    with nest.at_level(level):
+        if not is_ordered(operation) and not is_run and mask is not None and mask.width and not pointers.width:
+            pointers = nest.builder.splat(pointers, nest.lanes)
+        access = _PointerAccess(nest, check, pointers, mask, memory_dtype(element), None)
+        loaded = access.emit(expression.pointers, is_run, step)
+    padding: Register | None = None
+    if mask is not None:
+        if expression.padding is not None:
+            padding, padding_level = nest.at(expression.padding, index)
+            level = max(level, padding_level)
+        else:
+            padding = literal(numpy.zeros((), expression.dtype)[()], expression.dtype)
+    with nest.at_level(level):
+        value = instructions.from_memory(nest.builder, element, loaded)
+        if mask is not None and padding is not None:
+            value = view_access.either(nest.builder, mask, value, padding)
+        return value, level
+
+
+def store_pointers(nest: NestEmitter, store: StorePointers) -> None:
+    operation, element = store.operation, store.expression.element
+    proven, size = nest.emission.proven, memory_bytes(element)
+    index = nest.index_for(store.pointers)
+    step = lane_step(store.pointers, index)
+    is_run = operation in proven and step == size
+    pointers, _ = nest.at(store.pointers, first_lanes(index) if is_run else index)
+    mask = nest.value(store.mask) if store.mask is not None and not proven.get(operation, False) else None
+    mask, _ = view_access.guarded(nest, operation, store.pointers.shape, index, mask, nest.depth)
+    register = nest.value(store.expression)
+    with nest.at_level(nest.depth):
+        stored = instructions.to_memory(nest.builder, element, register)
+        check = BoundsCheck(operation, size, store.pointers.shape, index, nest.depth)
+        if not is_ordered(operation) and not is_run and any(axis.lanes for axis in index):
+            pointers = nest.builder.splat(pointers, nest.lanes)
+            stored = nest.builder.splat(stored, nest.lanes)
+        _PointerAccess(nest, check, pointers, mask, stored.dtype, stored).emit(store.pointers, is_run, step)
+
+
+class _PointerAccess:
+    """The access of one vector, or of one element: a load, or the store of a value."""
+
+    def __init__(
+        self,
+        nest: NestEmitter,
+        check: BoundsCheck,
+        pointers: Register,
+        mask: Register | None,
+        dtype: DType,
+        stored: Register | None,
+    ) -> None:
+        self.nest: NestEmitter = nest
+        self.emission: Emission = nest.emission
+        self.check: BoundsCheck = check
+        self.pointers: Register = pointers
+        self.mask: Register | None = mask
+        self.dtype: DType = dtype
+        self.stored: Register | None = stored
+        self.based: BasedPointers | None = None
+
+    def emit(self, pointers: Expression, is_run: bool, step: int | None) -> Register:
+        """The loaded value; `is_run` says that lanes are proven to be neighbors, `step` how far apart they look."""
+        operation, builder = self.check.operation, self.nest.builder
+        if is_ordered(operation):
+            self._check()
+            return self._atomic()
+        if is_run:
+            where = builder.pointer(self.pointers.name)
+            loaded = self._contiguous(where)
+            distance = self.emission.prefetch_distances.get(operation, 0)
+            if self.stored is None and distance != 0:
+                nontemporal.prefetch(self.nest, where, distance, self.check.size)
+            return loaded
+        if step != self.check.size or not self.pointers.width:
+            self.based = self._based_pointers(pointers)
+            return self._scattered()
+        # Without a base array they may be anywhere: checked before all.
+        is_known = is_unchecked(self.emission, operation) or accessed_array(self.emission, operation) is not None
+        if not is_known:
+            self._check()
+        near, where = neighbors(self.nest, self.pointers, self.check.size)
+        if is_known and not is_unchecked(self.emission, operation):
+            inside = is_in_array(self.emission, operation, builder.address(where), self.nest.lanes * self.check.size)
+            near = builder.emit(f"and i1 {near}, {inside}")
+
+        def far() -> Register:
+            if accessed_array(self.emission, operation) is not None:
+                self._check()
+            return self._vector(self.mask)
+
+        return self._either(near, lambda: self._contiguous(where), far)
+
+    def _check(self) -> None:
+        check_pointers(self.emission, self.check, self.pointers, self.mask, self.based)
+
+    def _contiguous(self, where: str) -> Register:
+        size, suffix = self.check.size, self.emission.memory_suffix
+        if self.stored is None:
+            return self.nest.load_at(where, size, self.dtype, suffix, self.mask)
+        self.nest.store_at(where, size, self.stored, suffix, self.mask)
+        return self.stored
+
+    def _vector(self, mask: Register | None) -> Register:
+        if self.stored is None:
+            return view_access.load_vector(self.nest, self.pointers, mask, self.dtype, self.based)
+        view_access.store_vector(self.nest, self.pointers, self.stored, mask, self.based)
+        return self.stored
+
+    def _either(
+        self, condition: str, then: Callable[[], Register], otherwise: Callable[[], Register], likely: bool = False
+    ) -> Register:
+        """One way where an i1 holds, another elsewhere; vectors as they lie in memory."""
+        type = f"<{self.nest.lanes} x {storage_type(self.dtype)}>"
+
+        def part(way: Callable[[], Register]) -> list[str]:
+            found = way()
+            return [f"{type} {found.name}"] if self.stored is None else []
+
+        found = self.nest.builder.branch(condition, lambda: part(then), lambda: part(otherwise), likely)
+        return Register(found[0], self.dtype, self.nest.lanes) if self.stored is None else self.stored
+
+    def _based_pointers(self, expression: Expression) -> BasedPointers | None:
+        """Pointers that are offsets from one pointer."""
+        if not isinstance(expression, Elementwise) or expression.operation.declaration is not OFFSET:
+            return None
+        base, numbers = expression.operands
+        if not isinstance(base, Splat):
+            return None
+        found, _ = self.nest.at(numbers, self.check.index)
+        if not found.width or found.dtype == BOOL:
+            return None
+        return BasedPointers(self.nest, self.emission.scalars[base.scalar], found)
+
+    def _scattered(self) -> Register:
+        """A gather or scatter.
+
+        Where a machine has no instruction for it, LLVM makes one of its lanes, and tests the mask before each.  One
+        test then tells whether all lanes are accessed and in their array.
+        """
+
+        def some() -> Register:
+            self._check()
+            return self._vector(self.mask)
+
+        mask, builder, target = self.mask, self.nest.builder, self.emission.target
+        has_instruction = "avx2" in target.enabled if self.stored is None else target.has_avx512
+        if has_instruction or mask is None or not mask.width or not self.pointers.width:
+            return some()
+        plain = mask
+        if not is_unchecked(self.emission, self.check.operation):
+            in_array = are_in_array(self.emission, self.check, self.pointers, self.based)
+            if in_array is None:
+                return some()
+            plain = builder.value(f"and {mask.typed}, {in_array.name}", BOOL, mask.width)
+        all_plain = builder.call("i1", f"llvm.vector.reduce.and.v{mask.width}i1", [plain.typed])
+        return self._either(all_plain, lambda: self._vector(None), some, likely=True)
+
+    def _atomic(self) -> Register:
+        """One element, atomically."""
+        builder, emission, dtype, size = self.nest.builder, self.emission, self.dtype, self.check.size
+        order, type = order_of(self.check.operation), f"i{8 * size}"
+        stored = self.stored
+        bits = to_bits(builder, stored) if stored is not None else ""
+        where = builder.pointer(self.pointers.name)
+
+        def access() -> str:
+            if stored is None:
+                return builder.emit(f"load atomic {type}, ptr {where} {order}, align {size}")
+            builder.do(f"store atomic {type} {bits}, ptr {where} {order}, align {size}")
+            return "0"
+
+        def anywhere() -> str:
+            return at_any_address(emission, self.pointers, size, access, lambda old: bits or None)
+
+        found = builder.where(self.mask, type if stored is None else "", anywhere)
+        return from_bits(builder, found, dtype) if stored is None else stored
+
+
+# --- neighbors ---
+
+
+def first_lanes(index: Index) -> Index:
+    """An index at the first of its lanes."""
+    return tuple([Axis(axis.base, False, axis.level) if axis.lanes else axis for axis in index])
+
+
+def lane_step(expression: Expression, index: Index) -> int | None:
+    """How far values of neighboring lanes are apart, if no integer wraps; None where that is not known."""
+    if not any(axis.lanes for axis in index):
+        return 0
+    if isinstance(expression, Splat) or (isinstance(expression, Table) and expression.array.size == 1):
+        return 0
+    if isinstance(expression, Iota):
+        return 1
+    if isinstance(expression, Mapped):
+        axes = [index[axis] if axis is not None else FIRST for axis, _ in expression.mapping]
+        return lane_step(expression.source, tuple(axes))
+    if not isinstance(expression, Elementwise):
+        return None
+    declaration = expression.operation.declaration
+    steps = [lane_step(operand, index) for operand in expression.operands]
+    if None in steps:
+        return None
+    if declaration is EXTI or not any(steps):
+        return steps[0] if declaration is EXTI else 0
+    first, second = (cast(int, steps[0]), cast(int, steps[1])) if len(steps) == 2 else (0, 0)
+    if declaration is ADDI:
+        return first + second
+    if declaration is SUBI:
+        return first - second
+    if declaration is MULI:
+        factor = _uniform_constant(expression.operands[1 if first else 0])
+        return None if factor is None or (first and second) else (first + second) * factor
+    if declaration is OFFSET:
+        return first + second * memory_bytes(pointee_of(expression.operation.results[0]))
+    return None
+
+
+def _uniform_constant(expression: Expression) -> int | None:
+    if isinstance(expression, Table) and expression.array.size == 1:
+        return int(expression.array.reshape(-1)[0])
+    if isinstance(expression, Mapped):
+        return _uniform_constant(expression.source)
+    return scalar_constant(expression.scalar) if isinstance(expression, Splat) else None
+
+
+def neighbors(nest: NestEmitter, pointers: Register, size: int) -> tuple[str, str]:
+    """An i1: lanes are neighbors in memory; and the pointer of the first."""
+    builder, lanes = nest.builder, nest.lanes
+    first = builder.emit(f"extractelement {pointers.typed}, i64 0")
+    where = builder.pointer(first)
+    spread = builder.splat(Register(first, INT64), lanes)
+    text = ", ".join([f"i64 {lane * size}" for lane in range(lanes)])
+    expected = builder.emit(f"add {spread.typed}, <{text}>")
+    differs = builder.emit(f"icmp ne <{lanes} x i64> {pointers.name}, {expected}")
+    bits = builder.emit(f"bitcast <{lanes} x i1> {differs} to i{lanes}")
+    return builder.emit(f"icmp eq i{lanes} {bits}, 0"), where
+
+
+# --- atomic accesses ---
+
+_ORDERS: Final = {"relaxed": "monotonic", "acquire": "acquire", "release": "release", "acq_rel": "acq_rel"}
+
+
+def order_of(operation: Operation) -> str:
+    """LLVM's name for the ordering of an operation."""
+    return _ORDERS.get(ordering_of(operation), "monotonic")
+
+
+def is_ordered(operation: Operation) -> bool:
+    """Whether elements are accessed one by one, each atomically."""
+    return ordering_of(operation) != "weak"
+
+
+def at_any_address(
+    emission: Emission, address: Register, size: int, emit: Callable[[], str], change: Callable[[str], str | None]
+) -> str:
+    """The old bits of an element that an atomic instruction accesses, which `emit` writes.
+
+    Machines have no atomic instructions for addresses that are no multiples of the element's size: some end the process
+    there.  Such an element is changed under a lock of the launch: what `change` returns for the old bits replaces them.
+    """
+    if size == 1:
+        return emit()
+    builder = emission.builder
+    bits = f"i{8 * size}"
+    rest = builder.emit(f"and i64 {address.name}, {size - 1}")
+    is_aligned = builder.emit(f"icmp eq i64 {rest}, 0")
+
+    def locked() -> list[str]:
+        lock = emission.frame.slot_pointer(emission.layout.lock)
+
+        def busy() -> str:
+            pair = builder.emit(f"cmpxchg ptr {lock}, i64 0, i64 1 acquire monotonic, align 8")
+            taken = builder.emit(f"extractvalue {{ i64, i1 }} {pair}, 1")
+            return builder.emit(f"xor i1 {taken}, true")
+
+        Loop(builder).write(lambda: None, busy)
+        where = builder.pointer(address.name)
+        old = builder.emit(f"load {bits}, ptr {where}, align 1")
+        new = change(old)
+        if new is not None:
+            builder.do(f"store {bits} {new}, ptr {where}, align 1")
+        builder.do(f"store atomic i64 0, ptr {lock} release, align 8")
+        return [f"{bits} {old}"]
+
+    (found,) = builder.branch(is_aligned, lambda: [f"{bits} {emit()}"], locked, likely=True)
+    return found

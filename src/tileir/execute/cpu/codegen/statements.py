@@ -1,0 +1,238 @@
+"""How each statement of the loop IR is emitted."""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from tileir.dialect.ops import PACK
+from tileir.dialect.types import TileType
+from tileir.execute.analysis.values import dtype_of
+from tileir.execute.cpu.codegen import atomics, nontemporal, pointer_access, reductions, scalars, view_access
+from tileir.execute.cpu.codegen.context import Emission, Emitters
+from tileir.execute.cpu.codegen.edge_versions import emit_versioned, lanes_abreast, versions
+from tileir.execute.cpu.codegen.exits import note_alloca, require
+from tileir.execute.cpu.codegen.loop_nest import NestEmitter, RowPart, row_major_terms
+from tileir.execute.cpu.ir.checks import Check
+from tileir.execute.cpu.ir.expressions import BufferRead, PointerLoad, ViewLoad
+from tileir.execute.cpu.ir.statements import (
+    Alias,
+    Alloca,
+    AssertAll,
+    AtomicUpdate,
+    Branch,
+    Inspect,
+    LoopNest,
+    LoopStatement,
+    Matmul,
+    Print,
+    Reduce,
+    Repack,
+    ScalarOp,
+    Store,
+    StoreBuffer,
+    StorePointers,
+    StoreScalar,
+    StoreView,
+    Terminator,
+    VersionedLoopNest,
+    operation_of,
+)
+from tileir.execute.cpu.matmul.k_loop import emit_matmul
+from tileir.execute.cpu.runtime import launch_record as slots
+from tileir.execute.cpu.vector.builder import Number
+from tileir.execute.cpu.vector.casting import UINT64, to_storage
+from tileir.execute.cpu.vector.casting import cast as cast_to
+from tileir.execute.cpu.vector.llvm import Register
+from tileir.ir.types import I1, I4
+
+
+def emit_nest(emission: Emission, statement: LoopNest) -> None:
+    done = emission.done.get(statement)
+    if done is None:
+        _emit_nest(emission, statement)
+    else:
+        emission.builder.branch(done, None, lambda: _emit_nest(emission, statement))
+
+
+def _emit_nest(emission: Emission, statement: LoopNest) -> None:
+    roots, stores = statement.roots, statement.stores
+    lanes = lanes_abreast(emission, roots, stores)
+    # Positions of gather views are evaluated at an index of their own.
+    listed = [store.positions for store in stores if isinstance(store, StoreView)]
+    listed += [other for store in stores if isinstance(store, AtomicUpdate) for other in store.others]
+
+    def emit(masked: bool, row_part: RowPart | None = None) -> None:
+        nest = NestEmitter(emission, statement.shape, lanes, masked, row_part)
+        # Everything is computed before anything is written.
+        for root in roots:
+            if root not in listed:
+                nest.value(root)
+        for store in stores:
+            with emission.working_for(operation_of(store)):
+                _emit_store(emission, nest, store)
+        nest.close()
+
+    def emit_version(masked: bool) -> None:
+        store = emission.program.nontemporal.get(statement)
+        if masked or store is None:
+            emit(masked)
+        else:
+            nontemporal.emit_row_parts(emission, store, lanes, lambda part: emit(False, part))
+
+    versions(emission, roots, stores, emit_version, statement)
+    for store in stores:
+        if isinstance(store, StoreScalar):
+            emission.take(store.value)
+        elif isinstance(store, AtomicUpdate) and store.pointers is not None:
+            result = store.operation.results[0]
+            if isinstance(result.type, TileType) and result.type.count == 1:
+                emission.take(result)
+
+
+def _emit_store(emission: Emission, nest: NestEmitter, store: Store) -> None:
+    if isinstance(store, StoreBuffer):
+        window = store.window
+        if window is None:
+            nest.keep(store.expression, store.buffer)
+            return
+        origin: list[Number] = []
+        with nest.at_level(0):
+            for start, part in zip(window.origins, window.part, strict=True):
+                if isinstance(start, int):
+                    origin.append(start)
+                else:
+                    origin.append(emission.builder.multiply(emission.whole(start), part))
+        nest.keep(store.expression, store.buffer, origin, window.whole)
+    elif isinstance(store, StoreView):
+        view_access.store_view(nest, store)
+    elif isinstance(store, StorePointers):
+        pointer_access.store_pointers(nest, store)
+    elif isinstance(store, StoreScalar):
+        register = nest.value(store.expression)
+        with nest.at_level(nest.depth):
+            emission.put(store.value, cast_to(emission.builder, register, dtype_of(store.value)))
+    elif isinstance(store, AssertAll):
+        _emit_assert(emission, nest, store)
+    else:
+        assert isinstance(store, AtomicUpdate)
+        atomics.emit_update(emission, nest, store)
+
+
+def _emit_assert(emission: Emission, nest: NestEmitter, store: AssertAll) -> None:
+    register = nest.value(store.expression)
+    builder, width = emission.builder, register.width
+    element, _ = nest.sum_of(row_major_terms(nest.index, nest.shape))
+    with nest.at_level(nest.depth):
+        check = Check("assert", store.operation)
+        if not width:
+            require(emission, register.name, check, element)
+            return
+        bits = builder.emit(f"bitcast {register.typed} to i{width}")
+        wrong = builder.emit(f"xor i{width} {bits}, -1")
+        good = builder.emit(f"icmp eq i{width} {wrong}, 0")
+        first = builder.call(f"i{width}", f"llvm.cttz.i{width}", [f"i{width} {wrong}", "i1 false"])
+        wide = builder.emit(f"zext i{width} {first} to i64") if width < 64 else first
+        require(emission, good, check, builder.add(element, wide))
+
+
+def emit_alloca(emission: Emission, statement: Alloca) -> None:
+    operation, builder = statement.operation, emission.builder
+    alignment = operation.alignment
+    if statement.refused is not None:
+        require(emission, "false", statement.refused)
+    pointer = emission.buffer(statement.buffer)
+    address = builder.address(pointer)
+    size = statement.buffer.count
+    if alignment > 64 and statement.refused is None:
+        more = builder.emit(f"add i64 {address}, {alignment - 1}")
+        address = builder.emit(f"and i64 {more}, {-alignment}")
+        pointer = builder.pointer(address)
+        size -= alignment - 64
+    builder.fill(pointer, 0, size)
+    emission.scalars[operation.results[0]] = Register(address, UINT64)
+    shadow = emission.buffer(statement.shadow) if statement.shadow is not None else ""
+    if shadow or not emission.sanitize:
+        note_alloca(emission, operation, address, shadow)
+
+
+def emit_print(emission: Emission, statement: Print) -> None:
+    builder, operation = emission.builder, statement.operation
+    values = operation.args
+    emission.prints.append(operation)
+    table = emission.frame.stack("ptr", max(len(values), 1), 8)
+    for number, (value, source) in enumerate(zip(values, statement.sources, strict=True)):
+        if source is not None:
+            pointer = emission.buffer(source.buffer)
+        else:
+            register = to_storage(builder, emission.scalars[value])
+            pointer = emission.frame.stack(register.type, 1, 8)
+            builder.do(f"store {register.typed}, ptr {pointer}, align 8")
+        slot = builder.emit(f"getelementptr ptr, ptr {table}, i64 {number}")
+        builder.do(f"store ptr {pointer}, ptr {slot}, align 8")
+    function = builder.pointer(emission.frame.record_slot(slots.CALLBACK))
+    builder.do(f"call void {function}(i64 {len(emission.prints) - 1}, i64 {emission.block_number}, ptr {table})")
+
+
+def emit_inspect(emission: Emission, statement: Inspect) -> None:
+    # Imported only under the sanitizer.
+    from tileir.execute.cpu.sanitizer import access_checks, value_checks
+
+    if statement.guard is None:
+        value_checks.emit_values(emission, statement)
+    else:
+        access_checks.emit_access(emission, statement)
+
+
+def emit_repack(emission: Emission, statement: Repack) -> None:
+    """`pack` and `unpack` of elements narrower than a byte: bits move between bytes that hold one element and bytes
+    that hold several.  All others are the same bytes under another type."""
+    operation, builder = statement.operation, emission.builder
+    packing = operation.declaration is PACK
+    narrow = cast(TileType, (operation.operands[0] if packing else operation.results[0]).type)
+    assert isinstance(statement.source, BufferRead)
+    source, target = emission.buffer(statement.source.buffer), emission.buffer(statement.buffer)
+    suffix = emission.scratch_suffix
+    width = 1 if narrow.element is I1 else 4
+    per_byte = 8 // width
+
+    def pack(position: Number) -> None:
+        total = "0"
+        for number in range(per_byte):
+            where = builder.moved(source, builder.add(builder.multiply(position, per_byte), number))
+            loaded = builder.emit(f"load i8, ptr {where}, align 1{suffix}")
+            low = builder.emit(f"and i8 {loaded}, {(1 << width) - 1}")
+            moved = builder.emit(f"shl i8 {low}, {number * width}")
+            total = builder.emit(f"or i8 {total}, {moved}")
+        builder.do(f"store i8 {total}, ptr {builder.moved(target, position)}, align 1{suffix}")
+
+    def unpack(position: Number) -> None:
+        loaded = builder.emit(f"load i8, ptr {builder.moved(source, position)}, align 1{suffix}")
+        for number in range(per_byte):
+            moved = builder.emit(f"lshr i8 {loaded}, {number * width}")
+            low = builder.emit(f"and i8 {moved}, {(1 << width) - 1}")
+            if narrow.element is I4:
+                flipped = builder.emit(f"xor i8 {low}, 8")
+                low = builder.emit(f"sub i8 {flipped}, 8")
+            where = builder.moved(target, builder.add(builder.multiply(position, per_byte), number))
+            builder.do(f"store i8 {low}, ptr {where}, align 1{suffix}")
+
+    builder.count(0, max(narrow.count // per_byte, 1), 1, pack if packing else unpack)
+
+
+EMITTERS: Final[Emitters] = {
+    Alias: scalars.emit_alias,
+    Alloca: emit_alloca,
+    Branch: scalars.emit_branch,
+    Inspect: emit_inspect,
+    LoopNest: emit_nest,
+    LoopStatement: scalars.emit_loop,
+    Matmul: emit_matmul,
+    Print: emit_print,
+    Reduce: reductions.emit_reduce,
+    Repack: emit_repack,
+    ScalarOp: scalars.emit_scalar_op,
+    Terminator: scalars.emit_terminator,
+    VersionedLoopNest: emit_versioned,
+    ViewLoad: view_access.load_view,
+    PointerLoad: pointer_access.load_pointers,
+}

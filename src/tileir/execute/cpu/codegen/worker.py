@@ -1,0 +1,229 @@
+"""The worker: the function that every thread runs, which takes tile blocks until none is left.
+
+It takes a chunk of the next numbers at a time, from one counter or from ranges (`launch_record`).  With ranges every
+thread has a part of the tile blocks to itself, the same one in the next launch, whose memory is then in its caches; and
+no counter goes from processor to processor.  A thread that is done with its range takes from those of others.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tileir.execute.cpu.codegen import bounds, bounds_runtime, nontemporal
+from tileir.execute.cpu.codegen.context import Emission
+from tileir.execute.cpu.codegen.exits import FAILED, forget_allocas, is_stopped, leave_worker
+from tileir.execute.cpu.codegen.provenance import rewritten
+from tileir.execute.cpu.ir.memory_hints import may_change_order
+from tileir.execute.cpu.matmul.amx import configure
+from tileir.execute.cpu.runtime import launch_record as record
+from tileir.execute.cpu.sanitizer import runtime
+from tileir.execute.cpu.vector.builder import Builder, Loop, Module
+
+_HEAD: Final = "define i64 @worker(ptr noalias noundef %record, ptr noalias noundef align 64 %arena) nounwind {\nentry:"
+_SCOPES: Final = ("!0 = distinct !{!0}", "!1 = distinct !{!1, !0}", "!2 = !{!1}")
+_AS_WRITTEN: Final = "noinline optnone nounwind"
+"""LLVM finds nothing to improve in these functions, and is not to look for it."""
+
+
+def emit_worker(emission: Emission) -> str:
+    """The module of a kernel."""
+    builder, module = emission.builder, emission.module
+    emission.scalars = emission.frame.parameters(emission.program.entry.regions[0].blocks[0].arguments)
+    if emission.sanitize:
+        runtime.define_functions(module)
+    else:
+        bounds.emit_suitability(emission)
+    if emission.uses_amx:
+        configure(builder)
+    _define_take(module, may_change_order(emission.program.entry))
+    end = emission.frame.stack("i64", 1, 8)
+    chunks = Loop(builder)
+    stopped = ""
+
+    def chunk() -> None:
+        nonlocal stopped
+        first = builder.emit(f"call i64 @take(ptr %record, ptr %arena, ptr {end})")
+        builder.go_on(builder.emit(f"icmp sge i64 {first}, 0"), chunks.end)
+        stopped = _emit_blocks(emission, first, builder.emit(f"load i64, ptr {end}, align 8"))
+
+    def more() -> str:
+        goes_on = builder.emit(f"xor i1 {stopped}, true")
+        budget = builder.emit(f"getelementptr i64, ptr %arena, i64 {record.BUDGET}")
+        left = builder.emit(f"add i64 {builder.emit(f'load i64, ptr {budget}, align 8')}, -1")
+        builder.do(f"store i64 {left}, ptr {budget}, align 8")
+        return builder.all_of([goes_on, builder.emit(f"icmp ne i64 {left}, 0")])
+
+    chunks.write(chunk, more)
+    leave_worker(emission, 0)
+    if emission.called:
+        builder.label(FAILED)
+        leave_worker(emission, 1)
+        bounds_runtime.define_functions(module, emission.layout, emission.called)
+    lines = [_HEAD, *near_uses(emission.frame.lines, builder.lines), "}", *_SCOPES]
+    if emission.program.nontemporal:
+        lines.append(f"!{nontemporal.METADATA} = !{{i32 1}}")
+    module.add(lines)
+    return module.text()
+
+
+def _emit_blocks(emission: Emission, first: str, end: str) -> str:
+    """Run tile blocks; gives an i1 that says whether the worker is stopped."""
+    builder = emission.builder
+    blocks = Loop(builder)
+    number = blocks.carry("i64", first)
+    emission.block_end = blocks.again
+    emission.block_number = number
+    stopped = ""
+
+    def block() -> None:
+        # Along the grid the first dimension is the fastest.
+        x, y = (emission.frame.record_slot(record.GRID + axis) for axis in range(2))
+        rest = builder.emit(f"udiv i64 {number}, {x}")
+        index = [builder.emit(text) for text in (f"urem i64 {number}, {x}", f"urem i64 {rest}, {y}")]
+        index.append(builder.emit(f"udiv i64 {rest}, {y}"))
+        emission.block_id = [builder.emit(f"trunc i64 {each} to i32") for each in index]
+        forget_allocas(emission, emission.program.body)
+        emission.statements(emission.program.body)
+
+    def more() -> str:
+        nonlocal stopped
+        following = builder.emit(f"add nuw nsw i64 {number}, 1")
+        blocks.becomes(number, following)
+        stopped = is_stopped(emission)
+        left = builder.emit(f"icmp ult i64 {following}, {end}")
+        return builder.emit(f"and i1 {left}, {builder.emit(f'xor i1 {stopped}, true')}")
+
+    blocks.write(block, more)
+    return stopped
+
+
+# --- taking tile blocks ---
+
+
+def _define_take(module: Module, has_ranges: bool) -> None:
+    """Add `take`, which returns the first number of a chunk, or -1 if none is left, and stores its end.
+
+    Without `has_ranges` it takes numbers from the one counter, in order.
+    """
+    builder = Builder(module)
+    with builder.into([]) as lines:
+        _write_take_from(builder)
+    parameters = "ptr %range, i64 %chunk, i64 %tail, ptr %end"
+    module.define(f"define internal i64 @take_from({parameters}) {_AS_WRITTEN}", lines)
+    with builder.into([]) as lines:
+        chunk = builder.word("%record", record.CHUNK)
+        if has_ranges:
+            count = builder.word("%record", record.RANGE_COUNT)
+            builder.branch(builder.emit(f"icmp sgt i64 {count}, 0"), lambda: _take_from_ranges(builder, chunk, count))
+        tail = builder.word("%record", record.TAIL)
+        # The record begins with a range: all tile blocks.
+        builder.do(f"ret i64 {_taken(builder, '%record', chunk, tail)}")
+    module.define(f"define internal i64 @take(ptr %record, ptr %arena, ptr %end) {_AS_WRITTEN}", lines)
+
+
+def _write_take_from(builder: Builder) -> None:
+    """Take a chunk from one range; the last `tail` tile blocks go in small chunks."""
+    small = builder.emit(f"lshr i64 %chunk, {record.TAIL_SHIFT}")
+    part = builder.call("i64", "llvm.umax.i64", [f"i64 {small}", "i64 1"])
+
+    def attempt() -> None:
+        first = builder.emit("load atomic i64, ptr %range monotonic, align 8")
+        end = builder.word("%range", record.RANGE_END)
+        builder.go_on(builder.emit(f"icmp ult i64 {first}, {end}"), "none")
+        is_whole = builder.emit(f"icmp ult i64 {builder.add(first, '%tail')}, {end}")
+        size = builder.emit(f"select i1 {is_whole}, i64 %chunk, i64 {part}")
+        after = builder.add(first, size)
+        pair = builder.emit(f"cmpxchg ptr %range, i64 {first}, i64 {after} monotonic monotonic, align 8")
+
+        def take() -> None:
+            last = builder.call("i64", "llvm.umin.i64", [f"i64 {after}", f"i64 {end}"])
+            builder.do(f"store i64 {last}, ptr %end, align 8")
+            builder.do(f"ret i64 {first}")
+
+        builder.branch(builder.emit(f"extractvalue {{ i64, i1 }} {pair}, 1"), take)
+
+    Loop(builder).write(attempt, lambda: "")
+    builder.step_to("none")
+    builder.do("ret i64 -1")
+
+
+def _take_from_ranges(builder: Builder, chunk: str, count: str) -> None:
+    """Take a chunk from the worker's range, or from the next one that has any left."""
+    ranges = builder.pointer(builder.word("%record", record.RANGES))
+    own = builder.emit(f"getelementptr i64, ptr %arena, i64 {record.RANGE}")
+
+    def take(_number: str, carried: list[str]) -> list[str]:
+        number = builder.emit(f"load i64, ptr {own}, align 8")
+        words = builder.multiply(number, record.RANGE_WORDS)
+        first = _taken(builder, builder.emit(f"getelementptr i64, ptr {ranges}, i64 {words}"), chunk, chunk)
+        builder.branch(builder.emit(f"icmp sge i64 {first}, 0"), lambda: builder.do(f"ret i64 {first}"))
+        following = builder.emit(f"urem i64 {builder.add(number, 1)}, {count}")
+        builder.do(f"store i64 {following}, ptr {own}, align 8")
+        return carried
+
+    builder.each(count, take, [])
+    builder.do("ret i64 -1")
+
+
+def _taken(builder: Builder, range: str, chunk: str, tail: str) -> str:
+    return builder.emit(f"call i64 @take_from(ptr {range}, i64 {chunk}, i64 {tail}, ptr %end)")
+
+
+# --- many arrays ---
+
+MANY_LINES: Final = 400
+"""With more lines at the beginning of a function, which are some hundred arrays, they move to their uses."""
+
+# Loads from the record, which does not change during the launch, and what is computed from them.
+_MOVABLE: Final = re.compile(
+    r"  (%[\w.]+) = (?:getelementptr i64, ptr %record,|load \w+, ptr %slot\d+, align|sub i64|call i64 @llvm\.usub\.sat)"
+)
+_NAME: Final = re.compile(r"%[\w.]+")
+
+
+def near_uses(frame: list[str], body: list[str]) -> list[str]:
+    """The lines of a function: its first ones, and the others.
+
+    The arguments and the bounds of each array are loaded once, before any tile block, and stay in registers.  With
+    hundreds of arrays LLVM's register allocator takes time that grows with the square of their number only to spill
+    them all.  Then every basic block loads what it needs, again.
+    """
+    if len(frame) <= MANY_LINES:
+        return [*frame, *body]
+    movable: dict[str, str] = {}
+    fixed: set[str] = set()
+    for line in frame:
+        names = _NAME.findall(line)
+        if _MOVABLE.match(line) and not fixed.intersection(names[1:]):
+            movable[names[0]] = line
+        elif "=" in line:
+            fixed.add(names[0])
+    lines: list[str] = []
+    block = 0
+    here: dict[str, str] = {}
+
+    def write(line: str) -> None:
+        """Write a line with what it needs in front, once for every basic block."""
+        nonlocal block
+        if not line.startswith(" "):
+            block += 1
+            here.clear()
+        # Most lines have none of them, and finding that out is quicker than to go through their names one by one.
+        elif not movable.keys().isdisjoint(_NAME.findall(line)):
+            line = rewritten(line, _NAME.sub(replaced, line))
+        lines.append(line)
+
+    def replaced(match: re.Match[str]) -> str:
+        name = match[0]
+        if name in movable and name not in here:
+            here[name] = f"{name}.at{block}"
+            write(f"  {here[name]} = {movable[name].partition(' = ')[2]}")
+        return here.get(name, name)
+
+    for line in frame:
+        if line.split(" = ", 1)[0].strip() not in movable:
+            write(line)
+    for line in body:
+        write(line)
+    return lines

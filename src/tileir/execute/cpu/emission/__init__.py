@@ -1,1 +1,0 @@
-"""From the loop form to LLVM IR."""

@@ -1,1 +1,0 @@
-"""The loop form: what lowering writes, emission reads and `--dump loops` shows."""

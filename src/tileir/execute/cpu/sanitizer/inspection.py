@@ -1,0 +1,105 @@
+"""Lowering under the sanitizer: the checks in front of operations.
+
+An access is checked at its position in the program, and happens there too: loads do not wait to be fused, so that
+findings and writes come in the order of the program.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import cast
+
+import numpy
+
+from tileir.dialect.types import TileType, TileViewType
+from tileir.execute.analysis.values import dtype_of, is_tile, tile_of
+from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression
+from tileir.execute.cpu.ir.statements import Inspect
+from tileir.execute.cpu.lowering import fusion
+from tileir.execute.cpu.lowering.context import Lowering
+from tileir.execute.cpu.sanitizer.sites import SHADOW_PADDING
+from tileir.ir.core import Operation
+
+_BYTE = numpy.dtype(numpy.uint8)
+_BOOL = numpy.dtype(numpy.bool_)
+_ADDRESS = numpy.dtype(numpy.uint64)
+
+
+def inspect_pointers(lowering: Lowering, operation: Operation) -> Buffer | None:
+    """Check an access through pointers; gives the buffer for which elements may be touched."""
+    if not lowering.options.sanitize:
+        return None
+    pointers = operation.operands[0]
+    mask = operation.mask if "mask" in [each.name for each in operation.declaration.operands] else None
+    shape = tile_of(pointers).shape
+    sources = [lowering.expression(value) for value in (pointers, mask) if value is not None]
+    count = prod(shape)
+    copies = [lowering.new_buffer(_ADDRESS, count)]
+    if mask is not None:
+        copies.append(lowering.new_buffer(_BOOL, count))
+    guard = lowering.new_buffer(_BOOL, count)
+    lowering.ready(sources, shape, [])
+    lowering.body.append(Inspect(operation, shape, sources, copies, guard))
+    return guard
+
+
+def inspect_view(lowering: Lowering, operation: Operation, positions: Expression | None) -> Buffer | None:
+    """Check an access through a view; `positions` are those of a gather."""
+    if not lowering.options.sanitize:
+        return None
+    shape = cast(TileViewType, operation.view.type).tile_shape
+    count = prod(shape)
+    copies = [lowering.new_buffer(_ADDRESS, count), lowering.new_buffer(_BOOL, count)]
+    guard = lowering.new_buffer(_BOOL, count)
+    sources = lowering.resolved([positions]) if positions is not None else []
+    lowering.body.append(Inspect(operation, shape, sources, copies, guard))
+    return guard
+
+
+def inspect_numbers(lowering: Lowering, operation: Operation) -> None:
+    """Check the operands of an elementwise operation on tiles, if it is not defined for all numbers."""
+    if not lowering.options.sanitize:
+        return
+    from tileir.execute.sanitizer.integer_checks import number_checks
+
+    if number_checks(operation):
+        _inspect_values(lowering, operation)
+
+
+def inspect_promise(lowering: Lowering, operation: Operation) -> None:
+    """Check what an `assume` or `assume_cond` promises."""
+    if not lowering.options.sanitize:
+        return
+    operand = operation.operands[0]
+    if not isinstance(operand.type, TileType):
+        lowering.body.append(Inspect(operation, (), [], [], None))
+        return
+    from tileir.execute.sanitizer.promises import is_about_groups
+
+    if is_about_groups(operation) and is_tile(operand):
+        # Elements are compared with others of the same tile.
+        lowering.store(operand)
+    _inspect_values(lowering, operation)
+
+
+def _inspect_values(lowering: Lowering, operation: Operation) -> None:
+    shape = tile_of(operation.operands[0]).shape
+    for value in operation.operands:
+        if is_tile(value) and lowering.expression(value).cost > fusion.CHEAP:
+            lowering.store(value)
+    sources = [lowering.expression(value) for value in operation.operands]
+    lowering.ready(sources, shape, [])
+    copies = [
+        source.buffer if isinstance(source, BufferRead) else lowering.new_buffer(dtype_of(value), prod(shape))
+        for source, value in zip(sources, operation.operands, strict=True)
+    ]
+    lowering.body.append(Inspect(operation, shape, sources, copies, None))
+
+
+def shadow_buffer(lowering: Lowering, size: int) -> Buffer | None:
+    """A buffer for the shadow of an `alloca`."""
+    if not lowering.options.sanitize:
+        return None
+    shadow = lowering.new_buffer(_BYTE, size + SHADOW_PADDING)
+    shadow.persistent = True
+    return shadow
