@@ -110,52 +110,43 @@ def _remember(builder: Builder, layout: Layout) -> None:
 
 
 def _check_all(
-    builder: Builder,
-    count: Number,
-    is_accessed: Callable[[str], str],
-    address: Callable[[str], str],
-    element: Callable[[str], Number],
+    builder: Builder, count: Number, visit: Callable[[str], tuple[str, str]], element: Callable[[str], Number]
 ) -> None:
     """Check elements by their numbers, and return whether all is well.
 
-    The first one outside of memory fails; if there is none, the first that must not be written.
+    `visit` gives the address of one and an i1: it is accessed; `element` gives its index in the tile.  The first one
+    outside of memory fails; if there is none, the first that must not be written.
     """
 
-    def fail(number: str) -> None:
-        numbers = ", ".join([f"i64 {each}" for each in ("%check", "%block", element(number), address(number))])
+    def fail(number: str, address: str) -> None:
+        numbers = ", ".join([f"i64 {each}" for each in ("%check", "%block", element(number), address)])
         builder.do(f"call void @bounds.fail(ptr %record, ptr %reserved, {numbers})")
         builder.do("ret i1 false")
 
     def one(number: str, values: list[str]) -> list[str]:
         (closed,) = values
+        address, is_accessed = visit(number)
 
         def check() -> list[str]:
-            text = f"call i64 @bounds.find(ptr %record, ptr %reserved, i64 {address(number)}, i64 %size)"
-            found = builder.emit(text)
-            builder.branch(builder.emit(f"icmp eq i64 {found}, 0"), lambda: fail(number))
+            found = builder.emit(f"call i64 @bounds.find(ptr %record, ptr %reserved, i64 {address}, i64 %size)")
+            builder.branch(builder.emit(f"icmp eq i64 {found}, 0"), lambda: fail(number, address))
             forbidden = builder.emit(f"icmp ult i64 {found}, %needed")
             first = builder.all_of([forbidden, builder.emit(f"icmp eq i64 {closed}, -1")])
             return [f"i64 {builder.emit(f'select i1 {first}, i64 {number}, i64 {closed}')}"]
 
-        return builder.branch(is_accessed(number), check, lambda: [f"i64 {closed}"])
+        return builder.branch(is_accessed, check, lambda: [f"i64 {closed}"])
 
     (closed,) = builder.each(count, one, [-1])
-    builder.branch(builder.emit(f"icmp ne i64 {closed}, -1"), lambda: fail(closed))
+    builder.branch(builder.emit(f"icmp ne i64 {closed}, -1"), lambda: fail(closed, visit(closed)[0]))
     builder.do("ret i1 true")
 
 
 def _elements(builder: Builder, layout: Layout) -> None:
-    def is_chosen(number: str) -> str:
+    def visit(number: str) -> tuple[str, str]:
         bit = builder.emit(f"load i8, ptr {builder.moved('%mask', number)}, align 1")
-        return builder.emit(f"icmp ne i8 {bit}, 0")
+        return builder.word("%addresses", number), builder.emit(f"icmp ne i8 {bit}, 0")
 
-    _check_all(
-        builder,
-        "%count",
-        is_chosen,
-        lambda number: builder.word("%addresses", number),
-        lambda number: builder.add("%element", builder.multiply(number, "%step")),
-    )
+    _check_all(builder, "%count", visit, lambda number: builder.add("%element", builder.multiply(number, "%step")))
 
 
 def _dimension(builder: Builder, axis: Number) -> list[str]:
@@ -203,13 +194,7 @@ def _box(builder: Builder, layout: Layout) -> None:
         builder.branch(builder.emit(f"icmp uge i64 {found}, %needed"), lambda: builder.do("ret i1 true"))
 
     builder.branch(builder.emit(f"icmp ne i64 {near}, 0"), check_whole)
-    _check_all(
-        builder,
-        total,
-        lambda number: _element(builder, number)[1],
-        lambda number: _element(builder, number)[0],
-        lambda number: number,
-    )
+    _check_all(builder, total, lambda number: _element(builder, number), lambda number: number)
 
 
 def _fail(builder: Builder, layout: Layout) -> None:

@@ -16,9 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, cast
 
-import numpy
-
-from tileir.dialect.ops import ADDF, DIVF, EXP, EXP2, MAXF, MAXIMUMF, MINF, MINIMUMF, MULF, SCAN, SELECT, SUBF
+from tileir.dialect.ops import EXP, EXP2, MAXF, MAXIMUMF, MINF, MINIMUMF, SCAN
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.edge_versions import lanes_of, versions
 from tileir.execute.cpu.codegen.loop_nest import FIRST, Axis, Index, NestEmitter, Term, row_major_terms
@@ -26,9 +24,7 @@ from tileir.execute.cpu.ir.expressions import (
     BufferRead,
     Elementwise,
     Expression,
-    Mapped,
     PointerLoad,
-    Table,
     is_along_lanes,
     nodes,
     row_major,
@@ -86,7 +82,6 @@ def _combination(emission: Emission, statement: Reduce) -> Combination:
 
 _EXTREMES: Final = {MAXF: (True, False), MINF: (False, False), MAXIMUMF: (True, True), MINIMUMF: (False, True)}
 """Whether it is a maximum, and whether it propagates NaNs."""
-_QUIETING: Final = frozenset({ADDF, SUBF, MULF, DIVF, EXP, EXP2})
 
 
 def _extreme(emission: Emission, statement: Reduce) -> Combination | None:
@@ -103,26 +98,12 @@ def _extreme(emission: Emission, statement: Reduce) -> Combination | None:
     propagates = propagates or "propagate_nan" in first.attributes
     builder = emission.builder
     dtype = statement.sources[0].dtype
-    quiet = _is_quiet(statement.sources[0])
     return Combination(
         lambda left, right: [nans.joined(builder, largest, propagates, left[0], right[0])],
         [dtype if is_machine_float(dtype) else SINGLE],
-        lambda register: nans.ready(builder, propagates, register, quiet),
+        lambda register: nans.ready(builder, propagates, register),
         lambda registers: [nans.canonical(builder, registers[0], dtype)],
     )
-
-
-def _is_quiet(expression: Expression) -> bool:
-    """Whether the NaNs of an expression are known to be quiet: arithmetic makes them so."""
-    if isinstance(expression, Mapped):
-        return _is_quiet(expression.source)
-    if isinstance(expression, Table):
-        return not bool(numpy.isnan(expression.array).any())
-    if not isinstance(expression, Elementwise):
-        return False
-    if expression.operation.declaration is SELECT:
-        return all(_is_quiet(chosen) for chosen in expression.operands[1:])
-    return expression.operation.declaration in _QUIETING
 
 
 # --- along the lanes ---

@@ -60,8 +60,8 @@ def _rewrite(loop: Operation) -> int:
             continue
         if tile_of(step).element is not I64:
             # As `offset` takes it.
-            types = [scalar_tile(I64)]
-            step = rewriter.create(EXTI, [step], types, {"signedness": SIGNEDNESS["signed"]}).results[0]
+            extended = rewriter.create(EXTI, [step], [scalar_tile(I64)], {"signedness": SIGNEDNESS["signed"]})
+            step = extended.results[0]
         _carry_distance(rewriter, loop, number, path, step)
         count += 1
     return count

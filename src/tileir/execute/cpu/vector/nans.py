@@ -108,11 +108,11 @@ def extreme(builder: Builder, largest: bool, propagates: bool, left: Register, r
 # In three steps, so that a reduction takes the first and the last once: elements made ready, joined, and the result.
 
 
-def ready(builder: Builder, propagates: bool, value: Register, is_quiet: bool = False) -> Register:
-    """An operand of `joined`; where it is NaN, it may be known to be a quiet one."""
+def ready(builder: Builder, propagates: bool, value: Register) -> Register:
+    """An operand of `joined`."""
     if value.dtype == HALF or value.dtype.name == "bfloat16":
         value = to_single(builder, value)
-    if not (propagates or is_quiet) and (builder.module.native_extremes or _has_range(builder, value)):
+    if not propagates and (builder.module.native_extremes or _has_range(builder, value)):
         # The instruction would let a signalling NaN win.
         return intrinsic(builder, "canonicalize", [value])
     return value
