@@ -58,9 +58,10 @@ GRID_LIMITS: Final[BlockId] = (2**31 - 1, 65535, 65535)
 
 def check_grid(grid: object) -> BlockId:
     """The extents of a grid of one to three dimensions."""
-    given = (grid,) if type(grid) is int else grid
-    if type(given) is tuple and 1 <= len(given) <= 3:
-        x, y, z = (*given, 1, 1)[:3]
+    if type(grid) is int and 0 < grid <= GRID_LIMITS[0]:
+        return grid, 1, 1
+    if type(grid) is tuple and 1 <= len(grid) <= 3:
+        x, y, z = (*grid, 1, 1)[:3]
         if type(x) is int and type(y) is int and type(z) is int:
             most_x, most_y, most_z = GRID_LIMITS
             if 0 < x <= most_x and 0 < y <= most_y and 0 < z <= most_z:

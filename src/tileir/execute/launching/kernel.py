@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from tileir.execute.errors import BlockId, LaunchError, MissingDependencyError, WrongDeviceError
 
@@ -92,7 +92,6 @@ def compile(
 
 _PLAIN: Final = 64
 """Numbers of threads that are remembered."""
-_NOTHING: Final = (None,) * 6
 
 
 class Kernel:
@@ -208,7 +207,12 @@ class Kernel:
         options = self._ordinary
         is_plain = (
             sanitize is False
-            and (schedule, observer, output, progress, unchecked, stream) == _NOTHING
+            and schedule is None
+            and observer is None
+            and output is None
+            and progress is None
+            and unchecked is None
+            and stream is None
             and (type(memory) is tuple or type(memory) is list)
             and not memory
         )
@@ -223,16 +227,13 @@ class Kernel:
                     if self._engine is not None:
                         raise
         if num_threads is not None or not is_plain:
-            options = self._checked(
-                schedule=schedule,
-                sanitize=sanitize,
-                observer=observer,
-                memory=memory,
-                output=output,
-                progress=progress,
-                num_threads=num_threads,
-                unchecked=unchecked,
-                stream=stream,
+            schedule = self.schedule if schedule is None else schedule
+            unchecked = self.unchecked if unchecked is None else unchecked
+            copies, what = self._engine is not None, cast("Sequence[object]", memory)
+            options = checked_options(
+                LaunchOptions(
+                    schedule, sanitize, observer, what, output, progress, num_threads, unchecked, stream, copies
+                )
             )
         engine = self._chosen(options, arguments)
         prepared = self._used(engine) if options is self._ordinary or engine.on_gpu else self._prepared_by(engine)

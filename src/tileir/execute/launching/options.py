@@ -53,8 +53,9 @@ def checked_options(options: LaunchOptions) -> LaunchOptions:
         )
     if options.output is not None and not callable(options.output):
         raise LaunchError(f"output is {options.output!r}: pass a function that takes a string")
-    if options.num_threads is not None:
-        options = options._replace(num_threads=checked_threads(options.num_threads))
+    threads = None if options.num_threads is None else checked_threads(options.num_threads)
+    if threads is not options.num_threads:
+        options = options._replace(num_threads=threads)
     if type(options.memory) is not tuple or options.memory:
         options = options._replace(memory=checked_arrays(options.memory, "memory"))
     if not isinstance(options.schedule, str):

@@ -241,19 +241,22 @@ class ControlFlow:
 
 
 class Path(NamedTuple):
-    """A path: its decisions, compressed; `last` is the operation that a tile block failed in, or -1."""
+    """A path: its decisions, many of them compressed; `last` is the operation that a tile block failed in, or -1."""
 
-    compressed: bytes
-    last: int = -1
+    data: bytes
+    is_compressed: bool
+    last: int
 
     @classmethod
     def of(cls, decisions: Array | array[int], last: int = -1) -> Path:
         """The path of decisions, of four bytes each."""
-        return cls(zlib.compress(decisions.tobytes(), 1), last)
+        data = decisions.tobytes()
+        is_long = len(data) > CHUNK
+        return cls(zlib.compress(data, 1) if is_long else data, is_long, last)
 
     def decisions(self) -> Array:
         """The numbers of the operations at which something was decided, in order."""
-        return numpy.frombuffer(zlib.decompress(self.compressed), numpy.int32)
+        return numpy.frombuffer(zlib.decompress(self.data) if self.is_compressed else self.data, numpy.int32)
 
 
 def decides(operation: Operation) -> bool:

@@ -69,7 +69,7 @@ class BlockTable(Table):
 
     def _add_path(self, path: Path) -> None:
         self.paths.append(path)
-        self.nbytes += len(path.compressed) + 300
+        self.nbytes += len(path.data) + 300
 
     def truncate(self, place: int) -> None:
         """Forget the tile blocks from a place on."""

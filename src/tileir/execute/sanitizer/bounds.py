@@ -7,6 +7,7 @@ addresses) may go to any array of the launch.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Final, cast
 
 import numpy
@@ -27,10 +28,10 @@ from tileir.execute.dtypes import Array
 from tileir.execute.locations.script import UNCHECKED_HINT
 from tileir.execute.locations.wording import ARRAY, THIS, Phrase, bracketed, phrase, python_shape, several
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observing.observer import Access
+from tileir.execute.observing.observer import Access, Box
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import Finding, Index, Place
-from tileir.execute.sanitizer.shadow import Cells, Shadow
+from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
 
@@ -51,6 +52,8 @@ class Bounds:
         self._memory: Memory = memory
         self._named: dict[str, Region] = named_regions(memory)
         self._homes: dict[Operation, Region | None] = {}
+        # The boxes known to be fine, with the size of the cells at that time: tiles come again and again.
+        self._fine: dict[tuple[Box, int, bool], tuple[Shadow, int, Touched]] = {}
 
     def check(self, access: Access) -> tuple[Touched, Array | None]:
         """The cells of what may be touched, and which elements those are (None: all)."""
@@ -66,6 +69,14 @@ class Bounds:
         first = int(addresses[0])
         region = home if home is not None else self._memory.find(first)
         if region is not None and (region.writable or access.kind == "read"):
+            if region.start <= first and not first & (size - 1) and int(addresses[-1]) == first + (count - 1) * size:
+                # One after the other, as they mostly are: then the first and the last tell it all.
+                steps = addresses[1:] - addresses[:-1]
+                if first + count * size <= region.end and steps.tobytes() == size.to_bytes(8, sys.byteorder) * (
+                    count - 1
+                ):
+                    shadow = self._ledger.shadow(region, size)
+                    return [(shadow, shadow.box(first, size, (count,), (size,)))], None
             offsets = addresses - numpy.uint64(region.start)
             bits = int(numpy.bitwise_or.reduce(offsets))
             inside = bits <= region.size - size or int(offsets.max()) <= region.size - size
@@ -77,6 +88,10 @@ class Bounds:
     def _check_box(self, access: Access) -> tuple[Touched, Array | None]:
         assert access.box is not None
         reading = access.kind == "read"
+        key = (access.box, access.size, reading)
+        found = self._fine.get(key)
+        if found is not None and found[0].cell == found[1]:
+            return found[2], None
         address, counts, strides = access.box
         if 0 in counts:
             self._outside_index_space(access, counts)
@@ -92,7 +107,10 @@ class Bounds:
                 # The stride of a dimension with one position means nothing, and may be as large as it likes.
                 steps = [stride if count > 1 else 0 for count, stride in zip(counts, strides, strict=True)]
                 shadow = self._ledger.shadow(region, size)
-                return [(shadow, shadow.box(address, size, counts, tuple(steps)))], None
+                touched = [(shadow, shadow.box(address, size, counts, tuple(steps)))]
+                if self._ledger.is_lasting(region) and len(self._fine) < MOST_BOXES:
+                    self._fine[key] = (shadow, shadow.cell, touched)
+                return touched, None
         return self._check_slowly(access, region)
 
     def _home(self, access: Access) -> Region | None:

@@ -23,14 +23,12 @@ from tileir.execute.sanitizer.events import HOST, NOBODY, AccessSemantics, Event
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Kind, Place
-from tileir.execute.sanitizer.shadow import Cells, Shadow, are_alike, distinct
+from tileir.execute.sanitizer.shadow import FEW_EVENTS, MOST_BOXES, Cells, Shadow, are_alike, distinct
 from tileir.execute.sanitizer.uninitialized import ALLOCATIONS
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import location_prefix
 from tileir.ir.traversal import ancestors
 
-_MANY = 256
-"""Releases among which those that come more than once are looked for."""
 _PAST = {"read": "read", "write": "wrote", "atomic": "updated"}
 _PRESENT = {"read": "reads", "write": "writes", "atomic": "updates"}
 
@@ -100,6 +98,9 @@ class Conflicts:
     def _read(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
         if shadow.written:
             self._compare_with_writers(access, event, token, shadow, cells)
+        elif cells.places is None:
+            self._read_box(access, event, token, shadow, cells)
+            return
         if shadow.readers is None:
             shadow.readers = shadow.plane()
         known = cells.of(shadow.readers)
@@ -115,6 +116,22 @@ class Conflicts:
                     replaced = numpy.full(known.shape, event.number, numpy.int32)
                 replaced[known == number] = self._events.hiding(event, earlier).number
         cells.put(shadow.readers, event.number if replaced is None else replaced)
+
+    def _read_box(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
+        """A box of a region without writers: the same by box instead of by cell."""
+        key = cells.key
+        known = shadow.boxes.get(key)
+        reader, other = event.number, HOST
+        if known is not None:
+            _, number, other = known
+            earlier = self._events.all[number]
+            if earlier.block is not access.block:
+                other = number
+            elif not earlier.is_before(token, access.block):
+                reader = self._events.hiding(event, earlier).number
+        elif len(shadow.boxes) >= MOST_BOXES:
+            shadow.flush()
+        shadow.boxes[key] = (cells, reader, other)
 
     def _kept(
         self, shadow: Shadow, plane: Array | None, access: Access, cells: Cells, known: Array, found: Array
@@ -136,6 +153,8 @@ class Conflicts:
     def _write(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
         semantics = event.semantics
         assert semantics is not None
+        if shadow.boxes:
+            shadow.flush()
         if shadow.written:
             self._compare_with_writers(access, event, token, shadow, cells)
             if semantics.strong:
@@ -229,7 +248,7 @@ class Conflicts:
 
 def _few(releases: Array) -> Array:
     """Some releases without most of what comes more than once among them."""
-    return distinct(releases) if releases.size > _MANY or are_alike(releases) else releases.reshape(-1)
+    return distinct(releases) if releases.size > FEW_EVENTS or are_alike(releases) else releases.reshape(-1)
 
 
 def unwritten(access: Access, element: tuple[int, ...] | None, region: Region, address: int) -> Finding:

@@ -4,6 +4,8 @@ A piece, a *cell*, is as large as the elements the program accesses there, and i
 comes.  Each plane holds event numbers (see `events`): the last write, the last read, and of both the last one by
 another tile block than that, for the rare programs in which several blocks come to the same place.
 
+Most arrays are only read.  Until a region is written, reads of whole boxes are kept by box, not by cell: the same tile
+is read by many tile blocks, and a look at one entry tells what a look at thousands of cells would.
 """
 
 from __future__ import annotations
@@ -17,6 +19,13 @@ from tileir.execute.dtypes import Array
 from tileir.execute.memory import Region
 
 Plane = Any
+Key = tuple[int, tuple[int, ...], tuple[int, ...]]
+
+# Among so few events nobody looks for runs.
+FEW_EVENTS = 256
+
+# More boxes than these are not worth keeping apart.
+MOST_BOXES = 1 << 16
 
 
 def are_alike(events: Array) -> bool:
@@ -26,13 +35,18 @@ def are_alike(events: Array) -> bool:
 
 
 def distinct(events: Array) -> Array:
-    """The different ones among events, at least one, in turn; quick where they are all the same."""
+    """The different ones among events, at least one, in turn; quick where they are all the same or come in runs."""
     flat = events.reshape(-1)
     if are_alike(flat):
         return flat[:1].copy()
-    # A third of the time of `numpy.unique`.
+    starts = numpy.ones(flat.size, numpy.bool_)
+    if flat.size > FEW_EVENTS:
+        numpy.not_equal(flat[1:], flat[:-1], out=starts[1:])
+        flat = flat[starts]
+        starts = starts[: flat.size]
     flat = numpy.sort(flat)
-    found: Array = flat[numpy.append(True, flat[1:] != flat[:-1])]
+    numpy.not_equal(flat[1:], flat[:-1], out=starts[1:])
+    found: Array = flat[starts]
     return found
 
 
@@ -60,6 +74,11 @@ class Cells:
             return Cells(self.places[::parts])
         return Cells(None, self.offset, self.shape[:-1], self.strides[:-1])
 
+    @property
+    def key(self) -> Key:
+        """What tells boxes apart; a list has none."""
+        return self.offset, self.shape, self.strides
+
     def put(self, plane: Plane, events: Array | int) -> None:
         if self.places is not None:
             plane[self.places] = events
@@ -71,6 +90,7 @@ class Shadow:
     """The shadow of one region."""
 
     __slots__ = (
+        "boxes",
         "cell",
         "other_readers",
         "other_writers",
@@ -96,21 +116,45 @@ class Shadow:
         self.other_readers: Plane | None = None
         # Not events, but for each place the release that an acquire there comes after (`Events.releases`).
         self.released: Plane | None = None
+        # The last reader of each box, and the last one of another tile block; used until there is a writer.
+        self.boxes: dict[Key, tuple[Cells, int, int]] = {}
 
     def plane(self) -> Plane:
         """A plane without events."""
         return numpy.zeros(self.writers.size, numpy.int32)
 
+    def flush(self) -> None:
+        """Write what is kept by box to the cells."""
+        boxes, self.boxes = self.boxes, {}
+        for cells, reader, other in boxes.values():
+            if self.readers is None:
+                self.readers = self.plane()
+            known = cells.of(self.readers)
+            if other or known.any():
+                if self.other_readers is None:
+                    self.other_readers = self.plane()
+                others = cells.of(self.other_readers)
+                # Of two readers of different tile blocks at least one is another than whoever writes.
+                others[...] = other if other else numpy.where(others != 0, others, known)
+                cells.put(self.other_readers, others)
+            cells.put(self.readers, reader)
+
     def mark(self, held: Array, releases: Array) -> None:
         """Mark the events and releases it holds."""
         if self.released is not None:
             releases[self.released] = True
+        for _, reader, other in self.boxes.values():
+            held[reader] = held[other] = True
         for plane in (self.writers, self.readers, self.other_writers, self.other_readers):
             if plane is not None:
                 held[plane] = True
 
     def renumber(self, numbers: Array, releases: Array) -> None:
         """Replace each event and release by the number it has now."""
+        self.boxes = {
+            key: (cells, int(numbers[reader]), int(numbers[other]))
+            for key, (cells, reader, other) in self.boxes.items()
+        }
         for name in ("writers", "readers", "other_writers", "other_readers"):
             plane = getattr(self, name)
             if plane is not None:
@@ -120,6 +164,7 @@ class Shadow:
 
     def split(self, cell: int) -> None:
         """Make cells smaller."""
+        self.flush()
         times = self.cell // cell
         count = -(-self.region.size // cell)
         self.cell = cell
