@@ -13,8 +13,8 @@ from collections.abc import Callable
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import from_storage, to_storage
+from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, storage_type
-from tileir.execute.cpu.vector.parts import shuffled
 
 Registers = list[Register]
 Combine = Callable[[Registers, Registers], Registers]

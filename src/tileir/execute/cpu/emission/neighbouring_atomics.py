@@ -17,8 +17,8 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.nests import LoopNest
 from tileir.execute.cpu.loops.sinks import EXCHANGED_BYTES, Sink, Update, updated_together
 from tileir.execute.cpu.vector.builder import Builder, Loop, Number
+from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, value_type
-from tileir.execute.cpu.vector.parts import shuffled
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import memory_bytes, memory_dtype
 from tileir.execute.interpreter.pointers import atomic_kernel

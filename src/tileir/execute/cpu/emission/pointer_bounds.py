@@ -13,7 +13,7 @@ from tileir.execute.cpu.emission.ranges import Ranges
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.expressions import Gathered, Shape, row_major
 from tileir.execute.cpu.loops.sinks import StorePointers
-from tileir.execute.cpu.matmul.pack_cache import clear_pack_cache
+from tileir.execute.cpu.matmul.functions import clear_pack_cache
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import BOOL, to_storage
 from tileir.execute.cpu.vector.llvm import Register, index_register

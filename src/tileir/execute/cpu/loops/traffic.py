@@ -4,7 +4,7 @@ A plain store to memory that is in no cache first reads it, and then drives some
 **streaming** store does neither, but what it wrote is in no cache for whoever reads it next.  So a store streams if
 
 1. the launch writes at least `STREAMED_BYTES`, and reads and writes more than the caches hold, where it says how much
-   that is: every launch checks both (`emission.streaming`, `runtime.cache_size`);
+   that is: every launch checks both (`emission.streaming`, `runtime.target`);
 2. nothing in the kernel reads memory that may alias (`aliasing`), and nothing orders memory between tile blocks:
    others see streaming stores in no particular order, until the worker is done and has waited for them;
 3. it is outside of loops and branches and has a nest of its own with little to compute;

@@ -15,8 +15,7 @@ from tileir.execute.cpu.emission.control import emit_repeat
 from tileir.execute.cpu.emission.exits import is_stopped, leave_worker, restart_unless
 from tileir.execute.cpu.loops.statements import Matmul
 from tileir.execute.cpu.matmul.affine import AffineReader, Exact
-from tileir.execute.cpu.matmul.functions import call_macrokernel
-from tileir.execute.cpu.matmul.macrokernel import Operands
+from tileir.execute.cpu.matmul.macrokernel import Operands, call_macrokernel
 from tileir.execute.cpu.matmul.operands import (
     Operand,
     PointerOperand,

@@ -38,8 +38,8 @@ from tileir.execute.cpu.vector.casting import (
     truth,
     widened,
 )
+from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, suffix_of, value_type
-from tileir.execute.cpu.vector.parts import shuffled
 from tileir.execute.cpu.vector.ufuncs import EMITTERS
 from tileir.execute.dtypes import DType
 from tileir.ir.types import F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, FNV8E5M3FNU
@@ -382,34 +382,13 @@ def _known_table(builder: Builder, table: Any, index: Register) -> Register | No
     return None
 
 
-def _full_like(value: Any, fill: Any, dtype: Any = None) -> Any:
-    wanted = value.dtype if dtype is None else numpy.dtype(dtype)
-    return Tracer(value.builder, value.operand(fill, wanted))
-
-
-def _result_type(*values: Any) -> DType:
-    return numpy.result_type(*[value.dtype if isinstance(value, Tracer) else value for value in values])
-
-
-def _copyto(target: Tracer, source: Any, casting: str = "same_kind", where: Any = True) -> None:
-    target[... if where is True else where] = source
-
-
 _FUNCTIONS: Final[dict[Any, Callable[..., Any]]] = {
     numpy.where: _where,
     numpy.clip: _clip,
     numpy.shape: lambda value: (),
-    numpy.ndim: lambda value: 0,
     numpy.count_nonzero: _asked,
     numpy.any: _asked,
     numpy.broadcast_to: lambda value, shape: value,
-    numpy.zeros_like: lambda value, dtype=None: _full_like(value, 0, dtype),
-    numpy.ones_like: lambda value, dtype=None: _full_like(value, 1, dtype),
-    numpy.empty_like: lambda value, dtype=None: _full_like(value, 0, dtype),
-    numpy.full_like: _full_like,
-    numpy.copy: lambda value: value.copy(),
-    numpy.copyto: _copyto,
-    numpy.result_type: _result_type,
 }
 
 __all__ = ["Tracer", "Untraceable", "trace"]
