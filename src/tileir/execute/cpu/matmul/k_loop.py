@@ -16,13 +16,7 @@ from tileir.execute.cpu.emission.exits import is_stopped, leave_worker, restart_
 from tileir.execute.cpu.loops.statements import Matmul
 from tileir.execute.cpu.matmul.affine import AffineReader, Exact
 from tileir.execute.cpu.matmul.macrokernel import Operands, call_macrokernel
-from tileir.execute.cpu.matmul.operands import (
-    Operand,
-    PointerOperand,
-    compared,
-    quotient,
-    smaller,
-)
+from tileir.execute.cpu.matmul.operands import Operand, PointerOperand, compared, quotient, smaller
 from tileir.execute.cpu.matmul.packed_operands import PackedOperands
 from tileir.execute.cpu.matmul.plan import Rows
 from tileir.execute.cpu.vector import casting

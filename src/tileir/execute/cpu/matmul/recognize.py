@@ -17,21 +17,9 @@ from typing import Final
 from tileir.dialect.ops import FOR, JOIN_TOKENS, MAKE_TOKEN
 from tileir.dialect.types import PartitionViewType
 from tileir.execute.analysis.values import is_scalar, is_tile, scalar_constant
-from tileir.execute.cpu.loops.expressions import (
-    Gathered,
-    Viewed,
-    matrix_in_memory,
-)
+from tileir.execute.cpu.loops.expressions import Gathered, Viewed, matrix_in_memory
 from tileir.execute.cpu.loops.sinks import StoreBuffer
-from tileir.execute.cpu.loops.statements import (
-    Alias,
-    Let,
-    Matmul,
-    Nest,
-    Repeat,
-    Statement,
-    Terminator,
-)
+from tileir.execute.cpu.loops.statements import Alias, Let, Matmul, Nest, Repeat, Statement, Terminator
 from tileir.execute.cpu.lowering.context import Lowering, source_of
 from tileir.execute.cpu.matmul.affine import AffineReader, Exact, is_index_arithmetic
 from tileir.execute.cpu.matmul.mma import cache_keys, cache_slots, has_dtype, is_zero, new_pack_cache, resized

@@ -167,14 +167,6 @@ class Tracer(NDArrayOperatorsMixin):
         # Constants of this shape broadcast to any other.
         return ()
 
-    @property
-    def ndim(self) -> int:
-        return 0
-
-    @property
-    def size(self) -> int:
-        return 1
-
     def astype(self, dtype: Any, copy: bool = True) -> Tracer:
         found = numpy.dtype(dtype)
         if found == DOUBLE:
@@ -183,12 +175,6 @@ class Tracer(NDArrayOperatorsMixin):
 
     def view(self, dtype: Any) -> Tracer:
         return Tracer(self.builder, reinterpret(self.builder, self.register, numpy.dtype(dtype)))
-
-    def copy(self) -> Tracer:
-        return Tracer(self.builder, self.register)
-
-    def reshape(self, *shape: Any) -> Tracer:
-        return self
 
     def any(self) -> bool:
         return bool(_asked(self))
