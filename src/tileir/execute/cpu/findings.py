@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, Final, cast
 
 import numpy
@@ -195,7 +196,8 @@ class Inspector:
         for number, value in enumerate(values):
             type = value.type
             if not isinstance(type, TileType):
-                operands.append(_Address(words[2] & _UNSIGNED))
+                # A view, as far as a promise about it goes.
+                operands.append(SimpleNamespace(address=words[2] & _UNSIGNED))
                 continue
             dtype = value_dtype(type.element)
             raw = bytes_at(words[2 + number], count * dtype.itemsize, False)
@@ -278,12 +280,3 @@ class Inspector:
             shape = access.addresses.shape
             element = tuple([int(each) for each in numpy.unravel_index(first, shape)]) if shape else None
             self._collector.add(unwritten(access, element, region, int(flat[first])))
-
-
-class _Address:
-    """A view, as far as a promise about it goes."""
-
-    __slots__ = ("address",)
-
-    def __init__(self, address: int) -> None:
-        self.address: int = address
