@@ -20,7 +20,7 @@ from unittest import mock
 
 from measure import Line, add_line_options, finish, table
 from tileir.execute.cpu.kernel import _chunk
-from tileir.execute.cpu.runtime import cache_size, parallel_launch
+from tileir.execute.cpu.runtime import parallel_launch, target
 from tileir.execute.cpu.runtime.launch_record import TAIL_SHIFT
 from tileir.execute.cpu.runtime.parallel_launch import worth_waking
 
@@ -272,9 +272,9 @@ def streaming_table() -> str:
     rows = []
     for name, machine in MACHINES.items():
         with mock.patch.object(
-            cache_size, "last_level_bytes", lambda machine=machine: machine.last_level * machine.sockets
+            target, "last_level_bytes", lambda machine=machine: machine.last_level * machine.sockets
         ):
-            rows.append((name, *[f"{cache_size.cached_bytes(threads) >> 20}" for threads in (1, 2, 16, 64)]))
+            rows.append((name, *[f"{target.cached_bytes(threads) >> 20}" for threads in (1, 2, 16, 64)]))
     return table(("MiB above which a launch streams", "1 thread", "2", "16", "64"), rows)
 
 

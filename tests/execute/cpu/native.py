@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import numpy
@@ -101,3 +102,20 @@ def cpu_kernel(kernel: Kernel) -> CpuKernel:
     prepared = kernel.prepare()
     assert isinstance(prepared, CpuKernel)
     return prepared
+
+
+def undefined_symbols(data: bytes) -> set[str]:
+    """The names that an ELF object needs from others."""
+    (sections,) = struct.unpack_from("<Q", data, 0x28)
+    size, count = struct.unpack_from("<HH", data, 0x3A)
+    found = set()
+    for section in range(sections, sections + size * count, size):
+        if struct.unpack_from("<I", data, section + 4)[0] == 2:
+            start, length, link = struct.unpack_from("<QQI", data, section + 24)
+            (names,) = struct.unpack_from("<Q", data, sections + link * size + 24)
+            for name, _info, _other, owner, _value, _size in struct.iter_unpack(
+                "<IBBHQQ", data[start : start + length]
+            ):
+                if name and not owner:
+                    found.add(data[names + name : data.index(b"\0", names + name)].decode())
+    return found

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from tests.execute.cpu.native import counting
 
-from tileir.execute.cpu.runtime import cache_size
+from tileir.execute.cpu.runtime import target
 from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, CACHED, CHUNK, COUNT, Record
 from tileir.execute.cpu.runtime.overlap import Launch
 
 
 @pytest.fixture(autouse=True)
 def _forget() -> Iterator[None]:
-    cache_size.last_level_bytes.cache_clear()
+    target.last_level_bytes.cache_clear()
     yield
-    cache_size.last_level_bytes.cache_clear()
+    target.last_level_bytes.cache_clear()
 
 
 def machine(folder: Path, levels: dict[int, str], shared: dict[int, str]) -> None:
@@ -40,8 +41,8 @@ def machine(folder: Path, levels: dict[int, str], shared: dict[int, str]) -> Non
         ({1: "64K", 2: "2M"}, {0: "0", 1: "1"}, 4 << 20),
         ({1: "32K", 2: "1G"}, {5: "5"}, 1 << 30),
         ({1: "100"}, {0: "0"}, 100),
-        ({1: "a lot"}, {0: "0"}, 0),
-        ({}, {0: "0"}, 0),
+        ({1: "a lot"}, {0: "0"}, 32 << 20),
+        ({}, {0: "0"}, 32 << 20),
     ],
 )
 def test_each_last_cache_counts_once(
@@ -52,43 +53,32 @@ def test_each_last_cache_counts_once(
     expected: int,
 ) -> None:
     machine(tmp_path, levels, shared)
-    monkeypatch.setattr(cache_size, "_SYSTEM", str(tmp_path))
-    monkeypatch.setattr(cache_size.sys, "platform", "linux")
+    monkeypatch.setattr(target, "_CACHES", f"{tmp_path}/cpu{{}}/cache")
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(shared), raising=False)
-    assert cache_size.last_level_bytes() == expected
+    assert target.last_level_bytes() == expected
 
 
 def test_only_processors_of_this_process_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     machine(tmp_path, {3: "32M"}, {0: "0", 1: "1", 2: "2"})
-    monkeypatch.setattr(cache_size, "_SYSTEM", str(tmp_path))
-    monkeypatch.setattr(cache_size.sys, "platform", "linux")
+    monkeypatch.setattr(target, "_CACHES", f"{tmp_path}/cpu{{}}/cache")
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {1}, raising=False)
-    assert cache_size.last_level_bytes() == 32 << 20
+    assert target.last_level_bytes() == 32 << 20
 
 
 def test_a_launch_keeps_half_at_most_and_its_threads_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_size, "last_level_bytes", _three_hundred)
-    assert [cache_size.cached_bytes(threads) >> 20 for threads in (1, 2, 4, 8, 16)] == [24, 48, 96, 150, 150]
+    monkeypatch.setattr(target, "last_level_bytes", _three_hundred)
+    assert [target.cached_bytes(threads) >> 20 for threads in (1, 2, 4, 8, 16)] == [24, 48, 96, 150, 150]
 
 
-@cache_size.cache
+@cache
 def _three_hundred() -> int:
     return 300 << 20
 
 
-def test_machine_that_does_not_tell_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_size.sys, "platform", "plan9")
-    assert cache_size.last_level_bytes() == cache_size.cached_bytes(16) == 0
-
-
-def test_what_windows_says_of_a_processor_has_its_size() -> None:
-    assert cache_size._ENTRY.size == 32
-
-
 def test_launches_that_overlap_know_their_caches_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_size, "last_level_bytes", lambda: 1 << 40)
+    monkeypatch.setattr(target, "last_level_bytes", lambda: 1 << 40)
     function = counting()
-    for threads, expected in ((4, 4 * cache_size.SHARE), (1, 0)):
+    for threads, expected in ((4, 4 * target.SHARE), (1, 0)):
         record = Record(ARGUMENTS)
         record.slots[COUNT], record.slots[CHUNK] = 8, 1
         Launch(function, record, 64, threads)

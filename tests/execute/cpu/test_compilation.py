@@ -7,10 +7,11 @@ import gc
 import numpy
 import pytest
 from tests.execute.cpu.elementwise import function_text
+from tests.execute.cpu.native import undefined_symbols
 from tests.execute.cpu.operations import case_of, sample
 
 from tileir.execute.cpu.runtime.llvm_compile import assemble, assembly, optimized
-from tileir.execute.cpu.runtime.loader import UnknownObject, load, symbols_of
+from tileir.execute.cpu.runtime.loader import CALLABLE, load
 from tileir.execute.cpu.runtime.target import KNOWN, Target, host
 from tileir.execute.cpu.vector.builder import Module
 from tileir.execute.errors import CompilationError
@@ -59,20 +60,8 @@ def machine(triple: str) -> Target:
 
 
 @pytest.mark.parametrize("triple", TRIPLES)
-def test_symbols_are_read_from_each_object_format(triple: str) -> None:
-    symbols = symbols_of(assemble(CALLS_FMOD, machine(triple)))
-    # COFF shares constants under names of their own.
-    assert [name for name in symbols.defined if not name.startswith("__real@")] == ["outer"]
-    assert symbols.undefined == ["fmod"]
-
-
-@pytest.mark.parametrize("triple", TRIPLES)
-def test_damaged_object_is_no_object(triple: str) -> None:
-    data = assemble(CALLS_FMOD, machine(triple))
-    with pytest.raises(UnknownObject):
-        symbols_of(data[: len(data) // 8])
-    with pytest.raises(UnknownObject):
-        symbols_of(b"nothing of the kind")
+def test_code_for_other_systems_assembles(triple: str) -> None:
+    assert b"fmod" in assemble(CALLS_FMOD, machine(triple))
 
 
 def test_declared_function_outside_the_list_is_refused() -> None:
@@ -86,23 +75,9 @@ def test_quoted_and_attributed_declarations_are_seen() -> None:
             assemble(declaration + "\nattributes #0 = { nounwind }\n", host())
 
 
-def test_function_that_llvm_calls_of_its_own_accord_is_refused() -> None:
-    # The sine is no instruction, so the intrinsic becomes a call.
-    text = """
-    define double @worker(double %x) {
-      %y = call double @llvm.sin.f64(double %x)
-      ret double %y
-    }
-    declare double @llvm.sin.f64(double)
-    """
-    with pytest.raises(CompilationError, match="needs 'sin'"):
-        assemble(text, host())
-
-
-def test_external_variable_is_refused() -> None:
-    text = "@environ = external global ptr\ndefine ptr @worker() {\n  %x = load ptr, ptr @environ\n  ret ptr %x\n}\n"
-    with pytest.raises(CompilationError, match="needs 'environ'"):
-        assemble(text, host())
+def test_intrinsic_that_becomes_a_call_of_an_inexact_function_is_refused() -> None:
+    with pytest.raises(CompilationError, match=r"calls .llvm\.sin\.f64"):
+        assemble("declare double @llvm.sin.f64(double)\n", host())
 
 
 @pytest.mark.parametrize(
@@ -124,7 +99,8 @@ def test_wrong_text_is_an_error_with_the_words_of_llvm(text: str) -> None:
 def test_code_for_aarch64_assembles(name: str) -> None:
     text = assembly(CALLS_FMOD + CONVERT, host(name))
     assert "fcvt" in text
-    assert symbols_of(assemble(CALLS_FMOD + CONVERT, host(name))).undefined == ["fmod"]
+    assert "fmod" in text
+    assert "__" not in text
 
 
 def test_optimization_removes_what_is_not_needed() -> None:
@@ -155,7 +131,7 @@ def test_half_precision_needs_no_function_that_a_compiler_would_bring(name: str)
         functions = [function_text(module, f"f{n}", case_of(*case), width) for n, case in enumerate(cases)]
         module.functions += functions
         assert "half" in module.text()
-        assemble(module.text(), target, 1)
+        assert undefined_symbols(assemble(module.text(), target, 1)) <= CALLABLE
 
 
 def nests(count: int) -> str:

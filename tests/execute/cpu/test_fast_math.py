@@ -14,12 +14,12 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from tests.execute.cpu.elementwise import Case, Compiled, function_text, operand_arrays, special_patterns
+from tests.execute.cpu.native import undefined_symbols
 
 import tileir
 from tileir.declarations import declaration_of
 from tileir.execute.arithmetic.functions import float_atan2, float_power, float_unary
 from tileir.execute.cpu.runtime.llvm_compile import assemble, assembly
-from tileir.execute.cpu.runtime.loader import symbols_of
 from tileir.execute.cpu.runtime.target import host
 from tileir.execute.cpu.vector import fast_math, instructions
 from tileir.execute.cpu.vector.builder import Builder, Module
@@ -453,7 +453,7 @@ def test_no_machine_calls_the_c_library(cpu: str) -> None:
     module.native_half, module.native_fma, module.native_scale = target.has_f16c, target.has_fma, target.has_avx512
     for number, name in enumerate([name for name in NAMES if name not in ANGLES]):
         module.functions.append(function_text(module, f"f{number}", _case(name, cpu), target.vector_bytes // 4))
-    assert symbols_of(assemble(module.text(), target)).undefined == []
+    assert not undefined_symbols(assemble(module.text(), target))
 
 
 def test_exp_scales_in_one_instruction_where_there_is_one() -> None:

@@ -16,7 +16,7 @@ import tileir
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.codegen import nontemporal
 from tileir.execute.cpu.ir.memory_hints import STREAMED_BYTES
-from tileir.execute.cpu.runtime import cache_size, parallel_launch
+from tileir.execute.cpu.runtime import parallel_launch, target
 from tileir.execute.cpu.runtime.target import host
 from tileir.execute.dtypes import is_float_dtype, memory_dtype
 from tileir.execute.launching.kernel import Kernel
@@ -33,7 +33,7 @@ def _threads_and_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     # However short a launch is.
     monkeypatch.setattr(parallel_launch, "WORTH_WAKING", 0)
     monkeypatch.setattr(parallel_launch, "_SHARE", 1)
-    monkeypatch.setattr(cache_size, "cached_bytes", lambda threads: 0)
+    monkeypatch.setattr(target, "cached_bytes", lambda threads: 0)
 
 
 # --- memory ---

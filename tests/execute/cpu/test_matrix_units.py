@@ -19,7 +19,7 @@ pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 from tests.execute.cpu.emulated_amx import PAIRS, emulate, emulated, emulating_target
 
 from tileir.execute.cpu.matmul.amx import configure, emit_pack_a, release
-from tileir.execute.cpu.matmul.macrokernel import Operands, emit_macrokernel
+from tileir.execute.cpu.matmul.macrokernel import MacroKernel, Operands
 from tileir.execute.cpu.matmul.plan import make_plan
 from tileir.execute.cpu.matmul.special_values import SpecialValueScan, split_bf16
 from tileir.execute.cpu.runtime.llvm_compile import assemble, assembly
@@ -79,7 +79,7 @@ def text_of(chosen, extent):
         a = "%arena"
     rows = c, chosen.n * 4
     operands = Operands((a, words[1]), b, rows, rows, str(extent), chosen.m, chosen.n, special)
-    emit_macrokernel(builder, chosen, operands)
+    MacroKernel(builder, chosen, operands).emit()
     if chosen.kind == "amx":
         release(builder)
     builder.do("ret i64 0")

@@ -72,7 +72,7 @@ def test_library_that_cannot_be_linked_takes_no_memory() -> None:
     def fail() -> None:
         with pytest.raises(tileir.CompilationError):
             # LLVM finds nothing in it.
-            loader._linked(data, ["absent"], {})
+            loader._linked(data, ["absent"])
 
     size, before, after = kept(lambda: llvm_thread.uninterrupted(fail))
     assert size < 1000

@@ -13,7 +13,7 @@ import tileir
 from tileir.execute.cpu.codegen import nontemporal, statements
 from tileir.execute.cpu.ir.memory_hints import STREAMED_BYTES
 from tileir.execute.cpu.kernel import CpuKernel
-from tileir.execute.cpu.runtime import cache_size
+from tileir.execute.cpu.runtime import target
 from tileir.execute.cpu.runtime.launch_record import CACHED
 from tileir.execute.cpu.runtime.target import host
 
@@ -33,7 +33,7 @@ def _no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 def _always(monkeypatch: pytest.MonkeyPatch) -> None:
     """However little a launch writes."""
     monkeypatch.setattr(nontemporal, "STREAMED_BYTES", 1)
-    monkeypatch.setattr(cache_size, "cached_bytes", lambda threads: 0)
+    monkeypatch.setattr(target, "cached_bytes", lambda threads: 0)
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_a_launch_has_to_move_more_than_the_caches_hold() -> None:
 @pytest.mark.usefixtures("_always")
 @pytest.mark.parametrize("cached", [0, 1 << 60])
 def test_what_the_caches_hold_does_not_change_results(cached: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_size, "cached_bytes", lambda threads: cached)
+    monkeypatch.setattr(target, "cached_bytes", lambda threads: cached)
     source, result = filled(numpy.empty(100_000, "f4")), numpy.zeros(100_000, "f4")
     kernel = tileir.compile(tileir.parse(doubled()), backend="cpu")
     for _ in range(3):

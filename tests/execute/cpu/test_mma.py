@@ -17,7 +17,7 @@ from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F3
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
 from tileir.execute.cpu.matmul.amx import configure, emit_pack_a, release
-from tileir.execute.cpu.matmul.macrokernel import Operands, emit_macrokernel
+from tileir.execute.cpu.matmul.macrokernel import MacroKernel, Operands
 from tileir.execute.cpu.matmul.plan import make_plan, make_scaled_plan
 from tileir.execute.cpu.runtime.llvm_compile import assemble, assembly
 from tileir.execute.cpu.runtime.loader import load
@@ -59,7 +59,7 @@ def text_of(chosen, extent=0):
         emit_pack_a(builder, chosen, (a, stride), k, "%arena")
         a = "%arena"
     rows = c, chosen.n * chosen.acc_dtype.itemsize
-    emit_macrokernel(builder, chosen, Operands((a, stride), b, rows, rows, k, chosen.m, chosen.n))
+    MacroKernel(builder, chosen, Operands((a, stride), b, rows, rows, k, chosen.m, chosen.n)).emit()
     if chosen.kind == "amx":
         release(builder)
     builder.do("ret i64 0")

@@ -12,11 +12,12 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from tests.execute.cpu.elementwise import Case, Compiled, function_text, operand_arrays
+from tests.execute.cpu.native import undefined_symbols
 from tests.execute.cpu.operations import case_of, operations, sample
 
 from tileir.execute.arithmetic import rounding
 from tileir.execute.cpu.runtime.llvm_compile import assemble
-from tileir.execute.cpu.runtime.loader import symbols_of
+from tileir.execute.cpu.runtime.loader import CALLABLE
 from tileir.execute.cpu.runtime.target import host
 from tileir.execute.cpu.vector.builder import Builder, Module
 from tileir.execute.cpu.vector.casting import Untraceable
@@ -151,8 +152,8 @@ def test_code_for_other_machines_calls_nothing_but_exact_functions(cpu: str) -> 
     module.native_half, module.native_fma = target.has_f16c, target.has_fma
     for number, entry in enumerate(sample(60)):
         module.functions.append(function_text(module, f"f{number}", case_of(*entry), target.vector_bytes // 4))
-    # Anything else that LLVM calls is refused.
-    assert symbols_of(assemble(module.text(), target, 0)).undefined
+    needed = undefined_symbols(assemble(module.text(), target, 0))
+    assert needed and needed <= CALLABLE
 
 
 # Memory
@@ -297,12 +298,6 @@ def _in_place(x: Any, y: Any) -> Any:
     return total
 
 
-def _copied(x: Any, y: Any) -> Any:
-    result = x + 0
-    numpy.copyto(result, y, where=x < y)
-    return result
-
-
 def _doubled(x: Any) -> Any:
     result = rounding.as_array(x + x)
     if (x > 0).any():
@@ -324,17 +319,16 @@ FUNCTIONS = [
     *[_function_case(f"{f.__name__} {numpy.dtype(d)}", lambda x, y, f=f: numpy.where(f(x, y) == 0, 0, f(x + 0, y + 0)), d, d)
       for d in (D, F, H) for f in (numpy.minimum, numpy.maximum, numpy.fmin, numpy.fmax)],
     *[_function_case(f"{f.__name__} {numpy.dtype(d)}", f, d) for d in (D, F, H) for f in (
-        numpy.sign, numpy.rint, numpy.trunc, numpy.isinf, numpy.isfinite, numpy.isnan, numpy.signbit, numpy.square,
+        numpy.rint, numpy.trunc, numpy.isinf, numpy.isfinite, numpy.isnan, numpy.signbit,
         numpy.negative, numpy.absolute, numpy.sqrt, numpy.floor)],
     *[_function_case(f"{f.__name__} {numpy.dtype(d)}", f, d, d) for d in (B, S, I, J, W, U, V) for f in (
-        numpy.floor_divide, numpy.remainder, numpy.left_shift, numpy.right_shift, numpy.minimum, numpy.greater_equal)],
-    *[_function_case(f"bitwise_count {numpy.dtype(d)}", numpy.bitwise_count, d) for d in (B, I, V)
-      if hasattr(numpy, "bitwise_count")],
-    *[_function_case(f"frexp mantissa {numpy.dtype(d)}", lambda x: numpy.frexp(x)[0], d) for d in (D, F, H)],
+        numpy.floor_divide, numpy.left_shift, numpy.right_shift, numpy.minimum, numpy.greater_equal)],
+    *[_function_case(f"sign {numpy.dtype(d)}", numpy.sign, d) for d in (D, F)],
+    *[_function_case(f"frexp mantissa {numpy.dtype(d)}", lambda x: numpy.frexp(x)[0], d) for d in (D, F)],
     *[_function_case(f"frexp exponent {numpy.dtype(d)}", lambda x: numpy.frexp(x)[1], d) for d in (D, F)],
-    *[_function_case(f"ldexp {numpy.dtype(d)}", lambda x, n: numpy.ldexp(x, n % 2500 - 1250), d, I) for d in (D, F)],
+    *[_function_case(f"ldexp {numpy.dtype(d)}", lambda x, n: numpy.ldexp(x, (n & 4095) - 2048), d, I) for d in (D, F)],
     _function_case("ldexp by any number", numpy.ldexp, D, I),
-    _function_case("ldexp of a weak scalar", lambda n: numpy.ldexp(0.75, n % 40), I),
+    _function_case("ldexp of a weak scalar", lambda n: numpy.ldexp(0.75, n & 31), I),
     _function_case("half plus weak float", lambda x: x + 1.5, H),
     _function_case("int plus weak float", lambda x: x + 1.5, I),
     _function_case("int8 plus uint8", lambda x, y: x + y, B, W),
@@ -349,8 +343,7 @@ FUNCTIONS = [
     _function_case("table", _table, I),
     _function_case("any", _doubled, I),
     _function_case("constant broadcast", lambda x: numpy.broadcast_to(numpy.float32(3), numpy.shape(x)) / x, F),
-    _function_case("copyto", _copied, F, F),
-    _function_case("logical", lambda x, y: numpy.logical_xor(x, y) | ~(x > y), F, F),
+    _function_case("logical", lambda x, y: numpy.logical_or(x, y) ^ ~(x > y), F, F),
     _function_case("bfloat16", lambda x, y: numpy.fmax(x, y) - x / y, ml_dtypes.bfloat16, ml_dtypes.bfloat16),
 ]  # fmt: skip
 

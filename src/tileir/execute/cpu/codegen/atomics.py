@@ -29,8 +29,8 @@ from tileir.execute.cpu.ir.statements import EXCHANGED_BYTES, AtomicUpdate, Stor
 from tileir.execute.cpu.vector import instructions
 from tileir.execute.cpu.vector.builder import Builder, Loop, Number
 from tileir.execute.cpu.vector.casting import from_bits, to_bits
+from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, literal, value_type
-from tileir.execute.cpu.vector.parts import shuffled
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import memory_bytes, memory_dtype, value_dtype
 from tileir.execute.interpreter.pointers import atomic_kernel

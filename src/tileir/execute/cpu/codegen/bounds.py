@@ -25,7 +25,7 @@ from tileir.execute.cpu.codegen.value_ranges import Ranges
 from tileir.execute.cpu.ir.checks import Check
 from tileir.execute.cpu.ir.expressions import PointerLoad, Shape, row_major
 from tileir.execute.cpu.ir.statements import ScalarOp, StorePointers
-from tileir.execute.cpu.matmul.pack_cache import clear_pack_cache
+from tileir.execute.cpu.matmul.functions import clear_pack_cache
 from tileir.execute.cpu.vector.builder import Number, signed
 from tileir.execute.cpu.vector.casting import BOOL, to_storage
 from tileir.execute.cpu.vector.llvm import Register, index_register

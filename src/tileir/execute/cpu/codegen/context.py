@@ -217,7 +217,7 @@ class Emission:
         self.module.native_half = target.has_f16c
         self.module.native_fma = target.has_fma
         self.module.native_scale = target.has_avx512
-        self.module.native_brain = target.has_avx512_bf16
+        self.module.native_bf16 = target.has_avx512_bf16
         self.module.native_range = target.has_avx512
         self.module.widened_lanes = target.vector_bytes // 8 if target.is_x86 else 0
         self.module.native_extremes = target.is_aarch64

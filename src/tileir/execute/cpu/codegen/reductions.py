@@ -33,8 +33,8 @@ from tileir.execute.cpu.ir.statements import Reduce, StoreBuffer, works_on_vecto
 from tileir.execute.cpu.vector import nans
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import DOUBLE, SINGLE, from_storage, is_machine_float, to_storage
+from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, storage_type
-from tileir.execute.cpu.vector.parts import shuffled
 from tileir.execute.dtypes import DType
 from tileir.execute.interpreter.control_flow import LANES
 

@@ -4,7 +4,7 @@ A plain store to memory that is in no cache first reads it, and then evicts some
 does neither, but whoever reads the result next finds it in no cache.  So a store is non-temporal if
 
 1. the launch writes at least `STREAMED_BYTES`, and reads and writes more than the caches hold: every launch checks both
-   (`codegen.nontemporal`, `runtime.cache_size`);
+   (`codegen.nontemporal`, `runtime.target`);
 2. nothing in the kernel reads memory that may alias, and nothing orders memory between tile blocks: others see
    non-temporal stores in no particular order, until the worker is done and has waited for them;
 3. it is outside of loops and branches and has a loop nest of its own with little to compute;

@@ -5,8 +5,8 @@
     plan            which kernel suits a machine, and the layout of its operands
     store_target    where the result is stored
     k_loop          the code: k-blocks, one after the other; `operands` says where A and B lie, `packed_operands` has
-                    them packed (`pack`, `pack_tile`) and kept (`pack_cache`)
-    functions       functions beside the worker, which all of that calls
+                    them packed (`pack`, `pack_tile`)
+    functions       functions beside the worker, which all of that calls; the pack cache
     macrokernel     the register tiles of C; `fma` and `amx` are the micro-kernels, `special_values` what they cannot
                     multiply
 

@@ -18,6 +18,7 @@ from tileir.execute.cpu.matmul.plan import BFLOAT16, Plan, Rows
 from tileir.execute.cpu.matmul.special_values import SpecialValueScan
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import SINGLE, intrinsic
+from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, value_type
 
 Step: TypeAlias = Callable[[Builder, Register, Register, Register], Register]
@@ -127,32 +128,17 @@ def _widened(builder: Builder, left: Register, right: Register, accumulator: Reg
     return builder.value(f"add {accumulator.typed}, {product}", accumulator.dtype, accumulator.width)
 
 
-_PAIR_INSTRUCTIONS: Final = {
-    32: "llvm.x86.avx512.pmaddw.d.512",
-    16: "llvm.x86.avx2.pmadd.wd",
-    8: "llvm.x86.sse2.pmadd.wd",
-}
-
-
 def _pairs(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
-    """Products of neighbors added: factors of nine bits cannot overflow in it."""
-    instruction = _PAIR_INSTRUCTIONS.get(left.width)
-    if instruction is not None:
-        sums = builder.call(accumulator.type, instruction, [left.typed, right.typed])
-        return builder.value(f"add {accumulator.typed}, {sums}", accumulator.dtype, accumulator.width)
+    """Products of neighbors added, for which LLVM finds x86's instruction: factors of nine bits cannot overflow."""
     wide = value_type(accumulator.dtype, left.width)
     factors = [builder.emit(f"sext {one.typed} to {wide}") for one in (left, right)]
-    product = builder.emit(f"mul {wide} {factors[0]}, {factors[1]}")
-    result = accumulator
-    for part in (0, 1):
-        if accumulator.width:
-            lanes = ", ".join([f"i32 {2 * lane + part}" for lane in range(accumulator.width)])
-            text = f"shufflevector {wide} {product}, {wide} poison, <{accumulator.width} x i32> <{lanes}>"
-        else:
-            text = f"extractelement {wide} {product}, i64 {part}"
-        one = builder.emit(text)
-        result = builder.value(f"add {result.typed}, {one}", accumulator.dtype, accumulator.width)
-    return result
+    product = builder.value(f"mul {wide} {factors[0]}, {factors[1]}", accumulator.dtype, left.width)
+    if accumulator.width:
+        even, odd = (shuffled(builder, product, None, range(part, left.width, 2)).name for part in (0, 1))
+    else:
+        even, odd = (builder.emit(f"extractelement {product.typed}, i64 {part}") for part in (0, 1))
+    sums = builder.emit(f"add {accumulator.type} {even}, {odd}")
+    return builder.value(f"add {accumulator.typed}, {sums}", accumulator.dtype, accumulator.width)
 
 
 def _sum_to_odd(builder: Builder, left: Register, right: Register) -> Register:

@@ -1,8 +1,12 @@
-"""Functions beside the worker: macro-kernels, packing, and the lookup of packed operands.
+"""Functions beside the worker, which matmuls call: macro-kernels, packing, and the lookup of packed operands.
 
 Each is a few loops that are written as they should be, and that need nothing of what the worker knows: apart from its
-deep loop nest they take LLVM a fraction of the time.  LLVM's passes leave them alone (`compilation.AS_WRITTEN`), which
+deep loop nest they take LLVM a fraction of the time.  LLVM's passes leave them alone (`llvm_compile.AS_WRITTEN`), which
 makes matmuls 1.2 times as fast.  They are called once for a k-block, so that a call costs nothing.
+
+The pack cache has packed operands that are kept from tile block to tile block: panels in scratch memory, found by their
+indices.  Tile blocks that follow each other on a thread share most of their operands, so most are packed once for many
+matmuls.  An operand is cached where it depends on nothing but indices, and on memory that the kernel never writes.
 """
 
 from __future__ import annotations
@@ -10,11 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tileir.execute.cpu.codegen.context import Emission
-from tileir.execute.cpu.matmul.macrokernel import Operands, emit_macrokernel
-from tileir.execute.cpu.matmul.plan import Plan
+from tileir.execute.cpu.ir.statements import PackCache
 from tileir.execute.cpu.runtime.llvm_compile import AS_WRITTEN
 from tileir.execute.cpu.vector.builder import Number
-from tileir.execute.cpu.vector.llvm import scalar_type
 
 
 def call_function(
@@ -48,33 +50,64 @@ def call_function(
     return "false"
 
 
-def call_macrokernel(emission: Emission, plan: Plan, operands: Operands) -> None:
-    """Call the macro-kernel of a plan."""
-    parameters = {
-        "%a": ("ptr", operands.a[0]),
-        "%a.row": ("i64", operands.a[1]),
-        "%b": ("ptr", operands.b),
-        "%c.in": ("ptr", operands.c_in[0]),
-        "%c.in.row": ("i64", operands.c_in[1]),
-        "%c.out": ("ptr", operands.c_out[0]),
-        "%c.out.row": ("i64", operands.c_out[1]),
-        "%k": ("i64", operands.k),
-        "%rows": ("i64", operands.rows),
-        "%columns": ("i64", operands.columns),
-    }
-    name = f"matmul.{plan.name}"
-    if plan.guard:
-        parameters["%special"] = "i1", operands.needs_fallback
-    if operands.signed_zero:
-        parameters["%zero"] = scalar_type(plan.acc_dtype), operands.signed_zero
-        name = f"{name}.tail"
+# --- the pack cache ---
 
-    def write() -> None:
-        found = Operands(
-            ("%a", "%a.row"), "%b", ("%c.in", "%c.in.row"), ("%c.out", "%c.out.row"), "%k", "%rows", "%columns",
-            "%special" if plan.guard else "false", "%zero" if operands.signed_zero else "",
-        )  # fmt: skip
-        emit_macrokernel(emission.builder, plan, found)
 
-    # All k-blocks but the last write their result where they begin.
-    call_function(emission, name, parameters, write, ("%c.in", "%c.out"))
+def cached_panel(
+    emission: Emission, cache: PackCache, keys: list[Number], slot: Number, size: int, pack: Callable[[str], str]
+) -> tuple[str, str]:
+    """A pointer to a cached operand, which is packed if it is not there, and the i1 that packing it returned."""
+    builder, suffix = emission.builder, emission.scratch_suffix
+    slot = builder.emit(f"and i64 {slot}, {cache.slots - 1}")
+    panel = builder.moved(emission.buffer(cache.panels), builder.multiply(slot, size))
+    # The tag of a panel: the launch it was packed in, its indices, and what packing it returned.
+    tag = builder.moved(emission.buffer(cache.tags), builder.multiply(slot, 8 * (len(keys) + 2)))
+    launch = builder.emit(f"load i64, ptr {_launch_number(emission)}, align 8")
+    is_cached = _is_tagged(emission, tag, [launch, *keys])
+    answer = builder.moved(tag, 8 * (len(keys) + 1))
+    found = "false"
+
+    def missing() -> None:
+        nonlocal found
+        found = pack(panel)
+        if found != "false":
+            builder.do(f"store i64 {builder.emit(f'zext i1 {found} to i64')}, ptr {answer}, align 8{suffix}")
+
+    builder.branch(is_cached, None, missing)
+    if found == "false":
+        return panel, "false"
+    packed = builder.emit(f"load i64, ptr {answer}, align 8{suffix}")
+    return panel, builder.emit(f"icmp ne i64 {packed}, 0")
+
+
+def _is_tagged(emission: Emission, tag: str, expected: list[Number]) -> str:
+    """An i1: a tag has these words; otherwise it is given them, for what is about to be packed."""
+    builder = emission.builder
+    names = [f"%word{number}" for number in range(len(expected))]
+
+    def write() -> str:
+        pointers = [builder.moved("%tag", 8 * number) for number in range(len(names))]
+        words = [builder.emit(f"load i64, ptr {pointer}, align 8") for pointer in pointers]
+        is_same = builder.all_of([builder.emit(f"icmp eq i64 {a}, {b}") for a, b in zip(words, names, strict=True)])
+        for name, pointer in zip(names, pointers, strict=True):
+            builder.do(f"store i64 {name}, ptr {pointer}, align 8")
+        return is_same
+
+    words = {name: ("i64", word) for name, word in zip(names, expected, strict=True)}
+    return call_function(emission, f"tagged{len(expected)}", {"%tag": ("ptr", tag), **words}, write)
+
+
+def clear_pack_cache(emission: Emission) -> None:
+    """The memory behind packed operands may have changed."""
+    builder = emission.builder
+    pointer = _launch_number(emission)
+    number = builder.emit(f"load i64, ptr {pointer}, align 8")
+    builder.do(f"store i64 {builder.add(number, 1 << 40)}, ptr {pointer}, align 8")
+
+
+def _launch_number(emission: Emission) -> str:
+    """A pointer to what tags begin with: a number that differs from one launch to the next."""
+    pointer = emission.frame.stack("i64", 1, 8, "launch")
+    emission.frame.add(f"%launch.first = load i64, ptr %arena, align 8{emission.scratch_suffix}")
+    emission.frame.add(f"store i64 %launch.first, ptr {pointer}, align 8")
+    return pointer

@@ -15,8 +15,7 @@ from tileir.execute.cpu.codegen.exits import is_stopped, leave_worker
 from tileir.execute.cpu.codegen.scalars import emit_loop
 from tileir.execute.cpu.ir.statements import Matmul
 from tileir.execute.cpu.matmul.affine import AffineReader, Exact
-from tileir.execute.cpu.matmul.functions import call_macrokernel
-from tileir.execute.cpu.matmul.macrokernel import Operands
+from tileir.execute.cpu.matmul.macrokernel import Operands, call_macrokernel
 from tileir.execute.cpu.matmul.operands import Operand, PointerOperand, compared, quotient, smaller
 from tileir.execute.cpu.matmul.packed_operands import PackedOperands
 from tileir.execute.cpu.matmul.plan import Rows

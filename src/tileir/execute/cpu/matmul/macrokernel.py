@@ -17,12 +17,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Final, NamedTuple
 
+from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.matmul.amx import AmxKernel
 from tileir.execute.cpu.matmul.fma import FmaKernel
+from tileir.execute.cpu.matmul.functions import call_function
 from tileir.execute.cpu.matmul.plan import Plan, Rows
 from tileir.execute.cpu.matmul.special_values import SpecialValueScan
 from tileir.execute.cpu.vector.builder import Builder, Number
-from tileir.execute.cpu.vector.llvm import Register
+from tileir.execute.cpu.vector.llvm import Register, scalar_type
 
 
 class Operands(NamedTuple):
@@ -45,12 +47,41 @@ class Operands(NamedTuple):
     """A number to add to every element at the end, if any."""
 
 
-def emit_macrokernel(builder: Builder, plan: Plan, operands: Operands) -> None:
-    """Emit the loops.  The code before may end anywhere in a basic block; the code after continues in a new one."""
-    _MacroKernel(builder, plan, operands).emit()
+def call_macrokernel(emission: Emission, plan: Plan, operands: Operands) -> None:
+    """Call the macro-kernel of a plan."""
+    parameters = {
+        "%a": ("ptr", operands.a[0]),
+        "%a.row": ("i64", operands.a[1]),
+        "%b": ("ptr", operands.b),
+        "%c.in": ("ptr", operands.c_in[0]),
+        "%c.in.row": ("i64", operands.c_in[1]),
+        "%c.out": ("ptr", operands.c_out[0]),
+        "%c.out.row": ("i64", operands.c_out[1]),
+        "%k": ("i64", operands.k),
+        "%rows": ("i64", operands.rows),
+        "%columns": ("i64", operands.columns),
+    }
+    name = f"matmul.{plan.name}"
+    if plan.guard:
+        parameters["%special"] = "i1", operands.needs_fallback
+    if operands.signed_zero:
+        parameters["%zero"] = scalar_type(plan.acc_dtype), operands.signed_zero
+        name = f"{name}.tail"
+
+    def write() -> None:
+        found = Operands(
+            ("%a", "%a.row"), "%b", ("%c.in", "%c.in.row"), ("%c.out", "%c.out.row"), "%k", "%rows", "%columns",
+            "%special" if plan.guard else "false", "%zero" if operands.signed_zero else "",
+        )  # fmt: skip
+        MacroKernel(emission.builder, plan, found).emit()
+
+    # All k-blocks but the last write their result where they begin.
+    call_function(emission, name, parameters, write, ("%c.in", "%c.out"))
 
 
-class _MacroKernel:
+class MacroKernel:
+    """Emits the loops.  The code before may end anywhere in a basic block; the code after continues in a new one."""
+
     def __init__(self, builder: Builder, plan: Plan, operands: Operands) -> None:
         self.builder: Final = builder
         self.plan: Final = plan

@@ -14,8 +14,8 @@ from tileir.execute.cpu.matmul.functions import call_function
 from tileir.execute.cpu.matmul.plan import AMX_ROWS, Plan, Rows
 from tileir.execute.cpu.matmul.special_values import SpecialValueScan, split_bf16
 from tileir.execute.cpu.vector.builder import Builder, Number
+from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, scalar_type, suffix_of, value_type
-from tileir.execute.cpu.vector.parts import shuffled
 from tileir.execute.dtypes import DType
 
 _ROWS_AHEAD: Final = 3

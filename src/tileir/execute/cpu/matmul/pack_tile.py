@@ -23,8 +23,8 @@ from tileir.execute.cpu.matmul.plan import Rows
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import DOUBLE, SINGLE
+from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, scalar_type, value_type
-from tileir.execute.cpu.vector.parts import shuffled
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import DType, tf32_numbers
 from tileir.ir import floats

@@ -13,9 +13,9 @@ from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.ir.expressions import BufferRead, PointerLoad, matrix_in_memory
 from tileir.execute.cpu.ir.statements import Matmul
 from tileir.execute.cpu.matmul.affine import AffineReader, Exact
+from tileir.execute.cpu.matmul.functions import cached_panel
 from tileir.execute.cpu.matmul.operands import BufferOperand, Operand, PointerOperand, ViewOperand, quotient, smaller
 from tileir.execute.cpu.matmul.pack import copy_rows, pack_a, pack_rows, scan_packed
-from tileir.execute.cpu.matmul.pack_cache import cached_panel
 from tileir.execute.cpu.matmul.pack_tile import copy_tile, pack_tile
 from tileir.execute.cpu.matmul.plan import Rows
 from tileir.execute.cpu.matmul.store_target import Destination, destination_of

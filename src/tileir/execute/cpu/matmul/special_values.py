@@ -19,8 +19,8 @@ import numpy
 
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import SINGLE
+from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, literal
-from tileir.execute.cpu.vector.parts import shuffled
 
 _BFLOAT16: Final = numpy.dtype(ml_dtypes.bfloat16)
 _LANES: Final = 32

@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import struct
 import sys
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, Final, cast
 
@@ -83,8 +82,10 @@ class Binder:
         """What the records have to say about globals, which stay where they are."""
         for region in (globals or {}).values():
             self._fixed += [region.start, region.end, int(region.writable)]
-        used = {str(each.attributes["name"]).removeprefix("@") for each in entry.walk() if _names_global(each)}
-        self._globals: Stretches = Stretches([region for name, region in (globals or {}).items() if name in used])
+        named = [each for each in entry.walk() if each.declaration is GET_GLOBAL]
+        used = {str(each.attributes["name"]).removeprefix("@") for each in named}
+        self._globals: list[Region] = [region for name, region in (globals or {}).items() if name in used]
+        """The memory of globals that the kernel names: an argument may be some of it."""
         self._spare: list[Binding] = []
 
     def __call__(
@@ -172,7 +173,7 @@ class Binder:
                 spans[one][0] < spans[other][1] and spans[other][0] < spans[one][1]
                 for one, other in self._overlapping_pairs(list(range(len(spans))))
             )
-            or any(self._globals.touch(low, high) for low, high in spans)
+            or any(self._is_global(low, high) for low, high in spans)
         )
         binding.bound = bound
 
@@ -180,9 +181,13 @@ class Binder:
         """Python code that tells whether memory is shared of which some is written; pointer 2 has it from p2 to q2."""
         meets = [f"p{one} < q{other} and p{other} < q{one}" for one, other in self._overlapping_pairs(self._pointers)]
         if self._globals:
-            names["is_global"] = self._globals.touch
+            names["is_global"] = self._is_global
             meets += [f"is_global(p{number}, q{number})" for number in self._pointers]
         return " or ".join(meets) or "False"
+
+    def _is_global(self, low: int, high: int) -> bool:
+        """Whether some of these bytes are a global's."""
+        return low < high and any(region.start < high and low < region.end for region in self._globals)
 
     def _overlapping_pairs(self, names: list[int]) -> list[tuple[int, int]]:
         """The pairs of pointers of which one at least may be written through, as it is they that must not overlap."""
@@ -194,35 +199,12 @@ class Binder:
         return pairs
 
 
-class Stretches:
-    """The memory of globals that a kernel names, to be asked whether an argument is some of it."""
-
-    __slots__ = ("_ends", "_starts")
-
-    def __init__(self, regions: list[Region]) -> None:
-        ordered = sorted(regions)
-        self._starts: list[int] = [region.start for region in ordered]
-        self._ends: list[int] = [region.end for region in ordered]
-
-    def __bool__(self) -> bool:
-        return bool(self._starts)
-
-    def touch(self, low: int, high: int) -> bool:
-        """Whether some of these bytes are a global's."""
-        place = bisect_right(self._starts, high - 1) - 1
-        return low < high and place >= 0 and self._ends[place] > low
-
-
 def layout_of(entry: Operation, globals: list[str]) -> Layout:
     """What stands where in the records of a kernel."""
     types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
     pointers = [number for number, type in enumerate(types) if pointee_of(type) is not None]
     reserves = sum([operation.declaration is ALLOCA for operation in entry.walk()])
     return Layout(len(types), pointers, globals, reserves)
-
-
-def _names_global(operation: Operation) -> bool:
-    return operation.declaration is GET_GLOBAL
 
 
 _ALL_BITS: Final = (1 << 64) - 1

@@ -1,8 +1,7 @@
 """From LLVM IR text to an object file, or to assembly.
 
-Only what can be loaded is made: a function that is called without being defined must be one of `CALLABLE`, which are
-exact on every platform.  That is checked in the text, and again in the object, since LLVM calls functions of its own
-accord where the machine lacks an instruction.
+A function that is called without being defined must be one of `CALLABLE`, which are exact on every platform.  What LLVM
+calls of its own accord, where the machine lacks an instruction, is exact too, or missing when the object is loaded.
 """
 
 from __future__ import annotations
@@ -13,19 +12,19 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Final, cast
 
 from tileir.execute.cpu.runtime.llvm_thread import uninterrupted
-from tileir.execute.cpu.runtime.loader import CALLABLE, symbols_of
+from tileir.execute.cpu.runtime.loader import CALLABLE
 from tileir.execute.cpu.runtime.target import Target, binding
 from tileir.execute.errors import CompilationError
 
 _DECLARATION: Final = re.compile(r'^declare\b[^@\n]*@"?([^"\s(]+)"?\s*\(', re.MULTILINE)
+_INEXACT: Final = tuple([f"llvm.{name}" for name in ("sin", "cos", "tan", "exp", "log", "pow", "asin", "acos", "atan")])
+"""Intrinsics that become calls of functions whose last bits differ from platform to platform."""
 
 
 def assemble(text: str, target: Target, level: int = 3) -> bytes:
     """Make a relocatable object file; `level` 0 leaves the instructions as they are, 3 is the best code."""
     check_declarations(text)
-    data = uninterrupted(_made, "object", text, target, level)
-    check_symbols(data)
-    return cast(bytes, data)
+    return cast(bytes, uninterrupted(_made, "object", text, target, level))
 
 
 def assembly(text: str, target: Target, level: int = 3) -> str:
@@ -40,20 +39,10 @@ def optimized(text: str, target: Target, level: int = 3) -> str:
 
 
 def check_declarations(text: str) -> None:
-    """Refuse text that declares a function which is neither LLVM's own nor callable."""
-    for match in _DECLARATION.finditer(text):
-        name = match[1]
-        if not name.startswith("llvm.") and name not in CALLABLE:
+    """Refuse text that declares a function which is neither LLVM's own and exact nor callable."""
+    for name in _DECLARATION.findall(text):
+        if name.startswith(_INEXACT) or not (name.startswith("llvm.") or name in CALLABLE):
             raise CompilationError(f"generated code calls '{name}', which is not among the functions it may call")
-
-
-def check_symbols(data: bytes) -> None:
-    """Refuse an object that needs a symbol which loading would not find."""
-    for name in symbols_of(data).undefined:
-        if name not in CALLABLE:
-            raise CompilationError(
-                f"generated code needs '{name}', which LLVM calls where the machine lacks an instruction for it"
-            )
 
 
 # --- LLVM ---

@@ -1,17 +1,16 @@
 """Loading a compiled object into this process, and the name under which it is kept on disk.
 
-LLVM links an object.  It ends the process if a symbol is missing, so the symbols are read first: the three formats,
-ELF, Mach-O and COFF, keep them in a table that takes a few lines to read.
+LLVM links an object with the functions of the C library that generated code may call (`CALLABLE`).
 """
 
 from __future__ import annotations
 
 import ctypes
 import operator
-import struct
 import sys
 from _blake2 import blake2b
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any, Final, cast
 
 from tileir.execute.cache.code_cache import hash_of_sources
@@ -75,14 +74,7 @@ def load(data: bytes, entry: str = "worker") -> Loaded:
 
 def load_all(data: bytes, entries: Sequence[str]) -> list[Loaded]:
     """Load an object file and find functions in it."""
-    try:
-        symbols = symbols_of(data)
-    except UnknownObject as error:
-        raise CompilationError(f"the compiled kernel cannot be loaded: {error}") from None
-    for entry in entries:
-        if entry not in symbols.defined:
-            raise CompilationError(f"the compiled kernel cannot be loaded: it has no function '{entry}'")
-    library, addresses = uninterrupted(_linked, data, entries, {name: address_of(name) for name in symbols.undefined})
+    library, addresses = uninterrupted(_linked, data, entries)
     return [Loaded(library, address) for address in addresses]
 
 
@@ -92,14 +84,16 @@ class _Library:
     __slots__ = ("__weakref__",)
 
 
-def _linked(data: bytes, entries: Sequence[str], imports: dict[str, int]) -> tuple[_Library, list[int]]:
+def _linked(data: bytes, entries: Sequence[str]) -> tuple[_Library, list[int]]:
     global _engine, _libraries_of_engine
     found = binding()
     builder = found.JITLibraryBuilder().add_object_img(data)
     for entry in entries:
         builder.export_symbol(entry)
-    for name, address in imports.items():
-        builder.import_symbol(name, address)
+    for name, address in _c_functions().items():
+        # Every name in the object's table is among its bytes.
+        if name.encode() in data:
+            builder.import_symbol(name, address)
     if _engine is not None and _libraries_of_engine >= _MOST_LIBRARIES:
         # What was linked with it still holds it.
         _engine.close()
@@ -113,60 +107,13 @@ def _linked(data: bytes, entries: Sequence[str], imports: dict[str, int]) -> tup
     _libraries_of_engine += 1
     try:
         library = builder.link(_engine, f"kernel{_libraries_of_engine}")
+        addresses = [library[entry] for entry in entries]
     except RuntimeError as error:
         raise CompilationError(f"the compiled kernel cannot be loaded: {str(error).strip()}") from None
     owner = _Library()
     give_back_after(owner, library)
-    return owner, [library[entry] for entry in entries]
+    return owner, addresses
 
-
-_addresses: dict[str, int] = {}
-_libraries: dict[int, Any] = {}
-
-
-def address_of(name: str) -> int:
-    """Where a function that generated code may call is in this process."""
-    found = _addresses.get(name)
-    if found is None:
-        if name not in CALLABLE:
-            raise CompilationError(f"the compiled kernel needs '{name}', which it must not call")
-        for library in _c_libraries():
-            function = getattr(library, name, None)
-            if function is not None:
-                found = ctypes.cast(function, ctypes.c_void_p).value
-                break
-        if found is None:
-            raise CompilationError(f"the compiled kernel needs '{name}', which the C library of this system lacks")
-        _addresses[name] = found
-    return found
-
-
-def _c_libraries() -> Iterator[Any]:
-    """Where functions are looked for, in order; opened when what comes before does not have one."""
-    for number, opened in enumerate(_LIBRARIES):
-        if number not in _libraries:
-            # By number: two threads may open the same one, which does no harm.
-            _libraries[number] = opened()
-        yield _libraries[number]
-
-
-def _mathematics() -> Any:
-    """The C library's other half, which may not be loaded yet; finding it takes another process."""
-    # Imported here: it brings a fifth of Python's library.
-    from ctypes.util import find_library
-
-    found = find_library("m")
-    return ctypes.CDLL(found) if found else None
-
-
-_LIBRARIES: Final[tuple[Callable[[], Any], ...]] = (
-    (lambda: ctypes.CDLL("ucrtbase"), lambda: ctypes.CDLL("vcruntime140"))
-    if sys.platform == "win32"
-    else (lambda: ctypes.CDLL(None), _mathematics)
-)
-
-
-# --- symbols ---
 
 _ROUNDING: Final = ("floor", "ceil", "trunc", "rint", "nearbyint", "round", "roundeven")
 
@@ -176,100 +123,24 @@ CALLABLE: Final = frozenset(
 )
 """Functions of the C library that generated code may call: their results are exact, so they are the same anywhere."""
 
-
-class Symbols:
-    """The names an object defines for others, and those it needs."""
-
-    __slots__ = ("defined", "undefined")
-
-    def __init__(self) -> None:
-        self.defined: list[str] = []
-        self.undefined: list[str] = []
+_C_LIBRARIES: Final[dict[str, tuple[str | None, ...]]] = {
+    "win32": ("ucrtbase", "vcruntime140"),
+    "linux": (None, "libm.so.6"),
+}
 
 
-class UnknownObject(ValueError):
-    """These bytes are no object file of a known format, or a damaged one."""
-
-
-def symbols_of(data: bytes) -> Symbols:
-    """The symbols of a 64-bit little-endian object file, without the prefix some systems put in front."""
-    try:
-        if data[:6] == b"\x7fELF\x02\x01":
-            return _elf(data)
-        if data[:4] == b"\xcf\xfa\xed\xfe":
-            return _mach(data)
-        if data[:2] in (b"\x64\x86", b"\x64\xaa"):
-            return _coff(data)
-    except (struct.error, IndexError, ValueError, UnicodeDecodeError) as error:
-        raise UnknownObject(f"damaged object file: {error}") from None
-    raise UnknownObject("no object file of a known format")
-
-
-def _text(data: bytes, offset: int) -> str:
-    return data[offset : data.index(b"\0", offset)].decode()
-
-
-_SYMBOL_TABLE: Final = 2
-_LOCAL: Final = 0
-
-
-def _elf(data: bytes) -> Symbols:
-    found = Symbols()
-    (section_offset,) = struct.unpack_from("<Q", data, 0x28)
-    entry_size, count = struct.unpack_from("<HH", data, 0x3A)
-    for number in range(count):
-        base = section_offset + number * entry_size
-        if struct.unpack_from("<I", data, base + 4)[0] != _SYMBOL_TABLE:
+@cache
+def _c_functions() -> dict[str, int]:
+    """Where the functions of `CALLABLE` are in this process, as far as its C library has them."""
+    found: dict[str, int] = {}
+    for library in _C_LIBRARIES.get(sys.platform, (None,)):
+        try:
+            opened = ctypes.CDLL(library)
+        except OSError:
             continue
-        offset, size, link = struct.unpack_from("<QQI", data, base + 24)
-        (strings,) = struct.unpack_from("<Q", data, section_offset + link * entry_size + 24)
-        for name, info, _other, section, _value, _size in struct.iter_unpack("<IBBHQQ", data[offset : offset + size]):
-            if not name or info >> 4 == _LOCAL:
-                continue
-            (found.defined if section else found.undefined).append(_text(data, strings + name))
-    return found
-
-
-_LOAD_SYMBOLS: Final = 2
-
-
-def _mach(data: bytes) -> Symbols:
-    found = Symbols()
-    (commands,) = struct.unpack_from("<I", data, 16)
-    base = 32
-    for _ in range(commands):
-        command, length = struct.unpack_from("<II", data, base)
-        if command == _LOAD_SYMBOLS:
-            offset, count, strings = struct.unpack_from("<III", data, base + 8)
-            table = data[offset : offset + count * 16]
-            for name, kind, _section, _flags, _value in struct.iter_unpack("<IBBHQ", table):
-                # Debugging entries have high bits set, external ones the lowest; type 0 is an undefined symbol.
-                if not kind & 0xE0 and kind & 1:
-                    text = _text(data, strings + name).removeprefix("_")
-                    (found.defined if kind & 0x0E else found.undefined).append(text)
-        base += length
-    return found
-
-
-_EXTERNAL: Final = 2
-
-
-def _coff(data: bytes) -> Symbols:
-    found = Symbols()
-    offset, count = struct.unpack_from("<II", data, 8)
-    strings = offset + count * 18
-    number = 0
-    while number < count:
-        raw, _value, section, _type, storage, auxiliary = struct.unpack_from("<8sIhHBB", data, offset + number * 18)
-        if storage == _EXTERNAL:
-            if raw[:4] == b"\0\0\0\0":
-                name = _text(data, strings + int.from_bytes(raw[4:], "little"))
-            else:
-                name = raw.rstrip(b"\0").decode()
-            # `_fltused` is a mark for the linker, not a thing to find.
-            if name != "_fltused":
-                (found.defined if section else found.undefined).append(name)
-        number += 1 + auxiliary
+        for name in CALLABLE.difference(found):
+            if hasattr(opened, name):
+                found[name] = ctypes.cast(getattr(opened, name), ctypes.c_void_p).value or 0
     return found
 
 

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Final
 
-from tileir.execute.cpu.runtime import cache_size, parallel_launch
+from tileir.execute.cpu.runtime import parallel_launch, target
 from tileir.execute.cpu.runtime.binder import Span
 from tileir.execute.cpu.runtime.conflicts import Accesses
 from tileir.execute.cpu.runtime.launch_record import CACHED, CHUNK, COUNT, FAILED, NEXT, STOP, Record
@@ -73,7 +73,7 @@ class Launch:
         if 0 < self.expected < WORTH_SHARING:
             self.limit = 1
         if self.limit > 1:
-            record.slots[CACHED] = cache_size.cached_bytes(self.limit)
+            record.slots[CACHED] = target.cached_bytes(self.limit)
         self.number: int = next(numbers)
         self.threads: int = 0
         self.joined: int = 0

@@ -23,7 +23,7 @@ from time import perf_counter_ns
 from typing import Any, Final
 
 from tileir.execute.arguments.binding import MOST_THREADS
-from tileir.execute.cpu.runtime import cache_size, scratch
+from tileir.execute.cpu.runtime import scratch, target
 from tileir.execute.cpu.runtime.launch_record import (
     BUDGET,
     CACHED,
@@ -205,7 +205,7 @@ def _run_shared(function: Loaded, record: Record, arena_bytes: int, threads: int
         # No memory is in any thread's cache yet, and of several tile blocks that fail one of the first is reported.
         # Where processors have memory of their own, it lies with who touches it first: with who uses it from then on.
         slots[RANGE_COUNT] = -1
-    slots[CACHED] = cache_size.cached_bytes(threads)
+    slots[CACHED] = target.cached_bytes(threads)
     elapsed = 0
     if pool().is_native:
         elapsed = _run_natively(function, record, arena_bytes, threads - (not is_left), is_left)

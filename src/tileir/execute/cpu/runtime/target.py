@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from tileir.execute.cpu.runtime.llvm_thread import uninterrupted
@@ -254,3 +255,48 @@ def _may_use_amx() -> bool:
         return int(ctypes.CDLL(None).syscall(_ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA)) == 0
     except (OSError, AttributeError):
         return False
+
+
+# --- the caches of this machine ---
+
+SHARE: Final = 24 << 20
+"""Bytes of the last-level cache that a thread is taken to fill.  Measured with 300 MB of it, on an addition and a sum
+of its result, which together read and write so much: streaming is the quicker from 50 to 100 MB on with one thread,
+from 100 to 200 with 2 and 4, from 200 to 400 with 8, from 400 to 800 with 16."""
+_CACHES: Final = "/sys/devices/system/cpu/cpu{}/cache"
+_UNITS: Final = {"K": 10, "M": 20, "G": 30}
+_USUAL_CACHE: Final = 32 << 20
+"""Bytes of the last-level cache where the system does not tell."""
+
+
+def cached_bytes(threads: int) -> int:
+    """What the caches keep of a launch on so many threads.
+
+    Half of the last-level caches, since what a launch works with is seldom all there is, and others use them too: a
+    virtual machine sees the whole cache of a host of which it has some processors.
+    """
+    return min(last_level_bytes() // 2, SHARE * threads)
+
+
+@cache
+def last_level_bytes() -> int:
+    """The size of the last-level caches of the processors this process may use, each counted once."""
+    try:
+        return sum(dict([_last_cache(processor) for processor in os.sched_getaffinity(0)]).values())
+    except (OSError, ValueError, AttributeError):
+        return _USUAL_CACHE
+
+
+def _last_cache(processor: int) -> tuple[str, int]:
+    """The last cache of a processor: the processors that share it, and its size."""
+    folder = _CACHES.format(processor)
+    indices = [name for name in os.listdir(folder) if name.startswith("index")]
+    _level, last = max([(int(_read(f"{folder}/{name}/level")), f"{folder}/{name}") for name in indices])
+    size = _read(f"{last}/size")
+    bytes = int(size[:-1]) << _UNITS[size[-1]] if size[-1:] in _UNITS else int(size)
+    return _read(f"{last}/shared_cpu_list"), bytes
+
+
+def _read(path: str) -> str:
+    with open(path) as file:
+        return file.read().strip()

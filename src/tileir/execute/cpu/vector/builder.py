@@ -42,7 +42,7 @@ class Module:
         """Whether the machine has fused multiply-add; where not, LLVM would call the C library for every lane."""
         self.native_scale: bool = False
         """Whether the machine has AVX-512's scaling by powers of two and its first guesses of reciprocals and roots."""
-        self.native_brain: bool = False
+        self.native_bf16: bool = False
         """Whether the machine has AVX512_BF16's rounding of f32 to bf16, which takes subnormal numbers for zeros."""
         self.native_range: bool = False
         """Whether the machine has AVX-512's maxima and minima, which order zeros and leave out quiet NaNs."""

@@ -11,10 +11,9 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.execute.cpu.vector import brain
 from tileir.execute.cpu.vector.builder import Builder
+from tileir.execute.cpu.vector.lanes import has_bf16_instruction, joined, rounded_to_bf16, shuffled
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, storage_type, suffix_of, value_type
-from tileir.execute.cpu.vector.parts import joined, shuffled
 from tileir.execute.dtypes import DType
 from tileir.ir import floats
 
@@ -273,9 +272,9 @@ def _from_single(builder: Builder, value: Register, dtype: DType) -> Register:
             return convert(builder, "fptrunc", value, HALF)
         return reinterpret(builder, encode(builder, value, floats.F16), HALF)
     if dtype.name == "bfloat16":
-        if brain.is_native(builder.module, value.width):
-            return retag(brain.rounded(builder, value, UINT16, _encode_brain), dtype)
-        return retag(_encode_brain(builder, value), dtype)
+        if has_bf16_instruction(builder.module, value.width):
+            return retag(rounded_to_bf16(builder, value, UINT16, _encode_bf16), dtype)
+        return retag(_encode_bf16(builder, value), dtype)
     if dtype.name in FORMATS:
         return retag(encode(builder, value, FORMATS[dtype.name]), dtype)
     raise Untraceable(f"a cast from float32 to {dtype}")
@@ -391,7 +390,7 @@ def encode(builder: Builder, value: Register, form: floats.FloatFormat) -> Regis
     return convert(builder, "trunc", binary(builder, "or", result, sign), storage)
 
 
-def _encode_brain(builder: Builder, value: Register) -> Register:
+def _encode_bf16(builder: Builder, value: Register) -> Register:
     """bf16 has float32's exponents: rounding on the pattern is right for subnormal values too, and overflows to inf."""
     pattern = reinterpret(builder, value, UINT32)
     last = binary(builder, "lshr", pattern, constant(16, pattern))

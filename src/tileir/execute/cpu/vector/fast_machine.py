@@ -13,8 +13,8 @@ import numpy
 
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import INT32, SINGLE, intrinsic
+from tileir.execute.cpu.vector.lanes import in_parts, shuffled
 from tileir.execute.cpu.vector.llvm import Register, literal, value_type
-from tileir.execute.cpu.vector.parts import in_parts, shuffled
 from tileir.execute.cpu.vector.tracing import Tracer
 
 SHIFTER: Final = 1.5 * 2.0**23

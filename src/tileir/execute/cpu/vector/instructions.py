@@ -19,7 +19,6 @@ from tileir.execute.arithmetic.rounding import RAISED
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import (
-    BOOL,
     DOUBLE,
     HALF,
     INT64,
@@ -35,9 +34,9 @@ from tileir.execute.cpu.vector.casting import (
     to_single,
 )
 from tileir.execute.cpu.vector.fast_math import emit_fast
-from tileir.execute.cpu.vector.integers import divide_integers
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.cpu.vector.nans import extreme, handed_on, literal_float, quieted
+from tileir.execute.cpu.vector.number_functions import divide_integers
 from tileir.execute.cpu.vector.tracing import Untraceable, trace
 from tileir.execute.cpu.vector.ufuncs import fused
 from tileir.execute.dtypes import memory_bytes, memory_dtype, value_dtype
@@ -256,19 +255,6 @@ def _integer_binary(instruction: str) -> Emit:
     return emit
 
 
-def _multiply_high(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-    """The high half of the unsigned product; for 64 bits the sum of partial products that tracing gives."""
-    element = _element(operation)
-    if not _plain_integer(element) or cast(IntegerType, element).width == 64:
-        return None
-    left = operands[0]
-    wide = numpy.dtype(f"u{left.dtype.itemsize * 2}")
-    factors = [convert(builder, "zext", operand, wide) for operand in operands]
-    product = binary(builder, "mul", factors[0], factors[1])
-    high = binary(builder, "lshr", product, constant(left.dtype.itemsize * 8, product))
-    return convert(builder, "trunc", high, left.dtype)
-
-
 def _divide(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
     """Towards zero; by zero the quotient is 0."""
     rounding = operation.rounding
@@ -292,16 +278,6 @@ def _remainder(builder: Builder, operation: Operation, operands: list[Register])
 def _with_sign(operands: list[Register], is_signed: bool) -> list[Register]:
     size = operands[0].dtype.itemsize
     return [retag(operand, numpy.dtype(f"{'i' if is_signed else 'u'}{size}")) for operand in operands]
-
-
-def _integer_extreme(name: str) -> Emit:
-    def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-        # A four-bit value is held sign extended, which keeps the unsigned order too.
-        if _element(operation) is I1:
-            return None
-        return intrinsic(builder, ("s" if _is_signed(operation) else "u") + name, operands)
-
-    return emit
 
 
 def _compare_integers(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
@@ -419,11 +395,6 @@ def _offset(builder: Builder, operation: Operation, operands: list[Register]) ->
     return binary(builder, "add", retag(pointer, UINT64), amount)
 
 
-def _not(builder: Builder, operation: Operation, operands: list[Register]) -> Register:
-    (value,) = operands
-    return binary(builder, "xor", value, constant(True if value.dtype == BOOL else -1, value))
-
-
 DIRECT: Final[dict[OperationDeclaration, Emit]] = {
     ops.ADDF: _float_binary("fadd"),
     ops.SUBF: _float_binary("fsub"),
@@ -442,12 +413,8 @@ DIRECT: Final[dict[OperationDeclaration, Emit]] = {
     ops.ADDI: _integer_binary("add"),
     ops.SUBI: _integer_binary("sub"),
     ops.MULI: _integer_binary("mul"),
-    ops.MULHII: _multiply_high,
     ops.DIVI: _divide,
     ops.REMI: _remainder,
-    ops.MAXI: _integer_extreme("max"),
-    ops.MINI: _integer_extreme("min"),
-    ops.NOTI: _not,
     ops.POPCNT: _count_bits("ctpop"),
     ops.CLZ: _count_bits("ctlz"),
     ops.CTZ: _count_bits("cttz"),

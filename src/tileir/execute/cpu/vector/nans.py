@@ -28,8 +28,8 @@ from tileir.execute.cpu.vector.casting import (
     to_single,
 )
 from tileir.execute.cpu.vector.casting import cast as convert_to
+from tileir.execute.cpu.vector.lanes import in_parts
 from tileir.execute.cpu.vector.llvm import Register
-from tileir.execute.cpu.vector.parts import in_parts
 from tileir.execute.dtypes import DType
 from tileir.ir import floats
 

@@ -38,8 +38,8 @@ from tileir.execute.cpu.vector.casting import (
     truth,
     widened,
 )
+from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, suffix_of, value_type
-from tileir.execute.cpu.vector.parts import shuffled
 from tileir.execute.cpu.vector.ufuncs import EMITTERS
 from tileir.execute.dtypes import DType
 from tileir.ir.types import F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, FNV8E5M3FNU
@@ -167,14 +167,6 @@ class Tracer(NDArrayOperatorsMixin):
         # Constants of this shape broadcast to any other.
         return ()
 
-    @property
-    def ndim(self) -> int:
-        return 0
-
-    @property
-    def size(self) -> int:
-        return 1
-
     def astype(self, dtype: Any, copy: bool = True) -> Tracer:
         found = numpy.dtype(dtype)
         if found == DOUBLE:
@@ -183,12 +175,6 @@ class Tracer(NDArrayOperatorsMixin):
 
     def view(self, dtype: Any) -> Tracer:
         return Tracer(self.builder, reinterpret(self.builder, self.register, numpy.dtype(dtype)))
-
-    def copy(self) -> Tracer:
-        return Tracer(self.builder, self.register)
-
-    def reshape(self, *shape: Any) -> Tracer:
-        return self
 
     def any(self) -> bool:
         return bool(_asked(self))
@@ -382,34 +368,13 @@ def _known_table(builder: Builder, table: Any, index: Register) -> Register | No
     return None
 
 
-def _full_like(value: Any, fill: Any, dtype: Any = None) -> Any:
-    wanted = value.dtype if dtype is None else numpy.dtype(dtype)
-    return Tracer(value.builder, value.operand(fill, wanted))
-
-
-def _result_type(*values: Any) -> DType:
-    return numpy.result_type(*[value.dtype if isinstance(value, Tracer) else value for value in values])
-
-
-def _copyto(target: Tracer, source: Any, casting: str = "same_kind", where: Any = True) -> None:
-    target[... if where is True else where] = source
-
-
 _FUNCTIONS: Final[dict[Any, Callable[..., Any]]] = {
     numpy.where: _where,
     numpy.clip: _clip,
     numpy.shape: lambda value: (),
-    numpy.ndim: lambda value: 0,
     numpy.count_nonzero: _asked,
     numpy.any: _asked,
     numpy.broadcast_to: lambda value, shape: value,
-    numpy.zeros_like: lambda value, dtype=None: _full_like(value, 0, dtype),
-    numpy.ones_like: lambda value, dtype=None: _full_like(value, 1, dtype),
-    numpy.empty_like: lambda value, dtype=None: _full_like(value, 0, dtype),
-    numpy.full_like: _full_like,
-    numpy.copy: lambda value: value.copy(),
-    numpy.copyto: _copyto,
-    numpy.result_type: _result_type,
 }
 
 __all__ = ["Tracer", "Untraceable", "trace"]

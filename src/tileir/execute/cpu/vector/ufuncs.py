@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 import numpy
 
@@ -30,10 +30,9 @@ from tileir.execute.cpu.vector.casting import (
     truth,
     unsupported,
 )
-from tileir.execute.cpu.vector.float_parts import frexp, ldexp, nextafter
-from tileir.execute.cpu.vector.integers import bitwise_count, floor_divide, left_shift, remainder, right_shift
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.cpu.vector.nans import literal_float
+from tileir.execute.cpu.vector.number_functions import floor_divide, frexp, ldexp, left_shift, nextafter, right_shift
 from tileir.execute.dtypes import DType
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.traits import FUSIBLE
@@ -169,14 +168,6 @@ def _float_function(name: str) -> Emitter:
     return emit
 
 
-def _square(builder: Builder, operands: list[Register]) -> Any:
-    return EMITTERS["multiply"](builder, [operands[0], operands[0]])
-
-
-def _reciprocal(builder: Builder, operands: list[Register]) -> Any:
-    return EMITTERS["divide"](builder, [constant(1, operands[0]), operands[0]])
-
-
 # Signs and classes
 
 
@@ -185,20 +176,13 @@ def _as_machine_float(builder: Builder, value: Register) -> Register:
 
 
 def _copysign(builder: Builder, operands: list[Register]) -> Register:
-    value, sign = operands
-    if is_machine_float(value.dtype):
-        return intrinsic(builder, "copysign", [value, sign])
-    pattern = bits(builder, value)
-    mask = 1 << (value.dtype.itemsize * 8 - 1)
-    kept = binary(builder, "and", pattern, constant(mask - 1, pattern))
-    taken = binary(builder, "and", bits(builder, sign), constant(mask, pattern))
-    return reinterpret(builder, binary(builder, "or", kept, taken), value.dtype)
+    if not is_machine_float(operands[0].dtype):
+        raise unsupported("copysign", operands[0].dtype)
+    return intrinsic(builder, "copysign", operands)
 
 
 def _signbit(builder: Builder, operands: list[Register]) -> Register:
     pattern = bits(builder, operands[0])
-    if operands[0].dtype.name == "float4_e2m1fn":
-        return compare(builder, "icmp ugt", pattern, constant(7, pattern))
     return compare(builder, "icmp slt", pattern, constant(0, pattern))
 
 
@@ -221,21 +205,13 @@ def _class(name: str) -> Emitter:
 
 def _sign(builder: Builder, operands: list[Register]) -> Register:
     (value,) = operands
-    kind = _kind(value.dtype)
-    if kind == "narrow":
-        return cast(builder, _sign(builder, [to_single(builder, value)]), value.dtype)
-    if kind == "bool":
+    if not is_machine_float(value.dtype):
         raise unsupported("sign", value.dtype)
     zero = constant(0, value)
-    one = constant(1, value)
-    if kind == "uint":
-        return choose(builder, compare(builder, "icmp ne", value, zero), one, zero)
-    prefix = "icmp s" if kind == "int" else "fcmp o"
-    greater, less, equal = f"{prefix}gt", f"{prefix}lt", "icmp eq" if kind == "int" else "fcmp oeq"
     # Zeros of both signs give 0, NaN stays.
-    result = choose(builder, compare(builder, equal, value, zero), zero, value)
-    result = choose(builder, compare(builder, less, value, zero), constant(-1, value), result)
-    return choose(builder, compare(builder, greater, value, zero), one, result)
+    result = choose(builder, compare(builder, "fcmp oeq", value, zero), zero, value)
+    result = choose(builder, compare(builder, "fcmp olt", value, zero), constant(-1, value), result)
+    return choose(builder, compare(builder, "fcmp ogt", value, zero), constant(1, value), result)
 
 
 # Order
@@ -330,19 +306,13 @@ def _logical_not(builder: Builder, operands: list[Register]) -> Register:
     return binary(builder, "xor", value, constant(True, value))
 
 
-def _itself(builder: Builder, operands: list[Register]) -> Register:
-    return operands[0]
-
-
 EMITTERS: Final[dict[str, Emitter]] = {
     "add": _arithmetic("add", "fadd", "add", "or"),
     "subtract": _arithmetic("subtract", "fsub", "sub", ""),
     "multiply": _arithmetic("multiply", "fmul", "mul", "and"),
     "divide": _arithmetic("divide", "fdiv", "", ""),
     "negative": _negative,
-    "positive": _itself,
     "absolute": _absolute,
-    "fabs": _absolute,
     "sqrt": _float_function("sqrt"),
     "floor": _float_function("floor"),
     "ceil": _float_function("ceil"),
@@ -350,8 +320,6 @@ EMITTERS: Final[dict[str, Emitter]] = {
     "rint": _float_function("rint"),
     # Exact: a call of C's fmod per lane.
     "fmod": _arithmetic("fmod", "frem", "", ""),
-    "square": _square,
-    "reciprocal": _reciprocal,
     "copysign": _copysign,
     "signbit": _signbit,
     "isnan": _class("isnan"),
@@ -369,13 +337,10 @@ EMITTERS: Final[dict[str, Emitter]] = {
     "invert": _invert,
     "logical_and": _logical("and"),
     "logical_or": _logical("or"),
-    "logical_xor": _logical("xor"),
     "logical_not": _logical_not,
     "left_shift": left_shift,
     "right_shift": right_shift,
-    "bitwise_count": bitwise_count,
     "floor_divide": floor_divide,
-    "remainder": remainder,
     "nextafter": nextafter,
     "frexp": frexp,
     "ldexp": ldexp,

@@ -1,20 +1,52 @@
-"""bf16 by the instruction of AVX512_BF16, which takes the time of two additions where rounding by hand takes nine.
+"""Vectors taken apart and put together, and bf16 by the instruction of AVX512_BF16, which works on whole registers.
 
-It rounds as it should, but for float32 numbers that are subnormal: they become zero.  So there is a test for them,
-where it is not known that there are none (`Register.normal`), and vectors that have one, which hardly any has, are
-rounded by hand.  As with the fast functions, this is an LLVM function of its own, which is always inlined: there it may
-branch.
+That instruction takes the time of two additions where rounding by hand takes nine.  It rounds as it should, but for
+float32 numbers that are subnormal: they become zero.  So there is a test for them, where it is not known that there are
+none (`Register.normal`), and vectors that have one, which hardly any has, are rounded by hand.  As with the fast
+functions, this is an LLVM function of its own, which is always inlined: there it may branch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from tileir.execute.cpu.vector.builder import Builder, Module
 from tileir.execute.cpu.vector.llvm import Register, value_type
-from tileir.execute.cpu.vector.parts import joined, shuffled
 from tileir.execute.dtypes import DType
+
+
+def shuffled(builder: Builder, first: Register, second: Register | None, lanes: Sequence[int]) -> Register:
+    """Lanes of one vector, or of two, whose lanes count on."""
+    other = second.typed if second is not None else f"{first.type} poison"
+    places = ", ".join([f"i32 {lane}" for lane in lanes])
+    text = f"shufflevector {first.typed}, {other}, <{len(lanes)} x i32> <{places}>"
+    return builder.value(text, first.dtype, len(lanes))
+
+
+def in_parts(
+    builder: Builder, vectors: list[Register], lanes: int, emit: Callable[[list[Register]], Register]
+) -> Register:
+    """What an instruction for vectors of at most so many lanes gives for wider ones."""
+    width = vectors[0].width
+    if width <= lanes:
+        return emit(vectors)
+    found = []
+    for start in range(0, width, lanes):
+        places = range(start, start + lanes)
+        found.append(emit([shuffled(builder, vector, None, places) for vector in vectors]))
+    return joined(builder, found)
+
+
+def joined(builder: Builder, parts: list[Register]) -> Register:
+    """Vectors of one width, one after the other; their number is a power of two."""
+    while len(parts) > 1:
+        places = range(2 * parts[0].width)
+        parts = [shuffled(builder, *pair, places) for pair in zip(parts[0::2], parts[1::2], strict=True)]
+    return parts[0]
+
+
+# --- bf16 ---
 
 ByHand = Callable[[Builder, Register], Register]
 """Patterns of bf16 from float32, by instructions that every machine has."""
@@ -25,15 +57,15 @@ _SUBNORMAL: Final = 32
 """The bit that asks for this class of numbers."""
 
 
-def is_native(module: Module, width: int) -> bool:
+def has_bf16_instruction(module: Module, width: int) -> bool:
     """Whether the machine has the instruction, and a vector fills a register or several."""
-    return module.native_brain and width in (_LANES, 2 * _LANES, 4 * _LANES)
+    return module.native_bf16 and width in (_LANES, 2 * _LANES, 4 * _LANES)
 
 
-def rounded(builder: Builder, value: Register, pattern: DType, by_hand: ByHand) -> Register:
-    """The patterns of bf16, of the dtype given, nearest to float32 numbers; where that `is_native`."""
+def rounded_to_bf16(builder: Builder, value: Register, pattern: DType, by_hand: ByHand) -> Register:
+    """The patterns of bf16, of the dtype given, nearest to float32 numbers; where there is the instruction."""
     module, width = builder.module, value.width
-    symbol = f"brain.{width}"
+    symbol = f"bf16.{width}"
     if symbol not in module.symbols:
         module.symbols.add(symbol)
         _define(module, symbol, Register("%value", value.dtype, width), pattern, by_hand)
@@ -76,8 +108,5 @@ def _define(module: Module, symbol: str, value: Register, pattern: DType, by_han
 def _shortened(builder: Builder, instruction: str, parts: list[Register], pattern: DType) -> Register:
     width = _LANES * len(parts)
     name = f"llvm.x86.avx512bf16.{instruction}.512"
-    brain = builder.call(f"<{width} x bfloat>", name, [part.typed for part in parts])
-    return builder.value(f"bitcast <{width} x bfloat> {brain} to {value_type(pattern, width)}", pattern, width)
-
-
-__all__ = ["is_native", "rounded"]
+    found = builder.call(f"<{width} x bfloat>", name, [part.typed for part in parts])
+    return builder.value(f"bitcast <{width} x bfloat> {found} to {value_type(pattern, width)}", pattern, width)

@@ -129,10 +129,10 @@ def test_powers_of_two_are_rounded_as_by_hand(monkeypatch, columns):
 def test_powers_of_two_are_not_looked_at_again():
     """What the question of exp2 has answered, the rounding does not ask."""
     text = tileir.compile(tileir.parse(weights(64)), backend="cpu", cpu="sapphirerapids").dump("llvm")
-    told = re.findall(r"call <64 x i16> @brain\.64\(.*, i1 (\S+)\)", text)
+    told = re.findall(r"call <64 x i16> @bf16\.64\(.*, i1 (\S+)\)", text)
     assert told
     for name in told:
         assert re.search(rf"{name} = phi i1 \[ true, \S+ \], \[ false, \S+ \]", text)
     # Where nothing is known, it asks.
     loaded = tileir.compile(tileir.parse(program(TILE)), backend="cpu", cpu="sapphirerapids").dump("llvm")
-    assert set(re.findall(r"@brain\.\d+\(.*, i1 (\S+)\)", loaded)) == {"%normal", "false"}
+    assert set(re.findall(r"@bf16\.\d+\(.*, i1 (\S+)\)", loaded)) == {"%normal", "false"}
