@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 
 import numpy
 import pytest
@@ -100,7 +101,7 @@ def test_code_for_aarch64_assembles(name: str) -> None:
     text = assembly(CALLS_FMOD + CONVERT, host(name))
     assert "fcvt" in text
     assert "fmod" in text
-    assert "__" not in text
+    assert not re.search(r"\bbl?\s+__", text), "calls a function of the compiler's library"
 
 
 def test_optimization_removes_what_is_not_needed() -> None:

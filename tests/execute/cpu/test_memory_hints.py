@@ -44,7 +44,7 @@ def _only_streams(_always: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def emit_one(emission: Any, sink: Any, lanes: int, emit: Any) -> None:
         emit_both(emission, sink, lanes, lambda stretch: emit(stretch) if stretch is not None else None)
 
-    monkeypatch.setattr(statements.streaming, "emit_row_parts", emit_one)
+    monkeypatch.setattr(statements.nontemporal, "emit_row_parts", emit_one)
 
 
 def doubled(
