@@ -132,6 +132,7 @@ def test_conversion_in_other_modes(source, target, mode):
     check_conversion(source, target, mode, interesting(source, target, 40))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("source", "target"), [(F16, BF16), (BF16, F16), (F16, F8E4M3FN), (F16, F8E5M2)], ids=str)
 def test_conversion_of_every_sixteen_bit_value(source, target):
     check_conversion(source, target, "nearest_even", list(range(1 << 16)))

@@ -131,6 +131,7 @@ def _sized(body: str, count: int) -> str:
     return body.replace("<4x", f"<{count}x")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "body", "operands", "reference"), FLOAT + INTEGER, ids=lambda v: v if isinstance(v, str) else ""
 )

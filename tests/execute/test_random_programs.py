@@ -148,6 +148,7 @@ def _check(family: str, seed: int) -> int:
     return runs
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seeds", one_in(2, [range(8), range(8, 16)]))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_random_programs_run_the_same_twice_and_after_text_and_bytecode(family: str, seeds: range) -> None:

@@ -19,6 +19,7 @@ COUNTS = {"bytecode": FILES, "text": FILES // 5, "verdicts": FILES // STEP}
 AGREEMENT = 0.999
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("kind", "count"), [("bytecode", 250), ("text", 125)])
 def test_some_inputs_end_in_programs_or_diagnostics(kind, count, tmp_path: Path) -> None:
     # Another seed than the long run's, so that the two do not do the same.

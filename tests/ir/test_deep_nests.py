@@ -86,6 +86,7 @@ def test_nest_as_deep_as_bytecode_allows_goes_through_everything(depth):
     assert depth_of(again) == depth
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("backend", ["interpreter", "cpu"])
 @pytest.mark.parametrize("sanitize", [False, True])
 @pytest.mark.parametrize("depth", [DEEPER, pytest.param(DEEPEST_REGION, marks=pytest.mark.long)])

@@ -182,6 +182,7 @@ def test_sweeps_into_files_with_values_of_columns(path: Path) -> None:
     assert outcomes((changed(path, each) for each in chosen), resume, ResultsError)["read"] > 50
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("table", "column"), [("steps", "details"), ("plans", "settings"), ("machines", "description")]
 )

@@ -496,7 +496,7 @@ def check_results(seed: int) -> int:
 
 
 def test_random_programs_compute_the_same_in_an_older_version() -> None:
-    assert sum([check_results(seed) for seed in range(120)]) > 40
+    assert sum([check_results(seed) for seed in range(60)]) > 20
 
 
 @pytest.mark.long

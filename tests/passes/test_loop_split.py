@@ -277,6 +277,7 @@ def test_another_if_on_the_same_condition_may_pay() -> None:
 # --- what it computes ---
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("sign", "relation"),
     one_in(

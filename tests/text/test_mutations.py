@@ -109,6 +109,7 @@ DEEP = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", DEEP)
 def test_nesting_ten_thousand_deep_is_refused(name):
     assert examine_text(DEEP[name]) == "refused"
@@ -178,6 +179,7 @@ DEEP_AND_VALID = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", one_in(3, DEEP_AND_VALID))
 def test_attributes_and_locations_nest_as_deep_as_the_text_says(name):
     module = tileir.parse(DEEP_AND_VALID[name])

@@ -268,6 +268,7 @@ for name in sorted(tileir.__all__):
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("blocked", "missing"),
     [

@@ -270,6 +270,7 @@ def test_a_script_that_fails_is_a_wrong_input(text: str, words: str, tmp_path: P
     assert (status, out, error.splitlines()[-1]) == (1, "", f"tileir check: the script '{path}' {words}")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", ["opt", "cost", "explore", "debug"])
 def test_help_says_how_a_script_gets_options(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run([command, "--help"]) == 0

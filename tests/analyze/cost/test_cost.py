@@ -67,6 +67,7 @@ def test_answer_is_what_the_page_expects() -> None:
     assert shape(vector_add().answer()) == keys("Cost")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", list(GPUS))
 def test_every_gpu_of_the_table_is_a_target(target: str) -> None:
     cost = vector_add(target=target)

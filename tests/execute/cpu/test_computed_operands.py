@@ -213,6 +213,7 @@ def test_few_places_for_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         agrees(program(tile, left, "turned"), [left, "turned"], tile, (50, 70, 40), 0, 5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("short", [0, 1])
 @pytest.mark.parametrize("form", ["turned", "half", "batched"])
 def test_what_lies_outside_is_found(form: str, short: int) -> None:

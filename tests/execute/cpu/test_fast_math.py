@@ -191,6 +191,7 @@ def test_results_are_near_over_the_whole_range(name: str, configuration: Configu
         assert _worst(configuration, name, arrays) == ""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("configuration", WIDTHS, ids=str)
 def test_results_are_near_for_vectors_of_any_width(configuration: Configuration) -> None:
     found = [_worst(configuration, name, arrays) for name in NAMES for arrays in _inputs(name, 1 << 13, 3)]

@@ -165,6 +165,7 @@ def test_any_tiles_of_any_matrices(
     agrees(program(tile), "f32", tile, extents, wider, first, -(-extents[2] // tile[2]) + more)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("turned", ["a", "b", "ab"])
 def test_operands_may_lie_in_columns(turned: str) -> None:
     for tile in [(16, 32, 8), (8, 64, 32)]:

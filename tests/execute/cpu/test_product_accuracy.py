@@ -275,6 +275,7 @@ def _check_exactly(a: Array, b: Array, c: float, found: float, bound: float, wor
     assert abs(Fraction(float(found)) - total) <= Fraction(float(bound)) * Fraction(1001, 1000), words
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "tile", [TILES[0], *[pytest.param(tile, marks=pytest.mark.long) for tile in TILES[1:]]], ids=str
 )
@@ -379,6 +380,7 @@ def test_an_element_is_the_same_at_an_edge_and_inside(element: str, accumulator:
         check((a, b, c), edge, accumulator, tile[2], name)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("element", "accumulator", "form"), cases(PAIRS))
 def test_exact_is_the_interpreters_chain(element: str, accumulator: str, form: str) -> None:
     tile = TILES[1]

@@ -88,6 +88,7 @@ def arrays_of() -> list[Any]:
     return [numpy.arange(SIZE, dtype="i4"), numpy.zeros(SIZE, "i4")]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("index", "bits"), [("i8", 8), ("i32", 32), ("i64", 64)])
 def test_tiles_are_judged_as_their_elements_are(index: str, bits: int) -> None:
     both = Both(STRIDED.replace("INDEX", index))

@@ -110,6 +110,7 @@ def check(seed: int) -> None:
             assert found == wanted, (seed, turn, shifts, options)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("start", range(0, 12, 6))
 def test_pointers_that_lead_into_another_array(start: int) -> None:
     for seed in range(start, start + 6):

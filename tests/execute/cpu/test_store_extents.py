@@ -139,6 +139,7 @@ def persistent(after: str, stored: str, carried: bool) -> str:
     }}""".replace("SUM", "tile<64x64xf32>").replace("VIEW", VIEW)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("carried", [False, True])
 @pytest.mark.parametrize("work", ["as it is", "doubled", "added"])
 def test_tile_blocks_that_go_through_several_tiles(work: str, carried: bool) -> None:

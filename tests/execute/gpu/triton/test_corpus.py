@@ -53,6 +53,7 @@ def check(failures: list[Failure]) -> None:
     assert not others, table_of_causes(others)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_operation_compiles(target: str) -> None:
     # Triton's part takes most of the time, and is much the same for all: some of them get a few programs.

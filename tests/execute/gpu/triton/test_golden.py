@@ -21,6 +21,7 @@ def test_nothing_is_kept_of_what_there_is_not() -> None:
     assert sorted([path.stem for path in FOLDER.iterdir()]) == sorted(KERNELS)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["matmul", "attention", "matmul_large"])
 def test_products_are_those_of_warp_groups_and_tiles_come_by_the_accelerator(triton: None, name: str) -> None:
     entry = entry_of(name)
@@ -28,6 +29,7 @@ def test_products_are_those_of_warp_groups_and_tiles_come_by_the_accelerator(tri
     assert "wgmma.mma_async.sync.aligned" in code and "cp.async.bulk.tensor" in code
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [name for name in KERNELS if name != "matmul_persistent"])
 def test_no_example_spills(triton: None, name: str) -> None:
     entry = entry_of(name)

@@ -35,6 +35,7 @@ def instructions(text: str, target: str = "sm_90", fast: bool = False) -> set[st
 # --- everything compiles ---
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("start", "target"), [(0, "sm_80"), (7, "sm_90"), (14, "sm_100")])
 def test_operations_compile(start: int, target: str) -> None:
     compile_all(all_numbers()[start::21], target)

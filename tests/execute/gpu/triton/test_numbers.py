@@ -95,6 +95,7 @@ def check(target: str, numbers: list[Number], count: int) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("start", "target"), [(0, "sm_80"), (1, "sm_90"), (2, "gfx942")])
 def test_operations_give_the_bits_of_the_interpreter(start: int, target: str) -> None:
     check(target, all_numbers()[start::3], 1 << 10)

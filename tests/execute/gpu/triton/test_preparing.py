@@ -48,6 +48,7 @@ def is_of_floats(number: Number) -> bool:
 
 
 # Of 64 operands, the first half are special numbers, the last few near 1.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("place", [5, 33, 50])
 def test_float_operations_on_constants_give_the_bits_of_the_interpreter(place: int) -> None:
     """ptxas computes some of them with the last bit wrong."""
@@ -246,6 +247,7 @@ def check(each: Program, name: str) -> bool:
     return True
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PASSES)
 def test_random_programs(name: str) -> None:
     chosen = itertools.chain(

@@ -59,6 +59,7 @@ def check(
     return changed
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention(causal: bool) -> None:
     shapes = [(2, 512, 64)] * 4
@@ -67,6 +68,7 @@ def test_attention(causal: bool) -> None:
     assert "pendings = 1" in text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("rows", "persistent"), [(128, False), (128, True), (256, True)])
 def test_products(rows: int, persistent: bool) -> None:
     grid = (1 if persistent else 256 // rows * 2, 1, 1)
