@@ -11,7 +11,7 @@ from tests.execute.gpu.triton.number_kernels import Number, all_numbers, body, k
 
 import tileir
 from tileir.execute.gpu.triton.worker.pool import Request, compile_ttir
-from tileir.execute.gpu.triton.worker.stages import wrapped
+from tileir.execute.gpu.triton.worker.stages import narrow_descriptors, wrapped
 
 pytestmark = pytest.mark.usefixtures("triton")
 
@@ -166,6 +166,18 @@ def test_differences_of_16_bits_are_truncated() -> None:
         "sub.s32 %wide0, %wide0, %wide1; cvt.u16.u32 %rs3, %wide0; }",
         "\tadd.s16 \t%rs4, %rs3, 1;",
         "\tabs.s32 \t%r1, %r2;",
+    ]
+
+
+def test_matrix_descriptors_are_computed_in_32_bits() -> None:
+    address = "\tbfe.u32 \t%r2, %r1, 4, 14;\n\tcvt.u64.u32 \t%rd1, %r2;\n"
+    others = "\tadd.s64 \t%rd4, %rd3, 4611686293305294850;\n\tadd.s64 \t%rd5, %rd1, 16;\n"
+    used = "\tor.b64 \t%rd2, %rd1, 4611686293305294848;\n\tadd.s64 \t%rd3, %rd1, -9223371899415822334;\n"
+    assert narrow_descriptors(address + used + others).splitlines() == [
+        *address.splitlines(),
+        "\t{ .reg .b32 %low; cvt.u32.u64 %low, %rd1; add.s32 %low, %low, 0; mov.b64 %rd2, {%low, 1073741888}; }",
+        "\t{ .reg .b32 %low; cvt.u32.u64 %low, %rd1; add.s32 %low, %low, 2; mov.b64 %rd3, {%low, 2147483680}; }",
+        *others.splitlines(),
     ]
 
 

@@ -13,12 +13,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.execute.gpu.triton.attention_programs import attention
+from tests.execute.gpu.triton.uniform_registers import undefined_reads
 
 import tileir
+from tileir.execute.gpu.nvidia_tools import disassembled
+from tileir.execute.gpu.triton.code import CodeOptions, Schedule
 from tileir.execute.gpu.triton.compiler import make
 from tileir.execute.gpu.triton.toolchain import TRITON_TARGETS, find_triton, triton_target
 from tileir.execute.gpu.triton.worker.pool import close_workers
-from tileir.execute.launching.entries import entries_of
+from tileir.execute.launching.entries import entries_of, select_entry
 
 FOLDERS = [folder for folder in os.environ.get("TILEIR_TRITON_VERSIONS", "").split(os.pathsep) if folder]
 EXAMPLES = sorted((Path(__file__).parents[4] / "examples").glob("*.mlir"))
@@ -54,3 +58,16 @@ def test_examples_are_compiled_by_every_version(example: Path, version: None) ->
                 assert made.code.cubin.target == (TRITON_TARGETS[name].made_as or name)
                 assert len(made.code.slots) == len(made.code.cubin.parameter_sizes or [])
                 assert not made.resources.spills
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("keys", [64, 128])
+@pytest.mark.parametrize("depth", [64, 128])
+def test_machine_code_of_attention_reads_no_register_before_it_has_a_value(
+    depth: int, keys: int, causal: bool, version: None
+) -> None:
+    options = CodeOptions(schedule=Schedule(num_warps=8, num_stages=3, warp_specialize=True))
+    entry = select_entry(attention(4096, depth, 128, keys, causal), None)
+    made = make(entry, triton_target("sm_90"), options)
+    assert made.code is not None and made.code.threads == 384
+    assert undefined_reads(disassembled(made.code.cubin)) == []

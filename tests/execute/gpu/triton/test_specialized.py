@@ -7,6 +7,7 @@ import re
 
 import pytest
 from tests.execute.gpu.triton.attention_programs import attention
+from tests.execute.gpu.triton.uniform_registers import undefined_reads
 
 import tileir
 from tileir.execute.gpu.nvidia_tools import disassembled
@@ -57,6 +58,7 @@ def test_attention_has_two_groups_that_compute(depth: int, causal: bool) -> None
     assert sorted(boxes) == [(1, 64, 64), (1, 64, 64), (1, 128, 64), (1, 128, 64)]
     sass = disassembled(found.code.cubin)
     assert "USETMAXREG" in sass
+    assert undefined_reads(sass) == []
     # No product is waited for before the next may start: the waits are those of the text.
     loops = 2 if causal else 1
     assert len(re.findall(r"WARPGROUP\.DEPBAR", sass)) <= 2 * 4 * loops

@@ -57,6 +57,11 @@ _ENTRY: Final = re.compile(r"\.entry\s+[\w$.]+\s*\((.*?)\)", re.DOTALL)
 _NARROW: Final = re.compile(r"^(\s*)(sub|neg|abs)\.s16\s+([^;]*);", re.MULTILINE)
 """Instructions that ptxas before CUDA 13 computes in 32 bits and does not wrap: the negative of -32768 is 32768 to what
 compares, extends or shifts it with its sign.  So is a difference from a value that ptxas finds to be zero."""
+_SHARED_ADDRESS: Final = re.compile(r"bfe\.u32\s+(%r\d+), %r\d+, 4, 14;")
+_EXTENDED: Final = re.compile(r"cvt\.u64\.u32\s+(%rd\d+), (%r\d+);")
+_DESCRIPTOR: Final = re.compile(r"(?:or\.b64|add\.s64)\s+(%rd\d+), (%rd\d+), (-?\d+);")
+"""The address of a tile in shared memory, as matrix descriptors have it, and the constant part that is added to it.
+ptxas 12.8, which comes with Triton 3.6, computes such a 64-bit sum in one branch of a kernel and uses it in another."""
 _AMD_PARAMETER: Final = re.compile(r"^\s+(?:- )?\.value_kind:\s+(?!hidden_)", re.MULTILINE)
 _SKIPPED: Final = ("triton", "triton.runtime", "triton.backends")
 """Packages that import all of Triton's language, and all plugins that are installed, of which nothing is needed."""
@@ -179,7 +184,7 @@ class Stages:
         for stage, make in stages.items():
             current = make(current, metadata)
             if stage == "ptx":
-                current = wrapped(current)
+                current = narrow_descriptors(wrapped(current))
             if stage in ("ptx", "amdgcn"):
                 parameters = _parameters(stage, current)
             if stage == ending:
@@ -244,6 +249,23 @@ def _wide(found: re.Match[str]) -> str:
     ]
     computed = f"{name}.s32 {wide[0]}, {', '.join(wide)}; cvt.u16.u32 {result}, {wide[0]};"
     return f"{space}{{ .reg .b32 {', '.join(wide)}; {' '.join(loads)} {computed} }}"
+
+
+def narrow_descriptors(ptx: str) -> str:
+    """PTX with the matrix descriptors of wgmma computed in 32 bits: their upper half is a constant."""
+    shared = set(_SHARED_ADDRESS.findall(ptx))
+    addresses = {wide for wide, narrow in _EXTENDED.findall(ptx) if narrow in shared}
+
+    def descriptor(found: re.Match[str]) -> str:
+        result, address, constant = found.groups()
+        upper, lower = divmod(int(constant) % (1 << 64), 1 << 32)
+        # The address has 14 bits: nothing is carried into the upper half.
+        if address not in addresses or upper == 0 or lower >= 1 << 31 or (lower and found[0].startswith("or")):
+            return found[0]
+        low = f"cvt.u32.u64 %low, {address}; add.s32 %low, %low, {lower};"
+        return f"{{ .reg .b32 %low; {low} mov.b64 {result}, {{%low, {upper}}}; }}"
+
+    return _DESCRIPTOR.sub(descriptor, ptx)
 
 
 def _parameters(stage: str, text: str) -> int:
