@@ -114,7 +114,7 @@ class Process:
         try:
             with open(self._output, "ab+") as sink:
                 self._process: Final = subprocess.Popen(
-                    [sys.executable, stages.__file__, self._directory, *_module_folders()],
+                    [sys.executable, stages.__file__, self._directory, *module_folders()],
                     env=_environment(self._directory),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
@@ -205,7 +205,7 @@ _OWN_FOLDER: Final = os.path.abspath(os.path.join(os.path.dirname(__file__), *[o
 """Where the package `tileir` is."""
 
 
-def _module_folders() -> list[str]:
+def module_folders() -> list[str]:
     """Where the process finds modules: as this one does, and the Triton that is named before all others."""
     named = os.environ.get(VARIABLE)
     found = [os.path.abspath(named)] if named else []
