@@ -20,7 +20,6 @@ from tileir.execute.gpu.triton.lowering import (
     shapes,
 )
 from tileir.execute.gpu.triton.lowering.accesses import from_memory
-from tileir.execute.gpu.triton.lowering.constants import promised_divisor
 from tileir.execute.gpu.triton.lowering.context import Handlers, Lowering
 from tileir.execute.gpu.triton.lowering.control import lower_kernel
 from tileir.execute.gpu.triton.lowering.elementwise import ELEMENTWISE
@@ -151,7 +150,7 @@ def _parameter(build: Lowering, number: int) -> str:
     else:
         build.values[argument] = build.bitcast(given, wanted) if is_f8 else from_memory(build, element, given)
     divisors = build.specialization.divisors
-    divisor = max(divisors[number] if number < len(divisors) else 1, promised_divisor(build, argument))
+    divisor = divisors[number] if number < len(divisors) else 1
     if not isinstance(element, FloatType) and divisor > 1 and given.bits >= 32:
         return f"{given.name}: {given.type} {{tt.divisibility = {divisor} : i32}}"
     return f"{given.name}: {given.type}"

@@ -26,7 +26,7 @@ def lower_print(build: Lowering, operation: Operation) -> None:
     base = build.parameter(Slot("output", tuple(sites)), "!tt.ptr<i64>")
     tiles = [_bits(build, build.value(value)) for value in operation.args]
     words = 4 + sum([prod(tile.shape) for tile in tiles])
-    used = build.atomic("add", "relaxed", "gpu", base, build.integer(words, "i64"))
+    used = build.atomic("rmw add, relaxed, gpu", base, build.integer(words, "i64"))
     # The words that are used, with the first, which counts them.
     last = build.apply("arith.addi", used, words + 1)
     fits = build.compare("ule", last, OUTPUT_WORDS)
@@ -75,7 +75,7 @@ def lower_assert(build: Lowering, operation: Operation) -> None:
         none, one = build.integer(0), build.integer(1, "i64")
         # The lower half of the word: of 64 bits Triton 3.5 swaps none.
         half = build.bitcast(base, "!tt.ptr<i32>")
-        before = build.compare_and_swap("relaxed", "gpu", half, none, build.integer(1))
+        before = build.atomic("cas relaxed, gpu", half, none, build.integer(1))
         is_first = build.compare("eq", before, none)
         number = build.integer(asserts.index(operation), "i64")
         place = base

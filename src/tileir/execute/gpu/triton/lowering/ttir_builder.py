@@ -323,22 +323,11 @@ class TtirBuilder:
         text = f"{descriptor.name}[{_names(coordinates)}], {value.name} : {descriptor.type}, {value.type}"
         self.write(f"tt.descriptor_store {text}")
 
-    def atomic(
-        self, mode: str, ordering: str, scope: str, pointer: TtirValue, value: TtirValue, mask: TtirValue | None = None
-    ) -> TtirValue:
-        """`tt.atomic_rmw`: what was there before; where the mask is false, anything."""
-        operands = [each for each in (pointer, value, mask) if each is not None]
-        return self._atomic(f"tt.atomic_rmw {mode}, {ordering}, {scope}", operands, value)
-
-    def compare_and_swap(
-        self, ordering: str, scope: str, pointer: TtirValue, expected: TtirValue, value: TtirValue
-    ) -> TtirValue:
-        """`tt.atomic_cas`: what was there before."""
-        return self._atomic(f"tt.atomic_cas {ordering}, {scope}", [pointer, expected, value], value)
-
-    def _atomic(self, text: str, operands: list[TtirValue], value: TtirValue) -> TtirValue:
-        text = f"{text}, {_names(operands)} : ({_types(operands)}) -> {value.type}"
-        return self.emit(text, value.element, value.shape)
+    def atomic(self, text: str, pointer: TtirValue, *operands: TtirValue | None) -> TtirValue:
+        """`tt.atomic_rmw` or `tt.atomic_cas`: what was there before; where a mask, the last, is false, anything."""
+        values = [pointer, *[each for each in operands if each is not None]]
+        types = f"({_types(values)}) -> {values[1].type}"
+        return self.emit(f"tt.atomic_{text}, {_names(values)} : {types}", values[1].element, values[1].shape)
 
     def barrier(self) -> None:
         """Have all threads of a tile block wait for each other, and see what each of them has written.
