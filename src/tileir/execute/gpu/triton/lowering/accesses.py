@@ -92,12 +92,9 @@ def _dimensions(build: Lowering, numbers: tuple[int, ...], values: list[Value]) 
     dynamic = iter(values)
     found = []
     for number in numbers:
-        if number != DYNAMIC:
-            found.append(Dimension(number, None, number))
-            continue
-        value = next(dynamic)
-        most = build.facts.range(value, signed=False)[1]
-        found.append(Dimension(DYNAMIC, build.value(value), most))
+        value = next(dynamic) if number == DYNAMIC else None
+        known = (None, number) if value is None else (build.value(value), build.facts.range(value, signed=False)[1])
+        found.append(Dimension(number, *known))
     return found
 
 
@@ -130,18 +127,13 @@ def lower_index_space_shape(build: Lowering, operation: Operation) -> None:
             # In 64 bits, rounding up does not overflow.
             up = build.apply("arith.addi", count, step - 1)
             count = build.apply("arith.divui", up, step)
-        _define_number(build, result, count)
+        build.define(result, build.convert("arith.trunci", count, build.type_of(result)[0]))
 
 
 def lower_tensor_shape(build: Lowering, operation: Operation) -> None:
     tensor: Tensor = build.views[operation.operands[0]]
     for extent, result in zip(tensor.shape, operation.results, strict=True):
-        _define_number(build, result, extent.wide(build))
-
-
-def _define_number(build: Lowering, result: Value, number: TtirValue) -> None:
-    element, _ = build.type_of(result)
-    build.define(result, build.convert("arith.trunci", number, element))
+        build.define(result, build.convert("arith.trunci", extent.wide(build), build.type_of(result)[0]))
 
 
 class Along(NamedTuple):
@@ -165,21 +157,16 @@ class Along(NamedTuple):
     most: int = 0
     """What the first position is at most."""
 
-    @property
-    def is_far(self) -> bool:
-        """Whether the number of the tile may be so large that positions do not fit 64 bits."""
-        return self.most >= _FAR
-
     def start(self, build: TtirBuilder) -> TtirValue | None:
         """The first position, i64; None for zero."""
-        if self.tile is None:
-            return None
-        return self._times(build, build.convert("arith.extsi" if self.is_signed else "arith.extui", self.tile, "i64"))
+        return None if self.tile is None else self._times(build, self._wide(build, self.tile))
+
+    def _wide(self, build: TtirBuilder, tile: TtirValue) -> TtirValue:
+        return build.convert("arith.extsi" if self.is_signed else "arith.extui", tile, "i64")
 
     def is_of_view(self, build: TtirBuilder) -> TtirValue:
         """Whether the number of the tile is one of the view's."""
-        name = "arith.extsi" if self.is_signed else "arith.extui"
-        tile = build.integer(0, "i64") if self.tile is None else build.convert(name, self.tile, "i64")
+        tile = build.integer(0, "i64") if self.tile is None else self._wide(build, self.tile)
         count = self.extent.wide(build)
         if self.step > 1 and self.extent.value is None:
             count = build.integer(-(-self.extent.number // self.step), "i64")
@@ -271,10 +258,6 @@ def padding(build: TtirBuilder, type: TileViewType, shape: Shape) -> TtirValue:
     return build.pattern(bits, lowered, shape)
 
 
-def memory_zero(build: TtirBuilder, element: Type, shape: Shape) -> TtirValue:
-    return build.zero(memory_element(element), shape)
-
-
 def addresses(build: Lowering, access: Access) -> TtirValue:
     """The addresses of the elements: a tensor of the access's shape, a scalar where there is one element only."""
     origin: TtirValue | None = None
@@ -345,45 +328,39 @@ def _as_wide(build: Lowering, positions: TtirValue, element: str) -> TtirValue:
 def inside(build: Lowering, access: Access) -> TtirValue | None:
     """Which elements are in the tensor; None for all."""
     shape = access.shape
-    whole: TtirValue | None = None
-    mask: TtirValue | None = None
+    bits: list[TtirValue] = []
+    masks: list[TtirValue] = []
     axis = 0
     for each in access.dimensions:
         place = axis
         axis += each.lanes > 1
         if each.is_inside:
             continue
-        if each.positions is not None:
-            wide = _as_wide(build, each.positions, "i64")
-            # Negative ones are huge.
-            found = build.compare("ult", wide, build.splat(each.extent.wide(build), wide.shape))
-            if each.lanes == 1:
-                found = build.splat(found, shape)
-            else:
-                found = build.along(found, place, shape)
-            mask = found if mask is None else build.apply("arith.andi", mask, found)
-            continue
-        if each.is_all_or_none or (each.is_far and not each.is_signed):
-            found = each.is_of_view(build)
-            whole = found if whole is None else build.apply("arith.andi", whole, found)
-        if not each.is_all_or_none:
-            found = build.along(_lanes_inside(build, each), place, shape)
-            mask = found if mask is None else build.apply("arith.andi", mask, found)
-    if whole is None:
-        return mask
-    spread = build.splat(whole, shape)
-    return spread if mask is None else build.apply("arith.andi", mask, spread)
+        if each.positions is None and (each.is_all_or_none or (each.most >= _FAR and not each.is_signed)):
+            bits.append(each.is_of_view(build))
+        if each.positions is not None or not each.is_all_or_none:
+            found = _lanes_inside(build, each)
+            masks.append(build.along(found, place, shape) if each.lanes > 1 else build.splat(found, shape))
+        for found in (bits, masks):
+            found[:] = [build.apply("arith.andi", *found)] if len(found) > 1 else found
+    spread = [build.splat(each, shape) for each in bits]
+    return build.apply("arith.andi", masks[0], spread[0]) if masks and bits else next(iter([*masks, *spread]), None)
 
 
 def _lanes_inside(build: Lowering, along: Along) -> TtirValue:
-    lanes = build.range(along.lanes)
-    if not along.is_signed:
+    """Which positions of a dimension the tensor has."""
+    if along.positions is None and not along.is_signed:
+        lanes = build.range(along.lanes)
         return build.compare("slt", lanes, build.splat(_remaining(build, along), lanes.shape))
-    wide = build.convert("arith.extsi", lanes, "i64")
-    start = along.start(build)
-    if start is not None:
-        wide = build.apply("arith.addi", wide, build.splat(start, lanes.shape))
-    return build.compare("ult", wide, build.splat(along.extent.wide(build), lanes.shape))
+    if along.positions is not None:
+        wide = _as_wide(build, along.positions, "i64")
+    else:
+        wide = build.convert("arith.extsi", build.range(along.lanes), "i64")
+        start = along.start(build)
+        if start is not None:
+            wide = build.apply("arith.addi", wide, build.splat(start, wide.shape))
+    # Negative ones are huge.
+    return build.compare("ult", wide, build.splat(along.extent.wide(build), wide.shape))
 
 
 def _remaining(build: Lowering, along: Along) -> TtirValue:
@@ -394,6 +371,5 @@ def _remaining(build: Lowering, along: Along) -> TtirValue:
     left = along.extent.wide(build)
     if start is not None:
         left = build.apply("arith.subi", left, start)
-    left = build.apply("arith.maxsi", left, 0)
-    left = build.apply("arith.minsi", left, _MANY)
+    left = build.apply("arith.minsi", build.apply("arith.maxsi", left, 0), _MANY)
     return build.convert("arith.trunci", left, "i32")

@@ -37,7 +37,6 @@ from tileir.execute.gpu.triton.lowering.accesses import (
     dimension_map,
     from_memory,
     inside,
-    memory_zero,
     padding,
     to_memory,
 )
@@ -48,7 +47,7 @@ from tileir.execute.gpu.triton.schedule.features import MATMULS, reachable
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
-from tileir.ir.types import BF16, F16, F32, F64, FloatType
+from tileir.ir.types import BF16, F16, F32, F64, FloatType, Type
 from tileir.ir.values import Value
 
 _FEWEST_BYTES: Final = 16
@@ -111,20 +110,6 @@ def described(build: Lowering, operation: Operation, access: Access) -> Describe
     )
 
 
-def load_described(build: Lowering, access: Access, by: Described) -> TtirValue:
-    """A tile, without its dimensions of one element."""
-    element = access.type.tensor.element
-    loaded = build.descriptor_load(by.descriptor, by.coordinates, memory_element(element), by.shape)
-    return from_memory(build, element, build.transpose(loaded, by.order))
-
-
-def store_described(build: Lowering, access: Access, by: Described, value: TtirValue) -> None:
-    """Write a tile, given without its dimensions of one element."""
-    back = [by.order.index(place) for place in range(len(by.order))]
-    stored = build.transpose(to_memory(build, access.type.tensor.element, value), back)
-    build.descriptor_store(by.descriptor, by.coordinates, stored)
-
-
 def _is_of_matmul(operation: Operation) -> bool:
     """Whether what is loaded becomes an operand of a matmul, or what is stored is made of one's result."""
     if operation.declaration is LOAD_VIEW_TKO:
@@ -183,26 +168,69 @@ def _is_possible(extent: LaunchValue, stride: LaunchValue, size: int) -> bool:
     return 0 < distance < 1 << 40 and distance % _FEWEST_BYTES == 0
 
 
+# --- loads and stores ---
+
+
 def lower_offset(build: Lowering, operation: Operation) -> None:
+    """Offsets are signed; Triton counts in at least 32 bits."""
     pointers, offsets = build.operands(operation)
-    build.result(operation, build.advance(pointers, _counted(build, offsets)))
-
-
-def _counted(build: Lowering, offsets: TtirValue) -> TtirValue:
-    """Offsets, which are signed, in at least the 32 bits that Triton counts in."""
-    return build.convert("arith.extsi", offsets, "i32") if offsets.bits < 32 else offsets
+    offsets = build.convert("arith.extsi", offsets, "i32") if offsets.bits < 32 else offsets
+    build.result(operation, build.advance(pointers, offsets))
 
 
 def lower_load_pointers(build: Lowering, operation: Operation) -> None:
     wait_for_others(build, operation)
-    pointers = build.value(operation.operands[0])
-    element = pointee_of(operation.operands[0])
-    mask = build.optional(operation.mask)
-    given = build.optional(operation.padding_value)
+    pointers, mask = build.value(operation.operands[0]), build.optional(operation.mask)
+    element, given = pointee_of(operation.operands[0]), build.optional(operation.padding_value)
     other: TtirValue | None = None
     if mask is not None:
-        zero = memory_zero(build, element, pointers.shape)
+        zero = build.zero(memory_element(element), pointers.shape)
         other = zero if given is None else to_memory(build, element, given)
+    _load(build, operation, element, pointers, mask, other)
+
+
+def lower_store_pointers(build: Lowering, operation: Operation) -> None:
+    wait_for_others(build, operation)
+    pointers, value = [build.value(operand) for operand in operation.operands[:2]]
+    mask = build.optional(operation.mask)
+    _store(build, operation, pointers, to_memory(build, pointee_of(operation.operands[0]), value), mask)
+
+
+def lower_load_view(build: Lowering, operation: Operation) -> None:
+    wait_for_others(build, operation)
+    access = access_of(build, operation)
+    element = access.type.tensor.element
+    by = described(build, operation, access)
+    if by is not None:
+        loaded = build.descriptor_load(by.descriptor, by.coordinates, memory_element(element), by.shape)
+        build.result(operation, from_memory(build, element, build.transpose(loaded, by.order)))
+        return
+    pointers, mask = addresses(build, access), inside(build, access)
+    other = padding(build, access.type, pointers.shape) if mask is not None else None
+    _load(build, operation, element, pointers, mask, other)
+
+
+def lower_store_view(build: Lowering, operation: Operation) -> None:
+    wait_for_others(build, operation)
+    access = access_of(build, operation)
+    value = build.value(operation.tile)
+    by = described(build, operation, access)
+    stored = to_memory(build, access.type.tensor.element, value)
+    if by is not None:
+        back = [by.order.index(place) for place in range(len(by.order))]
+        build.descriptor_store(by.descriptor, by.coordinates, build.transpose(stored, back))
+    else:
+        _store(build, operation, addresses(build, access), stored, inside(build, access))
+
+
+def _load(
+    build: Lowering,
+    operation: Operation,
+    element: Type,
+    pointers: TtirValue,
+    mask: TtirValue | None,
+    other: TtirValue | None,
+) -> None:
     if operation.memory_ordering_semantics == "weak":
         loaded = build.load(pointers, mask, other)
     else:
@@ -210,11 +238,9 @@ def lower_load_pointers(build: Lowering, operation: Operation) -> None:
     build.result(operation, from_memory(build, element, loaded))
 
 
-def lower_store_pointers(build: Lowering, operation: Operation) -> None:
-    wait_for_others(build, operation)
-    pointers, value = [build.value(operand) for operand in operation.operands[:2]]
-    mask = build.optional(operation.mask)
-    stored = to_memory(build, pointee_of(operation.operands[0]), value)
+def _store(
+    build: Lowering, operation: Operation, pointers: TtirValue, stored: TtirValue, mask: TtirValue | None
+) -> None:
     if operation.memory_ordering_semantics == "weak":
         build.store(pointers, stored, mask)
     else:
@@ -259,36 +285,3 @@ def lower_global(build: Lowering, operation: Operation) -> None:
     (name,) = cast(SymbolAttribute, operation.attributes["name"]).path
     element = build.type_of(operation.results[0])[0]
     build.result(operation, build.parameter(Slot("global", name), element, " {tt.divisibility = 16 : i32}"))
-
-
-def lower_load_view(build: Lowering, operation: Operation) -> None:
-    wait_for_others(build, operation)
-    access = access_of(build, operation)
-    by = described(build, operation, access)
-    if by is not None:
-        value = load_described(build, access, by)
-    else:
-        pointers, mask = addresses(build, access), inside(build, access)
-        other = padding(build, access.type, pointers.shape) if mask is not None else None
-        if operation.memory_ordering_semantics == "weak":
-            loaded = build.load(pointers, mask, other)
-        else:
-            loaded = ordered_load(build, operation, pointers, mask, other)
-        value = from_memory(build, access.type.tensor.element, loaded)
-    build.result(operation, value)
-
-
-def lower_store_view(build: Lowering, operation: Operation) -> None:
-    wait_for_others(build, operation)
-    access = access_of(build, operation)
-    value = build.value(operation.tile)
-    by = described(build, operation, access)
-    if by is not None:
-        store_described(build, access, by, value)
-        return
-    stored = to_memory(build, access.type.tensor.element, value)
-    pointers, mask = addresses(build, access), inside(build, access)
-    if operation.memory_ordering_semantics == "weak":
-        build.store(pointers, stored, mask)
-    else:
-        ordered_store(build, operation, pointers, stored, mask)
