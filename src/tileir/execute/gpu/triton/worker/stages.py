@@ -313,6 +313,7 @@ def _answer_to(work: Callable[..., Any], *asked: Any) -> tuple[Any, ...]:
         return (MADE, *(work(*asked) or ()), _output())
     except MemoryError:
         # What ends a process for want of memory ends it here too.
+        os.write(2, b"out of memory\n")
         os.abort()
     except (Exception, SystemExit) as error:
         return (REFUSED, type(error).__name__, str(error), _output())
