@@ -50,12 +50,8 @@ SASS: Final = "sass"
 
 
 class Made(NamedTuple):
-    """What there is of a kernel."""
-
     data: bytes
-    """A cubin; for GPUs of AMD their own format."""
     code: Code | None
-    """None for GPUs of AMD."""
     diagnostics: list[Diagnostic]
     resources: Resources | None
 
@@ -131,7 +127,6 @@ def _by_some_schedule(
 
 
 def _made(prepared: Prepared, limits: Limits) -> tuple[bytes, dict[str, Any], str]:
-    """The code of a kernel, its description and the key of both in the cache."""
     lowered, target, triton = prepared.lowered, prepared.target, prepared.triton
     key = ttir_key(lowered.text, target, lowered.options)
     found = default_cache().get(key)
@@ -233,7 +228,6 @@ class Prepared:
         return Prepared(self._entry, self.target, self._options._replace(schedule=schedule), self.triton)
 
     def unspecialized(self) -> Prepared:
-        """The same kernel without warps for loads alone."""
         if self._options.schedule is not None:
             return self.with_schedule(self.schedule._replace(warp_specialize=False))
         return self.with_schedule(schedule_for(self._features._replace(may_specialize=False), self.target))
@@ -252,7 +246,6 @@ class Prepared:
             raise
 
     def description(self, key: str) -> dict[str, Any]:
-        """What is known of the kernel, as the cache keeps it."""
         number = _NEWEST if self.triton is None else self.triton.number
         return {
             "key": key,

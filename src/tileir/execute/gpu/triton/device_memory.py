@@ -199,7 +199,6 @@ def printed(words: Any, sites: Sequence[PrintSite]) -> str:
 
 
 def _elements(words: Any, element: str) -> Any:
-    """Elements of which the bits are given."""
     if element == POINTER:
         return words
     type = _TYPES[element]
@@ -230,7 +229,6 @@ class Report:
         return address
 
     def give_back(self) -> None:
-        """Have others use the memory: the launch is done."""
         if not self._is_kept:
             for slot, address in zip(self._slots, self.addresses, strict=True):
                 _store().reports.setdefault((self._context, slot.kind), []).append(address)

@@ -28,7 +28,6 @@ _FILL_ZERO: Final = 0
 _FILL_NAN: Final = 1
 _STRIDE_UNIT: Final = 16
 _MOST_KEPT: Final = 256
-"""Launches with other arrays whose descriptors are kept."""
 
 _ARGUMENT: Final = "argument"
 _DESCRIPTOR: Final = "descriptor"
@@ -37,17 +36,13 @@ _SCRATCH: Final = "scratch"
 
 
 class TensorMaps:
-    """The descriptors that the launches of some code take."""
-
     def __init__(self, maps: Sequence[TensorMap], signed: Callable[[Sequence[Any]], list[int]]) -> None:
-        """`signed` makes numbers of arguments."""
         self._maps: Final = tuple(maps)
         self._signed: Final = signed
         parts = [value for each in maps for value in (each.base, *each.shape, *each.strides)]
         numbers = sorted({number for value in parts for number in arguments_of(value)})
         # With one number it gives that and no tuple, which is as good.
         self._key: Final[Callable[[Sequence[Any]], Any]] = itemgetter(*numbers) if numbers else len
-        """What of the arguments they depend on."""
         self._known: Final[dict[Any, bytes]] = {}
 
     def encoded(self, values: Sequence[Any]) -> bytes:

@@ -83,7 +83,6 @@ class TritonKernel(GpuLauncher):
         """By target: the kinds of launches that code was made for."""
         self._making: Final = Lock()
         self.notes: Final[list[str]] = []
-        """What there is to say about its codes, in sentences."""
 
     @cached_property
     def _classifier(self) -> Classifier:

@@ -62,8 +62,6 @@ _ARITHMETIC: Final = {ops.ADDI: "addi", ops.SUBI: "subi", ops.MULI: "muli"}
 
 
 class Program:
-    """What is lowered."""
-
     def __init__(self, entry: Operation) -> None:
         self.source: Final = entry
         self.warnings: Final[list[Diagnostic]] = []
@@ -81,7 +79,6 @@ class Program:
             canonicalize.run(copy, PassSession())
             cse.run(copy)
         self.changes: Final = {"known values that became constants": folded, "loops that became `for`": counted}
-        """How many of each there are, for the dump of decisions."""
         self.module: Final = copy
         self.entry: Final = select_entry(copy, entry.symbol_name)
         self.parameters: Final = self.entry.regions[0].blocks[0].arguments
@@ -142,11 +139,8 @@ def launch_value(value: Value) -> LaunchValue | None:
 
 
 class _Counted(NamedTuple):
-    """What makes a loop one that counts."""
-
     exit: Operation
     end: Operation
-    """The `break`."""
     counter: BlockArgument
     bound: Value
     step: Value

@@ -42,7 +42,6 @@ NO_PART: Final = ("cpu", "driver", "recording", "sanitizer", "tileiras", "work")
 """The names of folders in them that do not.  What decides what becomes of TTIR is a part: the description of a kernel
 names code that was made by it."""
 TTIR_PARTS: Final = ("execute/gpu/triton/ttgir", "execute/gpu/triton/worker")
-"""What decides what becomes of TTIR."""
 _ASSEMBLERS: Final = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
 """Variables of Triton's that name another assembler than its own."""
 _DRIVER_TYPES: Final = {8: 10, 9: 8, 10: 9}

@@ -35,9 +35,7 @@ NOT_RUN: Final = "nobody has run code that is made of tile programs for GPUs of 
 
 class Triton(NamedTuple):
     folder: str
-    """Where its package `triton` is."""
     version: str
-    """As `3.6.0`."""
     number: tuple[int, int]
     stamp: str
     """What tells, without reading it, that it is what it was."""
@@ -100,15 +98,12 @@ def _read(folder: str, text: str, stamp: str) -> Triton:
 
 
 class TritonTarget(NamedTuple):
-    """A kind of GPU."""
-
     name: str
     shared: int
     """Bytes of shared memory that a tile block may have at most."""
     made_as: str = ""
     """The target that Triton gets, if another: older code of the same generation, which runs there too."""
     since: tuple[int, int] = OLDEST
-    """The first version of Triton that makes code for it."""
     has_tma: bool = False
     has_wgmma: bool = False
     """Matmuls by groups of warps, out of shared memory."""
@@ -121,12 +116,10 @@ class TritonTarget(NamedTuple):
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """What code goes through."""
         return AMD_STAGES if self.is_amd else STAGES
 
     @property
     def code(self) -> str:
-        """The target that Triton gets."""
         return self.made_as or self.name
 
 

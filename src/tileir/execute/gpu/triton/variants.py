@@ -24,7 +24,6 @@ _ALIGNMENT: Final = 16
 _POINTER_DIVISORS: Final = (16, 8, 4, 2)
 _VIEW_DIVISORS: Final = (16, 8, 4)
 _NARROWEST: Final = 32
-"""Bits of integers that are looked at."""
 _MOST_RANK: Final = 5
 _MOST_EXTENT: Final = 1 << 30
 """Coordinates of the tensor memory accelerator are signed numbers of 32 bits, those of tiles outside too."""
@@ -91,7 +90,6 @@ def coarser(kind: Specialization) -> Specialization:
 
 
 def general(parameters: int) -> Specialization:
-    """The kind that all launches of a kernel are of."""
     return Specialization((1,) * parameters)
 
 
@@ -121,7 +119,6 @@ def _along(view: LaunchView) -> list[LaunchValue]:
 
 
 def _signed(number: int, width: int) -> int:
-    """A number as the kernel reads it: those above the half are negative."""
     return number - (1 << width) if number >= 1 << (width - 1) else number
 
 
@@ -164,7 +161,6 @@ def unit_dimension(strides: Sequence[LaunchValue | None]) -> int:
 
 
 def _is_short(view: LaunchView, numbers: list[int]) -> bool:
-    """Whether all elements of a view are near its first."""
     try:
         _, shape, strides = _evaluated(view, numbers)
     except OverflowError:

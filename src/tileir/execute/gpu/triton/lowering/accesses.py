@@ -40,23 +40,18 @@ from tileir.ir.types import F4E2M1FN, I1, I4, Type
 from tileir.ir.values import Value
 
 _FAR: Final = 1 << 62
-"""Beyond all positions."""
 MOST_EXTENT: Final = 1 << 30
 """Of tensors that the tensor memory accelerator serves: it counts in signed numbers of 32 bits, and what is outside is
 to be counted too."""
 
 
 class Dimension(NamedTuple):
-    """An extent or a stride."""
-
     number: int
     """DYNAMIC where only the value says it."""
     value: TtirValue | None
     most: int
-    """What it is at most."""
 
     def wide(self, build: TtirBuilder) -> TtirValue:
-        """As i64."""
         if self.value is None:
             return build.integer(self.number, "i64")
         return build.convert("arith.extui", self.value, "i64")
@@ -140,14 +135,12 @@ class Along(NamedTuple):
     """An access in one dimension of its tile."""
 
     lanes: int
-    """How many elements of the tile."""
     extent: Dimension
     stride: Dimension
     tile: TtirValue | None
     """The number of the tile; None where that is zero, and where positions are listed."""
     step: int
     positions: TtirValue | None
-    """The positions of a gather view."""
     is_signed: bool
     """Whether the first position may be negative."""
     is_inside: bool
@@ -155,7 +148,6 @@ class Along(NamedTuple):
     is_all_or_none: bool = False
     """Whether they are if the number of the tile is one of the view's."""
     most: int = 0
-    """What the first position is at most."""
 
     def start(self, build: TtirBuilder) -> TtirValue | None:
         """The first position, i64; None for zero."""
@@ -188,8 +180,6 @@ class Along(NamedTuple):
 
 
 class Access(NamedTuple):
-    """Where a tile lies."""
-
     type: TileViewType
     tensor: Tensor
     dimensions: list[Along]
@@ -348,7 +338,6 @@ def inside(build: Lowering, access: Access) -> TtirValue | None:
 
 
 def _lanes_inside(build: Lowering, along: Along) -> TtirValue:
-    """Which positions of a dimension the tensor has."""
     if along.positions is None and not along.is_signed:
         lanes = build.range(along.lanes)
         return build.compare("slt", lanes, build.splat(_remaining(build, along), lanes.shape))

@@ -22,11 +22,8 @@ _ASYNCHRONOUS: Final = "cp.async.bulk.wait_group 0; fence.proxy.async; mov.b32 $
 """Waits for what the accelerator writes for this thread, and has it see what the thread wrote."""
 
 SCOPES: Final = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
-"""What PTX and Triton call the scopes."""
 _THREADS: Final = 32
-"""Of a warp."""
 _OTHER_MODES: Final = {"addf": "fadd", "xchg": "exch"}
-"""What Triton calls modes that have another name there."""
 _FIRST_TO_ADD_BF16: Final = 90
 _FIRST_TO_SWAP_64_BITS: Final = (3, 6)
 """The first Triton that swaps a single word of 64 bits; before it, the code is refused by ptxas."""
@@ -54,7 +51,6 @@ def fenced_barrier(build: Lowering) -> None:
 
 
 def wait_for_others(build: Lowering, operation: Operation) -> None:
-    """A barrier, where an access needs one before it."""
     if operation in build.barriers:
         fenced_barrier(build)
 
@@ -71,7 +67,6 @@ class Owners:
         self._count: Final = prod(shape)
         self._copies: Final = max(_THREADS * build.schedule.num_warps // self._count, 1)
         self._shape: Final = shape if self._copies == 1 else (*squeezed((self._count,)), self._copies)
-        """Of the tiles as they are spread."""
 
     def effect(
         self,
@@ -140,7 +135,6 @@ def ordered_load(
 def ordered_store(
     build: Lowering, operation: Operation, pointers: TtirValue, value: TtirValue, mask: TtirValue | None
 ) -> None:
-    """Write elements as they lie in memory."""
     ordering, scope = ordering_of(operation)
     if ordering == "release":
         fenced_barrier(build)
@@ -159,7 +153,6 @@ def ordered_store(
 
 
 def ordering_of(operation: Operation) -> tuple[str, str]:
-    """The ordering and the scope of an access, in Triton's words."""
     return operation.keyword("memory_ordering_semantics"), SCOPES.get(operation.keyword("memory_scope"), "gpu")
 
 

@@ -45,7 +45,6 @@ from tileir.rewrite.token_order import TokenOrder
 
 
 def barriers_of(entry: Operation) -> frozenset[Operation]:
-    """The accesses that a barrier has to stand before."""
     accesses = [
         each
         for each in pre_order(entry)
@@ -108,7 +107,6 @@ class _Search:
         return since
 
     def _before(self, operation: Operation) -> int:
-        """The accesses that an access comes after."""
         return reduce(or_, [self._after.get(operand, 0) for operand in operation.operands], 0)
 
     def _conflicts(self, operation: Operation) -> int:
@@ -169,7 +167,6 @@ Handlers = Mapping[OperationDeclaration, Handler]
 
 
 def loop_attributes(entry: Operation, schedule: Schedule) -> dict[Operation, str]:
-    """The attributes of the loops of a kernel, where they have some."""
     features = features_of(entry)
     found: dict[Operation, list[str]] = {}
     for loop in features.loops:
@@ -217,7 +214,6 @@ class Lowering(TtirBuilder):
         self.views: Final[dict[Value, Any]] = {}
         """What is known of views while lowering (`accesses.py`): they are no values in TTIR."""
         self.barriers: Final = barriers_of(program.entry)
-        """The accesses before which the threads of a tile block wait for each other."""
         self.hidden: Final[list[Hidden]] = []
         self.loop_attributes: Final = loop_attributes(program.entry, schedule)
         self._handlers: Final = handlers
@@ -231,7 +227,6 @@ class Lowering(TtirBuilder):
         return None if value is None else self.values[value]
 
     def operands(self, operation: Operation) -> list[TtirValue]:
-        """Those that are tiles."""
         return [self.values[value] for value in operation.operands if value in self.values]
 
     def define(self, value: Value, lowered: TtirValue) -> None:
@@ -296,7 +291,6 @@ class Lowering(TtirBuilder):
 
     @property
     def uses_tma(self) -> bool:
-        """Whether the code may use the tensor memory accelerator at all."""
         return self.capability >= _FIRST_WITH_TMA and self.schedule.descriptors and bool(self.specialization.described)
 
     def require_ptx(self, operation: Operation, what: str) -> None:

@@ -42,12 +42,10 @@ def tiles(values: Iterable[Value]) -> list[Value]:
 
 
 def lowered(build: Lowering, values: Iterable[Value]) -> list[TtirValue]:
-    """The tiles among values, lowered."""
     return [build.value(each) for each in tiles(values)]
 
 
 def any_value(build: TtirBuilder, type: tuple[str, Shape]) -> TtirValue:
-    """A value that does not count."""
     element, shape = type
     if element.startswith("!tt.ptr"):
         return build.reinterpret("tt.int_to_ptr", build.integer(0, "i64", shape), element)
@@ -125,7 +123,6 @@ def _returns(operation: Operation) -> bool:
 
 
 def _goes_on(block: Block | None) -> bool:
-    """Whether the end of a branch may be reached."""
     if block is None:
         return True
     if block.last is None or block.last.declaration is not ops.YIELD:

@@ -76,7 +76,6 @@ def _without_low_bits(build: TtirBuilder, value: TtirValue) -> TtirValue:
 
 
 def _power(build: TtirBuilder, bits: TtirValue) -> TtirValue:
-    """f8E8M0FNU: an exponent."""
     made = build.apply("arith.shli", bits, 23)
     is_smallest = build.compare("eq", bits, 0)
     made = build.select(is_smallest, _SMALLEST_POWER, made)
@@ -205,7 +204,6 @@ def _to_small(build: TtirBuilder, value: TtirValue, target: FloatType) -> TtirVa
 
 
 def _single_bits(number: float) -> int:
-    """The pattern of an f32."""
     return floats.from_double(floats.FORMATS["f32"], number)
 
 

@@ -22,7 +22,6 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 
 _FULL_PRODUCTS: Final = (32, 64)
-"""The widths that Triton has the high half of a product for."""
 
 
 def binary(build: Lowering, operation: Operation, name: str, left: TtirValue, right: TtirValue) -> TtirValue:
@@ -167,8 +166,6 @@ def remainder(build: Lowering, operation: Operation, left: TtirValue, right: Tti
 
 
 def by(rule: Callable[..., TtirValue], *names: str) -> Handler:
-    """A handler that gives the result of a rule."""
-
     def lower(build: Lowering, operation: Operation) -> None:
         build.result(operation, rule(build, operation, *names, *build.operands(operation)))
 

@@ -196,7 +196,6 @@ def small_quotient(build: TtirBuilder, left: TtirValue, right: TtirValue) -> Tti
 
 
 def arithmetic(build: Lowering, operation: Operation, mnemonic: str, *values: TtirValue) -> TtirValue:
-    """Sums, differences, products, quotients, fma and square roots."""
     element = values[0].element
     rounding = operation.keyword("rounding_mode")
     flush = "flush_to_zero" in operation.attributes
@@ -228,7 +227,6 @@ def _nearest(build: Lowering, mnemonic: str, values: Sequence[TtirValue]) -> Tti
 
 
 def _approximate(build: Lowering, mnemonic: str, values: Sequence[TtirValue], rounding: str, flush: bool) -> TtirValue:
-    """f32 only."""
     if not build.has_ptx:
         values = [flushed(build, value) for value in values] if flush else values
         made = build.apply("arith.divf", *values) if len(values) == 2 else build.apply("math.sqrt", values[0])

@@ -82,15 +82,11 @@ HANDLERS: Final[Handlers] = {
 
 
 class Lowered(NamedTuple):
-    """TTIR, and what a launch of its code needs."""
-
     text: str
     name: str
-    """Of the kernel in it."""
     slots: tuple[Slot, ...]
     """What its parameters are; Triton adds some of its own behind them."""
     options: dict[str, Any]
-    """For Triton."""
     operations: list[Operation | None]
     """By line of the text: the operation of the program that it does the work of."""
     notes: tuple[str, ...] = ()

@@ -51,7 +51,6 @@ from tileir.ir.types import BF16, F16, F32, F64, FloatType, Type
 from tileir.ir.values import Value
 
 _FEWEST_BYTES: Final = 16
-"""Of a row of a tile."""
 _MOST_DIMENSIONS: Final = 5
 _NANS: Final = (F16, BF16, F32, F64)
 """What the accelerator fills with NaN; other types are bytes to it."""
@@ -150,7 +149,6 @@ def _fill(build: Lowering, access: Access) -> bool | None:
 
 
 def _order(access: Access, view: LaunchView) -> list[int] | None:
-    """The dimensions of the tile in the order of the descriptor."""
     beside = [along for along, stride in enumerate(view.strides) if stride == _UNIT]
     if not beside:
         return None

@@ -41,7 +41,6 @@ def lower_print(build: Lowering, operation: Operation) -> None:
 
 
 def _write(build: Lowering, place: TtirValue, tile: TtirValue, mask: TtirValue) -> None:
-    """Store the elements of a tile one behind the other."""
     if tile.shape:
         count = prod(tile.shape)
         tile = build.reshape(tile, (count,))
@@ -57,7 +56,6 @@ def _bits(build: Lowering, value: TtirValue) -> TtirValue:
 
 
 def _block(build: Lowering) -> list[TtirValue]:
-    """The place of the tile block in the grid."""
     places = [build.emit(f"tt.get_program_id {axis} : i32", "i32") for axis in "xyz"]
     return [build.convert("arith.extui", place, "i64") for place in places]
 

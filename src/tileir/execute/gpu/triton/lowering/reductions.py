@@ -262,7 +262,6 @@ def _axis(operation: Operation) -> int | None:
 
 
 def _check(build: Lowering, operation: Operation) -> None:
-    """Refuse what cannot stand in a combiner."""
     for inner in pre_order(operation):
         if inner is operation:
             continue

@@ -78,7 +78,6 @@ def lower_cat(build: Lowering, operation: Operation) -> None:
 
 
 def lower_extract(build: Lowering, operation: Operation) -> None:
-    """A part of a tile, dimension by dimension."""
     whole, part = tile_of(operation.operands[0]).shape, tile_of(operation.results[0]).shape
     value = build.value(operation.operands[0])
     shape = list(whole)
@@ -135,7 +134,6 @@ def as_bits(build: Lowering, value: TtirValue) -> TtirValue:
 
 
 def from_bits(build: Lowering, bits: TtirValue, element: str) -> TtirValue:
-    """Elements of integers that are their bits."""
     if bits.element == element:
         return bits
     if element.startswith("!tt.ptr"):
@@ -146,7 +144,6 @@ def from_bits(build: Lowering, bits: TtirValue, element: str) -> TtirValue:
 
 
 def _is_at(build: Lowering, shape: Shape, axis: int, index: TtirValue) -> TtirValue:
-    """Which elements have the index along a dimension."""
     along = build.range(shape[axis])
     found = build.compare("eq", along, build.splat(index, along.shape))
     return build.along(found, axis, shape)
@@ -306,7 +303,6 @@ def _nested(build: TtirBuilder, parts: Sequence[TtirValue]) -> TtirValue:
 
 
 def _deinterleaved(build: TtirBuilder, value: TtirValue, count: int) -> list[TtirValue]:
-    """The way back."""
     twos = (2,) * (count.bit_length() - 1)
     return _unnested(build, build.reshape(value, (value.shape[0] // count, *twos)), count)
 

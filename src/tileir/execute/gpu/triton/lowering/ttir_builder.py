@@ -38,7 +38,6 @@ def _pairs(left: Sequence[TtirValue], right: Sequence[TtirValue]) -> str:
 
 
 def _block(arguments: Sequence[TtirValue]) -> str:
-    """The line that begins a block with arguments."""
     return f"^bb0({', '.join([f'{value.name}: {value.type}' for value in arguments])}):"
 
 
@@ -55,7 +54,6 @@ class TtirBuilder:
     def __init__(self, version: tuple[int, ...]) -> None:
         self.version: Final = version
         self.operation: Operation | None = None
-        """What is being lowered."""
         self._constants: Final[dict[tuple[str, str], TtirValue]] = {}
         self._prologue: Final[list[Line]] = []
         """Constants, which stand before everything else."""
@@ -68,11 +66,9 @@ class TtirBuilder:
     # --- text ---
 
     def write(self, text: str) -> None:
-        """A line at the present depth."""
         self._lines.append(Line(_INDENT * self._depth + text, self.operation))
 
     def fresh(self, element: str, shape: Shape = ()) -> TtirValue:
-        """A value with a name of its own."""
         self._count += 1
         return TtirValue(f"%{self._count}", element, shape)
 
@@ -86,11 +82,9 @@ class TtirBuilder:
         return result
 
     def _to(self, text: str, given: TtirValue, element: str, shape: Shape) -> TtirValue:
-        """An operation from one type to another."""
         return self.emit(f"{text} : {given.type} -> {type_text(element, shape)}", element, shape)
 
     def lines(self) -> list[Line]:
-        """All that was written, constants first."""
         return [*self._prologue, *self._lines]
 
     @contextmanager
@@ -160,7 +154,6 @@ class TtirBuilder:
         return value if value.shape == shape else self._to(f"tt.broadcast {value.name}", value, value.element, shape)
 
     def expand(self, value: TtirValue, axis: int) -> TtirValue:
-        """A dimension of one element more."""
         shape = (*value.shape[:axis], 1, *value.shape[axis:])
         if not value.shape:
             return self.splat(value, shape)
@@ -201,7 +194,6 @@ class TtirBuilder:
         return self._to(f"tt.join {left.name}, {right.name}", left, left.element, (*left.shape, 2))
 
     def split(self, value: TtirValue) -> tuple[TtirValue, TtirValue]:
-        """The two tensors that differ in the last dimension."""
         shape = value.shape[:-1]
         first, second = self.fresh(value.element, shape), self.fresh(value.element, shape)
         self.write(f"{first.name}, {second.name} = tt.split {value.name} : {value.type} -> {first.type}")
@@ -213,7 +205,6 @@ class TtirBuilder:
         return self.emit(text, value.element, places.shape)
 
     def range(self, count: int) -> TtirValue:
-        """0, 1, .. of i32."""
         type = type_text("i32", (count,))
         return self.emit(f"tt.make_range {{end = {count} : i32, start = 0 : i32}} : {type}", "i32", (count,))
 
@@ -225,13 +216,11 @@ class TtirBuilder:
         return self.emit(f"{name} {_names(values)} : {first.type}", first.element, first.shape)
 
     def compare(self, predicate: str, left: TtirValue, right: Operand) -> TtirValue:
-        """`slt` of integers, `olt` of floats, ..."""
         right = self._like(right, left)
         name = "arith.cmpf" if left.is_float else "arith.cmpi"
         return self.emit(f"{name} {predicate}, {left.name}, {right.name} : {left.type}", "i1", left.shape)
 
     def select(self, condition: TtirValue, yes: Operand, no: Operand) -> TtirValue:
-        """One of them is no number."""
         like = yes if isinstance(yes, TtirValue) else no
         assert isinstance(like, TtirValue)
         yes, no = self._like(yes, like), self._like(no, like)
@@ -239,7 +228,6 @@ class TtirBuilder:
         return self.emit(f"arith.select {_names((condition, yes, no))} : {types}", yes.element, yes.shape)
 
     def convert(self, name: str, value: TtirValue, element: str) -> TtirValue:
-        """`arith.extsi` and its like."""
         if value.element == element:
             return value
         type = type_text(element, value.shape)
@@ -250,7 +238,6 @@ class TtirBuilder:
         return value if value.element == element else self.reinterpret("tt.bitcast", value, element)
 
     def reinterpret(self, name: str, value: TtirValue, element: str, attributes: str = "") -> TtirValue:
-        """`tt.int_to_ptr` and `tt.ptr_to_int`."""
         return self._to(f"{name} {value.name}{attributes}", value, element, value.shape)
 
     def fp_to_fp(self, value: TtirValue, element: str) -> TtirValue:
@@ -297,7 +284,6 @@ class TtirBuilder:
     # --- memory ---
 
     def advance(self, pointer: TtirValue, offset: TtirValue) -> TtirValue:
-        """A pointer so many elements further."""
         text = f"tt.addptr {pointer.name}, {offset.name} : {pointer.type}, {offset.type}"
         return self.emit(text, pointer.element, pointer.shape)
 

@@ -45,7 +45,6 @@ class Cut:
         self.axes: Final[dict[Value, int]] = {}
         self.stores: Final[list[Operation]] = []
         self.loops: Final[list[Operation]] = []
-        """Those that carry tiles that are cut."""
         self.ends: Final = ends
         """Tiles whose parts are taken out of them."""
         self._follows: Final = follows
@@ -104,7 +103,6 @@ class Cut:
                 self._add(operand, place)
 
     def _around(self, loop: Operation, number: int, axis: int) -> None:
-        """What a loop is given, carries and gives."""
         block = loop.regions[0].blocks[0]
         last = block.last
         if last is None or last.declaration is not ops.CONTINUE or not ends_only_at_its_end(loop):
@@ -171,7 +169,6 @@ def _operand_axes(operation: Operation, axis: int) -> list[tuple[Value, int]]:
 
 
 def ends_only_at_its_end(loop: Operation) -> bool:
-    """Whether an iteration of a loop ends in one place."""
     block = loop.regions[0].blocks[0]
     inner: set[Block] = {block}
     for each in pre_order(loop):

@@ -28,8 +28,6 @@ Place = Callable[[Value, Emit], Value]
 
 
 class Parts:
-    """Writes operations for one part."""
-
     def __init__(
         self, cut: Cut, place: Place, mapping: dict[Value, Value], views: dict[tuple[Value, int], Value] | None = None
     ) -> None:
@@ -37,7 +35,6 @@ class Parts:
         self._place: Final = place
         self._views: Final[dict[tuple[Value, int], Value]] = {} if views is None else views
         self.mapping: Final = mapping
-        """What values have become."""
 
     def write(self, operation: Operation, emit: Emit) -> Operation:
         """One operation; gives what it has become."""

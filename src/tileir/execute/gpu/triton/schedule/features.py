@@ -41,7 +41,6 @@ def may_load_early(loop: Operation) -> bool:
 
 class Matmul(NamedTuple):
     m: int
-    """With the batch, if there is one."""
     n: int
     k: int
     k_bytes: int
@@ -71,24 +70,18 @@ class MatmulLoop(NamedTuple):
 
 
 class Features(NamedTuple):
-    """What matters of a program."""
-
     matmuls: tuple[Matmul, ...]
     loops: tuple[MatmulLoop, ...]
     persistent: Operation | None
     """The loop around the only loop with matmuls, where a tile block computes one tile after the other."""
     stored_bytes: int
-    """Of the largest tile that is stored."""
     loaded_bytes: int
-    """Of the largest tile that is loaded."""
     widest: int
-    """Elements of the largest tile that is loaded or stored."""
     reduces: bool
     transposes: bool
     row_loops: tuple[Operation, ...]
     """Loops without matmuls that load tiles, and may load those of later iterations early."""
     row_bytes: int
-    """What an iteration of them loads, at most."""
     occupancy: int
     """How many tile blocks on a multiprocessor the program advises; 0 for no advice."""
     may_specialize: bool = True

@@ -17,10 +17,8 @@ _KIBIBYTE: Final = 1024
 _LARGE_ACCUMULATOR: Final = 32768
 """Accumulators of f32 that take 128 registers of each thread of 8 warps, and all there are of 4 warps."""
 _VECTOR: Final = 16
-"""Bytes that a thread loads at once."""
 _WARP: Final = 32
 _BARRIERS: Final = 256
-"""Bytes of shared memory beside the stages."""
 
 _STEPS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("without warps for loads alone", {"warp_specialize": False}),
@@ -39,7 +37,6 @@ class Rule(NamedTuple):
     """When a setting has which value, and why."""
 
     condition: str
-    """In words."""
     because: str
     choice: Setting | int
     """The value, or what computes it."""
@@ -58,7 +55,6 @@ def _accumulators(features: Features) -> int:
 
 
 def _largest(features: Features) -> MatmulLoop:
-    """The loop whose stages take the most."""
     return max(features.loops, key=lambda each: each.stage_bytes)
 
 

@@ -40,7 +40,6 @@ from tileir.ir.core import Operation
 from tileir.ir.types import Type
 
 MOST: Final = 24
-"""Candidates."""
 _FEWEST_STAGES: Final = 2
 _MOST_STAGES: Final = 8
 _TOLERANCES: Final = {1: 2.0**-3, 2: 2.0**-7, 4: 2.0**-12, 8: 2.0**-40}
@@ -56,7 +55,6 @@ _TRIAL: Final = (
 )
 
 Compile = Callable[[Schedule | None], Code]
-"""The code of the kernel with a schedule, or with the default."""
 Load = Callable[[Code], LaunchedCode]
 Progress = Callable[[int, int, Trial], None]
 """Called after each candidate: how many are done, of how many, and what became of it."""
@@ -261,7 +259,6 @@ class Search:
         )
 
     def _results(self, launch: Callable[[], None], saved: SavedMemory) -> list[Any]:
-        """What a launch writes, as bytes."""
         saved.restore()
         launch()
         return [self._copied(address, size) for (address, size), _ in self._written]

@@ -20,9 +20,7 @@ from tileir.execute.gpu.triton.ttgir.text import (
 )
 
 BARRIER: Final = "!ttg.memdesc<1xi64, #bar, #smem, mutable>"
-"""The type of one."""
 GROUPS: Final = 2
-"""Of warps that compute."""
 RingBarriers = tuple[str, str]
 """Those of a ring that tell that a buffer is full, and those that tell that it is free, if any."""
 
@@ -73,11 +71,9 @@ class Writer:
         return f"{', '.join(texts)} = " if texts else ""
 
     def types(self, text: str) -> str:
-        """A text with the types that it has here."""
         return text
 
     def copied(self, statement: Statement) -> None:
-        """The same statement."""
         text = self.types(self.used(statement.text))
         self.write(self.define(statement) + text)
         for region, closing in zip(statement.regions, statement.closings, strict=True):
@@ -99,7 +95,6 @@ class Writer:
             self.at[ring] = (zero, zero)
 
     def buffer(self, ring: Ring, part: Copy) -> str:
-        """That of a part that is next."""
         type = buffer_type(part)
         return self.emit(
             f"ttg.memdesc_index {self.buffers[part]}[{self.at[ring][0]}] : {many(type, ring.depth)} -> {type}"
@@ -148,7 +143,6 @@ class Writer:
         return name, carried
 
     def close(self, name: str, yielded: list[str], types: list[str]) -> list[str]:
-        """Close what was opened; its results."""
         self.write(f"scf.yield {', '.join(yielded)} : {', '.join(types)}")
         self.depth -= 1
         self.write("}")
@@ -156,12 +150,10 @@ class Writer:
 
 
 def many(type: str, count: int) -> str:
-    """The type of so many of them."""
     return type.replace("memdesc<", f"memdesc<{count}x", 1)
 
 
 def buffer_type(part: Copy) -> str:
-    """That of one group."""
     return half_memory(part.type) if part.is_own else part.type
 
 
@@ -223,7 +215,6 @@ class Computing(Writer):
             self.advance(ring)
 
     def _release(self, copy: Copy) -> None:
-        """Say that its buffer may hold the next tile."""
         ring = self._plan.rings[copy]
         if ring.is_reused and ring.part_of[copy] is ring.parts[-1]:
             self.write(f"ttng.arrive_barrier {self._free[ring]}, 1 : {BARRIER}")

@@ -53,12 +53,9 @@ class Copy:
             raise Unfit("it has a copy of an unusual kind")
         self.statement: Final = statement
         self.region: Final = region
-        """Where it stands."""
         self.loops: Final = loops
-        """In how many loops."""
         self.descriptor, *self.place, self.buffer, self.barrier, self.condition = statement.operands()
         self.type: Final = statement.types[-1]
-        """Of the buffer."""
         self.bytes: int = 0
         self.is_own: bool = False
         """Whether it is rows of the result: each group has its own."""
@@ -69,8 +66,6 @@ class Copy:
 
 
 class Copies:
-    """All of a kernel."""
-
     def __init__(self, kernel: Kernel) -> None:
         self.all: Final[list[Copy]] = []
         self.of: Final[dict[Statement, Copy]] = {}
@@ -197,7 +192,6 @@ def _is_held(copies: Copies, copy: Copy) -> bool:
 
 
 def _ordinal(copies: Copies, copy: Copy) -> int:
-    """How many of its descriptor stand before it."""
     earlier = copies.all[: copies.all.index(copy)]
     return sum(each.descriptor == copy.descriptor and each.region is copy.region for each in earlier)
 
@@ -226,15 +220,12 @@ class Rotation(NamedTuple):
     dots: list[Statement]
     waits: list[Statement]
     copies: list[Copy]
-    """Of the right operands."""
     accumulator: int
-    """Which carried value is A."""
     beginning: list[Statement]
     """What the first matmul adds to, if that is not zero."""
     middle: list[Statement]
     """f, and all else that needs neither matmul."""
     update: list[Statement]
-    """g."""
 
 
 def rotation_of(loop: Loop, copies: Copies) -> Rotation | None:
@@ -292,7 +283,6 @@ def _matmuls_in(loop: Loop, copies: Copies) -> tuple[list[Statement], list[State
 
 
 def _needed_for(value: str, statements: list[Statement]) -> set[Statement]:
-    """The statements that a value is computed by."""
     defined = {result: each for each in statements for result in each.values()}
     found: set[Statement] = set()
     wanted = [value]
@@ -309,7 +299,6 @@ class Chain(NamedTuple):
 
     wait: Statement
     accumulator: int
-    """Which carried value it is."""
 
 
 def chain_of(loop: Loop, copies: Copies) -> Chain | None:

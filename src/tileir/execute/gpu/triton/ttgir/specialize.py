@@ -45,13 +45,10 @@ REGISTERS: Final = 240
 OPTION: Final = "warp_specialize"
 """Among the options for Triton, which has none of this name: that a kernel is to be one of this kind."""
 _WARPS: Final = 8
-"""That compute."""
 _GROUP_WARPS: Final = 4
 
 
 class Loading(Writer):
-    """The group that starts copies."""
-
     def __init__(self, plan: Plan, buffers: list[dict[Copy, str]], barriers: dict[Ring, RingBarriers]) -> None:
         super().__init__("l", 3)
         self._plan: Final = plan
@@ -152,7 +149,6 @@ class _Shared:
         self.staged: Final[list[dict[Statement, str]]] = [{} for _ in range(GROUPS)]
         self.barriers: Final[dict[Ring, RingBarriers]] = {}
         self.types: Final[dict[str, str]] = {}
-        """Of all of it, by name."""
         for ring in plan.all_rings:
             for part in ring.parts:
                 self._fill(self.buffers, part, many(buffer_type(part), ring.depth), part.is_own)

@@ -52,7 +52,6 @@ class Statement:
         """Of one with regions: all before the first."""
         self.regions: list[Region] = []
         self.closings: list[str] = []
-        """What stands behind each region."""
 
     @property
     def name(self) -> str:
@@ -61,7 +60,6 @@ class Statement:
 
     @property
     def result(self) -> str:
-        """The first value."""
         name, count = self.results[0]
         return f"{name}#0" if count else name
 
@@ -95,15 +93,12 @@ class Statement:
         return self.name == "ttg.local_alloc" and bool(self.operands())
 
     def walk(self) -> Iterator[Statement]:
-        """It, and all in it."""
         yield self
         for region in self.regions:
             yield from region.walk()
 
 
 class Region:
-    """The statements between two brackets."""
-
     __slots__ = ("header", "statements")
 
     def __init__(self, header: str = "") -> None:
@@ -117,8 +112,6 @@ class Region:
 
 
 class Loop(Statement):
-    """`scf.for`."""
-
     __slots__ = ("carried", "counter", "first", "given", "last", "step", "type", "types")
 
     def __init__(self, results: list[tuple[str, int]], text: str) -> None:
@@ -146,8 +139,6 @@ class Loop(Statement):
 
 
 class Kernel:
-    """A module with one function."""
-
     def __init__(self, text: str) -> None:
         lines = [_LOCATION.sub("", line).rstrip() for line in text.splitlines() if not line.startswith("#loc")]
         start = next((number for number, line in enumerate(lines) if line.lstrip().startswith("tt.func")), None)
@@ -260,8 +251,6 @@ def split_list(text: str) -> list[str]:
 
 
 class Halves:
-    """How types change."""
-
     def __init__(self, head: list[str]) -> None:
         self._layouts: Final = {found[1] for line in head if (found := _LAYOUT.match(line))}
         if not self._layouts or not any(_WARPS in line for line in head):

@@ -57,11 +57,8 @@ _LAST_WORDS: Final = "Failures have been detected while processing an MLIR pass 
 
 
 class Request(NamedTuple):
-    """TTIR, or TTGIR, to compile."""
-
     text: str
     target: str
-    """`sm_90`, `gfx942`."""
     options: dict[str, Any]
     """Triton's own: num_warps, num_stages, enable_fp_fusion, enable_reflect_ftz, debug .."""
     last: str = "cubin"
@@ -71,8 +68,6 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What Triton made of it."""
-
     data: bytes
     """What the last stage gives: the cubin, or text."""
     metadata: dict[str, Any]
@@ -149,7 +144,6 @@ class Process:
         self._kill()
 
     def _kill(self) -> None:
-        """End it, and all that it has started."""
         if self._process.returncode is None:
             with suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -197,8 +191,6 @@ def _environment(directory: str) -> dict[str, str]:
 
 
 class _Pool:
-    """The processes there are."""
-
     def __init__(self) -> None:
         self._change: Final = Condition()
         self._idle: Final[list[Process]] = []
@@ -283,7 +275,6 @@ def start_worker() -> None:
 
 
 def close_workers() -> None:
-    """End the processes; others are started when they are needed."""
     _pool.close()
 
 

@@ -35,7 +35,6 @@ from typing import IO, Any, Final
 _TYPES: Final = {
     "float": "f32", "double": "f64", "half": "f16", "i16": "i16", "i32": "i32", "i64": "i64", "ptr": "!llvm.ptr",
 }  # fmt: skip
-"""Types of LLVM, in the dialect of MLIR."""
 _DECLARED: Final = re.compile(r"^declare (?:\w+ )*?(\w+) @(__nv_\w+)\(([^)]*)\)", re.MULTILINE)
 _INTERNAL: Final = re.compile(r"^define internal (.*@(__nv_\w+)\()", re.MULTILINE)
 
@@ -51,7 +50,6 @@ Link = Callable[[Any, list[str]], None]
 
 FILE: Final = "program.ttir"
 _LLVM: Final = "llir"
-"""What Triton calls the stage `llvm`."""
 _EMPTY: Final = "module {\n  tt.func public @empty() {\n    tt.return\n  }\n}\n"
 _ENTRY: Final = re.compile(r"\.entry\s+[\w$.]+\s*\((.*?)\)", re.DOTALL)
 _NARROW: Final = re.compile(r"^(\s*)(sub|neg|abs)\.s16\s+([^;]*);", re.MULTILINE)
@@ -63,13 +61,10 @@ _SKIPPED: Final = ("triton", "triton.runtime", "triton.backends")
 
 
 class Libdevice:
-    """The library, as far as it was needed."""
-
     def __init__(self, libtriton: Any) -> None:
         self._triton: Final = libtriton
         self._link: Final[Link] = libtriton.llvm.link_extern_libs
         self._known: Final[dict[tuple[str, ...], str]] = {}
-        """Paths, by that of the library and the functions."""
 
     def install(self) -> None:
         self._triton.llvm.link_extern_libs = self.link
@@ -320,7 +315,6 @@ def _answer_to(work: Callable[..., Any], *asked: Any) -> tuple[Any, ...]:
 
 
 def _output() -> str:
-    """What was printed since the request came."""
     sys.stdout.flush()
     sys.stderr.flush()
     size = os.fstat(2).st_size
