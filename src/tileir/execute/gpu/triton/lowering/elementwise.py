@@ -24,11 +24,6 @@ from tileir.ir.declaration import OperationDeclaration
 _FULL_PRODUCTS: Final = (32, 64)
 
 
-def binary(build: Lowering, operation: Operation, name: str, left: TtirValue, right: TtirValue) -> TtirValue:
-    """Those that do not tell signed from unsigned."""
-    return build.apply(name, left, right)
-
-
 def extremum(
     build: Lowering, operation: Operation, signed: str, unsigned: str, left: TtirValue, right: TtirValue
 ) -> TtirValue:
@@ -165,21 +160,25 @@ def remainder(build: Lowering, operation: Operation, left: TtirValue, right: Tti
     return rest
 
 
-def by(rule: Callable[..., TtirValue], *names: str) -> Handler:
+def by(rule: Callable[..., TtirValue] | str, *names: str) -> Handler:
+    """A handler that gives the result of a rule, or of one operation of TTIR."""
+
     def lower(build: Lowering, operation: Operation) -> None:
-        build.result(operation, rule(build, operation, *names, *build.operands(operation)))
+        values = build.operands(operation)
+        made = build.apply(rule, *values) if isinstance(rule, str) else rule(build, operation, *names, *values)
+        build.result(operation, made)
 
     return lower
 
 
 ELEMENTWISE: Final[dict[OperationDeclaration, Handler]] = {
     # Integers, with operations of TTIR, where there are two the signed one first.
-    ops.ADDI: by(binary, "arith.addi"),
-    ops.SUBI: by(binary, "arith.subi"),
-    ops.MULI: by(binary, "arith.muli"),
-    ops.ANDI: by(binary, "arith.andi"),
-    ops.ORI: by(binary, "arith.ori"),
-    ops.XORI: by(binary, "arith.xori"),
+    ops.ADDI: by("arith.addi"),
+    ops.SUBI: by("arith.subi"),
+    ops.MULI: by("arith.muli"),
+    ops.ANDI: by("arith.andi"),
+    ops.ORI: by("arith.ori"),
+    ops.XORI: by("arith.xori"),
     ops.MAXI: by(extremum, "arith.maxsi", "arith.maxui"),
     ops.MINI: by(extremum, "arith.minsi", "arith.minui"),
     ops.SHLI: by(shift, "arith.shli", "arith.shli"),

@@ -39,7 +39,7 @@ _WITHOUT_EFFECT: Final = (
 _TILE_VIEWS: Final = (ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW)
 HANDLERS: Final[Handlers] = {
     **ELEMENTWISE,
-    **dict.fromkeys(_WITHOUT_EFFECT, shapes.lower_nothing),
+    **dict.fromkeys(_WITHOUT_EFFECT, lambda build, operation: None),
     **dict.fromkeys((ops.GET_TILE_BLOCK_ID, ops.GET_NUM_TILE_BLOCKS), control.lower_block_ids),
     **dict.fromkeys(_TILE_VIEWS, accesses.lower_make_tile_view),
     ops.ALLOCA: memory.lower_alloca,
