@@ -197,7 +197,7 @@ def test_candidates_are_few_fit_and_differ(tile: tuple[int, int, int], persisten
     chosen = schedule_for(found, H200)
     tried = candidates(found, H200, chosen)
     assert 4 <= len(tried) <= MOST and len(set(tried)) == len(tried) and chosen not in tried
-    assert all(shared_bytes(found, each, H200) <= H200.shared for each in tried)
+    assert all(shared_bytes(found, each) <= H200.shared for each in tried)
     assert {each.warp_specialize for each in tried} == {False, True}
 
 
@@ -250,7 +250,7 @@ def test_the_process_launches_the_candidate(
 
 
 def test_a_schedule_in_words() -> None:
-    assert schedule_words(Schedule(8, 4, True, True, False, 2)) == "8 warps, 4 stages, descriptors, flat, 2 parts"
+    assert schedule_words(Schedule(8, 4, True, True)) == "8 warps, 4 stages, descriptors, specialized warps"
     assert schedule_words(Schedule(4, 3, False, row_stages=4)) == "4 warps, 3 stages, 4 row stages, addresses"
 
 

@@ -78,13 +78,7 @@ class Schedule(NamedTuple):
     """How many iterations of loops with products are under way at once."""
     descriptors: bool = True
     """Whether views are read and written by TMA where they can be."""
-    flatten: bool = False
-    """Whether a persistent loop is joined with the one in it."""
     warp_specialize: bool = False
-    epilogue_parts: int = 1
-    """In how many parts the result of a product is stored."""
-    most_registers: int = 0
-    """For each thread; 0 for as many as there are."""
     row_stages: int = 1
     """How many iterations of loops without products have their loads under way at once."""
 
@@ -165,10 +159,7 @@ def schedule_words(schedule: Schedule) -> str:
     if schedule.row_stages > 1:
         words.append(f"{schedule.row_stages} row stages")
     words.append("descriptors" if schedule.descriptors else "addresses")
-    words += [name for name in ("flatten", "warp_specialize") if getattr(schedule, name)]
-    if schedule.epilogue_parts > 1:
-        words.append(f"{schedule.epilogue_parts} parts")
-    return ", ".join(words).replace("warp_specialize", "specialized warps").replace("flatten", "flat")
+    return ", ".join([*words, "specialized warps"] if schedule.warp_specialize else words)
 
 
 # --- what kernels report ---

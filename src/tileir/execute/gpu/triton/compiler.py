@@ -18,7 +18,6 @@ from tileir.execute.gpu.errors import TritonCrash, TritonError
 from tileir.execute.gpu.nvidia_tools import disassembled
 from tileir.execute.gpu.triton.code import Code, CodeOptions, Limits, Schedule, Specialization
 from tileir.execute.gpu.triton.lowering.lower import Lowered, located_text, lower
-from tileir.execute.gpu.triton.preparing.parts import store_in_parts
 from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.features import features_of
@@ -207,7 +206,6 @@ class Prepared:
         features = features_of(self.program.entry, target.name, options.fast)
         self.schedule: Final = options.schedule or schedule_for(features, target)
         self._features: Final = features
-        store_in_parts(self.program.entry, self.schedule.epilogue_parts)
         special = options.specialization
         self._special: Final = special if special is not None else usual_specialization(self.program, target)
         number = _NEWEST if triton is None else triton.number

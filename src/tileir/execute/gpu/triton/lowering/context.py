@@ -168,17 +168,11 @@ Handlers = Mapping[OperationDeclaration, Handler]
 
 def loop_attributes(entry: Operation, schedule: Schedule) -> dict[Operation, str]:
     features = features_of(entry)
-    found: dict[Operation, list[str]] = {}
-    for loop in features.loops:
-        if not loop.is_early:
-            # Triton does not ask whether an iteration loads what the one before stores.
-            found.setdefault(loop.operation, []).append("tt.num_stages = 1 : i32")
-    if schedule.flatten and features.persistent is not None and features.loops[0].is_early:
-        found.setdefault(features.persistent, []).append("tt.flatten")
+    # Triton does not ask whether an iteration loads what the one before stores.
+    stages = {loop.operation: 1 for loop in features.loops if not loop.is_early}
     if schedule.row_stages > 1:
-        for operation in features.row_loops:
-            found.setdefault(operation, []).append(f"tt.num_stages = {schedule.row_stages} : i32")
-    return {operation: f"{{{', '.join(marks)}}}" for operation, marks in found.items() if marks}
+        stages.update(dict.fromkeys(features.row_loops, schedule.row_stages))
+    return {operation: f"{{tt.num_stages = {count} : i32}}" for operation, count in stages.items()}
 
 
 class Hidden(NamedTuple):

@@ -119,7 +119,6 @@ def lower(
         "num_stages": schedule.num_stages,
         "enable_fp_fusion": options.fast,
         "enable_reflect_ftz": options.fast,
-        **({"maxnreg": schedule.most_registers} if schedule.most_registers else {}),
     }
     text = "\n".join([line for line, _ in lines]) + "\n"
     return Lowered(text, name, tuple(slots), made, [operation for _, operation in lines])

@@ -40,13 +40,11 @@ class Uncut(Exception):
 class Cut:
     """Tiles with the dimension that they are cut along."""
 
-    def __init__(self, parts: int, ends: frozenset[Value] = frozenset(), follows: bool = True) -> None:
+    def __init__(self, parts: int, follows: bool = True) -> None:
         self.parts: Final = parts
         self.axes: Final[dict[Value, int]] = {}
         self.stores: Final[list[Operation]] = []
         self.loops: Final[list[Operation]] = []
-        self.ends: Final = ends
-        """Tiles whose parts are taken out of them."""
         self._follows: Final = follows
         """Whether what is made of a tile is cut too."""
         self._pending: Final[list[Value]] = []
@@ -56,15 +54,9 @@ class Cut:
         self._add(value, axis)
         while self._pending:
             each = self._pending.pop()
-            if each not in self.ends:
-                self._backwards(each, self.axes[each])
-                if self._follows:
-                    self._forwards(each, self.axes[each])
-
-    def store(self, operation: Operation, axis: int) -> None:
-        _check_view(operation, axis)
-        self.stores.append(operation)
-        self.begin(operation.tile, axis)
+            self._backwards(each, self.axes[each])
+            if self._follows:
+                self._forwards(each, self.axes[each])
 
     def _add(self, value: Value, axis: int) -> None:
         known = self.axes.get(value)

@@ -11,14 +11,13 @@ from collections.abc import Callable
 from typing import Final, cast
 
 from tileir.dialect import ops
-from tileir.dialect.types import TOKEN, PartitionViewType, TileType, partition_view_type, scalar_tile, tile_type
+from tileir.dialect.types import PartitionViewType, TileType, partition_view_type, scalar_tile, tile_type
 from tileir.execute.analysis.values import tile_of
-from tileir.execute.gpu.triton.preparing.cutting import Cut, Uncut, check_order
-from tileir.execute.gpu.triton.schedule.features import features_of
+from tileir.execute.gpu.triton.preparing.cutting import Cut
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.dense import dense_attribute
-from tileir.ir.traversal import clone, pre_order
+from tileir.ir.traversal import clone
 from tileir.ir.types import I32, Type
 from tileir.ir.values import Value
 from tileir.passes.emit import Emit
@@ -148,67 +147,3 @@ def emit_at_end(block: Block, like: Operation) -> Emit:
     emit = Emit(like)
     emit.insert_at_end(block)
     return emit
-
-
-def store_in_parts(entry: Operation, parts: int) -> None:
-    """Store the results of loops with matmuls in so many parts, where they can be."""
-    if parts < 2:
-        return
-    accumulators = frozenset([result for loop in features_of(entry).loops for result in loop.operation.results])
-    for operation in pre_order(entry):
-        if operation.declaration is not ops.STORE_VIEW_TKO:
-            continue
-        shape = tile_of(operation.tile).shape
-        cut = Cut(parts, accumulators, follows=False)
-        try:
-            cut.store(operation, len(shape) - 1)
-            chain = _chain(cut, operation)
-        except Uncut:
-            continue
-        if any(value in accumulators for value in cut.axes):
-            _write(cut, operation, chain)
-
-
-def _chain(cut: Cut, store: Operation) -> list[Operation]:
-    """The operations between the accumulators and the store, which nothing else uses."""
-    assert store.parent is not None
-    makers = {value.defining_operation for value in cut.axes if value not in cut.ends}
-    found = [each for each in store.parent if each in makers]
-    if cut.loops or len(found) != len(makers):
-        raise Uncut
-    for each in found:
-        if any(user is not store and user not in makers for result in each.results for user in result.users):
-            raise Uncut
-    check_order(cut, store.parent, found)
-    return found
-
-
-def _write(cut: Cut, store: Operation, chain: list[Operation]) -> None:
-    tokens: list[Value] = []
-    views: dict[tuple[Value, int], Value] = {}
-    emit = Emit(store)
-    for number in range(cut.parts):
-        mapping: dict[Value, Value] = {}
-        parts = Parts(cut, _placing(cut.parts, number, mapping), mapping, views)
-        for value, axis in cut.axes.items():
-            if value in cut.ends:
-                rank = len(tile_of(value).shape)
-                index = [integer(emit, number if place == axis else 0) for place in range(rank)]
-                mapping[value] = emit.create(ops.EXTRACT, [value, *index], [parts.type_of(value)]).results[0]
-        for each in chain:
-            parts.write(each, emit)
-        tokens.append(parts.write(store, emit).results[0])
-    if store.results[0].users:
-        store.replace_with([emit.create(ops.JOIN_TOKENS, tokens, [TOKEN]).results[0]])
-    else:
-        store.erase()
-    for each in reversed(chain):
-        each.erase()
-
-
-def _placing(parts: int, number: int, mapping: dict[Value, Value]) -> Place:
-    def place(index: Value, emit: Emit) -> Value:
-        first = emit.apply(ops.MULI, mapping.get(index, index), integer(emit, parts))
-        return emit.apply(ops.ADDI, first, integer(emit, number))
-
-    return place

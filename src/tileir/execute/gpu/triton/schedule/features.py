@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from tileir.dialect import ops
 from tileir.dialect.attributes import hint_of
-from tileir.dialect.types import PartitionViewType, TileType
+from tileir.dialect.types import TileType
 from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.gpu.triton.toolchain import triton_target
@@ -76,9 +76,6 @@ class Features(NamedTuple):
     """The loop around the only loop with matmuls, where a tile block computes one tile after the other."""
     stored_bytes: int
     loaded_bytes: int
-    widest: int
-    reduces: bool
-    transposes: bool
     row_loops: tuple[Operation, ...]
     """Loops without matmuls that load tiles, and may load those of later iterations early."""
     row_bytes: int
@@ -105,9 +102,6 @@ def features_of(entry: Operation, target: str = "", fast: bool = False) -> Featu
         _persistent(loops),
         max(map(tile_bytes, stored), default=0),
         max(map(tile_bytes, tiles), default=0),
-        max([each.count for each in (*tiles, *stored)], default=1),
-        any(each.declaration in (ops.REDUCE, ops.SCAN) for each in operations),
-        any(each.declaration in (ops.PERMUTE, ops.CAT) or _is_transposed(each) for each in operations),
         tuple(rows),
         max([_loaded_bytes(each) for each in rows], default=0),
         hint_of(entry, "occupancy", target or "default") or 0,
@@ -223,11 +217,3 @@ def _is_row_loop(loop: Operation) -> bool:
 def _loaded_bytes(loop: Operation) -> int:
     block = loop.regions[0].blocks[0]
     return sum([tile_bytes(tile_of(each.results[0])) for each in block if each.declaration in _LOADS])
-
-
-def _is_transposed(operation: Operation) -> bool:
-    """Whether tiles are read or written across the order of memory."""
-    if operation.declaration not in (ops.LOAD_VIEW_TKO, ops.STORE_VIEW_TKO):
-        return False
-    view = operation.view.type
-    return isinstance(view, PartitionViewType) and list(view.dim_map) != sorted(view.dim_map)

@@ -33,7 +33,7 @@ from tileir.execute.gpu.triton.code import Code, Schedule, Trial, Tuning
 from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.features import Features, features_of
-from tileir.execute.gpu.triton.schedule.model import is_persistent, shared_bytes
+from tileir.execute.gpu.triton.schedule.model import shared_bytes
 from tileir.execute.gpu.triton.toolchain import TritonTarget
 from tileir.execute.gpu.triton.worker.pool import module_folders
 from tileir.ir.core import Operation
@@ -63,7 +63,7 @@ Progress = Callable[[int, int, Trial], None]
 def candidates(features: Features, target: TritonTarget, chosen: Schedule) -> list[Schedule]:
     """Others than the one that is chosen, those that differ least first."""
     tried = _of_matmuls(features, target, chosen) if features.loops else _of_rows(features, chosen)
-    fitting = [each for each in tried if shared_bytes(features, each, target) <= target.shared and each != chosen]
+    fitting = [each for each in tried if shared_bytes(features, each) <= target.shared and each != chosen]
     return list(dict.fromkeys(fitting))[:MOST]
 
 
@@ -75,11 +75,6 @@ def _of_matmuls(features: Features, target: TritonTarget, chosen: Schedule) -> l
     found += [chosen._replace(num_warps=warps, num_stages=each) for each in (chosen.num_stages, *stages)]
     if chosen.descriptors:
         found.append(chosen._replace(descriptors=False, warp_specialize=False))
-    if is_persistent(features, target):
-        found.append(chosen._replace(flatten=not chosen.flatten))
-        for parts in (1, 2, 4):
-            for each in (chosen.num_stages, *stages):
-                found.append(chosen._replace(epilogue_parts=parts, num_stages=each))
     if target.has_wgmma:
         for each in (chosen.num_stages, *stages):
             found.append(chosen._replace(num_warps=8, num_stages=each, warp_specialize=not chosen.warp_specialize))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tileir.execute.gpu.triton.ttgir.plan import Chain, Copy, Plan, Ring, Rotation, chain_of, rotation_of
+from tileir.execute.gpu.triton.ttgir.plan import Copy, Plan, Ring, Rotation, rotation_of
 from tileir.execute.gpu.triton.ttgir.text import (
     DOT,
     STORE,
@@ -104,9 +104,9 @@ class Writer:
         """The barrier that tells that the next buffer is full."""
         return self._barrier(ring, self.barriers[ring][0], self.at[ring][0])
 
-    def free(self, ring: Ring, index: str = "") -> str:
-        """The barrier that tells that the next buffer, or another one, is free."""
-        return self._barrier(ring, self.barriers[ring][1], index or self.at[ring][0])
+    def free(self, ring: Ring) -> str:
+        """The barrier that tells that the next buffer is free."""
+        return self._barrier(ring, self.barriers[ring][1], self.at[ring][0])
 
     def _barrier(self, ring: Ring, barriers: str, index: str) -> str:
         return self.emit(f"ttg.memdesc_index {barriers}[{index}] : {many(BARRIER, ring.depth)} -> {BARRIER}")
@@ -244,7 +244,7 @@ class Computing(Writer):
             if rotation := rotation_of(statement, self._copies):
                 self._rotated(statement, rotation)
             else:
-                self._loop(statement, chain_of(statement, self._copies) if self._is_ahead(statement) else None)
+                self._loop(statement)
         elif name == DOT:
             self._dot(statement)
         elif name == WAIT:
@@ -307,15 +307,13 @@ class Computing(Writer):
 
     # --- loops ---
 
-    def _loop(self, loop: Loop, chain: Chain | None = None) -> None:
-        """A loop; the matmul of a chain is waited for when the next one has started."""
+    def _loop(self, loop: Loop) -> None:
         rings = self._plan.rings_in(loop.regions[0])
-        count, counters = len(loop.carried), 2 * len(rings)
-        before = [] if chain is None else [self.at[ring][0] for ring in rings]
-        types = [*map(self.types, loop.types), *["i32"] * (counters + len(before))]
+        count = len(loop.carried)
+        types = [*map(self.types, loop.types), *["i32"] * (2 * len(rings))]
         counter = self.names[loop.counter] = self.fresh()
         bounds = f"{counter} = {self.used(f'{loop.first} to {loop.last} step {loop.step}')}"
-        given = [*map(self.used, loop.given), *self.counters(rings), *before]
+        given = [*map(self.used, loop.given), *self.counters(rings)]
         if not given:
             self.write(f"scf.for {bounds} : {loop.type} {{")
             self.depth += 1
@@ -326,35 +324,10 @@ class Computing(Writer):
         name, carried = self.loop(bounds, loop.type, given, types)
         self.names.update(zip(loop.carried, carried[:count], strict=True))
         self.set_counters(rings, carried[count:])
-        now = [] if chain is None else [self.at[ring][0] for ring in rings]
-        if chain is None:
-            self._statements(loop.body)
-        else:
-            for each in loop.body:
-                if each is chain.wait:
-                    self._wait(each, 1)
-                    is_later = self.emit(f"arith.cmpi ne, {counter}, {self.used(loop.first)} : {loop.type}")
-                    self._release_all(rings, carried[count + counters :], is_later)
-                else:
-                    self._statement(each)
-        results = self.close(name, [*map(self.used, loop.yielded), *self.counters(rings), *now], types)
+        self._statements(loop.body)
+        results = self.close(name, [*map(self.used, loop.yielded), *self.counters(rings)], types)
         self.names.update(zip(loop.values(), results[:count], strict=True))
         self.set_counters(rings, results[count:])
-        if chain is not None:
-            total, type = results[chain.accumulator], types[chain.accumulator]
-            done = self.emit(f"{WAIT} {total} {{pendings = 0 : i32}} : {type}")
-            self.names[loop.values()[chain.accumulator]] = done
-            has_run = self.emit(f"arith.cmpi slt, {self.used(f'{loop.first}, {loop.last}')} : {loop.type}")
-            self._release_all(rings, results[count + counters :], has_run)
-
-    def _is_ahead(self, loop: Loop) -> bool:
-        """Whether the tiles of the next iteration are loaded while those of this one are in use."""
-        return all(ring.depth > 1 for ring in self._plan.rings_in(loop.regions[0]))
-
-    def _release_all(self, rings: list[Ring], indices: list[str], condition: str) -> None:
-        """Say that buffers may hold the next tiles, if a condition holds."""
-        for ring, index in zip(rings, indices, strict=True):
-            self.write(f"ttng.arrive_barrier {self.free(ring, index)}, 1, {condition} : {BARRIER}")
 
     def _rotated(self, loop: Loop, rotation: Rotation) -> None:
         """A loop of two matmuls, rotated; nothing of it where it has no iteration."""

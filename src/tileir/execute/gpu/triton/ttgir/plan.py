@@ -11,8 +11,7 @@ second matmul is that of the iteration before, and runs meanwhile:
     loop from 1: start S = Q * K[i]; start A = A + P * V[i - 1]; wait for S; P, .. = f(S, ..); wait for A; A = g(A, ..)
     A = A + P * V[n - 1]
 
-In loops of one matmul that adds to the same accumulator, each matmul is awaited one iteration later, when the next has
-started, and its buffers are free then.  Every number is computed of the same numbers as before.
+Every number is computed of the same numbers as before.
 
 Triton's text for a copy is a buffer and a barrier, both allocated for it, and statements that wait until it is done.
 Copies of one descriptor that follow each other share buffers, one after the other: a ring.
@@ -292,35 +291,6 @@ def _needed_for(value: str, statements: list[Statement]) -> set[Statement]:
             found.add(statement)
             wanted += statement.uses()
     return found
-
-
-class Chain(NamedTuple):
-    """The parts of a loop of one matmul that adds to the same accumulator in every iteration."""
-
-    wait: Statement
-    accumulator: int
-
-
-def chain_of(loop: Loop, copies: Copies) -> Chain | None:
-    """How a loop is such a one; None if it is not."""
-    body, dots, waits = _matmuls_in(loop, copies)
-    if len(dots) != 1 or len(waits) != 1:
-        return None
-    dot, wait = dots[0], waits[0]
-    total = dot.operands()[2]
-    if wait.operands()[0] != dot.result or total not in loop.carried:
-        return None
-    number = loop.carried.index(total)
-    if loop.yielded[number] != wait.result or loop.yielded.count(wait.result) != 1:
-        return None
-    others = [each for each in body if each is not dot and each is not wait]
-    used = {use for each in others for use in each.uses()} | set(dot.operands()[:2])
-    if used & {total, dot.result, wait.result} or total in loop.yielded:
-        return None
-    # What is read by anything but the matmul is free by then, too.
-    if any(copies.of[each].last_use is not wait for each in body if each in copies.of):
-        return None
-    return Chain(wait, number)
 
 
 class Plan:

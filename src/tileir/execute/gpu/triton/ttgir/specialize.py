@@ -223,8 +223,7 @@ def compile_specialized(text: str, target: TritonTarget, options: dict[str, Any]
         raise NotSpecialized(f"{target.name} has no matmuls by groups of warps")
     # Layouts are chosen for the warps that compute; what is loaded when is not Triton's to say.
     waiting = {**options, "num_warps": _WARPS, "num_stages": 1}
-    for name in (OPTION, "maxnreg"):
-        waiting.pop(name, None)
+    waiting.pop(OPTION, None)
     made = compile_ttir(Request(text, target.code, waiting, "ttgir"), limits)
     try:
         changed = specialize(made.data.decode(), options["num_stages"], target.shared)
