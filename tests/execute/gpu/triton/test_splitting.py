@@ -11,11 +11,11 @@ from tests.execute.gpu.triton.attention_programs import attention
 from tests.execute.gpu.triton.product_programs import matmul
 
 import tileir
+from tileir.execute.gpu.triton import tile_halves
 from tileir.execute.gpu.triton.code import CodeOptions, Limits
 from tileir.execute.gpu.triton.compiler import make, stage_text
-from tileir.execute.gpu.triton.preparing import splitting
-from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
+from tileir.execute.gpu.triton.tile_halves import split
 from tileir.execute.gpu.triton.toolchain import triton_target
 from tileir.execute.launching.entries import select_entry
 from tileir.types import bf16, f16, f32, i32, ptr, tile
@@ -161,8 +161,8 @@ def test_several_sums_of_one_loop_are_split_together() -> None:
 @pytest.mark.parametrize("causal", [pytest.param(False, marks=pytest.mark.long), True])
 def test_attention_is_split_by_rows(causal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With statistics of rows that loops carry, and numbers of rows in the mask; as if registers were few."""
-    monkeypatch.setattr(splitting, "MOST_REGISTERS", 4096)
-    monkeypatch.setattr(splitting, "_FEWEST_ROWS", 16)
+    monkeypatch.setattr(tile_halves, "MOST_REGISTERS", 4096)
+    monkeypatch.setattr(tile_halves, "_FEWEST_ROWS", 16)
     program, before, notes = prepared(attention(64, 64, 32, 64, causal))
     assert notes == ["accumulators of 32x64 do not fit the registers: 16 rows are computed at a time"]
     shape = (2, 64, 64)
@@ -173,9 +173,9 @@ def test_attention_is_split_by_rows(causal: bool, monkeypatch: pytest.MonkeyPatc
 
 def test_tiles_at_the_edge_of_a_matrix_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last tiles along rows and K are outside in part, and one half of them altogether."""
-    monkeypatch.setattr(splitting, "MOST_REGISTERS", 2048)
-    monkeypatch.setattr(splitting, "_FEWEST_ROWS", 32)
-    monkeypatch.setattr(splitting, "_FEWEST_K_BYTES", 16)
+    monkeypatch.setattr(tile_halves, "MOST_REGISTERS", 2048)
+    monkeypatch.setattr(tile_halves, "_FEWEST_ROWS", 32)
+    monkeypatch.setattr(tile_halves, "_FEWEST_K_BYTES", 16)
     program = Program(select_entry(tileir.load(Path(__file__).parents[4] / "examples" / "matmul.mlir"), None))
     before = program.module.text()
     notes = split(program.entry, H200._replace(shared=8192))

@@ -18,11 +18,11 @@ from tileir.execute.gpu.errors import TritonCrash, TritonError
 from tileir.execute.gpu.nvidia_tools import disassembled
 from tileir.execute.gpu.triton.code import Code, CodeOptions, Limits, Schedule, Specialization
 from tileir.execute.gpu.triton.lowering.lower import Lowered, located_text, lower
-from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.features import features_of
 from tileir.execute.gpu.triton.schedule.model import Rule, plainer_schedules, rules_for, schedule_for, smaller
 from tileir.execute.gpu.triton.stored_code import code_of, packed_slots, packed_specialization, program_key, ttir_key
+from tileir.execute.gpu.triton.tile_halves import split
 from tileir.execute.gpu.triton.toolchain import (
     MISSING,
     Triton,
@@ -166,7 +166,7 @@ def stage_text(entry: Operation, target: TritonTarget, options: CodeOptions, sta
 
 
 def _decisions(prepared: Prepared, limits: Limits) -> str:
-    """What preparing and the schedule's model, or a search, decided for a kernel."""
+    """What was decided for a kernel: rewrites, splits, and the schedule by the model or a search."""
     if prepared.schedule.warp_specialize and prepared.triton is not None:
         # Whether it fits is seen in Triton's text only.
         prepared, _ = _specialized_or_not(prepared, lambda each: each.compiled("ttgir", limits))

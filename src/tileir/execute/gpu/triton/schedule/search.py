@@ -30,10 +30,10 @@ from tileir.execute.gpu.driver.library import driver
 from tileir.execute.gpu.loading import LaunchedCode, Launching, NotDescribed, launch_again
 from tileir.execute.gpu.timing import MemoryRange, Repeatable, SavedMemory, has_space, measured, repeatable
 from tileir.execute.gpu.triton.code import Code, Schedule, Trial, Tuning
-from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.features import Features, features_of
 from tileir.execute.gpu.triton.schedule.model import shared_bytes
+from tileir.execute.gpu.triton.tile_halves import split
 from tileir.execute.gpu.triton.toolchain import TritonTarget
 from tileir.execute.gpu.triton.worker.pool import module_folders
 from tileir.ir.core import Operation
