@@ -310,7 +310,7 @@ class Computing(Writer):
     def _loop(self, loop: Loop) -> None:
         rings = self._plan.rings_in(loop.regions[0])
         count = len(loop.carried)
-        types = [*map(self.types, loop.types), *["i32"] * (2 * len(rings))]
+        types = [*map(self.types, loop.carried_types), *["i32"] * (2 * len(rings))]
         counter = self.names[loop.counter] = self.fresh()
         bounds = f"{counter} = {self.used(f'{loop.first} to {loop.last} step {loop.step}')}"
         given = [*map(self.used, loop.given), *self.counters(rings)]
@@ -332,7 +332,7 @@ class Computing(Writer):
     def _rotated(self, loop: Loop, rotation: Rotation) -> None:
         """A loop of two matmuls, rotated; nothing of it where it has no iteration."""
         rings = self._plan.rings_in(loop.regions[0])
-        types = [*map(self.types, loop.types), *["i32"] * (2 * len(rings))]
+        types = [*map(self.types, loop.carried_types), *["i32"] * (2 * len(rings))]
         given = [*map(self.used, loop.given), *self.counters(rings)]
         first, last = self._constants.get(loop.first), self._constants.get(loop.last)
         runs = first is not None and last is not None and first < last
@@ -374,7 +374,7 @@ class Computing(Writer):
         # The others.
         rings = self._plan.rings_in(loop.regions[0])
         others = [index for index in range(len(loop.carried)) if index != number]
-        types = [self.types(loop.types[index]) for index in others]
+        types = [self.types(loop.carried_types[index]) for index in others]
         types += [left_type, total_type, *["i32"] * (2 * len(rings))]
         values = [self.used(loop.yielded[index]) for index in others]
         values += [self.used(left), self.used(total), *self.counters(rings)]

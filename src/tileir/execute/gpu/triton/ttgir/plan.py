@@ -229,9 +229,10 @@ class Rotation(NamedTuple):
 
 def rotation_of(loop: Loop, copies: Copies) -> Rotation | None:
     """How a loop is rotated; None if it is not of this kind."""
-    body, dots, waits = _matmuls_in(loop, copies)
+    body = [each for each in loop.body if each not in copies.dropped]
+    dots, waits = [[each for each in body if each.name == name] for name in (DOT, WAIT)]
     inside = [copies.of[each] for each in body if each in copies.of]
-    if len(dots) != 2 or len(waits) != 2 or len(inside) != 2:
+    if len(dots) != 2 or len(waits) != 2 or len(inside) != 2 or any(isinstance(each, Loop) for each in body):
         return None
     (first, second), (first_wait, second_wait) = dots, waits
     rights = [copies.views.get(dot.operands()[1]) for dot in dots]
@@ -271,14 +272,6 @@ def rotation_of(loop: Loop, copies: Copies) -> Rotation | None:
         return None
     # In shared memory, what the second matmul reads would be overwritten by the next iteration's.
     return found if second.types[0].startswith("tensor<") else None
-
-
-def _matmuls_in(loop: Loop, copies: Copies) -> tuple[list[Statement], list[Statement], list[Statement]]:
-    """The statements of an innermost loop that are kept, the matmuls among them, and the waits for these."""
-    body = [each for each in loop.body if each not in copies.dropped]
-    if any(isinstance(each, Loop) for each in body):
-        return [], [], []
-    return body, [each for each in body if each.name == DOT], [each for each in body if each.name == WAIT]
 
 
 def _needed_for(value: str, statements: list[Statement]) -> set[Statement]:
