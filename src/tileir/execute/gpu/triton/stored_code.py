@@ -51,14 +51,13 @@ _worker_sources: bytes = b""
 PREFIX: Final = "schedule-"
 
 
-def packed_slots(slots: tuple[Slot, ...]) -> list[list[Any]]:
-    return [[each.kind, _packed(each.content)] for each in slots]
-
-
-def _packed(content: Any) -> Any:
-    if isinstance(content, bytes):
-        return b64encode(content).decode("ascii")
-    return [_packed(each) for each in content] if isinstance(content, tuple) else content
+def packed(value: Any) -> Any:
+    """Slots, or what a launch is specialized for, as JSON has them."""
+    if isinstance(value, bytes):
+        return b64encode(value).decode("ascii")
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return [packed(each) for each in value] if isinstance(value, tuple) else value
 
 
 def unpacked_slot(kind: str, content: Any) -> Slot:
@@ -74,10 +73,6 @@ def as_tuples(value: Any) -> Any:
     return tuple([as_tuples(each) for each in value]) if isinstance(value, list) else value
 
 
-def packed_specialization(specialization: Specialization) -> list[list[int]]:
-    return [sorted(each) if isinstance(each, frozenset) else list(each) for each in specialization]
-
-
 def unpacked_specialization(packed: list[list[int]]) -> Specialization:
     divisors, described, short = packed
     return Specialization(tuple(divisors), frozenset(described), frozenset(short))
@@ -90,7 +85,7 @@ def program_key(entry: Operation, target: TritonTarget, options: CodeOptions) ->
         entry.symbol_name,
         target.name,
         options._replace(specialization=None),
-        None if special is None else packed_specialization(special),
+        None if special is None else packed(special),
         _assemblers(),
     )
     return f"triton-{_digest(entry, settings)}"
@@ -175,7 +170,7 @@ def _slots(packed: list[list[Any]], metadata: dict[str, Any], parameters: int) -
 def _key(entry: Operation, target: str, gpu: str, kind: Specialization, fast: bool) -> str:
     triton = installed_triton()
     version = "" if triton is None else triton.version
-    parts = (structure_key(entry), target, gpu, packed_specialization(kind), fast, version)
+    parts = (structure_key(entry), target, gpu, packed(kind), fast, version)
     digest = blake2b(repr(parts).encode("utf-8", "surrogateescape"), digest_size=20, person=b"tileir schedule")
     return f"{PREFIX}{digest.hexdigest()}"
 
@@ -183,12 +178,9 @@ def _key(entry: Operation, target: str, gpu: str, kind: Specialization, fast: bo
 def kept_schedule(entry: Operation, target: str, gpu: str, kind: Specialization, fast: bool) -> Schedule | None:
     """The schedule that was found for such launches; None where nobody has searched."""
     found = default_cache().get(_key(entry, target, gpu, kind, fast))
-    if found is None:
-        return None
-    packed = found[1].get("schedule")
-    if not isinstance(packed, list) or len(packed) != len(Schedule._fields):
-        return None
-    return Schedule(*packed)
+    schedule = None if found is None else found[1].get("schedule")
+    is_whole = isinstance(schedule, list) and len(schedule) == len(Schedule._fields)
+    return Schedule(*schedule) if is_whole else None
 
 
 def keep_schedule(
