@@ -1,14 +1,10 @@
 """Memory of a GPU that kernels have beside their arrays: global variables, tables of constants, scratch, reports.
 
-Code of Triton has no symbols, so the addresses are parameters.
+Code of Triton has no symbols, so the addresses are parameters.  Global variables are those of a module in a context,
+tables those of all kernels; both stay until the process ends.  Scratch is that of a stream, whose launches come one
+after the other: it grows, and stays until `release_memory`.  Scratch of a graph, or of a launch that is kept, stays.
 
-Global variables are those of a module (`Kernel.sibling` shares them) in a context, and begin with what they are on the
-host; tables are those of all kernels in a context, by their bytes.  Both stay until the process ends.
-Scratch is that of a stream, whose launches come one after the other.  It grows when a launch needs more, and stays
-until `release_memory`.  Scratch that is in a graph, or in a launch that is kept to be made again, stays.
-
-A report is memory to which a launch writes prints and failed asserts (`code.py` says how); it is read when the launch
-is done.
+A report is memory to which a launch writes prints and failed asserts (`code.py` says how).
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """What the cache keeps of kernels that Triton compiled, found without importing what compiles them.
 
-The cache has two entries for a kernel.  Under a key of its structure, of the options and of the sources that lower it:
-the key of its TTIR, and what a launch needs.  Under the key of the TTIR: the cubin.  So a kernel that was compiled
-before is found without what lowers kernels, which takes longer to import than everything else a first launch does; and
-kernels, or versions of this package, that give the same TTIR share the code.
-
-The version of Triton stands in the descriptions, and not in the keys: where another one is installed the code is made
-again, and where there is none it is used as it is.
+There are two entries for a kernel.  Under a key of its structure, of the options and of the sources that lower it: the
+key of its TTIR, and what a launch needs.  Under the key of the TTIR: the cubin, which kernels with the same TTIR share.
+The version of Triton stands in the descriptions, and not in the keys: another one makes the code again, and where there
+is none it is used as it is.
 
 A schedule that a search found is kept for a program, a kind of launches, a GPU and a version of Triton.
 """

@@ -1,10 +1,9 @@
 """From the arguments of a launch to the kind of launch it is, for which there is code of its own.
 
-Pointers and integers that are multiples of 16 make vector loads, views that the tensor memory accelerator can serve are
-read by it, and offsets into small arrays take 32 bits: code that is made for such arguments is right for them alone.
-
-How much of an argument makes a difference is limited, so that few codes are made: of integers that are in no view only
-whether they are multiples of 16, and of extents along which elements are not beside each other nothing.
+Pointers and integers that are multiples of 16 make vector loads, views that TMA can serve are read by it, and offsets
+into small arrays take 32 bits.  How much of an argument makes a difference is limited, so that few codes are made: of
+integers that are in no view only whether they are multiples of 16, and of extents along which elements are not beside
+each other nothing.
 """
 
 from __future__ import annotations

@@ -1,20 +1,10 @@
-"""Lowering of views: the tensors that they are of, and where the tile of an access lies, dimension by dimension.
+"""Lowering of views: where the tile of an access lies, the addresses of its elements, and which are in the tensor.
 
-A view is no value in TTIR; what is known of it is kept in `Lowering.views`.
+A view is no value in TTIR; what is known of it is kept in `Lowering.views`.  A tile begins at an element of the tensor,
+its origin, whose address is a scalar of 64 bits.  From there the elements are counted in 32 bits where the tile reaches
+no further.  Dimensions of one element are left out: a tile of 1x1x64x128 is accessed as one of 64x128.
 
-The addresses of the elements of a tile, which of them are in its tensor, and elements as they lie in memory.
-
-A tile begins at an element of the tensor, its origin, whose address is a scalar of 64 bits.  From there the elements
-are counted in 32 bits where the tile reaches no further.  Dimensions of one element only are left out: a tile of
-1x1x64x128 is accessed as one of 64x128.
-
-| element            | in memory          | the value                        |
-|--------------------|--------------------|----------------------------------|
-| i1                 | i8, zero or not    | i1                               |
-| i4                 | i8, low four bits  | i8, -8 to 7                      |
-| f4E2M1FN           | i8, low four bits  | i8, 0 to 15                      |
-| pointers           | i64                | !tt.ptr                          |
-| all others         | the value          |                                  |
+In memory an i1 is a byte, an i4 and an f4E2M1FN the low four bits of one, a pointer an i64; all others are the value.
 """
 
 from __future__ import annotations

@@ -1,18 +1,15 @@
 """The state of lowering a kernel: the values it has lowered, what is known of them, and the text so far.
 
-Before which accesses the threads of a tile block have to wait for each other.
-
-In a tile program only tokens order accesses.  The threads that a tile block becomes run apart from each other, so what
-one has written another may not see, or may overwrite before it is read.  A barrier is needed before an access if
+The threads that a tile block becomes run apart from each other, and only tokens order accesses of a tile program.  A
+barrier of the threads is needed before an access if
 
 1. its token comes, by whatever way, from another access,
 2. one of the two writes, and they may reach the same memory,
 3. no barrier stands between them on some way from the one to the other.
 
 Two accesses may reach the same memory unless they are known not to: an allocation of the tile block's own is reached by
-pointers from it alone.  Arguments may share memory.  Around a loop, an access is no trouble to itself where each
-element is always written by the same thread: through a partition view, whose tiles do not overlap, at an index that
-each of the loops around it changes.
+pointers from it alone.  Around a loop, an access is no trouble to itself where each element is always written by the
+same thread: through a partition view at an index that each of the loops around it changes.
 
 Sets of accesses are the bits of numbers.
 """

@@ -1,12 +1,10 @@
-"""How each elementwise operation is lowered: one line for each.
+"""How each elementwise operation is lowered: one line for each, and the rules for integers.
 
 A line names the rule, `rule(build, operation, *names, *operands)`, and the names of TTIR, PTX or the library of
 functions that it takes.  The same rules serve tiles, scalars, and the regions of reductions and scans.
 
-Lowering of integer arithmetic: two's complement, wrapping, with a result for every operand (docs/numerics.md).
-
-LLVM may do anything where a divisor is zero or a shift is past the width, so such operands never reach it; where facts
-rule them out, nothing is checked.  Promises about overflow are not passed on: they change no result.
+Integers wrap, with a result for every operand (docs/numerics.md).  LLVM may do anything where a divisor is zero or a
+shift is past the width, so such operands never reach it; where facts rule them out, nothing is checked.
 """
 
 from __future__ import annotations

@@ -1,29 +1,14 @@
-"""Lowering of float arithmetic and comparisons: each result is the exact one, rounded once, as the program requests.
+"""Lowering of float arithmetic, comparisons and functions: each result is rounded once, as the program requests.
 
-    f32, f64    one instruction, in every rounding mode
-    f16, bf16   one instruction to nearest; quotients and roots through f32; other modes through f32 rounded to odd
+f32 and f64 take one instruction in every rounding mode, f16 and bf16 to nearest only.  Their quotients and roots go
+through f32, and other modes through f32 *rounded to odd* (an inexact result has an odd last bit): f32 has more than two
+bits more than either, so that such a result can be rounded again, in any mode, as the exact one would be.  Rounding
+down and rounding up give the two neighbors of an inexact result, of which one is odd.  Triton's own `arith.divf` and
+`math.sqrt` are approximations for f32: they are what `approx` and `fast` take.
 
-Triton's own `arith.divf` and `math.sqrt` are approximations for f32: they are what `approx` and `fast` take.
-
-A GPU rounds f16 and bf16 to nearest only.  f32 has more than two bits more than either, so that a result *rounded to
-odd* there (an inexact one has an odd last bit) can be rounded again, in any mode, to what the exact one is rounded to.
-Rounding down and rounding up give the two neighbors of an inexact result, of which one is odd.
-
-Lowering of functions: exponentials, logarithms, trigonometry, roots, powers.
-
-| form                           | f32                                          | f64           |
-|--------------------------------|----------------------------------------------|---------------|
-| the usual                      | the GPU's library: a few units at most       | the library   |
-| exp2, rsqrt                    | one instruction, of two units                | the library   |
-| `flush_to_zero`                | that instruction, with `.ftz`                |               |
-| `approx`, and with `fast`      | the instructions ex2, lg2, sin, cos, tanh    |               |
-| fpowi                          | the power in f64                             | the library   |
-
-f16 and bf16 go through f32.  The library is libdevice for NVIDIA's GPUs, OCML for AMD's; both come with Triton.
-
-LLVM crashes where it computes a subnormal number of constants while it inlines such a function (in Triton 3.5 to 3.9).
-So constants from which that may come are hidden from it, behind an instruction that moves them; functions of constants
-alone have been computed before (`program.py`).
+Functions come from the library for the GPU (libdevice, OCML), f16 and bf16 through f32; docs/numerics.md has a table.
+LLVM crashes where it computes a subnormal number of constants while it inlines such a function (in Triton 3.5 to 3.9):
+constants from which that may come are hidden from it, behind an instruction that moves them.
 """
 
 from __future__ import annotations

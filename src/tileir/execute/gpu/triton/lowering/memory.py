@@ -1,24 +1,9 @@
-"""Lowering of loads and stores: through tiles of pointers, and through views by descriptors or addresses.
+"""Lowering of loads and stores: through tiles of pointers, and through views by TMA or by addresses.
 
-Tiles that the tensor memory accelerator moves (TMA), by descriptors that the launcher makes.
-
-A descriptor names its dimensions in an order of its own: those of which a tile has one element first, which Triton
-drops, and the one whose elements are beside each other in memory last.  So a tile of 1x64x1x128 is a box of
-1x1x64x128, loaded as 64x128; a view that reads rows as columns is loaded as it lies, and transposed.
-
-| served                                             | by addresses                                                    |
-|----------------------------------------------------|-----------------------------------------------------------------|
-| views whose parts are known at a launch            | views of pointers or extents that the kernel computes           |
-| partition and strided views                        | gather and scatter views                                        |
-| tiles of two dimensions or more, beside those of 1 | tiles of one dimension, which are as fast                       |
-| two to five dimensions in all                      | more                                                            |
-| rows of a tile of 16 bytes or more                 | less                                                            |
-| rows of the tensor of a multiple of 16 bytes       | others: the accelerator writes beyond their end                 |
-| zeros outside of the tensor (in `fast` also NaN)   | other padding                                                   |
-| weak accesses                                      | relaxed, acquire, release                                       |
-| operands and results of matmuls                   | others, which are faster so (measured on an H200)               |
-| launches where addresses, strides and extents are  | other launches (`Specialization.described`)                     |
-| as the accelerator wants them                      |                                                                 |
+The launcher makes the descriptors for TMA; docs/triton.md has a table of the accesses that it serves.  A descriptor
+names its dimensions in an order of its own: those of which a tile has one element first, which Triton drops, and the
+one whose elements are beside each other in memory last.  So a tile of 1x64x1x128 is a box of 1x1x64x128, loaded as
+64x128; a view that reads rows as columns is loaded as it lies, and transposed.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
 """What is known of a kernel before it is written for groups of warps, and whether it can be.
 
-Loops of two matmuls, as those of attention, are rotated.
+Loops of two matmuls, as those of attention, are rotated:
 
     loop: S = Q * K[i]; P, .. = f(S, ..); A = g(A, ..); A = A + P * V[i]
 
-The second matmul needs the first one's result, so that the tensor cores are idle while f is computed.  Rotated, the
-second matmul is that of the iteration before, and runs meanwhile:
+becomes, so that the tensor cores have the second matmul of the iteration before while f is computed,
 
     S = Q * K[0]; P, .. = f(S, ..); A = g(A, ..)
     loop from 1: start S = Q * K[i]; start A = A + P * V[i - 1]; wait for S; P, .. = f(S, ..); wait for A; A = g(A, ..)
     A = A + P * V[n - 1]
-
-Every number is computed of the same numbers as before.
 
 Triton's text for a copy is a buffer and a barrier, both allocated for it, and statements that wait until it is done.
 Copies of one descriptor that follow each other share buffers, one after the other: a ring.

@@ -1,19 +1,16 @@
 """TTIR to code by Triton's own stages, in the process that runs it.
 
 `triton.compile` of a file leaves out the first stage, wants a GPU for some things and writes to a cache of its own.  So
-the stages are called here, in their order.  This module does not import tileir: a copy of it is kept with a crash, and
-is a program without anything else.
+the stages are called here.  This module does not import tileir: a copy of it is kept with a crash, and is a program.
 
     python stages.py REQUEST.json       compile `program.ttir` beside the request, and print what comes of it
     python stages.py DIRECTORY PATH..   serve requests; the directory goes at the end, modules are found in the paths
 
-Requests come on standard input and answers go to standard output; both are put elsewhere at once, and what Triton,
-LLVM and ptxas print goes to the file that is standard error.  A message is what `marshal` makes of plain values.  The
-process ends when its input does.  While it compiles it does not look, so the system ends it then.
+Messages on standard input and output are what `marshal` makes of plain values; what Triton, LLVM and ptxas print goes
+to the file that is standard error.  The process ends when its input does, by the system while it compiles.
 
-Triton reads all of NVIDIA's library of functions, libdevice, for each kernel that calls one.  That takes longer than
-all the rest of a small kernel.  So the functions of a kernel are extracted from the library once, with those that they
-call; kernels that have the same are linked with the extract.
+Triton reads all of NVIDIA's library of functions, libdevice, for each kernel that calls one, which takes longer than
+the rest of a small kernel.  So the functions of a kernel are extracted once, with those that they call.
 """
 
 from __future__ import annotations
