@@ -289,7 +289,6 @@ def _lower_returning_loop(build: Lowering, operation: Operation, frame: Frame, p
     )
 
 
-def lower_block_ids(build: Lowering, operation: Operation) -> None:
-    name = "tt.get_program_id" if operation.declaration is ops.GET_TILE_BLOCK_ID else "tt.get_num_programs"
+def lower_block_ids(build: Lowering, operation: Operation, name: str) -> None:
     for axis, result in zip("xyz", operation.results, strict=True):
         build.define(result, build.emit(f"{name} {axis} : i32", "i32"))

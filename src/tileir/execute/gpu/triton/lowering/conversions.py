@@ -37,7 +37,9 @@ def widened(build: Lowering, value: TtirValue, source: types.FloatType) -> TtirV
     if source in (types.F32, types.F16, types.BF16):
         return build.convert("arith.extf", value, "f32")
     if source is types.TF32:
-        return _without_low_bits(build, value)
+        # Its low 13 bits count as zeros, and a NaN stays one.
+        kept = build.bitcast(build.apply("arith.andi", build.bitcast(value, "i32"), ~_TF32_LOW), "f32")
+        return build.select(build.compare("uno", value, value), value, kept)
     if source in (types.F8E4M3FN, types.F8E5M2) and build.capability >= _NATIVE_CAPABILITY:
         return build.convert("arith.extf", build.fp_to_fp(value, "f16"), "f32")
     if source is types.F8E5M2:
@@ -46,25 +48,14 @@ def widened(build: Lowering, value: TtirValue, source: types.FloatType) -> TtirV
         return build.convert("arith.extf", build.bitcast(pattern, "f16"), "f32")
     bits = build.convert("arith.extui", build.bitcast(value, "i8"), "i32")
     if source is types.F8E8M0FNU:
-        return _power(build, bits)
+        # An exponent.
+        made = build.apply("arith.shli", bits, 23)
+        made = build.select(build.compare("eq", bits, 0), _SMALLEST_POWER, made)
+        return build.bitcast(build.select(build.compare("eq", bits, 0xFF), _NAN, made), "f32")
     form = floats.FORMATS[source.name]
     return build.convert(
         "arith.extf", _small(build, bits, form, "f32" if source is types.FNV8E5M3FNU else "f16"), "f32"
     )
-
-
-def _without_low_bits(build: TtirBuilder, value: TtirValue) -> TtirValue:
-    """The number that a tf32 is: its low 13 bits count as zeros, and a NaN stays one."""
-    kept = build.bitcast(build.apply("arith.andi", build.bitcast(value, "i32"), ~_TF32_LOW), "f32")
-    return build.select(build.compare("uno", value, value), value, kept)
-
-
-def _power(build: TtirBuilder, bits: TtirValue) -> TtirValue:
-    made = build.apply("arith.shli", bits, 23)
-    is_smallest = build.compare("eq", bits, 0)
-    made = build.select(is_smallest, _SMALLEST_POWER, made)
-    is_nan = build.compare("eq", bits, 0xFF)
-    return build.bitcast(build.select(is_nan, _NAN, made), "f32")
 
 
 def _small(build: TtirBuilder, bits: TtirValue, form: FloatFormat, wide: str) -> TtirValue:
@@ -340,10 +331,7 @@ def _clamped(build: TtirBuilder, value: TtirValue, width: int, is_signed: bool) 
 # --- bits ---
 
 
-def bitcast(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
-    """Types of one width, which are the same in TTIR where it has no type for them."""
-    return build.bitcast(value, build.type_of(operation.results[0])[0])
-
-
 def reinterpretation(build: Lowering, operation: Operation, name: str, value: TtirValue) -> TtirValue:
-    return build.reinterpret(name, value, build.type_of(operation.results[0])[0])
+    """Types of one width, which may be the same in TTIR."""
+    element, _ = build.type_of(operation.results[0])
+    return value if value.element == element else build.reinterpret(name, value, element)

@@ -74,20 +74,21 @@ def function(
     build: Lowering, operation: Operation, name: str, approximation: str, instruction: str, *values: TtirValue
 ) -> TtirValue:
     """A function of one or two floats: by the library, or an instruction of PTX where one is given and suits."""
-    element = values[0].element
+    element, ftz = values[0].element, ".ftz" if build.options.fast else ""
     if element != "f64":
         values = tuple([build.convert("arith.extf", value, "f32") for value in values])
-        if approximation and _is_approximate(build, operation, values[0]):
+        is_approximate = build.options.fast or operation.keyword("rounding_mode") == "approx"
+        if approximation and is_approximate and build.has_ptx:
             if name in _FACTORS_BEFORE:
                 factor = build.float_bits(_FACTORS_BEFORE[name], "f32", values[0].shape)
                 values = (build.apply("arith.mulf", values[0], factor),)
-            made = build.assembly(approximation.format(ftz=_ftz(build)), values, "f32")
+            made = build.assembly(approximation.format(ftz=ftz), values, "f32")
             if name in _FACTORS_AFTER:
                 factor = build.float_bits(_FACTORS_AFTER[name], "f32", made.shape)
                 made = build.apply("arith.mulf", made, factor)
             return build.convert("arith.truncf", made, element)
         if instruction and build.has_ptx:
-            flush = ".ftz" if "flush_to_zero" in operation.attributes else _ftz(build)
+            flush = ".ftz" if "flush_to_zero" in operation.attributes else ftz
             made = build.assembly(instruction.format(ftz=flush), values, "f32")
             return build.convert("arith.truncf", made, element)
     flushes = "flush_to_zero" in operation.attributes and not build.has_ptx
@@ -95,15 +96,6 @@ def function(
         values = tuple([flushed(build, value) for value in values])
     made = call(build, operation, name, values)
     return build.convert("arith.truncf", flushed(build, made) if flushes else made, element)
-
-
-def _is_approximate(build: Lowering, operation: Operation, value: TtirValue) -> bool:
-    is_requested = build.options.fast or operation.keyword("rounding_mode") == "approx"
-    return is_requested and build.has_ptx and value.element != "f64"
-
-
-def _ftz(build: Lowering) -> str:
-    return ".ftz" if build.options.fast else ""
 
 
 def integer_power(build: Lowering, operation: Operation, base: TtirValue, exponent: TtirValue) -> TtirValue:
@@ -190,7 +182,9 @@ def arithmetic(build: Lowering, operation: Operation, mnemonic: str, *values: Tt
     if rounding in ("approx", "full"):
         return _approximate(build, mnemonic, values, rounding, flush)
     if rounding == "nearest_even" and not flush:
-        return _nearest(build, mnemonic, values)
+        if mnemonic in ("div", "sqrt"):
+            return _quotient(build, *values) if mnemonic == "div" else _root(build, values[0])
+        return build.apply("math.fma" if mnemonic == "fma" else f"arith.{mnemonic}f", *values)
     build.require_ptx(operation, "flush_to_zero" if flush else f"rounding<{rounding}>")
     mode = MODES[rounding] + (".ftz" if flush else "")
     if rounding == "nearest_even" and mnemonic in ("add", "sub"):
@@ -199,16 +193,6 @@ def arithmetic(build: Lowering, operation: Operation, mnemonic: str, *values: Tt
         one = build.number(1.0 if mnemonic == "add" else -1.0, "f32", left.shape)
         mnemonic, values = "fma", (left, one, right)
     return build.assembly(f"{mnemonic}.{mode}.{element}", values, element)
-
-
-def _nearest(build: Lowering, mnemonic: str, values: Sequence[TtirValue]) -> TtirValue:
-    if mnemonic == "fma":
-        return build.apply("math.fma", *values)
-    if mnemonic == "div":
-        return _quotient(build, *values)
-    if mnemonic == "sqrt":
-        return _root(build, values[0])
-    return build.apply(f"arith.{mnemonic}f", *values)
 
 
 def _approximate(build: Lowering, mnemonic: str, values: Sequence[TtirValue], rounding: str, flush: bool) -> TtirValue:
@@ -252,16 +236,11 @@ def remainder(build: Lowering, operation: Operation, left: TtirValue, right: Tti
     return build.convert("arith.truncf", call(build, operation, "fmod", [left, right]), element)
 
 
-def magnitude(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
-    """The sign bit is cleared, and nothing else, of NaN too."""
-    bits = build.bitcast(value, f"i{value.bits}")
-    return build.bitcast(build.apply("arith.andi", bits, (1 << (value.bits - 1)) - 1), value.element)
-
-
-def negation(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
-    """The sign bit is flipped, and nothing else, of NaN too."""
-    bits = build.bitcast(value, f"i{value.bits}")
-    return build.bitcast(build.apply("arith.xori", bits, 1 << (value.bits - 1)), value.element)
+def of_sign(build: Lowering, operation: Operation, name: str, value: TtirValue) -> TtirValue:
+    """The sign bit is cleared or flipped, and nothing else, of NaN too."""
+    mask = 1 << (value.bits - 1)
+    bits = build.apply(name, build.bitcast(value, f"i{value.bits}"), mask if name == "arith.xori" else mask - 1)
+    return build.bitcast(bits, value.element)
 
 
 def integral(build: Lowering, operation: Operation, name: str, value: TtirValue) -> TtirValue:
@@ -276,10 +255,6 @@ def integral(build: Lowering, operation: Operation, name: str, value: TtirValue)
 def comparison(build: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
     ordering = "o" if operation.comparison_ordering == "ordered" else "u"
     return build.compare(ordering + PREDICATES[operation.comparison_predicate], left, right)
-
-
-def select(build: Lowering, operation: Operation, *values: TtirValue) -> TtirValue:
-    return build.select(*values)
 
 
 def extremum(build: Lowering, operation: Operation, name: str, *values: TtirValue) -> TtirValue:

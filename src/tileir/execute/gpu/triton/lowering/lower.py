@@ -40,7 +40,8 @@ _TILE_VIEWS: Final = (ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_G
 HANDLERS: Final[Handlers] = {
     **ELEMENTWISE,
     **dict.fromkeys(_WITHOUT_EFFECT, lambda build, operation: None),
-    **dict.fromkeys((ops.GET_TILE_BLOCK_ID, ops.GET_NUM_TILE_BLOCKS), control.lower_block_ids),
+    ops.GET_TILE_BLOCK_ID: lambda build, operation: control.lower_block_ids(build, operation, "tt.get_program_id"),
+    ops.GET_NUM_TILE_BLOCKS: lambda build, operation: control.lower_block_ids(build, operation, "tt.get_num_programs"),
     **dict.fromkeys(_TILE_VIEWS, accesses.lower_make_tile_view),
     ops.ALLOCA: memory.lower_alloca,
     ops.ASSERT: printing.lower_assert,

@@ -14,7 +14,7 @@ from tileir.dialect.attributes import hint_of
 from tileir.dialect.ops import ALLOCA, LOAD_VIEW_TKO
 from tileir.dialect.types import GatherScatterViewType, TileType
 from tileir.execute.analysis.values import pointee_of, reserved_bytes
-from tileir.execute.gpu.triton.code import LaunchValue, LaunchView, Slot, TensorMap, constant
+from tileir.execute.gpu.triton.code import LaunchValue, Slot, TensorMap, constant
 from tileir.execute.gpu.triton.lowering.accesses import (
     Access,
     access_of,
@@ -70,8 +70,13 @@ def described(build: Lowering, operation: Operation, access: Access) -> Describe
     if not _is_of_matmul(operation):
         return None
     fill = _fill(build, access)
-    order = _order(access, view)
-    if fill is None or order is None or shape[order[-1]] * view.element_bytes < _FEWEST_BYTES:
+    beside = [dimension for dimension, stride in enumerate(view.strides) if stride == _UNIT]
+    if fill is None or not beside:
+        return None
+    # The dimensions of the tile in the order of the descriptor.
+    last = dimension_map(access.type).index(beside[-1])
+    order = [*sorted([axis for axis in range(len(shape)) if axis != last], key=lambda axis: shape[axis] > 1), last]
+    if shape[order[-1]] * view.element_bytes < _FEWEST_BYTES:
         return None
     along = [dimension_map(access.type)[axis] for axis in order]
     extents: list[Any] = [view.shape[each] for each in along]
@@ -131,16 +136,6 @@ def _fill(build: Lowering, access: Access) -> bool | None:
         # Of the NaNs, one that the accelerator chooses.
         return True
     return None
-
-
-def _order(access: Access, view: LaunchView) -> list[int] | None:
-    beside = [along for along, stride in enumerate(view.strides) if stride == _UNIT]
-    if not beside:
-        return None
-    last = dimension_map(access.type).index(beside[-1])
-    shape = access.type.tile_shape
-    others = [axis for axis in range(len(shape)) if axis != last]
-    return [*sorted(others, key=lambda axis: shape[axis] > 1), last]
 
 
 def _is_possible(extent: LaunchValue, stride: LaunchValue, size: int) -> bool:

@@ -36,17 +36,10 @@ def lower_print(build: Lowering, operation: Operation) -> None:
         build.store(place, word, fits)
         place = build.advance(place, build.integer(1, "i64"))
     for tile in tiles:
-        _write(build, place, tile, fits)
-        place = build.advance(place, build.integer(prod(tile.shape), "i64"))
-
-
-def _write(build: Lowering, place: TtirValue, tile: TtirValue, mask: TtirValue) -> None:
-    if tile.shape:
-        count = prod(tile.shape)
-        tile = build.reshape(tile, (count,))
-        place = build.advance(build.splat(place, (count,)), build.range(count))
-        mask = build.splat(mask, (count,))
-    build.store(place, tile, mask)
+        shape = (count,) if (count := prod(tile.shape)) > 1 else ()
+        at = build.advance(build.splat(place, shape), build.range(count)) if shape else place
+        build.store(at, build.reshape(tile, shape), build.splat(fits, shape))
+        place = build.advance(place, build.integer(count, "i64"))
 
 
 def _bits(build: Lowering, value: TtirValue) -> TtirValue:

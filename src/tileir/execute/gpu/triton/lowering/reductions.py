@@ -215,7 +215,7 @@ def lower_reduce(build: Lowering, operation: Operation) -> None:
         if axis == 1 and len(bits[0].shape) == 3 and _is_product(build, operation):
             bits = [build.assembly(f"mov.b{value.bits}", [value], value.element) for value in bits]
         # Triton reorders the elements of a reshaped vector that is reduced, and forgets those reduced along with it.
-        is_apart = len(bits) > 1 and len(bits[0].shape) == 1 and any(map(build.is_reshaped, bits))
+        is_apart = len(bits) > 1 and len(bits[0].shape) == 1 and any(value.name in build.reshaped for value in bits)
         if is_apart:
             bits, axis = [build.expand(value, 0) for value in bits], 1
         made = build.reduce(

@@ -61,7 +61,7 @@ class TtirBuilder:
         self._depth: int = 2
         self._count: int = 0
         self._combining: int = 0
-        self._reshaped: Final[set[str]] = set()
+        self.reshaped: Final[set[str]] = set()
 
     # --- text ---
 
@@ -175,11 +175,8 @@ class TtirBuilder:
         if not shape:
             return self.emit(f"tt.unsplat {value.name} : {value.type}", value.element)
         made = self._to(f"tt.reshape {value.name}", value, value.element, shape)
-        self._reshaped.add(made.name)
+        self.reshaped.add(made.name)
         return made
-
-    def is_reshaped(self, value: TtirValue) -> bool:
-        return value.name in self._reshaped
 
     def transpose(self, value: TtirValue, order: Sequence[int]) -> TtirValue:
         """Dimension i of the result is dimension `order[i]` of the value."""
