@@ -29,7 +29,7 @@ from tileir.execute.gpu.triton.code import CodeOptions, Schedule, Slot, Speciali
 from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
 from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, squeezed, value_type
 from tileir.execute.gpu.triton.program import Program
-from tileir.execute.gpu.triton.schedule.features import features_of
+from tileir.execute.gpu.triton.schedule.features import MATMULS, features_of
 from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -207,6 +207,8 @@ class Lowering(TtirBuilder):
         self.barriers: Final = barriers_of(program.entry)
         self.hidden: Final[list[Hidden]] = []
         self.loop_attributes: Final = loop_attributes(program.entry, schedule)
+        has_matmuls = any(each.declaration in MATMULS for each in pre_order(program.entry))
+        self._has_tma: Final = has_matmuls and self.capability >= _FIRST_WITH_TMA
         self._handlers: Final = handlers
 
     # --- values ---
@@ -282,7 +284,8 @@ class Lowering(TtirBuilder):
 
     @property
     def uses_tma(self) -> bool:
-        return self.capability >= _FIRST_WITH_TMA and self.schedule.descriptors and bool(self.specialization.described)
+        # Kernels without matmuls are faster by addresses.
+        return self.schedule.descriptors and self._has_tma and bool(self.specialization.described)
 
     def require_ptx(self, operation: Operation, what: str) -> None:
         """Refuse what only NVIDIA's GPUs have an instruction for."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple, cast
 
 from tileir.dialect.attributes import hint_of
-from tileir.dialect.ops import ALLOCA, LOAD_VIEW_TKO
-from tileir.dialect.types import GatherScatterViewType, TileType
+from tileir.dialect.ops import ALLOCA
+from tileir.dialect.types import GatherScatterViewType
 from tileir.execute.analysis.values import pointee_of, reserved_bytes
 from tileir.execute.gpu.triton.code import LaunchValue, Slot, TensorMap, constant
 from tileir.execute.gpu.triton.lowering.accesses import (
@@ -28,12 +28,10 @@ from tileir.execute.gpu.triton.lowering.accesses import (
 from tileir.execute.gpu.triton.lowering.atomics import ordered_load, ordered_store, wait_for_others
 from tileir.execute.gpu.triton.lowering.context import Lowering, block_number
 from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, memory_element
-from tileir.execute.gpu.triton.schedule.features import MATMULS, reachable
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import BF16, F16, F32, F64, FloatType, Type
-from tileir.ir.values import Value
 
 _FEWEST_BYTES: Final = 16
 _MOST_DIMENSIONS: Final = 5
@@ -59,15 +57,13 @@ def described(build: Lowering, operation: Operation, access: Access) -> Describe
     number = access.tensor.number
     view = build.program.views[number]
     shape = access.type.tile_shape
-    if not (build.uses_tma and number in build.specialization.described and view.is_known):
+    if not build.uses_tma or number not in build.specialization.described or not view.is_known:
         return None
     if hint_of(operation, "allow_tma", build.target) == 0:
         return None
     if operation.memory_ordering_semantics != "weak" or isinstance(access.type, GatherScatterViewType):
         return None
     if not 2 <= len(shape) <= _MOST_DIMENSIONS or sum([lanes > 1 for lanes in shape]) < 2:
-        return None
-    if not _is_of_matmul(operation):
         return None
     fill = _fill(build, access)
     beside = [dimension for dimension, stride in enumerate(view.strides) if stride == _UNIT]
@@ -97,33 +93,6 @@ def described(build: Lowering, operation: Operation, access: Access) -> Describe
         tuple([shape[axis] for axis in moved]),
         [moved.index(axis) for axis in range(len(shape)) if shape[axis] > 1],
     )
-
-
-def _is_of_matmul(operation: Operation) -> bool:
-    """Whether what is loaded becomes an operand of a matmul, or what is stored is made of one's result."""
-    if operation.declaration is LOAD_VIEW_TKO:
-        values = reachable(operation.results[0], _made_of)
-        return any(user.declaration in MATMULS for value in values for user in value.users)
-    makers = [value.defining_operation for value in reachable(operation.tile, _sources)]
-    # With those in the loops that it comes out of.
-    return any(inner.declaration in MATMULS for maker in makers if maker is not None for inner in pre_order(maker))
-
-
-def _made_of(value: Value) -> list[Value]:
-    """What a value goes into, as it is or computed with, around loops and out of them."""
-    found: list[Value] = []
-    for user in value.users:
-        parent = user.parent_operation if user.declaration.is_terminator else None
-        found.extend(user.results if parent is None else parent.results)
-        # Without an `else` there is no block.
-        regions = user.regions if parent is None else parent.regions[:1]
-        found.extend([argument for region in regions for block in region.blocks for argument in block.arguments])
-    return [each for each in found if isinstance(each.type, TileType)]
-
-
-def _sources(value: Value) -> list[Value]:
-    maker = value.defining_operation
-    return [] if maker is None else [each for each in maker.operands if isinstance(each.type, TileType)]
 
 
 def _fill(build: Lowering, access: Access) -> bool | None:

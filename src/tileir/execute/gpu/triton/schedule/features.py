@@ -7,7 +7,6 @@ only if tokens in the loop lead from one to the other (`may_load_early`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from math import prod
 from typing import Final, NamedTuple
 
@@ -139,7 +138,7 @@ def registers_of(type: TileType) -> int:
 def _matmul_loop(operation: Operation, target: str, fast: bool) -> MatmulLoop:
     block = operation.regions[0].blocks[0]
     inside = [each for each in pre_order(operation) if each.declaration in MATMULS]
-    loads = {load for matmul in inside for operand in _operands(matmul) for load in _loads_of(operand, operation)}
+    loads = [each for each in pre_order(operation) if each.declaration in _LOADS]
     carried = [each.type for each in block.arguments if isinstance(each.type, TileType) and each.type.shape]
     made = [
         tile_of(matmul.results[0])
@@ -152,45 +151,24 @@ def _matmul_loop(operation: Operation, target: str, fast: bool) -> MatmulLoop:
         sum([tile_bytes(tile_of(load.results[0])) for load in loads]),
         sum(map(registers_of, carried)) + max(map(registers_of, made), default=0),
         may_load_early(operation),
-        len(inside) == 2 and any(each.defining_operation is inside[0] for each in reachable(inside[1].lhs, _sources)),
+        len(inside) == 2 and _is_made_of(inside[1].lhs, inside[0]),
     )
-
-
-def _operands(matmul: Operation) -> list[Value]:
-    scales = [matmul.lhs_scale, matmul.rhs_scale] if matmul.declaration is ops.MMAF_SCALED else []
-    return [matmul.lhs, matmul.rhs, *scales]
-
-
-def _sources(value: Value) -> list[Value]:
-    maker = value.defining_operation
-    return [] if maker is None else list(maker.operands)
-
-
-def _loads_of(value: Value, loop: Operation) -> set[Operation]:
-    """The loads in a loop that an operand is made of, without those of other matmuls."""
-
-    def sources(value: Value) -> list[Value]:
-        maker = value.defining_operation
-        is_followed = maker is not None and maker.declaration not in (*MATMULS, *_LOADS) and _is_in(maker, loop)
-        return [each for each in _sources(value) if is_followed and isinstance(each.type, TileType)]
-
-    makers = [each.defining_operation for each in reachable(value, sources)]
-    return {each for each in makers if each is not None and each.declaration in _LOADS and _is_in(each, loop)}
 
 
 def _is_in(operation: Operation, loop: Operation) -> bool:
     return operation is not loop and loop.is_ancestor_of(operation)
 
 
-def reachable(start: Value, step: Callable[[Value], Iterable[Value]]) -> Iterator[Value]:
-    """A value, and all that steps lead to from it, each once."""
-    pending, seen = [start], {start}
+def _is_made_of(value: Value, source: Operation) -> bool:
+    pending, seen = [value], {value}
     while pending:
-        value = pending.pop()
-        yield value
-        found = [each for each in step(value) if each not in seen]
+        maker = pending.pop().defining_operation
+        if maker is source:
+            return True
+        found = [each for each in (maker.operands if maker is not None else ()) if each not in seen]
         seen.update(found)
         pending.extend(found)
+    return False
 
 
 def _has_matmuls(operation: Operation) -> bool:

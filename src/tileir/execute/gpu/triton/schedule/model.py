@@ -202,7 +202,7 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
             "2 to 4 % faster than addresses for matmuls, and slower for everything else",
             True,
             lambda f, t: t.has_tma,
-            value="yes, for operands and results of matmuls",
+            value="yes, in kernels with matmuls",
         ),
         Rule("other GPUs", "they have none", False),
     ),
