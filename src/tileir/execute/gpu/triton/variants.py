@@ -47,30 +47,32 @@ class Classifier:
             width = element.width if isinstance(element, IntegerType) else 0
             self._widths.append(width)
             if isinstance(element, PointerType):
-                self._divisors.append(_POINTER_DIVISORS)
-                parts.append("{a} & 15")
+                divisors: tuple[int, ...] = _POINTER_DIVISORS
             elif width >= _NARROWEST:
-                self._divisors.append(
-                    _VIEW_DIVISORS if number in along else () if number in of_views else (_ALIGNMENT,)
-                )
-                parts.append("{a}" if number in of_views else "{a} & 15")
+                divisors = _VIEW_DIVISORS if number in along else () if number in of_views else (_ALIGNMENT,)
             else:
-                self._divisors.append(())
-                parts.append("{a}" if number in of_views else "")
+                divisors = ()
+            self._divisors.append(divisors)
+            is_whole = number in of_views and divisors is not _POINTER_DIVISORS
+            parts.append("{a}" if is_whole else "{a} & 15" if divisors else "")
         self.parts: Final = tuple(parts)
         """What of each argument decides on the kind of a launch (`VariantKey`)."""
 
     def signed(self, values: Sequence[Any]) -> list[int]:
         """The arguments of a launch as numbers: integers with their sign, pointers as addresses, 0 for others."""
-        return [
-            _signed(int(value), width) if width else int(value) if divisors is _POINTER_DIVISORS else 0
-            for value, width, divisors in zip(values, self._widths, self._divisors, strict=True)
-        ]
+        found = []
+        for value, width, divisors in zip(values, self._widths, self._divisors, strict=True):
+            number = int(value) if width or divisors is _POINTER_DIVISORS else 0
+            found.append(number - (1 << width) if width and number >> (width - 1) == 1 else number)
+        return found
 
     def specialization(self, values: Sequence[Any], is_described: bool = True) -> Specialization:
         """The kind of a launch; `is_described` says whether descriptors can be had at all."""
         numbers = self.signed(values)
-        divisors = [_divisor(number, known) for number, known in zip(numbers, self._divisors, strict=True)]
+        divisors = [
+            next((divisor for divisor in known if number % divisor == 0), 1)
+            for number, known in zip(numbers, self._divisors, strict=True)
+        ]
         described = [n for n, view in self._views if is_described and _is_described(view, numbers)]
         short = [n for n, view in self._views if _is_short(view, numbers)]
         return Specialization(tuple(divisors), frozenset(described), frozenset(short))
@@ -115,17 +117,6 @@ def _along(view: LaunchView) -> list[LaunchValue]:
     """What decides how many elements are loaded at once: the address, strides, and how many are beside each other."""
     shape = [view.shape[unit_dimension(view.strides)]] if _UNIT in view.strides else view.shape
     return [value for value in (view.base, *shape, *view.strides) if value is not None]
-
-
-def _signed(number: int, width: int) -> int:
-    return number - (1 << width) if number >= 1 << (width - 1) else number
-
-
-def _divisor(number: int, known: tuple[int, ...]) -> int:
-    for divisor in known:
-        if number % divisor == 0:
-            return divisor
-    return 1
 
 
 def _can_be_described(view: LaunchView) -> bool:

@@ -81,7 +81,8 @@ class _Search:
     def _operation(self, operation: Operation, since: int) -> int:
         bit = self._bits.get(operation)
         if bit is not None:
-            if self._before(operation) & since & self._conflicts(operation):
+            before = reduce(or_, [self._after.get(operand, 0) for operand in operation.operands], 0)
+            if before & since & self._conflicts(operation):
                 self.found.add(operation)
                 since = 0
             return since | bit
@@ -102,9 +103,6 @@ class _Search:
             for end in ends:
                 since |= end
         return since
-
-    def _before(self, operation: Operation) -> int:
-        return reduce(or_, [self._after.get(operand, 0) for operand in operation.operands], 0)
 
     def _conflicts(self, operation: Operation) -> int:
         """The accesses that may reach what this one does, of which one writes."""

@@ -7,6 +7,7 @@ only if tokens in the loop lead from one to the other (`may_load_early`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 from typing import Final, NamedTuple
 
@@ -102,7 +103,7 @@ def features_of(entry: Operation, target: str = "", fast: bool = False) -> Featu
         max(map(tile_bytes, stored), default=0),
         max(map(tile_bytes, tiles), default=0),
         tuple(rows),
-        max([_loaded_bytes(each) for each in rows], default=0),
+        max([_loaded_bytes(each.regions[0].blocks[0]) for each in rows], default=0),
         hint_of(entry, "occupancy", target or "default") or 0,
     )
 
@@ -138,7 +139,6 @@ def registers_of(type: TileType) -> int:
 def _matmul_loop(operation: Operation, target: str, fast: bool) -> MatmulLoop:
     block = operation.regions[0].blocks[0]
     inside = [each for each in pre_order(operation) if each.declaration in MATMULS]
-    loads = [each for each in pre_order(operation) if each.declaration in _LOADS]
     carried = [each.type for each in block.arguments if isinstance(each.type, TileType) and each.type.shape]
     made = [
         tile_of(matmul.results[0])
@@ -148,11 +148,15 @@ def _matmul_loop(operation: Operation, target: str, fast: bool) -> MatmulLoop:
     return MatmulLoop(
         operation,
         tuple([matmul_of(each, target, fast) for each in inside]),
-        sum([tile_bytes(tile_of(load.results[0])) for load in loads]),
+        _loaded_bytes(pre_order(operation)),
         sum(map(registers_of, carried)) + max(map(registers_of, made), default=0),
         may_load_early(operation),
         len(inside) == 2 and _is_made_of(inside[1].lhs, inside[0]),
     )
+
+
+def _loaded_bytes(operations: Iterable[Operation]) -> int:
+    return sum([tile_bytes(tile_of(each.results[0])) for each in operations if each.declaration in _LOADS])
 
 
 def _is_in(operation: Operation, loop: Operation) -> bool:
@@ -190,8 +194,3 @@ def _is_row_loop(loop: Operation) -> bool:
     block = loop.regions[0].blocks[0]
     loads = any(each.declaration in _LOADS and tile_of(each.results[0]).count > 1 for each in block)
     return loads and not _has_matmuls(loop) and may_load_early(loop)
-
-
-def _loaded_bytes(loop: Operation) -> int:
-    block = loop.regions[0].blocks[0]
-    return sum([tile_bytes(tile_of(each.results[0])) for each in block if each.declaration in _LOADS])

@@ -58,10 +58,6 @@ def _largest(features: Features) -> MatmulLoop:
     return max(features.loops, key=lambda each: each.stage_bytes)
 
 
-def _k_bytes(loop: MatmulLoop) -> int:
-    return max([each.k_bytes for each in loop.matmuls])
-
-
 def _stages_within(features: Features, target: TritonTarget, most: int) -> int:
     return max(1, min(most, stages_that_fit(features, target)))
 
@@ -180,7 +176,7 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
             "at most 64 bytes of K",
             "687 TFLOP/s, 527 with 3 stages (128x256x32)",
             lambda f, t: _stages_within(f, t, 5),
-            lambda f, t: _k_bytes(_largest(f)) <= 64,
+            lambda f, t: max([each.k_bytes for each in _largest(f).matmuls]) <= 64,
             value="5, as far as they fit",
         ),
         Rule(

@@ -171,9 +171,13 @@ def rings_of(copies: Copies, depth: int) -> list[Ring]:
     for copy in copies.all:
         is_matmul = copy.last_use is not None and not isinstance(copy.last_use, Loop)
         bundles.setdefault(copy.last_use if copy.loops and is_matmul else copy, []).append(copy)
+    ordinals: dict[Copy, int] = {}
+    for copy in copies.all:
+        alike = [each for each in ordinals if each.descriptor == copy.descriptor and each.region is copy.region]
+        ordinals[copy] = len(alike)
     rings: dict[object, list[list[Copy]]] = {}
     for bundle in bundles.values():
-        key = tuple([(copy.descriptor, copy.type, copy.is_own, _ordinal(copies, copy)) for copy in bundle])
+        key = tuple([(copy.descriptor, copy.type, copy.is_own, ordinals[copy]) for copy in bundle])
         is_held = any(_is_held(copies, copy) for copy in bundle)
         rings.setdefault(bundle[0] if is_held else key, []).append(bundle)
     return [Ring(number, each, depth) for number, each in enumerate(rings.values())]
@@ -185,11 +189,6 @@ def _is_held(copies: Copies, copy: Copy) -> bool:
     assert copy.last_use is not None, "all that is copied is used"
     between = statements[statements.index(copy.statement) : statements.index(copy.last_use) + 1]
     return any(inner in copies.of for each in between if isinstance(each, Loop) for inner in each.walk())
-
-
-def _ordinal(copies: Copies, copy: Copy) -> int:
-    earlier = copies.all[: copies.all.index(copy)]
-    return sum(each.descriptor == copy.descriptor and each.region is copy.region for each in earlier)
 
 
 _PRECISE_AFTER: Final = re.compile(r"maxNumImpreciseAcc = (\d+) : i32")
@@ -329,7 +328,9 @@ def _check(kernel: Kernel, copies: Copies) -> None:
             raise Unfit("it reduces along rows")
         if name == "arith.constant" and "dense<[" in each.text:
             raise Unfit("it has a table of numbers")
-        if name == DOT and _adds_in_parts(each):
+        precise_after = _PRECISE_AFTER.search(each.text) if name == DOT and "xf8E" in each.text else None
+        if precise_after is not None and 0 < int(precise_after[1]) < _NEVER:
+            # Of f8, added to f32 after some elements of K: lowering asks for that in a single one.
             raise Unfit("it has a matmul that is added up in parts")
 
 
@@ -341,12 +342,6 @@ def _rings(kernel: Kernel, copies: Copies, stages: int, shared: int) -> list[Rin
         if sum(ring.bytes * ring.depth for ring in rings) + staged + _SPARE <= shared:
             return rings
     raise Unfit("its tiles do not fit into shared memory")
-
-
-def _adds_in_parts(dot: Statement) -> bool:
-    """Whether a matmul of f8 is added to f32 after some elements of K: lowering asks for that in a single one."""
-    found = _PRECISE_AFTER.search(dot.text)
-    return found is not None and "xf8E" in dot.text and 0 < int(found[1]) < _NEVER
 
 
 def _staged_bytes(statement: Statement) -> int:
