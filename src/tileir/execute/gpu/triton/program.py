@@ -234,8 +234,8 @@ def _rewrite(loop: Operation, counted: _Counted) -> None:
     types = [argument.type for argument in carried]
     new = Operation(ops.FOR, operands, types, attributes, [Region([made])], loop.location)
     if not is_given:
-        for each in loop_ends(new, ops.CONTINUE):
-            each.set_operands([value for number, value in enumerate(each.operands) if number != counter.index])
+        for last in loop_ends(new, ops.CONTINUE):
+            last.set_operands([value for number, value in enumerate(last.operands) if number != counter.index])
     assert loop.parent is not None, "a loop stands in a block"
     loop.parent.insert_before(new, loop)
     # A counter that nobody asks for is nothing behind the loop.

@@ -176,8 +176,9 @@ def kept_schedule(entry: Operation, target: str, gpu: str, kind: Specialization,
     """The schedule that was found for such launches; None where nobody has searched."""
     found = default_cache().get(_key(entry, target, gpu, kind, fast))
     schedule = None if found is None else found[1].get("schedule")
-    is_whole = isinstance(schedule, list) and len(schedule) == len(Schedule._fields)
-    return Schedule(*schedule) if is_whole else None
+    if not isinstance(schedule, list) or len(schedule) != len(Schedule._fields):
+        return None
+    return Schedule(*schedule)
 
 
 def keep_schedule(

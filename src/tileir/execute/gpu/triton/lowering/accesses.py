@@ -321,8 +321,9 @@ def inside(build: Lowering, access: Access) -> TtirValue | None:
         if each.positions is not None or not each.is_all_or_none:
             found = _lanes_inside(build, each)
             masks.append(build.along(found, place, shape) if each.lanes > 1 else build.splat(found, shape))
-        for found in (bits, masks):
-            found[:] = [build.apply("arith.andi", *found)] if len(found) > 1 else found
+        for listed in (bits, masks):
+            if len(listed) > 1:
+                listed[:] = [build.apply("arith.andi", *listed)]
     spread = [build.splat(each, shape) for each in bits]
     return build.apply("arith.andi", masks[0], spread[0]) if masks and bits else next(iter([*masks, *spread]), None)
 
