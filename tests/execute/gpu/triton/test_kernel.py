@@ -17,6 +17,7 @@ from tileir.analyze.forms.forms import Forms
 from tileir.execute.arguments.binding import pointer_to
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import CompilationError, HostCopyWarning, LaunchError
+from tileir.execute.gpu.triton import kernel as kernels
 from tileir.execute.gpu.triton.code import Schedule
 from tileir.execute.gpu.triton.kernel import FINE_KINDS
 from tileir.execute.gpu.triton.variants import launch_views
@@ -139,6 +140,15 @@ def test_many_kinds_share_code_that_serves_them(gpu: FakeDriver) -> None:
     made = kernel.compiled_for
     assert FINE_KINDS < len(made) < 16 and len(threads(gpu)) == 16
     assert all(divisor in (1, 16) for kind in made[FINE_KINDS:] for divisor in kind.divisors)
+
+
+def test_after_many_kinds_one_code_serves_all(gpu: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "FINE_KINDS", 1)
+    monkeypatch.setattr(kernels, "MOST_KINDS", 2)
+    kernel = FakeTriton()
+    for stride in (64, 68, 72, 65, 66):
+        kernel.launch((1, 1, 1), (matrix(), 64, 64 if stride < 72 else 3, stride), ORDINARY)
+    assert [kind.divisors for kind in kernel.compiled_for][2:] == [(1, 1, 1, 1)]
 
 
 def test_array_that_the_driver_does_not_describe_goes_by_addresses(gpu: FakeDriver) -> None:

@@ -8,7 +8,7 @@ each other nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from tileir.dialect.types import PointerType, TileType
@@ -92,21 +92,6 @@ def coarser(kind: Specialization) -> Specialization:
 
 def general(parameters: int) -> Specialization:
     return Specialization((1,) * parameters)
-
-
-def serves(code: Specialization, launch: Specialization) -> bool:
-    """Whether code that is made for one kind of launches is right for another."""
-    divides = all(theirs % own == 0 for own, theirs in zip(code.divisors, launch.divisors, strict=True))
-    return divides and code.described <= launch.described and code.short <= launch.short
-
-
-def most_special(kinds: Iterable[Specialization]) -> Specialization | None:
-    """The one that says most; None of none."""
-
-    def weight(kind: Specialization) -> tuple[int, int, int]:
-        return len(kind.described), len(kind.short), sum([divisor.bit_length() for divisor in kind.divisors])
-
-    return max(kinds, key=weight, default=None)
 
 
 def _values(view: LaunchView) -> list[LaunchValue]:

@@ -16,10 +16,12 @@ from typing import Any, Final, TypeVar
 from tileir.execute.gpu.errors import TritonError
 from tileir.execute.gpu.triton.code import Limits
 from tileir.execute.gpu.triton.toolchain import TritonTarget
-from tileir.execute.gpu.triton.ttgir.computing import (
+from tileir.execute.gpu.triton.ttgir.compute_group import (
     BARRIER,
+    FREE,
+    FULL,
     GROUPS,
-    Computing,
+    ComputeGroup,
     RingBarriers,
     Writer,
     buffer_type,
@@ -48,7 +50,7 @@ _WARPS: Final = 8
 _GROUP_WARPS: Final = 4
 
 
-class Loading(Writer):
+class LoadGroup(Writer):
     def __init__(self, plan: Plan, buffers: list[dict[Copy, str]], barriers: dict[Ring, RingBarriers]) -> None:
         super().__init__("l", 3)
         self._plan: Final = plan
@@ -72,10 +74,8 @@ class Loading(Writer):
                 self.copied(statement)
 
     def _loop(self, loop: Loop, rings: list[Ring]) -> None:
-        counter = self.names[loop.counter] = self.fresh()
-        bounds = f"{counter} = {self.used(f'{loop.first} to {loop.last} step {loop.step}')}"
         types = ["i32"] * (2 * len(rings))
-        name, carried = self.loop(bounds, loop.type, self.counters(rings), types)
+        name, carried = self.loop(loop, self.counters(rings), types)
         self.set_counters(rings, carried)
         self._region(loop.regions[0])
         self.set_counters(rings, self.close(name, self.counters(rings), types))
@@ -86,9 +86,9 @@ class Loading(Writer):
         if part is ring.parts[0]:
             if ring.is_reused:
                 parity = self.emit(f"arith.xori {self.at[ring][1]}, {self.integer(1)} : i32")
-                self.write(f"ttng.wait_barrier {self.free(ring)}, {parity} : {BARRIER}")
-            self.write(f"ttng.barrier_expect {self.full(ring)}, {ring.bytes}, {self._true} : {BARRIER}")
-        full = self.full(ring)
+                self.write(f"ttng.wait_barrier {self.barrier(ring, FREE)}, {parity} : {BARRIER}")
+            self.write(f"ttng.barrier_expect {self.barrier(ring, FULL)}, {ring.bytes}, {self._true} : {BARRIER}")
+        full = self.barrier(ring, FULL)
         type = buffer_type(part)
         descriptor = dict(self._plan.parameters)[copy.descriptor].split(" {", 1)[0]
         for group in range(GROUPS if part.is_own else 1):
@@ -182,9 +182,9 @@ def _lines(plan: Plan) -> list[str]:
     bare = [(name, type.split(" {", 1)[0]) for name, type in plan.parameters]
     used = {use for each in plan.kernel.body.walk() for use in each.operands()}
     captured = {**shared.types, **{name: type for name, type in bare if name in used}}
-    loading = Loading(plan, shared.buffers, shared.barriers)
+    loading = LoadGroup(plan, shared.buffers, shared.barriers)
     computing = [
-        Computing(plan, group, shared.buffers[group], shared.staged[group], shared.barriers, captured)
+        ComputeGroup(plan, group, shared.buffers[group], shared.staged[group], shared.barriers, captured)
         for group in range(GROUPS)
     ]
     registers = ", ".join([str(REGISTERS)] * GROUPS)

@@ -21,6 +21,8 @@ from tileir.execute.gpu.triton.ttgir.text import (
 
 BARRIER: Final = "!ttg.memdesc<1xi64, #bar, #smem, mutable>"
 GROUPS: Final = 2
+FULL: Final = 0
+FREE: Final = 1
 RingBarriers = tuple[str, str]
 """Those of a ring that tell that a buffer is full, and those that tell that it is free, if any."""
 
@@ -90,9 +92,7 @@ class Writer:
     # --- rings ---
 
     def start(self, rings: list[Ring]) -> None:
-        zero = self.integer(0)
-        for ring in rings:
-            self.at[ring] = (zero, zero)
+        self.at.update(dict.fromkeys(rings, (zero := self.integer(0), zero)))
 
     def buffer(self, ring: Ring, part: Copy) -> str:
         type = buffer_type(part)
@@ -100,16 +100,10 @@ class Writer:
             f"ttg.memdesc_index {self.buffers[part]}[{self.at[ring][0]}] : {many(type, ring.depth)} -> {type}"
         )
 
-    def full(self, ring: Ring) -> str:
-        """The barrier that tells that the next buffer is full."""
-        return self._barrier(ring, self.barriers[ring][0], self.at[ring][0])
-
-    def free(self, ring: Ring) -> str:
-        """The barrier that tells that the next buffer is free."""
-        return self._barrier(ring, self.barriers[ring][1], self.at[ring][0])
-
-    def _barrier(self, ring: Ring, barriers: str, index: str) -> str:
-        return self.emit(f"ttg.memdesc_index {barriers}[{index}] : {many(BARRIER, ring.depth)} -> {BARRIER}")
+    def barrier(self, ring: Ring, which: int) -> str:
+        """The barrier that tells that the next buffer is full, or free."""
+        barriers = f"{self.barriers[ring][which]}[{self.at[ring][0]}]"
+        return self.emit(f"ttg.memdesc_index {barriers} : {many(BARRIER, ring.depth)} -> {BARRIER}")
 
     def advance(self, ring: Ring) -> None:
         if not ring.is_reused:
@@ -134,16 +128,21 @@ class Writer:
         for number, ring in enumerate(rings):
             self.at[ring] = (values[2 * number], values[2 * number + 1])
 
-    def loop(self, bounds: str, type: str, given: list[str], types: list[str]) -> tuple[str, list[str]]:
+    def loop(self, loop: Loop, given: list[str], types: list[str], first: str = "") -> tuple[str, list[str]]:
         """Open a loop that carries values; what its results are called, and the carried ones."""
-        name, carried = self.fresh(), [self.fresh() for _ in given]
-        pairs = ", ".join([f"{inside} = {value}" for inside, value in zip(carried, given, strict=True)])
-        self.write(f"{name}:{len(given)} = scf.for {bounds} iter_args({pairs}) -> ({', '.join(types)}) : {type} {{")
+        counter = self.names[loop.counter] = self.fresh()
+        text = f"scf.for {counter} = {first or self.used(loop.first)} to {self.used(f'{loop.last} step {loop.step}')}"
+        name, carried = (self.fresh() if given else ""), [self.fresh() for _ in given]
+        if given:
+            pairs = ", ".join([f"{inside} = {value}" for inside, value in zip(carried, given, strict=True)])
+            text = f"{name}:{len(given)} = {text} iter_args({pairs}) -> ({', '.join(types)})"
+        self.write(f"{text} : {loop.type} {{")
         self.depth += 1
         return name, carried
 
     def close(self, name: str, yielded: list[str], types: list[str]) -> list[str]:
-        self.write(f"scf.yield {', '.join(yielded)} : {', '.join(types)}")
+        if yielded:
+            self.write(f"scf.yield {', '.join(yielded)} : {', '.join(types)}")
         self.depth -= 1
         self.write("}")
         return [f"{name}#{number}" for number in range(len(yielded))]
@@ -157,7 +156,7 @@ def buffer_type(part: Copy) -> str:
     return half_memory(part.type) if part.is_own else part.type
 
 
-class Computing(Writer):
+class ComputeGroup(Writer):
     def __init__(
         self,
         plan: Plan,
@@ -205,9 +204,9 @@ class Computing(Writer):
         ring = self._plan.rings[copy]
         part = ring.part_of[copy]
         if part is ring.parts[0]:
-            self.write(f"ttng.wait_barrier {self.full(ring)}, {self.at[ring][1]} : {BARRIER}")
+            self.write(f"ttng.wait_barrier {self.barrier(ring, FULL)}, {self.at[ring][1]} : {BARRIER}")
             if ring.is_reused:
-                self._free[ring] = self.free(ring)
+                self._free[ring] = self.barrier(ring, FREE)
         self.names[copy.buffer] = self.buffer(ring, part)
         for view in copy.views:
             self.copied(view)
@@ -311,17 +310,8 @@ class Computing(Writer):
         rings = self._plan.rings_in(loop.regions[0])
         count = len(loop.carried)
         types = [*map(self.types, loop.carried_types), *["i32"] * (2 * len(rings))]
-        counter = self.names[loop.counter] = self.fresh()
-        bounds = f"{counter} = {self.used(f'{loop.first} to {loop.last} step {loop.step}')}"
         given = [*map(self.used, loop.given), *self.counters(rings)]
-        if not given:
-            self.write(f"scf.for {bounds} : {loop.type} {{")
-            self.depth += 1
-            self._statements(loop.body)
-            self.depth -= 1
-            self.write("}")
-            return
-        name, carried = self.loop(bounds, loop.type, given, types)
+        name, carried = self.loop(loop, given, types)
         self.names.update(zip(loop.carried, carried[:count], strict=True))
         self.set_counters(rings, carried[count:])
         self._statements(loop.body)
@@ -379,9 +369,7 @@ class Computing(Writer):
         values = [self.used(loop.yielded[index]) for index in others]
         values += [self.used(left), self.used(total), *self.counters(rings)]
         begin = self.emit(f"arith.addi {self.used(f'{loop.first}, {loop.step}')} : {loop.type}")
-        counter = self.names[loop.counter] = self.fresh()
-        bounds = f"{counter} = {begin} to {self.used(f'{loop.last} step {loop.step}')}"
-        name, carried = self.loop(bounds, loop.type, values, types)
+        name, carried = self.loop(loop, values, types, begin)
         self.names.update({loop.carried[index]: value for index, value in zip(others, carried, strict=False)})
         kept, before = carried[len(others)], carried[len(others) + 1]
         self.set_counters(rings, carried[len(others) + 2 :])
