@@ -18,9 +18,6 @@ from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, bits_of, pointee_of, squeezed
 from tileir.ir.core import Operation
 
-_ASYNCHRONOUS: Final = "cp.async.bulk.wait_group 0; fence.proxy.async; mov.b32 $0, 0;"
-"""Waits for what the accelerator writes for this thread, and has it see what the thread wrote."""
-
 SCOPES: Final = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
 _THREADS: Final = 32
 _OTHER_MODES: Final = {"addf": "fadd", "xchg": "exch"}
@@ -41,18 +38,6 @@ _RELEASES: Final = ("release", "acq_rel")
 """Orderings before which all threads have written: the one that makes the access releases it."""
 _ACQUIRES: Final = ("acquire", "acq_rel")
 """Those after which all threads see what the one that makes the access has acquired."""
-
-
-def fenced_barrier(build: Lowering) -> None:
-    """Have all that threads have written seen by all of them, and by the tensor memory accelerator."""
-    if build.uses_tma:
-        build.effect(_ASYNCHRONOUS, "=r", [], "i32")
-    build.barrier()
-
-
-def wait_for_others(build: Lowering, operation: Operation) -> None:
-    if operation in build.barriers:
-        fenced_barrier(build)
 
 
 # --- accesses with a memory order ---
@@ -137,7 +122,7 @@ def ordered_store(
 ) -> None:
     ordering, scope = ordering_of(operation)
     if ordering == "release":
-        fenced_barrier(build)
+        build.fenced_barrier()
     if value.bits >= 32:
         # An exchange of which nobody wants the old value: Triton sees to it that each is made once.
         build.atomic(f"rmw exch, {ordering}, {scope}", pointers, value, mask)
@@ -166,12 +151,11 @@ def as_word(build: Lowering, value: TtirValue) -> TtirValue:
 
 
 def lower_atomic_rmw(build: Lowering, operation: Operation) -> None:
-    wait_for_others(build, operation)
     pointers, value = [build.value(operand) for operand in operation.operands[:2]]
     mask = build.optional(operation.mask)
     ordering, _ = ordering_of(operation)
     if ordering in _RELEASES:
-        fenced_barrier(build)
+        build.fenced_barrier()
     found = _atomic(build, operation, pointers, value, mask)
     if ordering in _ACQUIRES:
         build.barrier()
@@ -196,12 +180,11 @@ def _atomic(
 
 
 def lower_atomic_cas(build: Lowering, operation: Operation) -> None:
-    wait_for_others(build, operation)
     pointers, expected, value = [build.value(operand) for operand in operation.operands[:3]]
     mask = build.optional(operation.mask)
     ordering, scope = ordering_of(operation)
     if ordering in _RELEASES:
-        fenced_barrier(build)
+        build.fenced_barrier()
     if mask is None and value.bits == 64 and not value.shape and build.version < _FIRST_TO_SWAP_64_BITS:
         mask = build.integer(1, "i1")
     if mask is not None:
@@ -241,7 +224,6 @@ def _masked_swap(
 
 def lower_atomic_view(build: Lowering, operation: Operation) -> None:
     """A reduction into a tile of a view: as atomics do it whose results nobody looks at."""
-    wait_for_others(build, operation)
     access = access_of(build, operation)
     value = build.reshape(build.value(operation.value), access.shape)
     _atomic(build, operation, addresses(build, access), value, inside(build, access))

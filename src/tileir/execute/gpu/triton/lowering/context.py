@@ -157,6 +157,8 @@ def _varies(value: Value, loop: Operation) -> bool:
 
 _MOST_ELEMENTS: Final = 1 << 20
 _FIRST_WITH_TMA: Final = 90
+_ASYNCHRONOUS: Final = "cp.async.bulk.wait_group 0; fence.proxy.async; mov.b32 $0, 0;"
+"""Waits for what the accelerator writes for this thread, and has it see what the thread wrote."""
 Handler = Callable[["Lowering", Operation], object]
 Handlers = Mapping[OperationDeclaration, Handler]
 
@@ -267,8 +269,16 @@ class Lowering(TtirBuilder):
                     operation, f"its tile has {result.type.count} elements, and Triton has at most {_MOST_ELEMENTS}"
                 )
         before, self.operation = self.operation, operation
+        if operation in self.barriers:
+            self.fenced_barrier()
         handler(self, operation)
         self.operation = before
+
+    def fenced_barrier(self) -> None:
+        """Have all that threads have written seen by all of them, and by the tensor memory accelerator."""
+        if self.uses_tma:
+            self.effect(_ASYNCHRONOUS, "=r", [], "i32")
+        self.barrier()
 
     @property
     def has_ptx(self) -> bool:

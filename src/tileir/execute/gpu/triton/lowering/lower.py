@@ -65,7 +65,7 @@ HANDLERS: Final[Handlers] = {
     ops.LOOP: control.lower_loop,
     ops.MAKE_TENSOR_VIEW: accesses.lower_make_tensor_view,
     # What comes before it may reach the same memory as what comes after, whatever their addresses.
-    ops.MEMORY_FENCE_ALIAS_TKO: lambda build, operation: atomics.fenced_barrier(build),
+    ops.MEMORY_FENCE_ALIAS_TKO: lambda build, operation: build.fenced_barrier(),
     ops.MMAF: reductions.lower_mmaf,
     ops.MMAF_SCALED: reductions.lower_mmaf_scaled,
     ops.MMAI: reductions.lower_mmai,

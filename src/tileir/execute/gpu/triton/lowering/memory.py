@@ -25,7 +25,7 @@ from tileir.execute.gpu.triton.lowering.accesses import (
     padding,
     to_memory,
 )
-from tileir.execute.gpu.triton.lowering.atomics import ordered_load, ordered_store, wait_for_others
+from tileir.execute.gpu.triton.lowering.atomics import ordered_load, ordered_store
 from tileir.execute.gpu.triton.lowering.context import Lowering, block_number
 from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, memory_element
 from tileir.ir.attributes import SymbolAttribute
@@ -126,7 +126,6 @@ def lower_offset(build: Lowering, operation: Operation) -> None:
 
 
 def lower_load_pointers(build: Lowering, operation: Operation) -> None:
-    wait_for_others(build, operation)
     pointers, mask = build.value(operation.operands[0]), build.optional(operation.mask)
     element, given = pointee_of(operation.operands[0]), build.optional(operation.padding_value)
     other: TtirValue | None = None
@@ -137,14 +136,12 @@ def lower_load_pointers(build: Lowering, operation: Operation) -> None:
 
 
 def lower_store_pointers(build: Lowering, operation: Operation) -> None:
-    wait_for_others(build, operation)
     pointers, value = [build.value(operand) for operand in operation.operands[:2]]
     mask = build.optional(operation.mask)
     _store(build, operation, pointers, to_memory(build, pointee_of(operation.operands[0]), value), mask)
 
 
 def lower_load_view(build: Lowering, operation: Operation) -> None:
-    wait_for_others(build, operation)
     access = access_of(build, operation)
     element = access.type.tensor.element
     by = described(build, operation, access)
@@ -158,7 +155,6 @@ def lower_load_view(build: Lowering, operation: Operation) -> None:
 
 
 def lower_store_view(build: Lowering, operation: Operation) -> None:
-    wait_for_others(build, operation)
     access = access_of(build, operation)
     value = build.value(operation.tile)
     by = described(build, operation, access)

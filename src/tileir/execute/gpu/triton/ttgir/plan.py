@@ -72,7 +72,7 @@ class Copies:
         self._find(kernel.body, 0)
         barriers = {copy.barrier: copy for copy in self.all}
         buffers = {copy.buffer: copy for copy in self.all}
-        constants = {}
+        constants = {each.result for each in kernel.body.walk() if each.text == "arith.constant true"}
         for statement in kernel.body.walk():
             name, operands = statement.name, statement.operands()
             if name in _BARRIER_STATEMENTS:
@@ -84,8 +84,6 @@ class Copies:
                     copy.bytes += int(statement.text.split(", ")[1])
             elif name == "ttg.local_alloc" and (statement.result in barriers or statement.result in buffers):
                 self.dropped.add(statement)
-            elif statement.text == "arith.constant true":
-                constants[statement.result] = True
         for copy in self.all:
             if copy.condition not in constants or not copy.bytes:
                 raise Unfit("it has a copy under a condition")
@@ -123,11 +121,8 @@ class Copies:
                             raise Unfit("a tile that is loaded is a left operand in another form")
                         copy.is_own = True
                 elif each.name == WAIT:
-                    derived.update(
-                        value
-                        for value, operand in zip(each.values(), each.operands(), strict=False)
-                        if operand in derived
-                    )
+                    pairs = zip(each.values(), each.operands(), strict=False)
+                    derived.update([value for value, operand in pairs if operand in derived])
                 else:
                     raise Unfit(f"a tile that is loaded is used by '{each.name}'")
                 copy.last_use = statement
@@ -138,17 +133,15 @@ class Copies:
             raise Unfit("a matmul is not waited for with what it reads")
         for value in derived:
             self.views[value] = copy
-        uses = [each for statement in copy.region.statements for each in statement.walk() if each.name == DOT]
-        rights = any(each.operands()[1] in derived for each in uses)
-        if copy.is_own and rights:
+        dots = [each for statement in copy.region.statements for each in statement.walk() if each.name == DOT]
+        if copy.is_own and any(each.operands()[1] in derived for each in dots):
             raise Unfit("a tile that is loaded is a left and a right operand")
 
 
 class Ring:
     """Buffers that copies use in turn, each with a part for every tile that is waited for together."""
 
-    def __init__(self, number: int, bundles: list[list[Copy]], depth: int) -> None:
-        self.number: Final = number
+    def __init__(self, bundles: list[list[Copy]], depth: int) -> None:
         copies = [copy for bundle in bundles for copy in bundle]
         self.parts: Final = bundles[0]
         """For every tile that is waited for together, the first copy of it, which stands for all."""
@@ -180,7 +173,7 @@ def rings_of(copies: Copies, depth: int) -> list[Ring]:
         key = tuple([(copy.descriptor, copy.type, copy.is_own, ordinals[copy]) for copy in bundle])
         is_held = any(_is_held(copies, copy) for copy in bundle)
         rings.setdefault(bundle[0] if is_held else key, []).append(bundle)
-    return [Ring(number, each, depth) for number, each in enumerate(rings.values())]
+    return [Ring(each, depth) for each in rings.values()]
 
 
 def _is_held(copies: Copies, copy: Copy) -> bool:
