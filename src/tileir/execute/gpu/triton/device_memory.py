@@ -96,21 +96,18 @@ def global_address(globals: Mapping[str, Region], name: str, context: int) -> in
         if name not in found:
             # What the key is made of stays.
             store.kept.append(globals)
-            region = globals[name]
-            found[name] = _uploaded(region.start, region.size, f"the global @{name}")
+            found[name] = _uploaded(globals[name].start, globals[name].size, f"the global @{name}")
         return found[name]
 
 
 def table_address(data: bytes, context: int) -> int:
     """Where a constant tile is in a context, which is current."""
-    store = _store()
+    tables = _store().tables
     with NO_FORK:
-        found = store.tables.get((context, data))
-        if found is None:
+        if (context, data) not in tables:
             buffer = ctypes.create_string_buffer(data, len(data))
-            found = _uploaded(ctypes.addressof(buffer), len(data), "a table of constants")
-            store.tables[context, data] = found
-        return found
+            tables[context, data] = _uploaded(ctypes.addressof(buffer), len(data), "a table of constants")
+        return tables[context, data]
 
 
 def scratch_address(size: int, context: int, stream: int, is_kept: bool = False) -> int:
@@ -225,6 +222,7 @@ class Report:
         return address
 
     def give_back(self) -> None:
+        """Have others use the memory: the launch is done, or is none."""
         if not self._is_kept:
             for slot, address in zip(self._slots, self.addresses, strict=True):
                 _store().reports.setdefault((self._context, slot.kind), []).append(address)

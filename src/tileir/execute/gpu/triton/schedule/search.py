@@ -62,33 +62,24 @@ Progress = Callable[[int, int, Trial], None]
 
 def candidates(features: Features, target: TritonTarget, chosen: Schedule) -> list[Schedule]:
     """Others than the one that is chosen, those that differ least first."""
-    tried = _of_matmuls(features, target, chosen) if features.loops else _of_rows(features, chosen)
-    fitting = [each for each in tried if shared_bytes(features, each) <= target.shared and each != chosen]
-    return list(dict.fromkeys(fitting))[:MOST]
-
-
-def _of_matmuls(features: Features, target: TritonTarget, chosen: Schedule) -> list[Schedule]:
-    near = [chosen.num_stages + step for step in (-1, 1, -2, 2)]
-    stages = [each for each in near if _FEWEST_STAGES <= each <= _MOST_STAGES]
-    warps = 4 if chosen.num_warps == 8 else 8
-    found = [chosen._replace(num_stages=each) for each in stages]
-    found += [chosen._replace(num_warps=warps, num_stages=each) for each in (chosen.num_stages, *stages)]
-    if chosen.descriptors:
+    if features.loops:
+        near = [chosen.num_stages + step for step in (0, -1, 1, -2, 2)]
+        stages = [each for each in near if _FEWEST_STAGES <= each <= _MOST_STAGES]
+        is_special = chosen.warp_specialize
+        found = [
+            chosen._replace(num_warps=8 if special else warps, num_stages=each, warp_specialize=special)
+            for special in ((is_special, not is_special) if target.has_wgmma else (is_special,))
+            for warps in (chosen.num_warps, 12 - chosen.num_warps)
+            for each in stages
+        ]
         found.append(chosen._replace(descriptors=False, warp_specialize=False))
-    if target.has_wgmma:
-        for each in (chosen.num_stages, *stages):
-            found.append(chosen._replace(num_warps=8, num_stages=each, warp_specialize=not chosen.warp_specialize))
-    return found
-
-
-def _of_rows(features: Features, chosen: Schedule) -> list[Schedule]:
-    warps = [each for each in (1, 2, 4, 8, 16) if each != chosen.num_warps]
-    warps.sort(key=lambda each: abs(each.bit_length() - chosen.num_warps.bit_length()))
-    found = [chosen._replace(num_warps=each) for each in warps]
-    if features.row_loops:
-        for stages in (1, 2, 3, 4):
-            found += [chosen._replace(row_stages=stages, num_warps=each) for each in (chosen.num_warps, *warps[:2])]
-    return found
+    else:
+        counts = sorted((1, 2, 4, 8, 16), key=lambda each: abs(each.bit_length() - chosen.num_warps.bit_length()))
+        found = [chosen._replace(num_warps=each) for each in counts]
+        if features.row_loops:
+            found += [chosen._replace(row_stages=n, num_warps=each) for n in (1, 2, 3, 4) for each in counts[:3]]
+    fitting = [each for each in found if shared_bytes(features, each) <= target.shared and each != chosen]
+    return list(dict.fromkeys(fitting))[:MOST]
 
 
 def leaves_open(entry: Operation) -> bool:
