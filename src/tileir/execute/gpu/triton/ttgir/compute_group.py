@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from tileir.execute.gpu.triton.ttgir.plan import Copy, Plan, Ring, Rotation, rotation_of
@@ -184,11 +183,6 @@ class ComputeGroup(Writer):
         self._own: Final = {copy.buffer for copy in plan.copies.all if copy.is_own}
         """Shared memory that has half of the rows here."""
         self._mutable: Final[set[str]] = set()
-        self._constants: Final = {
-            each.result: int(each.text.split()[1])
-            for each in plan.kernel.body.walk()
-            if re.fullmatch(r"arith\.constant -?\d+ : i\d+", each.text)
-        }
         self.start(plan.all_rings)
         self._statements(plan.kernel.body.statements)
         if staged:
@@ -324,21 +318,16 @@ class ComputeGroup(Writer):
         rings = self._plan.rings_in(loop.regions[0])
         types = [*map(self.types, loop.carried_types), *["i32"] * (2 * len(rings))]
         given = [*map(self.used, loop.given), *self.counters(rings)]
-        first, last = self._constants.get(loop.first), self._constants.get(loop.last)
-        runs = first is not None and last is not None and first < last
-        name = ""
-        if not runs:
-            condition = self.emit(f"arith.cmpi slt, {self.used(f'{loop.first}, {loop.last}')} : {loop.type}")
-            name = self.fresh()
-            self.write(f"{name}:{len(types)} = scf.if {condition} -> ({', '.join(types)}) {{")
-            self.depth += 1
+        condition = self.emit(f"arith.cmpi slt, {self.used(f'{loop.first}, {loop.last}')} : {loop.type}")
+        name = self.fresh()
+        self.write(f"{name}:{len(types)} = scf.if {condition} -> ({', '.join(types)}) {{")
+        self.depth += 1
         results = [*self._rotated_body(loop, rotation), *self.counters(rings)]
-        if not runs:
-            self.write(f"scf.yield {', '.join(results)} : {', '.join(types)}")
-            self.depth -= 1
-            self.write("} else {")
-            self.depth += 1
-            results = self.close(name, given, types)
+        self.write(f"scf.yield {', '.join(results)} : {', '.join(types)}")
+        self.depth -= 1
+        self.write("} else {")
+        self.depth += 1
+        results = self.close(name, given, types)
         count = len(loop.carried)
         self.names.update(zip(loop.values(), results[:count], strict=True))
         self.set_counters(rings, results[count:])
