@@ -16,7 +16,7 @@ from tileir.execute.gpu.triton import compiler
 from tileir.execute.gpu.triton import kernel as triton_kernel
 from tileir.execute.gpu.triton.code import CodeOptions, Limits, Schedule, Slot, Specialization, TensorMap
 from tileir.execute.gpu.triton.kernel import compile_kernel
-from tileir.execute.gpu.triton.stored_code import code_of, packed_slots, packed_specialization, unpacked_slot
+from tileir.execute.gpu.triton.stored_code import code_of, packed, unpacked_slot
 from tileir.execute.gpu.triton.toolchain import find_triton, triton_target
 from tileir.execute.gpu.triton.worker import pool
 from tileir.ir.core import Operation
@@ -177,7 +177,7 @@ def test_stages_can_be_looked_at(triton: None, stage: str, words: str) -> None:
 def test_what_triton_wants_of_descriptors_is_what_the_launcher_gets() -> None:
     map = TensorMap(("argument", 0), (("constant", 64),), (("constant", 1),), 2, (), 0, 0, True)
     slots = (Slot("argument", 0), Slot("descriptor", map), Slot("table", b"\0\1"), Slot("scratch", (16, 8)))
-    assert tuple([unpacked_slot(*each) for each in packed_slots(slots)]) == slots
+    assert tuple([unpacked_slot(*each) for each in packed(slots)]) == slots
     from tests.execute.gpu.cubin_files import cubin
 
     wanted = {"block_size": [64], "elem_type": 10, "swizzle": 3, "elem_size": 2, "fp4_padded": False}
@@ -190,9 +190,9 @@ def test_what_triton_wants_of_descriptors_is_what_the_launcher_gets() -> None:
         "global_scratch_align": 64,
     }
     known = {
-        "slots": packed_slots(slots),
+        "slots": packed(slots),
         "schedule": list(Schedule()),
-        "specialization": packed_specialization(Specialization((16,), frozenset([1]))),
+        "specialization": packed(Specialization((16,), frozenset([1]))),
         "notes": ["one"],
     }
     found = code_of(cubin(), {"metadata": metadata, "parameters": 6, "version": "3.9.0"}, known)

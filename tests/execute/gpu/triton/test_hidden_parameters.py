@@ -14,7 +14,7 @@ from tileir.execute.gpu.loading import NotDescribed
 from tileir.execute.gpu.packing import LaunchForm, Packer, Record
 from tileir.execute.gpu.triton.code import Slot, TensorMap, argument, constant
 from tileir.execute.gpu.triton.device_memory import release_scratch
-from tileir.execute.gpu.triton.hidden_parameters import HiddenParameters, TensorMaps, launch_form
+from tileir.execute.gpu.triton.hidden_parameters import HiddenParameters, launch_form
 from tileir.execute.gpu.triton.variants import Classifier
 from tileir.execute.memory import Globals
 
@@ -99,12 +99,10 @@ def test_descriptors_are_made_once_for_arguments_that_are_alike(gpu: FakeDriver)
 
 
 def test_many_descriptors_are_not_kept(gpu: FakeDriver) -> None:
-    maps = TensorMaps(
-        [MAP], Classifier([each.type for each in entry_of(PARAMETERS).regions[0].blocks[0].arguments], ()).signed
-    )
+    launches = Launches(Slot("descriptor", MAP))
     for number in range(600):
-        maps.encoded([16 * number + 16, 100, 128])
-    assert len(maps._known) <= 256
+        launches.record([16 * number + 16, 100, 128])
+    assert len(launches.hidden._encoded) <= 256
 
 
 def test_dimension_of_one_element_has_any_stride(gpu: FakeDriver) -> None:

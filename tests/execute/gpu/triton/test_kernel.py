@@ -17,6 +17,7 @@ from tileir.analyze.forms.forms import Forms
 from tileir.execute.arguments.binding import pointer_to
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import CompilationError, HostCopyWarning, LaunchError
+from tileir.execute.gpu.triton import kernel as kernels
 from tileir.execute.gpu.triton.code import Schedule
 from tileir.execute.gpu.triton.kernel import FINE_KINDS
 from tileir.execute.gpu.triton.variants import launch_views
@@ -141,6 +142,15 @@ def test_many_kinds_share_code_that_serves_them(gpu: FakeDriver) -> None:
     assert all(divisor in (1, 16) for kind in made[FINE_KINDS:] for divisor in kind.divisors)
 
 
+def test_after_many_kinds_one_code_serves_all(gpu: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "FINE_KINDS", 1)
+    monkeypatch.setattr(kernels, "MOST_KINDS", 2)
+    kernel = FakeTriton()
+    for stride in (64, 68, 72, 65, 66):
+        kernel.launch((1, 1, 1), (matrix(), 64, 64 if stride < 72 else 3, stride), ORDINARY)
+    assert [kind.divisors for kind in kernel.compiled_for][2:] == [(1, 1, 1, 1)]
+
+
 def test_array_that_the_driver_does_not_describe_goes_by_addresses(gpu: FakeDriver) -> None:
     kernel = FakeTriton()
     tensor = matrix()
@@ -258,6 +268,5 @@ def test_the_dump_of_the_schedule_says_what_was_decided_and_why(fake: FakeDriver
     assert "descriptors for TMA: 3, of 3 tensor views" in lines
     settings = {line.split()[0]: line for line in lines[lines.index("schedule, by the rules of docs/triton.md:") + 1 :]}
     assert list(settings) == list(Schedule._fields)
-    assert settings["num_stages"].split(None, 2)[1:] == [
-        "8", "loops with matmuls, stages of at most 8 KiB: 332 TFLOP/s, 315 with 4 stages (64x64x32)"
-    ]  # fmt: skip
+    expected = ["5", "at most 64 bytes of K: 687 TFLOP/s, 527 with 3 stages (128x256x32)"]
+    assert settings["num_stages"].split(None, 2)[1:] == expected

@@ -60,11 +60,11 @@ def crashed(signal: str = "SIGABRT") -> TritonCrash:
 
 
 def test_each_schedule_gives_up_more() -> None:
-    best = Schedule(8, 4, True, flatten=True, warp_specialize=True, epilogue_parts=2, row_stages=3)
+    best = Schedule(8, 4, True, warp_specialize=True, row_stages=3)
     found = plainer_schedules(best)
     assert [words for words, _ in found][:4] == [
         "without warps for loads alone",
-        "without joined loops",
+        "without stages of rows",
         "with one stage",
         "without descriptors",
     ]

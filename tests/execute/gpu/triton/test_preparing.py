@@ -32,7 +32,6 @@ from tileir.passes.registry import PassSession
 PASSES: dict[str, Callable[[tileir.Operation], int]] = {
     "counted": program.count_loops,
     "decided": program.fold_known,
-    "late": program.sink_loads,
 }
 
 
@@ -188,44 +187,6 @@ def test_of_floor_divisions_of_block_ids_nothing_is_left_but_the_remainder() -> 
     )
     made = prepared(text)
     assert "remi" in made and not re.search("cmpi|xori|andi|select", made)
-
-
-# --- late loads ---
-
-
-ROWS = """
- %zero = constant <i32: 0> : tile<i32>
- %x, %y, %z = get_tile_block_id : tile<i32>
- %tx = make_tensor_view %p, shape = [64], strides = [1] : tensor_view<64xf32, strides=[1]>
- %tw = make_tensor_view %q, shape = [64], strides = [1] : tensor_view<64xf32, strides=[1]>
- %vx = make_partition_view %tx : partition_view<tile=(64), tensor_view<64xf32, strides=[1]>>
- %vw = make_partition_view %tw : partition_view<tile=(64), tensor_view<64xf32, strides=[1]>>
- %w, %k0 = load_view_tko weak %vw[%zero] : partition_view<tile=(64), tensor_view<64xf32, strides=[1]>>, tile<i32> -> tile<64xf32>, token
- %r, %k1 = load_view_tko weak %vx[%zero] : partition_view<tile=(64), tensor_view<64xf32, strides=[1]>>, tile<i32> -> tile<64xf32>, token
- STORE
- %s = reduce %r dim=0 identities=[0.0 : f32] : tile<64xf32> -> tile<f32>
- (%a: tile<f32>, %b: tile<f32>) {
-  %c = addf %a, %b : tile<f32>
-  yield %c : tile<f32>
- }
- %one = reshape %s : tile<f32> -> tile<1xf32>
- %all = broadcast %one : tile<1xf32> -> tile<64xf32>
- %m = mulf %w, %all : tile<64xf32>
- %k2 = store_view_tko weak %m, %vx[%zero] : tile<64xf32>, partition_view<tile=(64), tensor_view<64xf32, strides=[1]>>, tile<i32> -> token
-"""
-STORE = (
-    "%k3 = store_view_tko weak %r, %vw[%zero] : "
-    "tile<64xf32>, partition_view<tile=(64), tensor_view<64xf32, strides=[1]>>, tile<i32> -> token"
-)
-
-
-def test_weights_are_loaded_behind_the_reduction() -> None:
-    parameters = "%p: tile<ptr<f32>>, %q: tile<ptr<f32>>"
-    made = prepared(entry(ROWS.replace("STORE", ""), parameters))
-    assert made.index(" reduce ") < made.index("load_view_tko", made.index("load_view_tko") + 1)
-    # Not past what may write there.
-    kept = prepared(entry(ROWS.replace("STORE", STORE), parameters))
-    assert kept.index(" reduce ") > kept.rindex("load_view_tko")
 
 
 # --- random programs ---

@@ -25,7 +25,7 @@ from tileir.execute.gpu.triton.code import (
     Specialization,
 )
 from tileir.execute.gpu.triton.device_memory import printed
-from tileir.execute.gpu.triton.stored_code import packed_slots, unpacked_slot
+from tileir.execute.gpu.triton.stored_code import packed, unpacked_slot
 from tileir.execute.gpu.triton.toolchain import TritonTarget
 
 PARAMETERS = "%a: tile<ptr<f32>>, %n: tile<i32>"
@@ -136,8 +136,8 @@ def test_elements_of_every_type(element: str, bits: int, text: str) -> None:
 
 
 def test_sites_are_kept_with_the_code() -> None:
-    assert tuple([unpacked_slot(*each) for each in packed_slots(SLOTS)]) == SLOTS
-    assert isinstance(unpacked_slot(*packed_slots(SLOTS)[1]).content[0], PrintSite)
+    assert tuple([unpacked_slot(*each) for each in packed(SLOTS)]) == SLOTS
+    assert isinstance(unpacked_slot(*packed(SLOTS)[1]).content[0], PrintSite)
 
 
 def test_launch_of_a_graph_is_not_waited_for(fake: FakeDriver, torch: FakeTorch) -> None:

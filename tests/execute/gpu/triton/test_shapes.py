@@ -101,20 +101,17 @@ def test_iota_in_every_width(type: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "shape", "element", "made"),
+    ("numbers", "shape", "element"),
     [
-        ("[0, 3, 6, 9]", "4", "i32", "arith.muli"),
-        ("[7, 5, 3, 1, -1, -3, -5, -7]", "8", "i8", "arith.addi"),
-        ("[[1.5, 1.5], [-0.0, -0.0]]", "2x2", "f32", "arith.select"),
-        ("[1.0, 1.0, 2.0, 2.0]", "4", "f16", "arith.select"),
-        ("[true, false, false, true]", "4", "i1", "arith.select"),
-        ("[[1, 5, 2, 7], [9, 3, 3, 0], [1, 1, 4, 4], [8, 2, 0, 6]]", "4x4", "i64", "%hidden0"),
-        ("[[true, false], [false, true]]", "2x2", "i1", "%hidden0"),
+        ("[7, 5, 3, 1, -1, -3, -5, -7]", "8", "i8"),
+        ("[[1.5, 1.5], [-0.0, -0.0]]", "2x2", "f32"),
+        ("[[1, 5, 2, 7], [9, 3, 3, 0], [1, 1, 4, 4], [8, 2, 0, 6]]", "4x4", "i64"),
+        ("[[true, false], [false, true]]", "2x2", "i1"),
     ],
 )
-def test_constants_of_several_numbers(numbers: str, shape: str, element: str, made: str) -> None:
+def test_constants_of_several_numbers_come_from_a_table(numbers: str, shape: str, element: str) -> None:
     body = f"%r = constant <{element}: {numbers}> : tile<{shape}x{element}>"
-    assert made in agrees(body, r=f"tile<{shape}x{element}>").text
+    assert "%hidden0" in agrees(body, r=f"tile<{shape}x{element}>").text
 
 
 def test_a_table_holds_elements_as_they_lie_in_memory() -> None:

@@ -11,12 +11,11 @@ from tests.execute.gpu.triton.attention_programs import attention
 from tests.execute.gpu.triton.product_programs import matmul
 
 import tileir
-from tileir.execute.gpu.triton.code import CodeOptions, Limits, Schedule
+from tileir.execute.gpu.triton import tile_halves
+from tileir.execute.gpu.triton.code import CodeOptions, Limits
 from tileir.execute.gpu.triton.compiler import make, stage_text
-from tileir.execute.gpu.triton.preparing import splitting
-from tileir.execute.gpu.triton.preparing.parts import store_in_parts
-from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
+from tileir.execute.gpu.triton.tile_halves import split
 from tileir.execute.gpu.triton.toolchain import triton_target
 from tileir.execute.launching.entries import select_entry
 from tileir.types import bf16, f16, f32, i32, ptr, tile
@@ -162,8 +161,8 @@ def test_several_sums_of_one_loop_are_split_together() -> None:
 @pytest.mark.parametrize("causal", [pytest.param(False, marks=pytest.mark.long), True])
 def test_attention_is_split_by_rows(causal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With statistics of rows that loops carry, and numbers of rows in the mask; as if registers were few."""
-    monkeypatch.setattr(splitting, "MOST_REGISTERS", 4096)
-    monkeypatch.setattr(splitting, "_FEWEST_ROWS", 16)
+    monkeypatch.setattr(tile_halves, "MOST_REGISTERS", 4096)
+    monkeypatch.setattr(tile_halves, "_FEWEST_ROWS", 16)
     program, before, notes = prepared(attention(64, 64, 32, 64, causal))
     assert notes == ["accumulators of 32x64 do not fit the registers: 16 rows are computed at a time"]
     shape = (2, 64, 64)
@@ -174,9 +173,9 @@ def test_attention_is_split_by_rows(causal: bool, monkeypatch: pytest.MonkeyPatc
 
 def test_tiles_at_the_edge_of_a_matrix_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last tiles along rows and K are outside in part, and one half of them altogether."""
-    monkeypatch.setattr(splitting, "MOST_REGISTERS", 2048)
-    monkeypatch.setattr(splitting, "_FEWEST_ROWS", 32)
-    monkeypatch.setattr(splitting, "_FEWEST_K_BYTES", 16)
+    monkeypatch.setattr(tile_halves, "MOST_REGISTERS", 2048)
+    monkeypatch.setattr(tile_halves, "_FEWEST_ROWS", 32)
+    monkeypatch.setattr(tile_halves, "_FEWEST_K_BYTES", 16)
     program = Program(select_entry(tileir.load(Path(__file__).parents[4] / "examples" / "matmul.mlir"), None))
     before = program.module.text()
     notes = split(program.entry, H200._replace(shared=8192))
@@ -258,31 +257,6 @@ def test_what_is_overwritten_is_all_loaded_before(inplace: bool) -> None:
     assert any("columns" in note for note in notes) == (not inplace)
 
 
-@pytest.mark.parametrize("same", [True, False])
-def test_what_a_result_is_added_to_is_loaded_before_it_is_overwritten(same: bool) -> None:
-    build = tileir.Builder("kernels")
-    with build.entry("kernel", ptr(f16), ptr(f16), ptr(f32)) as (a, b, c):
-        views = [
-            build.make_partition_view(build.make_tensor_view(base, [SIZE, SIZE], [SIZE, 1]), shape, dim_map=order)
-            for base, shape, order in (
-                (a, (128, 64), (0, 1)),
-                (b, (64, 128), (0, 1)),
-                (c, (128, 128), (0, 1)),
-                (c, (128, 128), (0, 1) if same else (1, 0)),
-            )
-        ]
-        zero = build.constant(0, tile((), i32))
-        with build.for_(0, SIZE // 64, 1, init=[build.constant(0.0, tile((128, 128), f32))]) as loop:
-            x, _ = build.load_view_tko(views[0], [zero, loop.index])
-            y, _ = build.load_view_tko(views[1], [loop.index, zero])
-            build.continue_(build.mmaf(x, y, loop.value))
-        before, token = build.load_view_tko(views[3], [zero, zero])
-        build.store_view_tko(build.addf(loop.result, before), views[2], [zero, zero], token=token)
-    program = Program(select_entry(build.finish(), None))
-    store_in_parts(program.entry, 2)
-    assert ("extract" in program.module.text()) == same
-
-
 def test_a_dump_shows_the_parts() -> None:
     entry = select_entry(matmul(256, 256, 128), None)
     text = stage_text(entry, H200, CodeOptions(), "tile", Limits())
@@ -302,32 +276,3 @@ def test_the_parts_do_not_spill(persistent: bool) -> None:
 def test_the_parts_are_compiled_for_other_gpus(target: str, element: Any) -> None:
     made = make(select_entry(matmul(256, 256, 128, element=element, result=element), None), triton_target(target))
     assert made.resources is not None and not made.resources.spills
-
-
-@pytest.mark.parametrize("parts", [2, pytest.param(4, marks=pytest.mark.long)])
-def test_a_result_stored_in_parts_has_the_same_bits(parts: int) -> None:
-    program = Program(select_entry(matmul(128, 128, 64, SIZE, persistent=True), None))
-    before = program.module.text()
-    store_in_parts(program.entry, parts)
-    tileir.verify(program.module)
-    assert program.module.text().count("store_view_tko") == parts
-    agree(before, program, 3, *matrices("f2", "f2", "f2"))
-
-
-def test_an_epilogue_is_computed_in_parts() -> None:
-    """The reduction along the columns needs all of them: it stays whole, and what is made with it is cut."""
-    program = Program(select_entry(product_with(plus_rows), None))
-    before = program.module.text()
-    store_in_parts(program.entry, 2)
-    tileir.verify(program.module)
-    text = program.module.text()
-    assert text.count("store_view_tko") == 2 and text.count("reduce") == before.count("reduce")
-    agree(before, program, 4, *matrices("f2", "f2", "f2", "f4"))
-
-
-def test_parts_leave_room_for_a_stage() -> None:
-    """128x256x64: four stages and half of a result are just what an H200 has."""
-    entry = select_entry(matmul(128, 256, 64, persistent=True), None)
-    schedules = [Schedule(8, 4, True, flatten=True, epilogue_parts=parts) for parts in (1, 2)]
-    codes = [make(entry, H200, CodeOptions(schedule=schedule)).code for schedule in schedules]
-    assert [code is not None and code.shared <= H200.shared for code in codes] == [False, True]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from tileir.execute.errors import CompilationError, LaunchError
 from tileir.execute.gpu.triton.code import Code, Schedule, Specialization, Trial, schedule_words
 from tileir.execute.gpu.triton.kernel import TritonKernel
 from tileir.execute.gpu.triton.program import Program
+from tileir.execute.gpu.triton.schedule import search, trial
 from tileir.execute.gpu.triton.schedule.features import features_of
 from tileir.execute.gpu.triton.schedule.model import schedule_for, shared_bytes
 from tileir.execute.gpu.triton.schedule.search import MOST, agree, candidates, leaves_open
@@ -194,12 +197,60 @@ def test_candidates_are_few_fit_and_differ(tile: tuple[int, int, int], persisten
     chosen = schedule_for(found, H200)
     tried = candidates(found, H200, chosen)
     assert 4 <= len(tried) <= MOST and len(set(tried)) == len(tried) and chosen not in tried
-    assert all(shared_bytes(found, each, H200) <= H200.shared for each in tried)
+    assert all(shared_bytes(found, each) <= H200.shared for each in tried)
     assert {each.warp_specialize for each in tried} == {False, True}
 
 
+@pytest.fixture
+def specialized(monkeypatch: pytest.MonkeyPatch) -> Schedule:
+    """The only candidate."""
+    schedule = Schedule(num_warps=8, warp_specialize=True)
+    monkeypatch.setattr(search, "candidates", lambda *given: [schedule])
+    return schedule
+
+
+def test_specialized_warps_that_never_end_are_stopped(
+    gpu: FakeDriver, specialized: Schedule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "_TRIAL", "import time; time.sleep(60)")
+    monkeypatch.setattr(search, "TRIAL_SECONDS", 0.1)
+    tuning = Tuned({8: 10}).tune((1, 1, 1), tensors(), ORDINARY)
+    assert tuning.schedule == DEFAULT and tuning.trials[1].words == "a launch did not end within 0 seconds"
+
+
+def test_specialized_warps_that_fail_are_not_launched_here(
+    gpu: FakeDriver, specialized: Schedule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "_TRIAL", "raise SystemExit('illegal instruction')")
+    tuning = Tuned({8: 10}, {8: "nothing"}).tune((1, 1, 1), tensors(), ORDINARY)
+    assert tuning.trials[1].words == "a launch failed: illegal instruction"
+
+
+def test_the_process_launches_the_candidate(
+    gpu: FakeDriver, specialized: Schedule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the process does, done here."""
+    compiled: list[Schedule] = []
+
+    def compile_kernel(entry: Any, target: Any, options: Any) -> Code:
+        compiled.append(options.schedule)
+        cubin: Any = FakeCubin("k", "8,8,8,4,8,8", target, does="add")
+        return fake_code(entry, target, options.specialization)._replace(cubin=cubin)
+
+    def here(command: list[str], stdin: Any, **how: Any) -> Any:
+        monkeypatch.setattr(sys, "stdin", type("Input", (), {"buffer": stdin}))
+        trial.main()
+        return subprocess.CompletedProcess(command, 0, b"", b"")
+
+    monkeypatch.setattr("tileir.execute.gpu.triton.kernel.compile_kernel", compile_kernel)
+    monkeypatch.setattr(search.subprocess, "run", here)
+    with pytest.warns(tileir.HostCopyWarning):
+        tuning = Tuned({4: 100, 8: 10}).tune((1, 1, 1), tensors(), ORDINARY)
+    assert compiled == [specialized] and tuning.schedule == specialized
+
+
 def test_a_schedule_in_words() -> None:
-    assert schedule_words(Schedule(8, 4, True, True, False, 2)) == "8 warps, 4 stages, descriptors, flat, 2 parts"
+    assert schedule_words(Schedule(8, 4, True, True)) == "8 warps, 4 stages, descriptors, specialized warps"
     assert schedule_words(Schedule(4, 3, False, row_stages=4)) == "4 warps, 3 stages, 4 row stages, addresses"
 
 

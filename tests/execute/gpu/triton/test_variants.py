@@ -8,7 +8,7 @@ import pytest
 from tests.execute.gpu.fake_cuda import entry_of
 
 from tileir.execute.gpu.triton.code import LaunchView, Specialization, argument, constant
-from tileir.execute.gpu.triton.variants import Classifier, coarser, general, most_special, serves
+from tileir.execute.gpu.triton.variants import Classifier, coarser, general
 
 ADDRESS = 1 << 30
 
@@ -61,7 +61,8 @@ def test_extents_along_other_dimensions_make_no_difference() -> None:
 
 def test_coarser_kinds_know_less() -> None:
     kind = Specialization((16, 8, 4, 1), frozenset((0,)), frozenset((0,)))
-    assert coarser(kind) == kind._replace(divisors=(16, 1, 1, 1)) and serves(coarser(kind), kind)
+    assert coarser(kind) == kind._replace(divisors=(16, 1, 1, 1))
+    assert general(4) == Specialization((1, 1, 1, 1))
 
 
 @pytest.mark.parametrize(
@@ -134,16 +135,6 @@ def test_rank_and_descriptors_that_cannot_be_had() -> None:
 def test_key_has_what_the_kind_is_made_of() -> None:
     parts = classifier(f"{MATRIX_PARAMETERS}, %k: tile<i32>, %b: tile<i1>, %f: tile<f32>", MATRIX).parts
     assert parts == ("{a} & 15", "{a}", "{a}", "{a}", "{a} & 15", "", "")
-
-
-def test_code_serves_launches_of_which_more_is_known() -> None:
-    special = Specialization((16, 8), frozenset((0,)), frozenset((0, 1)))
-    assert serves(special, special) and serves(general(2), special)
-    assert serves(Specialization((4, 1), frozenset(), frozenset((1,))), special)
-    assert not serves(special, Specialization((8, 8), frozenset((0,)), frozenset((0, 1))))
-    assert not serves(special, Specialization((16, 8), frozenset(), frozenset((0, 1))))
-    assert not serves(special, Specialization((16, 8), frozenset((0,)), frozenset((0,))))
-    assert most_special([general(2), special]) is special and most_special([]) is None
 
 
 def test_usual_kind_is_that_of_launches_with_aligned_arrays() -> None:

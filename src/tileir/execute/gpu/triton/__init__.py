@@ -4,7 +4,7 @@ code.py         what code is made for, and compiled code with what a launch of i
 variants.py     the kinds of launches that code is made for
 toolchain.py    which Triton is installed, and its targets
 stored_code.py  what the cache keeps
-program.py      a kernel made ready to be lowered, by the passes of preparing/
+program.py      a kernel made ready to be lowered; tile_cuts.py, tile_halves.py: tiles that do not fit, in halves
 schedule/       warps, stages and the like: the model and its rules, the search for a faster schedule
 lowering/       from tile programs to TTIR
 worker/         the process that runs Triton; ttgir/: warp specialization on Triton's own text
@@ -12,5 +12,5 @@ compiler.py     a kernel to `Code`, by all of the above: begin here
 kernel.py       kernels and their launches, a code for each kind of them
 hidden_parameters.py, device_memory.py   what code takes beside arguments; memory for globals, scratch, prints
 
-The folders in order, each uses those before it: schedule, preparing, lowering; worker, ttgir.
+The folders in order, each uses those before it: schedule, lowering; worker, ttgir.
 """

@@ -28,9 +28,7 @@ LaunchValue: TypeAlias = "tuple[Any, ...]"
 
 FAILURE_WORDS: Final = 6
 OUTPUT_WORDS: Final = 1 << 19
-"""4 MiB."""
 REPORTED: Final = frozenset(("failures", "output"))
-"""The kinds of slots that are such memory."""
 POINTER: Final = "ptr"
 """What stands for the type of elements that are pointers."""
 
@@ -61,7 +59,6 @@ def evaluate(value: LaunchValue, arguments: Sequence[int]) -> int:
 
 
 def arguments_of(value: LaunchValue) -> set[int]:
-    """The arguments that it is computed from."""
     if value[0] == "constant":
         return set()
     return {value[1]} if value[0] == "argument" else arguments_of(value[1]) | arguments_of(value[2])
@@ -81,13 +78,7 @@ class Schedule(NamedTuple):
     """How many iterations of loops with products are under way at once."""
     descriptors: bool = True
     """Whether views are read and written by TMA where they can be."""
-    flatten: bool = False
-    """Whether a persistent loop is joined with the one in it."""
     warp_specialize: bool = False
-    epilogue_parts: int = 1
-    """In how many parts the result of a product is stored."""
-    most_registers: int = 0
-    """For each thread; 0 for as many as there are."""
     row_stages: int = 1
     """How many iterations of loops without products have their loads under way at once."""
 
@@ -116,24 +107,18 @@ class CodeOptions(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What Triton may take for a kernel."""
-
     seconds: float = 120.0
     memory: int = 16 << 30
-    """Bytes."""
 
 
 # --- what a search has seen ---
 
 
 class Trial(NamedTuple):
-    """A schedule that was tried."""
-
     schedule: Schedule
     seconds: float
     """Of a launch; 0 where it was not timed."""
     words: str = ""
-    """Why it was not."""
 
 
 class Tuning:
@@ -147,7 +132,6 @@ class Tuning:
 
     @property
     def best(self) -> Trial:
-        """The fastest one."""
         return min([each for each in self.trials if each.seconds], key=lambda each: each.seconds)
 
     @property
@@ -175,10 +159,7 @@ def schedule_words(schedule: Schedule) -> str:
     if schedule.row_stages > 1:
         words.append(f"{schedule.row_stages} row stages")
     words.append("descriptors" if schedule.descriptors else "addresses")
-    words += [name for name in ("flatten", "warp_specialize") if getattr(schedule, name)]
-    if schedule.epilogue_parts > 1:
-        words.append(f"{schedule.epilogue_parts} parts")
-    return ", ".join(words).replace("warp_specialize", "specialized warps").replace("flatten", "flat")
+    return ", ".join([*words, "specialized warps"] if schedule.warp_specialize else words)
 
 
 # --- what kernels report ---
@@ -209,7 +190,6 @@ class LaunchView(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether all of it is known at a launch."""
         return self.base is not None and None not in self.shape and None not in self.strides
 
 
@@ -217,7 +197,6 @@ class TensorMap(NamedTuple):
     """A descriptor for TMA that the launcher encodes (`cuTensorMapEncodeTiled`), dimensions as in the program."""
 
     base: LaunchValue
-    """The address."""
     shape: tuple[LaunchValue, ...]
     strides: tuple[LaunchValue, ...]
     """In elements; the last is 1."""
@@ -225,11 +204,8 @@ class TensorMap(NamedTuple):
     box: tuple[int, ...]
     """What a single copy moves; a tile may take several."""
     element_type: int
-    """A number of CUtensorMapDataType."""
     swizzle: int
-    """A number of CUtensorMapSwizzle."""
     fill_nan: bool = False
-    """Whether elements outside are NaN, and not zero."""
 
 
 class Slot(NamedTuple):
@@ -252,11 +228,8 @@ class Slot(NamedTuple):
 
 
 class Code(NamedTuple):
-    """A kernel compiled for a GPU."""
-
     cubin: Cubin
     threads: int
-    """Of a tile block."""
     shared: int
     """Bytes of shared memory that a launch reserves."""
     slots: tuple[Slot, ...]
@@ -264,4 +237,3 @@ class Code(NamedTuple):
     specialization: Specialization
     cluster: int = 1
     notes: tuple[str, ...] = ()
-    """What there is to say about it, in sentences."""

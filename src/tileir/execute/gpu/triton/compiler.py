@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 # Before ml_dtypes, whose extension prints a traceback where NumPy is missing.
@@ -18,12 +19,11 @@ from tileir.execute.gpu.errors import TritonCrash, TritonError
 from tileir.execute.gpu.nvidia_tools import disassembled
 from tileir.execute.gpu.triton.code import Code, CodeOptions, Limits, Schedule, Specialization
 from tileir.execute.gpu.triton.lowering.lower import Lowered, located_text, lower
-from tileir.execute.gpu.triton.preparing.parts import store_in_parts
-from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.features import features_of
 from tileir.execute.gpu.triton.schedule.model import Rule, plainer_schedules, rules_for, schedule_for, smaller
-from tileir.execute.gpu.triton.stored_code import code_of, packed_slots, packed_specialization, program_key, ttir_key
+from tileir.execute.gpu.triton.stored_code import code_of, packed, program_key, ttir_key
+from tileir.execute.gpu.triton.tile_halves import split
 from tileir.execute.gpu.triton.toolchain import (
     MISSING,
     Triton,
@@ -50,12 +50,8 @@ SASS: Final = "sass"
 
 
 class Made(NamedTuple):
-    """What there is of a kernel."""
-
     data: bytes
-    """A cubin; for GPUs of AMD their own format."""
     code: Code | None
-    """None for GPUs of AMD."""
     diagnostics: list[Diagnostic]
     resources: Resources | None
 
@@ -67,7 +63,7 @@ def make(entry: Operation, target: TritonTarget, options: CodeOptions = _USUAL, 
         triton = find_triton()
         check_target(target, triton)
     prepared = Prepared(entry, target, options, triton)
-    prepared, (data, made, key) = _by_some_schedule(prepared, options, lambda each: _made(each, limits))
+    prepared, (data, made, key) = _by_some_schedule(prepared, lambda each: _made(each, limits))
     while options.schedule is None and made["metadata"]["shared"] > target.shared:
         # What the model counts is not all that Triton takes.
         less = smaller(prepared.schedule)
@@ -104,34 +100,29 @@ def _specialized_or_not(prepared: Prepared, make: Callable[[Prepared], _Result])
         return other, make(other)
 
 
-def _by_some_schedule(
-    prepared: Prepared, options: CodeOptions, make: Callable[[Prepared], _Result]
-) -> tuple[Prepared, _Result]:
+def _by_some_schedule(prepared: Prepared, make: Callable[[Prepared], _Result]) -> tuple[Prepared, _Result]:
     """What is made of a kernel, and which: with a plainer schedule where Triton makes nothing with the model's."""
     try:
         return _specialized_or_not(prepared, make)
     except TritonError as error:
-        if options.schedule is not None or not error.is_of_program:
+        if prepared.options.schedule is not None or not error.is_of_program:
             # Who names a schedule wants no other; and what has taken long once would take long again.
             raise
-        tried = {(prepared.lowered.text, repr(prepared.lowered.options))}
+        tried = [(prepared.lowered.text, prepared.lowered.options)]
         for words, schedule in plainer_schedules(prepared.schedule):
             other = prepared.with_schedule(schedule)
-            text = (other.lowered.text, repr(other.lowered.options))
+            text = (other.lowered.text, other.lowered.options)
             if text in tried:
                 continue
-            tried.add(text)
-            try:
+            tried.append(text)
+            with suppress(TritonError):
                 other, found = _specialized_or_not(other, make)
-            except TritonError:
-                continue
-            other.note(f"compiled {words}, as Triton makes no code of it otherwise: {error.message}")
-            return other, found
+                other.note(f"compiled {words}, as Triton makes no code of it otherwise: {error.message}")
+                return other, found
         raise
 
 
 def _made(prepared: Prepared, limits: Limits) -> tuple[bytes, dict[str, Any], str]:
-    """The code of a kernel, its description and the key of both in the cache."""
     lowered, target, triton = prepared.lowered, prepared.target, prepared.triton
     key = ttir_key(lowered.text, target, lowered.options)
     found = default_cache().get(key)
@@ -167,12 +158,12 @@ def stage_text(entry: Operation, target: TritonTarget, options: CodeOptions, sta
     triton = find_triton()
     check_target(target, triton)
     prepared = Prepared(entry, target, options, triton)
-    _, answer = _by_some_schedule(prepared, options, lambda each: each.compiled(stage, limits))
+    _, answer = _by_some_schedule(prepared, lambda each: each.compiled(stage, limits))
     return answer.data.decode("utf-8", "replace")
 
 
 def _decisions(prepared: Prepared, limits: Limits) -> str:
-    """What preparing and the schedule's model, or a search, decided for a kernel."""
+    """What was decided for a kernel: rewrites, splits, and the schedule by the model or a search."""
     if prepared.schedule.warp_specialize and prepared.triton is not None:
         # Whether it fits is seen in Triton's text only.
         prepared, _ = _specialized_or_not(prepared, lambda each: each.compiled("ttgir", limits))
@@ -206,13 +197,12 @@ class Prepared:
         self._entry: Final = entry
         self.target: Final = target
         self.triton: Final = triton
-        self._options: Final = options
+        self.options: Final = options
         self.program: Final = Program(entry)
         split_notes = split(self.program.entry, target, options.fast)
         features = features_of(self.program.entry, target.name, options.fast)
         self.schedule: Final = options.schedule or schedule_for(features, target)
         self._features: Final = features
-        store_in_parts(self.program.entry, self.schedule.epilogue_parts)
         special = options.specialization
         self._special: Final = special if special is not None else usual_specialization(self.program, target)
         number = _NEWEST if triton is None else triton.number
@@ -227,14 +217,13 @@ class Prepared:
     @property
     def rules(self) -> dict[str, Rule]:
         """By setting of the schedule, the rule of the model that decides it; none where the schedule was given."""
-        return {} if self._options.schedule is not None else rules_for(self._features, self.target)
+        return {} if self.options.schedule is not None else rules_for(self._features, self.target)
 
     def with_schedule(self, schedule: Schedule) -> Prepared:
-        return Prepared(self._entry, self.target, self._options._replace(schedule=schedule), self.triton)
+        return Prepared(self._entry, self.target, self.options._replace(schedule=schedule), self.triton)
 
     def unspecialized(self) -> Prepared:
-        """The same kernel without warps for loads alone."""
-        if self._options.schedule is not None:
+        if self.options.schedule is not None:
             return self.with_schedule(self.schedule._replace(warp_specialize=False))
         return self.with_schedule(schedule_for(self._features._replace(may_specialize=False), self.target))
 
@@ -252,14 +241,13 @@ class Prepared:
             raise
 
     def description(self, key: str) -> dict[str, Any]:
-        """What is known of the kernel, as the cache keeps it."""
         number = _NEWEST if self.triton is None else self.triton.number
         return {
             "key": key,
             "number": list(number),
-            "slots": packed_slots(self.lowered.slots),
+            "slots": packed(self.lowered.slots),
             "schedule": list(self.schedule),
-            "specialization": packed_specialization(self._special),
+            "specialization": packed(self._special),
             "notes": list(self.lowered.notes),
         }
 
@@ -272,22 +260,15 @@ class Prepared:
         operation = operations[line - 1] if 0 < line <= len(operations) else None
         words = _LINE.sub("", first.message)
         if operation is None or operation is self.program.entry:
-            first.message, first.location = (
-                f"kernel @{self._entry.symbol_name}: {words}",
-                user_location(self._entry.location),
-            )
+            operation, what = self._entry, f"kernel @{self._entry.symbol_name}"
         else:
-            first.message, first.location = f"'{operation.name}' op: {words}", user_location(operation.location)
-        error.message = first.message
+            what = f"'{operation.name}' op"
+        error.message = first.message = f"{what}: {words}"
+        first.location = user_location(operation.location)
         if isinstance(error, TritonCrash) and error.directory:
-            try:
-                with open(
-                    os.path.join(error.directory, "program.mlir"), "w", encoding="utf-8", errors="replace"
-                ) as file:
-                    file.write(self.program.module.text())
-            except OSError:
-                # What shows the crash is there without it.
-                pass
+            # What shows the crash is there without it.
+            with suppress(OSError):
+                Path(error.directory, "program.mlir").write_text(self.program.module.text(), "utf-8", "replace")
 
 
 def usual_specialization(program: Program, target: TritonTarget) -> Specialization:

@@ -1,14 +1,10 @@
 """Memory of a GPU that kernels have beside their arrays: global variables, tables of constants, scratch, reports.
 
-Code of Triton has no symbols, so the addresses are parameters.
+Code of Triton has no symbols, so the addresses are parameters.  Global variables are those of a module in a context,
+tables those of all kernels; both stay until the process ends.  Scratch is that of a stream, whose launches come one
+after the other: it grows, and stays until `release_memory`.  Scratch of a graph, or of a launch that is kept, stays.
 
-Global variables are those of a module (`Kernel.sibling` shares them) in a context, and begin with what they are on the
-host; tables are those of all kernels in a context, by their bytes.  Both stay until the process ends.
-Scratch is that of a stream, whose launches come one after the other.  It grows when a launch needs more, and stays
-until `release_memory`.  Scratch that is in a graph, or in a launch that is kept to be made again, stays.
-
-A report is memory to which a launch writes prints and failed asserts (`code.py` says how); it is read when the launch
-is done.
+A report is memory to which a launch writes prints and failed asserts (`code.py` says how).
 """
 
 from __future__ import annotations
@@ -100,21 +96,18 @@ def global_address(globals: Mapping[str, Region], name: str, context: int) -> in
         if name not in found:
             # What the key is made of stays.
             store.kept.append(globals)
-            region = globals[name]
-            found[name] = _uploaded(region.start, region.size, f"the global @{name}")
+            found[name] = _uploaded(globals[name].start, globals[name].size, f"the global @{name}")
         return found[name]
 
 
 def table_address(data: bytes, context: int) -> int:
     """Where a constant tile is in a context, which is current."""
-    store = _store()
+    tables = _store().tables
     with NO_FORK:
-        found = store.tables.get((context, data))
-        if found is None:
+        if (context, data) not in tables:
             buffer = ctypes.create_string_buffer(data, len(data))
-            found = _uploaded(ctypes.addressof(buffer), len(data), "a table of constants")
-            store.tables[context, data] = found
-        return found
+            tables[context, data] = _uploaded(ctypes.addressof(buffer), len(data), "a table of constants")
+        return tables[context, data]
 
 
 def scratch_address(size: int, context: int, stream: int, is_kept: bool = False) -> int:
@@ -199,7 +192,6 @@ def printed(words: Any, sites: Sequence[PrintSite]) -> str:
 
 
 def _elements(words: Any, element: str) -> Any:
-    """Elements of which the bits are given."""
     if element == POINTER:
         return words
     type = _TYPES[element]
@@ -230,7 +222,7 @@ class Report:
         return address
 
     def give_back(self) -> None:
-        """Have others use the memory: the launch is done."""
+        """Have others use the memory: the launch is done, or is none."""
         if not self._is_kept:
             for slot, address in zip(self._slots, self.addresses, strict=True):
                 _store().reports.setdefault((self._context, slot.kind), []).append(address)

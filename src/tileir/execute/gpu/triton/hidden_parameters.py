@@ -28,39 +28,11 @@ _FILL_ZERO: Final = 0
 _FILL_NAN: Final = 1
 _STRIDE_UNIT: Final = 16
 _MOST_KEPT: Final = 256
-"""Launches with other arrays whose descriptors are kept."""
 
 _ARGUMENT: Final = "argument"
 _DESCRIPTOR: Final = "descriptor"
 _NOTHING: Final = "nothing"
 _SCRATCH: Final = "scratch"
-
-
-class TensorMaps:
-    """The descriptors that the launches of some code take."""
-
-    def __init__(self, maps: Sequence[TensorMap], signed: Callable[[Sequence[Any]], list[int]]) -> None:
-        """`signed` makes numbers of arguments."""
-        self._maps: Final = tuple(maps)
-        self._signed: Final = signed
-        parts = [value for each in maps for value in (each.base, *each.shape, *each.strides)]
-        numbers = sorted({number for value in parts for number in arguments_of(value)})
-        # With one number it gives that and no tuple, which is as good.
-        self._key: Final[Callable[[Sequence[Any]], Any]] = itemgetter(*numbers) if numbers else len
-        """What of the arguments they depend on."""
-        self._known: Final[dict[Any, bytes]] = {}
-
-    def encoded(self, values: Sequence[Any]) -> bytes:
-        """All of them for the arguments of a launch, one behind the other."""
-        key = self._key(values)
-        found = self._known.get(key)
-        if found is None:
-            numbers = self._signed(values)
-            found = b"".join([encode(each, numbers) for each in self._maps])
-            if len(self._known) >= _MOST_KEPT:
-                self._known.clear()
-            self._known[key] = found
-        return found
 
 
 def encode(map: TensorMap, numbers: Sequence[int]) -> bytes:
@@ -116,9 +88,16 @@ class HiddenParameters:
         globals: Mapping[str, Region],
         signed: Callable[[Sequence[Any]], list[int]],
     ) -> None:
+        """`signed` makes numbers of arguments."""
         self._globals: Final = globals
+        self._signed: Final = signed
         descriptors = [number for number, slot in enumerate(slots) if slot.kind == _DESCRIPTOR]
-        self._maps: Final = TensorMaps([slots[number].content for number in descriptors], signed)
+        self._maps: Final[list[TensorMap]] = [slots[number].content for number in descriptors]
+        parts = [value for each in self._maps for value in (each.base, *each.shape, *each.strides)]
+        numbers = sorted({number for value in parts for number in arguments_of(value)})
+        # What of the arguments descriptors depend on; with one number it gives that and no tuple, which is as good.
+        self._key: Final[Callable[[Sequence[Any]], Any]] = itemgetter(*numbers) if numbers else len
+        self._encoded: Final[dict[Any, bytes]] = {}
         # Records have parameters of one alignment one behind the other.
         self._maps_place: Final = packer.places[descriptors[0]] if descriptors else 0
         self._pack_maps: Final = struct.Struct(f"{MAP_BYTES * len(descriptors)}s").pack_into
@@ -140,22 +119,34 @@ class HiddenParameters:
         self, record: Record, context: int, grid: BlockId, stream: int, values: Sequence[Any], is_kept: bool = False
     ) -> None:
         if self._maps_place:
-            self._pack_maps(record.memory, self._maps_place, self._maps.encoded(values))
-        if self._has_words:
-            addresses = self._addresses.get(context)
-            if addresses is None:
-                addresses = self._addresses[context] = [self._address(slot, context) for slot in self._words]
-            if self._scratch:
-                addresses = self._with_scratch(addresses, context, grid, stream, is_kept)
-            if self._reported:
-                from tileir.execute.gpu.triton.device_memory import Report
+            self._pack_maps(record.memory, self._maps_place, self._descriptors(values))
+        if not self._has_words:
+            return
+        addresses = self._addresses.get(context)
+        if addresses is None:
+            addresses = self._addresses[context] = [self._address(slot, context) for slot in self._words]
+        if self._scratch:
+            addresses = self._with_scratch(addresses, context, grid, stream, is_kept)
+        if self._reported:
+            from tileir.execute.gpu.triton.device_memory import Report
 
-                addresses = list(addresses)
-                report = Report([self._words[number] for number in self._reported], context, stream)
-                for number, address in zip(self._reported, report.addresses, strict=True):
-                    addresses[number] = address
-                record.report = report
-            self._pack_words(record.memory, self._words_place, *addresses)
+            addresses = list(addresses)
+            record.report = report = Report([self._words[number] for number in self._reported], context, stream)
+            for number, address in zip(self._reported, report.addresses, strict=True):
+                addresses[number] = address
+        self._pack_words(record.memory, self._words_place, *addresses)
+
+    def _descriptors(self, values: Sequence[Any]) -> bytes:
+        """All of them for the arguments of a launch, one behind the other."""
+        key = self._key(values)
+        found = self._encoded.get(key)
+        if found is None:
+            numbers = self._signed(values)
+            found = b"".join([encode(each, numbers) for each in self._maps])
+            if len(self._encoded) >= _MOST_KEPT:
+                self._encoded.clear()
+            self._encoded[key] = found
+        return found
 
     def _address(self, slot: Slot, context: int) -> int:
         """The address that a word is in every launch in a context; 0 for what depends on the launch."""
@@ -171,16 +162,12 @@ class HiddenParameters:
     def _with_scratch(self, addresses: list[int], context: int, grid: BlockId, stream: int, is_kept: bool) -> list[int]:
         from tileir.execute.gpu.triton.device_memory import scratch_address
 
-        found = list(addresses)
-        blocks = grid[0] * grid[1] * grid[2]
-        places: list[tuple[int, int]] = []
-        total = 0
+        found, total = list(addresses), 0
         for number in self._scratch:
             size, alignment = self._words[number].content
-            total += -total % alignment
-            places.append((number, total))
-            total += blocks * size
+            found[number] = total + -total % alignment
+            total = found[number] + grid[0] * grid[1] * grid[2] * size
         start = scratch_address(total, context, stream, is_kept)
-        for number, place in places:
-            found[number] = start + place
+        for number in self._scratch:
+            found[number] += start
         return found

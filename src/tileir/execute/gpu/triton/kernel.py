@@ -6,6 +6,7 @@ kinds, further launches get code that was made for less than is known of them: c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
@@ -24,7 +25,7 @@ from tileir.execute.gpu.triton.code import Code, CodeOptions, Limits, Schedule, 
 from tileir.execute.gpu.triton.hidden_parameters import HiddenParameters, launch_form
 from tileir.execute.gpu.triton.stored_code import keep_schedule, kept_schedule, program_key, stored_code
 from tileir.execute.gpu.triton.toolchain import NOT_RUN, TritonTarget, installed_triton, triton_target
-from tileir.execute.gpu.triton.variants import Classifier, coarser, general, launch_views, most_special, serves
+from tileir.execute.gpu.triton.variants import Classifier, coarser, general, launch_views
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
 
@@ -79,11 +80,10 @@ class TritonKernel(GpuLauncher):
         self._tunes: Final = tunes
         self._codes: Final[dict[tuple[str, Specialization], LaunchedCode]] = {}
         """By target and kind of launches; one code may be for several kinds."""
-        self._made: Final[dict[str, list[Specialization]]] = {}
-        """By target: the kinds of launches that code was made for."""
+        self._made: Final[Counter[str]] = Counter()
+        """By target: how many kinds of launches code was made for."""
         self._making: Final = Lock()
         self.notes: Final[list[str]] = []
-        """What there is to say about its codes, in sentences."""
 
     @cached_property
     def _classifier(self) -> Classifier:
@@ -116,19 +116,18 @@ class TritonKernel(GpuLauncher):
                     code = self._best(target, kind, launching)
                     self.notes.extend([each for each in code.notes if each not in self.notes])
                     found = self._launched(code)
-                    self._made.setdefault(target.name, []).append(kind)
+                    self._made[target.name] += 1
                     self._codes[target.name, kind] = found
                 self._codes[target.name, wanted] = found
         return found
 
     def _kind(self, target: TritonTarget, wanted: Specialization) -> Specialization:
         """The kind of launches to have code for: the one that is wanted, unless there are many."""
-        made = self._made.get(target.name, [])
-        if len(made) < FINE_KINDS:
+        if self._made[target.name] < FINE_KINDS:
             return wanted
-        if len(made) < MOST_KINDS:
-            return coarser(wanted)
-        return most_special([kind for kind in made if serves(kind, wanted)]) or general(len(wanted.divisors))
+        kind = coarser(wanted)
+        is_made = (target.name, kind) in self._codes or self._made[target.name] < MOST_KINDS
+        return kind if is_made else general(len(wanted.divisors))
 
     def _best(self, target: TritonTarget, kind: Specialization, launching: Launching) -> Code:
         """The code for a kind of launches: with the schedule that a search has found, or finds now, or the model's."""
@@ -177,7 +176,7 @@ class TritonKernel(GpuLauncher):
             with self._making:
                 tuning, code = self._search(target, kind, launching, progress)
                 self._codes[target.name, kind] = self._launched(code)
-                self._made.setdefault(target.name, []).append(kind)
+                self._made[target.name] += 1
                 self.variants.clear()
         return tuning
 

@@ -1,12 +1,9 @@
 """What the cache keeps of kernels that Triton compiled, found without importing what compiles them.
 
-The cache has two entries for a kernel.  Under a key of its structure, of the options and of the sources that lower it:
-the key of its TTIR, and what a launch needs.  Under the key of the TTIR: the cubin.  So a kernel that was compiled
-before is found without what lowers kernels, which takes longer to import than everything else a first launch does; and
-kernels, or versions of this package, that give the same TTIR share the code.
-
-The version of Triton stands in the descriptions, and not in the keys: where another one is installed the code is made
-again, and where there is none it is used as it is.
+There are two entries for a kernel.  Under a key of its structure, of the options and of the sources that lower it: the
+key of its TTIR, and what a launch needs.  Under the key of the TTIR: the cubin, which kernels with the same TTIR share.
+The version of Triton stands in the descriptions, and not in the keys: another one makes the code again, and where there
+is none it is used as it is.
 
 A schedule that a search found is kept for a program, a kind of launches, a GPU and a version of Triton.
 """
@@ -42,7 +39,6 @@ NO_PART: Final = ("cpu", "driver", "recording", "sanitizer", "tileiras", "work")
 """The names of folders in them that do not.  What decides what becomes of TTIR is a part: the description of a kernel
 names code that was made by it."""
 TTIR_PARTS: Final = ("execute/gpu/triton/ttgir", "execute/gpu/triton/worker")
-"""What decides what becomes of TTIR."""
 _ASSEMBLERS: Final = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
 """Variables of Triton's that name another assembler than its own."""
 _DRIVER_TYPES: Final = {8: 10, 9: 8, 10: 9}
@@ -52,14 +48,13 @@ _worker_sources: bytes = b""
 PREFIX: Final = "schedule-"
 
 
-def packed_slots(slots: tuple[Slot, ...]) -> list[list[Any]]:
-    return [[each.kind, _packed(each.content)] for each in slots]
-
-
-def _packed(content: Any) -> Any:
-    if isinstance(content, bytes):
-        return b64encode(content).decode("ascii")
-    return [_packed(each) for each in content] if isinstance(content, tuple) else content
+def packed(value: Any) -> Any:
+    """Slots, or what a launch is specialized for, as JSON has them."""
+    if isinstance(value, bytes):
+        return b64encode(value).decode("ascii")
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return [packed(each) for each in value] if isinstance(value, tuple) else value
 
 
 def unpacked_slot(kind: str, content: Any) -> Slot:
@@ -75,10 +70,6 @@ def as_tuples(value: Any) -> Any:
     return tuple([as_tuples(each) for each in value]) if isinstance(value, list) else value
 
 
-def packed_specialization(specialization: Specialization) -> list[list[int]]:
-    return [sorted(each) if isinstance(each, frozenset) else list(each) for each in specialization]
-
-
 def unpacked_specialization(packed: list[list[int]]) -> Specialization:
     divisors, described, short = packed
     return Specialization(tuple(divisors), frozenset(described), frozenset(short))
@@ -91,7 +82,7 @@ def program_key(entry: Operation, target: TritonTarget, options: CodeOptions) ->
         entry.symbol_name,
         target.name,
         options._replace(specialization=None),
-        None if special is None else packed_specialization(special),
+        None if special is None else packed(special),
         _assemblers(),
     )
     return f"triton-{_digest(entry, settings)}"
@@ -176,7 +167,7 @@ def _slots(packed: list[list[Any]], metadata: dict[str, Any], parameters: int) -
 def _key(entry: Operation, target: str, gpu: str, kind: Specialization, fast: bool) -> str:
     triton = installed_triton()
     version = "" if triton is None else triton.version
-    parts = (structure_key(entry), target, gpu, packed_specialization(kind), fast, version)
+    parts = (structure_key(entry), target, gpu, packed(kind), fast, version)
     digest = blake2b(repr(parts).encode("utf-8", "surrogateescape"), digest_size=20, person=b"tileir schedule")
     return f"{PREFIX}{digest.hexdigest()}"
 
@@ -184,12 +175,10 @@ def _key(entry: Operation, target: str, gpu: str, kind: Specialization, fast: bo
 def kept_schedule(entry: Operation, target: str, gpu: str, kind: Specialization, fast: bool) -> Schedule | None:
     """The schedule that was found for such launches; None where nobody has searched."""
     found = default_cache().get(_key(entry, target, gpu, kind, fast))
-    if found is None:
+    schedule = None if found is None else found[1].get("schedule")
+    if not isinstance(schedule, list) or len(schedule) != len(Schedule._fields):
         return None
-    packed = found[1].get("schedule")
-    if not isinstance(packed, list) or len(packed) != len(Schedule._fields):
-        return None
-    return Schedule(*packed)
+    return Schedule(*schedule)
 
 
 def keep_schedule(

@@ -35,9 +35,7 @@ NOT_RUN: Final = "nobody has run code that is made of tile programs for GPUs of 
 
 class Triton(NamedTuple):
     folder: str
-    """Where its package `triton` is."""
     version: str
-    """As `3.6.0`."""
     number: tuple[int, int]
     stamp: str
     """What tells, without reading it, that it is what it was."""
@@ -100,15 +98,9 @@ def _read(folder: str, text: str, stamp: str) -> Triton:
 
 
 class TritonTarget(NamedTuple):
-    """A kind of GPU."""
-
     name: str
     shared: int
     """Bytes of shared memory that a tile block may have at most."""
-    made_as: str = ""
-    """The target that Triton gets, if another: older code of the same generation, which runs there too."""
-    since: tuple[int, int] = OLDEST
-    """The first version of Triton that makes code for it."""
     has_tma: bool = False
     has_wgmma: bool = False
     """Matmuls by groups of warps, out of shared memory."""
@@ -121,25 +113,16 @@ class TritonTarget(NamedTuple):
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """What code goes through."""
         return AMD_STAGES if self.is_amd else STAGES
 
     @property
     def code(self) -> str:
-        """The target that Triton gets."""
-        return self.made_as or self.name
+        """The target that Triton gets: it may be older code of the same generation, which runs there too."""
+        return _MADE_AS.get(self.name, self.name)
 
 
 _NVIDIA: Final = [
-    TritonTarget(
-        name,
-        has.shared_memory_per_block,
-        _MADE_AS.get(name, ""),
-        _SINCE.get(name, OLDEST),
-        has.has_tma,
-        has.has_wgmma,
-        has.has_short_accumulators,
-    )
+    TritonTarget(name, has.shared_memory_per_block, has.has_tma, has.has_wgmma, has.has_short_accumulators)
     for name, has in ARCHITECTURES.items()
 ]
 _AMD: Final = [TritonTarget("gfx90a", 64 << 10), TritonTarget("gfx942", 64 << 10), TritonTarget("gfx950", 160 << 10)]
@@ -148,24 +131,21 @@ TRITON_TARGETS: Final = {each.name: each for each in (*_NVIDIA, *_AMD)}
 
 def triton_target(text: object) -> TritonTarget:
     """The target that a text names: `sm_90`, in all spellings there are, or `gfx942`."""
-    if isinstance(text, str):
-        found = TRITON_TARGETS.get(text.strip().lower())
-        if found is not None:
-            return found
-        if text.strip().lower().startswith("gfx"):
-            names = ", ".join([each.name for each in _AMD])
-            raise OptionError(f"'{text}' is no GPU of AMD that Tile IR is compiled for: choose one of {names}")
+    name = text.strip().lower() if isinstance(text, str) else ""
+    names = ", ".join([each.name for each in _AMD])
+    if name.startswith("gfx") and name not in TRITON_TARGETS:
+        raise OptionError(f"'{text}' is no GPU of AMD that Tile IR is compiled for: choose one of {names}")
     try:
-        return TRITON_TARGETS[target_named(text)]
+        return TRITON_TARGETS[name if name in TRITON_TARGETS else target_named(text)]
     except OptionError as error:
-        names = ", ".join([each.name for each in _AMD])
         raise OptionError(f"{error.message}, or of AMD's {names}") from None
 
 
 def check_target(target: TritonTarget, triton: Triton) -> None:
     """Refuse a GPU that a version of Triton does not know, in words."""
-    if triton.number < target.since:
-        first = ".".join([str(number) for number in target.since])
+    since = _SINCE.get(target.name, OLDEST)
+    if triton.number < since:
+        first = ".".join(map(str, since))
         raise CompilationError(
             f"Triton {triton.version} makes no code for {target.name}: {first} and newer do, {INSTALL} --upgrade"
         )

@@ -1,15 +1,14 @@
 """From the arguments of a launch to the kind of launch it is, for which there is code of its own.
 
-Pointers and integers that are multiples of 16 make vector loads, views that the tensor memory accelerator can serve are
-read by it, and offsets into small arrays take 32 bits: code that is made for such arguments is right for them alone.
-
-How much of an argument makes a difference is limited, so that few codes are made: of integers that are in no view only
-whether they are multiples of 16, and of extents along which elements are not beside each other nothing.
+Pointers and integers that are multiples of 16 make vector loads, views that TMA can serve are read by it, and offsets
+into small arrays take 32 bits.  How much of an argument makes a difference is limited, so that few codes are made: of
+integers that are in no view only whether they are multiples of 16, and of extents along which elements are not beside
+each other nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from tileir.dialect.types import PointerType, TileType
@@ -24,7 +23,6 @@ _ALIGNMENT: Final = 16
 _POINTER_DIVISORS: Final = (16, 8, 4, 2)
 _VIEW_DIVISORS: Final = (16, 8, 4)
 _NARROWEST: Final = 32
-"""Bits of integers that are looked at."""
 _MOST_RANK: Final = 5
 _MOST_EXTENT: Final = 1 << 30
 """Coordinates of the tensor memory accelerator are signed numbers of 32 bits, those of tiles outside too."""
@@ -49,30 +47,32 @@ class Classifier:
             width = element.width if isinstance(element, IntegerType) else 0
             self._widths.append(width)
             if isinstance(element, PointerType):
-                self._divisors.append(_POINTER_DIVISORS)
-                parts.append("{a} & 15")
+                divisors: tuple[int, ...] = _POINTER_DIVISORS
             elif width >= _NARROWEST:
-                self._divisors.append(
-                    _VIEW_DIVISORS if number in along else () if number in of_views else (_ALIGNMENT,)
-                )
-                parts.append("{a}" if number in of_views else "{a} & 15")
+                divisors = _VIEW_DIVISORS if number in along else () if number in of_views else (_ALIGNMENT,)
             else:
-                self._divisors.append(())
-                parts.append("{a}" if number in of_views else "")
+                divisors = ()
+            self._divisors.append(divisors)
+            is_whole = number in of_views and divisors is not _POINTER_DIVISORS
+            parts.append("{a}" if is_whole else "{a} & 15" if divisors else "")
         self.parts: Final = tuple(parts)
         """What of each argument decides on the kind of a launch (`VariantKey`)."""
 
     def signed(self, values: Sequence[Any]) -> list[int]:
         """The arguments of a launch as numbers: integers with their sign, pointers as addresses, 0 for others."""
-        return [
-            _signed(int(value), width) if width else int(value) if divisors is _POINTER_DIVISORS else 0
-            for value, width, divisors in zip(values, self._widths, self._divisors, strict=True)
-        ]
+        found = []
+        for value, width, divisors in zip(values, self._widths, self._divisors, strict=True):
+            number = int(value) if width or divisors is _POINTER_DIVISORS else 0
+            found.append(number - (1 << width) if width and number >> (width - 1) == 1 else number)
+        return found
 
     def specialization(self, values: Sequence[Any], is_described: bool = True) -> Specialization:
         """The kind of a launch; `is_described` says whether descriptors can be had at all."""
         numbers = self.signed(values)
-        divisors = [_divisor(number, known) for number, known in zip(numbers, self._divisors, strict=True)]
+        divisors = [
+            next((divisor for divisor in known if number % divisor == 0), 1)
+            for number, known in zip(numbers, self._divisors, strict=True)
+        ]
         described = [n for n, view in self._views if is_described and _is_described(view, numbers)]
         short = [n for n, view in self._views if _is_short(view, numbers)]
         return Specialization(tuple(divisors), frozenset(described), frozenset(short))
@@ -91,23 +91,7 @@ def coarser(kind: Specialization) -> Specialization:
 
 
 def general(parameters: int) -> Specialization:
-    """The kind that all launches of a kernel are of."""
     return Specialization((1,) * parameters)
-
-
-def serves(code: Specialization, launch: Specialization) -> bool:
-    """Whether code that is made for one kind of launches is right for another."""
-    divides = all(theirs % own == 0 for own, theirs in zip(code.divisors, launch.divisors, strict=True))
-    return divides and code.described <= launch.described and code.short <= launch.short
-
-
-def most_special(kinds: Iterable[Specialization]) -> Specialization | None:
-    """The one that says most; None of none."""
-
-    def weight(kind: Specialization) -> tuple[int, int, int]:
-        return len(kind.described), len(kind.short), sum([divisor.bit_length() for divisor in kind.divisors])
-
-    return max(kinds, key=weight, default=None)
 
 
 def _values(view: LaunchView) -> list[LaunchValue]:
@@ -118,18 +102,6 @@ def _along(view: LaunchView) -> list[LaunchValue]:
     """What decides how many elements are loaded at once: the address, strides, and how many are beside each other."""
     shape = [view.shape[unit_dimension(view.strides)]] if _UNIT in view.strides else view.shape
     return [value for value in (view.base, *shape, *view.strides) if value is not None]
-
-
-def _signed(number: int, width: int) -> int:
-    """A number as the kernel reads it: those above the half are negative."""
-    return number - (1 << width) if number >= 1 << (width - 1) else number
-
-
-def _divisor(number: int, known: tuple[int, ...]) -> int:
-    for divisor in known:
-        if number % divisor == 0:
-            return divisor
-    return 1
 
 
 def _can_be_described(view: LaunchView) -> bool:
@@ -164,7 +136,6 @@ def unit_dimension(strides: Sequence[LaunchValue | None]) -> int:
 
 
 def _is_short(view: LaunchView, numbers: list[int]) -> bool:
-    """Whether all elements of a view are near its first."""
     try:
         _, shape, strides = _evaluated(view, numbers)
     except OverflowError:

@@ -1,20 +1,10 @@
-"""Lowering of views: the tensors that they are of, and where the tile of an access lies, dimension by dimension.
+"""Lowering of views: where the tile of an access lies, the addresses of its elements, and which are in the tensor.
 
-A view is no value in TTIR; what is known of it is kept in `Lowering.views`.
+A view is no value in TTIR; what is known of it is kept in `Lowering.views`.  A tile begins at an element of the tensor,
+its origin, whose address is a scalar of 64 bits.  From there the elements are counted in 32 bits where the tile reaches
+no further.  Dimensions of one element are left out: a tile of 1x1x64x128 is accessed as one of 64x128.
 
-The addresses of the elements of a tile, which of them are in its tensor, and elements as they lie in memory.
-
-A tile begins at an element of the tensor, its origin, whose address is a scalar of 64 bits.  From there the elements
-are counted in 32 bits where the tile reaches no further.  Dimensions of one element only are left out: a tile of
-1x1x64x128 is accessed as one of 64x128.
-
-| element            | in memory          | the value                        |
-|--------------------|--------------------|----------------------------------|
-| i1                 | i8, zero or not    | i1                               |
-| i4                 | i8, low four bits  | i8, -8 to 7                      |
-| f4E2M1FN           | i8, low four bits  | i8, 0 to 15                      |
-| pointers           | i64                | !tt.ptr                          |
-| all others         | the value          |                                  |
+In memory an i1 is a byte, an i4 and an f4E2M1FN the low four bits of one, a pointer an i64; all others are the value.
 """
 
 from __future__ import annotations
@@ -40,23 +30,18 @@ from tileir.ir.types import F4E2M1FN, I1, I4, Type
 from tileir.ir.values import Value
 
 _FAR: Final = 1 << 62
-"""Beyond all positions."""
 MOST_EXTENT: Final = 1 << 30
 """Of tensors that the tensor memory accelerator serves: it counts in signed numbers of 32 bits, and what is outside is
 to be counted too."""
 
 
 class Dimension(NamedTuple):
-    """An extent or a stride."""
-
     number: int
     """DYNAMIC where only the value says it."""
     value: TtirValue | None
     most: int
-    """What it is at most."""
 
     def wide(self, build: TtirBuilder) -> TtirValue:
-        """As i64."""
         if self.value is None:
             return build.integer(self.number, "i64")
         return build.convert("arith.extui", self.value, "i64")
@@ -92,12 +77,9 @@ def _dimensions(build: Lowering, numbers: tuple[int, ...], values: list[Value]) 
     dynamic = iter(values)
     found = []
     for number in numbers:
-        if number != DYNAMIC:
-            found.append(Dimension(number, None, number))
-            continue
-        value = next(dynamic)
-        most = build.facts.range(value, signed=False)[1]
-        found.append(Dimension(DYNAMIC, build.value(value), most))
+        value = next(dynamic) if number == DYNAMIC else None
+        known = (None, number) if value is None else (build.value(value), build.facts.range(value, signed=False)[1])
+        found.append(Dimension(number, *known))
     return found
 
 
@@ -130,32 +112,25 @@ def lower_index_space_shape(build: Lowering, operation: Operation) -> None:
             # In 64 bits, rounding up does not overflow.
             up = build.apply("arith.addi", count, step - 1)
             count = build.apply("arith.divui", up, step)
-        _define_number(build, result, count)
+        build.define(result, build.convert("arith.trunci", count, build.type_of(result)[0]))
 
 
 def lower_tensor_shape(build: Lowering, operation: Operation) -> None:
     tensor: Tensor = build.views[operation.operands[0]]
     for extent, result in zip(tensor.shape, operation.results, strict=True):
-        _define_number(build, result, extent.wide(build))
-
-
-def _define_number(build: Lowering, result: Value, number: TtirValue) -> None:
-    element, _ = build.type_of(result)
-    build.define(result, build.convert("arith.trunci", number, element))
+        build.define(result, build.convert("arith.trunci", extent.wide(build), build.type_of(result)[0]))
 
 
 class Along(NamedTuple):
     """An access in one dimension of its tile."""
 
     lanes: int
-    """How many elements of the tile."""
     extent: Dimension
     stride: Dimension
     tile: TtirValue | None
     """The number of the tile; None where that is zero, and where positions are listed."""
     step: int
     positions: TtirValue | None
-    """The positions of a gather view."""
     is_signed: bool
     """Whether the first position may be negative."""
     is_inside: bool
@@ -163,23 +138,17 @@ class Along(NamedTuple):
     is_all_or_none: bool = False
     """Whether they are if the number of the tile is one of the view's."""
     most: int = 0
-    """What the first position is at most."""
-
-    @property
-    def is_far(self) -> bool:
-        """Whether the number of the tile may be so large that positions do not fit 64 bits."""
-        return self.most >= _FAR
 
     def start(self, build: TtirBuilder) -> TtirValue | None:
         """The first position, i64; None for zero."""
-        if self.tile is None:
-            return None
-        return self._times(build, build.convert("arith.extsi" if self.is_signed else "arith.extui", self.tile, "i64"))
+        return None if self.tile is None else self._times(build, self._wide(build, self.tile))
+
+    def _wide(self, build: TtirBuilder, tile: TtirValue) -> TtirValue:
+        return build.convert("arith.extsi" if self.is_signed else "arith.extui", tile, "i64")
 
     def is_of_view(self, build: TtirBuilder) -> TtirValue:
         """Whether the number of the tile is one of the view's."""
-        name = "arith.extsi" if self.is_signed else "arith.extui"
-        tile = build.integer(0, "i64") if self.tile is None else build.convert(name, self.tile, "i64")
+        tile = build.integer(0, "i64") if self.tile is None else self._wide(build, self.tile)
         count = self.extent.wide(build)
         if self.step > 1 and self.extent.value is None:
             count = build.integer(-(-self.extent.number // self.step), "i64")
@@ -201,8 +170,6 @@ class Along(NamedTuple):
 
 
 class Access(NamedTuple):
-    """Where a tile lies."""
-
     type: TileViewType
     tensor: Tensor
     dimensions: list[Along]
@@ -269,10 +236,6 @@ def padding(build: TtirBuilder, type: TileViewType, shape: Shape) -> TtirValue:
     lowered = memory_element(element)
     bits = int(padding_value(type).view(bits_dtype(element)))
     return build.pattern(bits, lowered, shape)
-
-
-def memory_zero(build: TtirBuilder, element: Type, shape: Shape) -> TtirValue:
-    return build.zero(memory_element(element), shape)
 
 
 def addresses(build: Lowering, access: Access) -> TtirValue:
@@ -345,45 +308,39 @@ def _as_wide(build: Lowering, positions: TtirValue, element: str) -> TtirValue:
 def inside(build: Lowering, access: Access) -> TtirValue | None:
     """Which elements are in the tensor; None for all."""
     shape = access.shape
-    whole: TtirValue | None = None
-    mask: TtirValue | None = None
+    bits: list[TtirValue] = []
+    masks: list[TtirValue] = []
     axis = 0
     for each in access.dimensions:
         place = axis
         axis += each.lanes > 1
         if each.is_inside:
             continue
-        if each.positions is not None:
-            wide = _as_wide(build, each.positions, "i64")
-            # Negative ones are huge.
-            found = build.compare("ult", wide, build.splat(each.extent.wide(build), wide.shape))
-            if each.lanes == 1:
-                found = build.splat(found, shape)
-            else:
-                found = build.along(found, place, shape)
-            mask = found if mask is None else build.apply("arith.andi", mask, found)
-            continue
-        if each.is_all_or_none or (each.is_far and not each.is_signed):
-            found = each.is_of_view(build)
-            whole = found if whole is None else build.apply("arith.andi", whole, found)
-        if not each.is_all_or_none:
-            found = build.along(_lanes_inside(build, each), place, shape)
-            mask = found if mask is None else build.apply("arith.andi", mask, found)
-    if whole is None:
-        return mask
-    spread = build.splat(whole, shape)
-    return spread if mask is None else build.apply("arith.andi", mask, spread)
+        if each.positions is None and (each.is_all_or_none or (each.most >= _FAR and not each.is_signed)):
+            bits.append(each.is_of_view(build))
+        if each.positions is not None or not each.is_all_or_none:
+            found = _lanes_inside(build, each)
+            masks.append(build.along(found, place, shape) if each.lanes > 1 else build.splat(found, shape))
+        for listed in (bits, masks):
+            if len(listed) > 1:
+                listed[:] = [build.apply("arith.andi", *listed)]
+    spread = [build.splat(each, shape) for each in bits]
+    return build.apply("arith.andi", masks[0], spread[0]) if masks and bits else next(iter([*masks, *spread]), None)
 
 
 def _lanes_inside(build: Lowering, along: Along) -> TtirValue:
-    lanes = build.range(along.lanes)
-    if not along.is_signed:
+    if along.positions is None and not along.is_signed:
+        lanes = build.range(along.lanes)
         return build.compare("slt", lanes, build.splat(_remaining(build, along), lanes.shape))
-    wide = build.convert("arith.extsi", lanes, "i64")
-    start = along.start(build)
-    if start is not None:
-        wide = build.apply("arith.addi", wide, build.splat(start, lanes.shape))
-    return build.compare("ult", wide, build.splat(along.extent.wide(build), lanes.shape))
+    if along.positions is not None:
+        wide = _as_wide(build, along.positions, "i64")
+    else:
+        wide = build.convert("arith.extsi", build.range(along.lanes), "i64")
+        start = along.start(build)
+        if start is not None:
+            wide = build.apply("arith.addi", wide, build.splat(start, wide.shape))
+    # Negative ones are huge.
+    return build.compare("ult", wide, build.splat(along.extent.wide(build), wide.shape))
 
 
 def _remaining(build: Lowering, along: Along) -> TtirValue:
@@ -394,6 +351,5 @@ def _remaining(build: Lowering, along: Along) -> TtirValue:
     left = along.extent.wide(build)
     if start is not None:
         left = build.apply("arith.subi", left, start)
-    left = build.apply("arith.maxsi", left, 0)
-    left = build.apply("arith.minsi", left, _MANY)
+    left = build.apply("arith.minsi", build.apply("arith.maxsi", left, 0), _MANY)
     return build.convert("arith.trunci", left, "i32")

@@ -15,18 +15,12 @@ from typing import Final
 
 from tileir.execute.gpu.triton.lowering.accesses import access_of, addresses, inside
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, bits_of, pointee_of
+from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, bits_of, pointee_of, squeezed
 from tileir.ir.core import Operation
 
-_ASYNCHRONOUS: Final = "cp.async.bulk.wait_group 0; fence.proxy.async; mov.b32 $0, 0;"
-"""Waits for what the accelerator writes for this thread, and has it see what the thread wrote."""
-
 SCOPES: Final = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
-"""What PTX and Triton call the scopes."""
 _THREADS: Final = 32
-"""Of a warp."""
 _OTHER_MODES: Final = {"addf": "fadd", "xchg": "exch"}
-"""What Triton calls modes that have another name there."""
 _FIRST_TO_ADD_BF16: Final = 90
 _FIRST_TO_SWAP_64_BITS: Final = (3, 6)
 """The first Triton that swaps a single word of 64 bits; before it, the code is refused by ptxas."""
@@ -46,19 +40,6 @@ _ACQUIRES: Final = ("acquire", "acq_rel")
 """Those after which all threads see what the one that makes the access has acquired."""
 
 
-def fenced_barrier(build: Lowering) -> None:
-    """Have all that threads have written seen by all of them, and by the tensor memory accelerator."""
-    if build.uses_tma:
-        build.effect(_ASYNCHRONOUS, "=r", [], "i32")
-    build.barrier()
-
-
-def wait_for_others(build: Lowering, operation: Operation) -> None:
-    """A barrier, where an access needs one before it."""
-    if operation in build.barriers:
-        fenced_barrier(build)
-
-
 # --- accesses with a memory order ---
 
 
@@ -66,48 +47,50 @@ class Owners:
     """Tiles of a shape, each of whose elements one thread has."""
 
     def __init__(self, build: Lowering, shape: Shape) -> None:
-        self._build = build
-        self._shape: Final = shape
+        self._build: Final = build
+        self._whole: Final = shape
         self._count: Final = prod(shape)
         self._copies: Final = max(_THREADS * build.schedule.num_warps // self._count, 1)
+        self._shape: Final = shape if self._copies == 1 else (*squeezed((self._count,)), self._copies)
 
-    @property
-    def shape(self) -> Shape:
-        """Of the tiles as they are spread."""
-        if self._copies == 1:
-            return self._shape
-        return (self._count, self._copies) if self._count > 1 else (self._copies,)
+    def effect(
+        self,
+        instructions: str,
+        constraints: str,
+        values: list[TtirValue],
+        mask: TtirValue | None,
+        element: str = "i32",
+    ) -> TtirValue:
+        """Instructions for each element, in one thread; the last operand says whether an element takes part."""
+        spread = [*map(self._spread, values), self._predicate(mask)]
+        return self._build.effect(instructions, constraints, spread, element, self._shape)
 
-    def spread(self, value: TtirValue) -> TtirValue:
+    def _spread(self, value: TtirValue) -> TtirValue:
         """A tile for the threads; each element may be in several."""
-        if self._copies == 1:
-            return value
-        if self._count == 1:
-            return self._build.splat(value, self.shape)
+        if self._copies == 1 or self._count == 1:
+            return value if self._copies == 1 else self._build.splat(value, self._shape)
         flat = self._build.reshape(value, (self._count,))
-        return self._build.broadcast(self._build.expand(flat, 1), self.shape)
+        return self._build.broadcast(self._build.expand(flat, 1), self._shape)
 
-    def predicate(self, mask: TtirValue | None) -> TtirValue:
+    def _predicate(self, mask: TtirValue | None) -> TtirValue:
         """Which of them take part, as i32: those that the mask names, in one thread each."""
         build = self._build
-        taking = self.spread(mask) if mask is not None else None
+        taking = self._spread(mask) if mask is not None else None
         if self._copies > 1:
             first = build.compare("eq", build.range(self._copies), 0)
             if self._count > 1:
-                first = build.broadcast(build.expand(first, 0), self.shape)
+                first = build.broadcast(build.expand(first, 0), self._shape)
             taking = first if taking is None else build.apply("arith.andi", taking, first)
-        if taking is None:
-            return build.integer(1, "i32", self.shape)
-        return build.convert("arith.extui", taking, "i32")
+        return build.integer(1, "i32", self._shape) if taking is None else build.convert("arith.extui", taking, "i32")
 
-    def gathered(self, value: TtirValue) -> TtirValue:
-        """What those that took part found, where the others have zero: for all threads."""
-        if self._copies == 1:
-            return value
-        (found,) = self._build.reduce(
-            [value], len(self.shape) - 1, lambda left, right: [self._build.apply("arith.ori", left[0], right[0])]
-        )
-        return self._build.reshape(found, self._shape)
+    def found(self, word: TtirValue, element: str) -> TtirValue:
+        """Numbers by the bits that those that took part found, where the others have zero: for all threads."""
+        build = self._build
+        if self._copies > 1:
+            axis = len(self._shape) - 1
+            (word,) = build.reduce([word], axis, lambda left, right: [build.apply("arith.ori", left[0], right[0])])
+            word = build.reshape(word, self._whole)
+        return build.bitcast(build.convert("arith.trunci", word, f"i{bits_of(element)}"), element)
 
 
 def ordered_load(
@@ -119,17 +102,16 @@ def ordered_load(
     element = pointee_of(pointers.element)
     bits = bits_of(element)
     owners = Owners(build, pointers.shape)
-    word = "i64" if bits == 64 else "i32"
-    register = "l" if bits == 64 else "r"
-    found = build.effect(
+    word, register = ("i64", "l") if bits == 64 else ("i32", "r")
+    found = owners.effect(
         "{ .reg .pred p; setp.ne.b32 p, $2, 0; "
         f"mov.b{bits_of(word)} $0, 0; @p ld.{ordering}.{scope}.global.b{bits} $0, [$1]; }}",
         f"=&{register},l,r",
-        [owners.spread(pointers), owners.predicate(mask)],
+        [pointers],
+        mask,
         word,
-        owners.shape,
     )
-    found = from_word(build, owners.gathered(found), element)
+    found = owners.found(found, element)
     if ordering == "acquire":
         build.barrier()
     return found if mask is None or other is None else build.select(mask, found, other)
@@ -138,28 +120,24 @@ def ordered_load(
 def ordered_store(
     build: Lowering, operation: Operation, pointers: TtirValue, value: TtirValue, mask: TtirValue | None
 ) -> None:
-    """Write elements as they lie in memory."""
     ordering, scope = ordering_of(operation)
     if ordering == "release":
-        fenced_barrier(build)
+        build.fenced_barrier()
     if value.bits >= 32:
         # An exchange of which nobody wants the old value: Triton sees to it that each is made once.
-        build.atomic("exch", ordering, scope, pointers, value, mask)
+        build.atomic(f"rmw exch, {ordering}, {scope}", pointers, value, mask)
         return
     build.require_ptx(operation, "ordered stores of less than 32 bits")
-    owners = Owners(build, pointers.shape)
-    bits = bits_of(value.element)
-    build.effect(
-        f"{{ .reg .pred p; setp.ne.b32 p, $3, 0; @p st.{ordering}.{scope}.global.b{bits} [$1], $2; mov.b32 $0, 0; }}",
+    store = f"st.{ordering}.{scope}.global.b{bits_of(value.element)}"
+    Owners(build, pointers.shape).effect(
+        f"{{ .reg .pred p; setp.ne.b32 p, $3, 0; @p {store} [$1], $2; mov.b32 $0, 0; }}",
         "=r,l,r,r",
-        [owners.spread(pointers), owners.spread(as_word(build, value)), owners.predicate(mask)],
-        "i32",
-        owners.shape,
+        [pointers, as_word(build, value)],
+        mask,
     )
 
 
 def ordering_of(operation: Operation) -> tuple[str, str]:
-    """The ordering and the scope of an access, in Triton's words."""
     return operation.keyword("memory_ordering_semantics"), SCOPES.get(operation.keyword("memory_scope"), "gpu")
 
 
@@ -169,22 +147,15 @@ def as_word(build: Lowering, value: TtirValue) -> TtirValue:
     return build.convert("arith.extui", bits, "i32") if bits.bits < 32 else bits
 
 
-def from_word(build: Lowering, word: TtirValue, element: str) -> TtirValue:
-    """The number whose bits a register has."""
-    narrow = f"i{bits_of(element)}"
-    return build.bitcast(build.convert("arith.trunci", word, narrow), element)
-
-
 # --- atomics ---
 
 
 def lower_atomic_rmw(build: Lowering, operation: Operation) -> None:
-    wait_for_others(build, operation)
     pointers, value = [build.value(operand) for operand in operation.operands[:2]]
     mask = build.optional(operation.mask)
     ordering, _ = ordering_of(operation)
     if ordering in _RELEASES:
-        fenced_barrier(build)
+        build.fenced_barrier()
     found = _atomic(build, operation, pointers, value, mask)
     if ordering in _ACQUIRES:
         build.barrier()
@@ -198,47 +169,33 @@ def _atomic(
 ) -> TtirValue:
     ordering, scope = ordering_of(operation)
     if value.element == "bf16" and build.has_ptx and build.capability < _FIRST_TO_ADD_BF16:
-        return _added_bf16(build, operation, pointers, value, mask)
-    return build.atomic(_OTHER_MODES.get(operation.mode, operation.mode), ordering, scope, pointers, value, mask)
-
-
-def _added_bf16(
-    build: Lowering, operation: Operation, pointers: TtirValue, value: TtirValue, mask: TtirValue | None
-) -> TtirValue:
-    """A sum of bf16 in memory, where there is no instruction for it: swapped with the word that it is a half of.
-
-    The sum of two is rounded to f32 first, which has more than twice their digits: rounding twice changes nothing.
-    """
-    ordering, scope = ordering_of(operation)
-    owners = Owners(build, pointers.shape)
-    found = build.effect(
-        _ADD_BF16.format(ordering=ordering, scope=scope),
-        "=&r,l,r,r",
-        [owners.spread(pointers), owners.spread(as_word(build, value)), owners.predicate(mask)],
-        "i32",
-        owners.shape,
-    )
-    return from_word(build, owners.gathered(found), "bf16")
+        # No instruction adds: the word that it is a half of is swapped.  The sum is rounded to f32 first, which has
+        # more than twice the digits of bf16: rounding twice changes nothing.
+        owners = Owners(build, pointers.shape)
+        text = _ADD_BF16.format(ordering=ordering, scope=scope)
+        found = owners.effect(text, "=&r,l,r,r", [pointers, as_word(build, value)], mask)
+        return owners.found(found, "bf16")
+    mode = _OTHER_MODES.get(operation.mode, operation.mode)
+    return build.atomic(f"rmw {mode}, {ordering}, {scope}", pointers, value, mask)
 
 
 def lower_atomic_cas(build: Lowering, operation: Operation) -> None:
-    wait_for_others(build, operation)
     pointers, expected, value = [build.value(operand) for operand in operation.operands[:3]]
     mask = build.optional(operation.mask)
     ordering, scope = ordering_of(operation)
     if ordering in _RELEASES:
-        fenced_barrier(build)
+        build.fenced_barrier()
     if mask is None and value.bits == 64 and not value.shape and build.version < _FIRST_TO_SWAP_64_BITS:
         mask = build.integer(1, "i1")
-    if mask is None and value.is_float and not build.has_ptx:
+    if mask is not None:
+        found = _masked_swap(build, operation, pointers, expected, value, mask)
+    elif value.is_float and not build.has_ptx:
         # For GPUs of AMD, Triton swaps integers only.
         bits = f"i{value.bits}"
         words = [build.bitcast(pointers, f"!tt.ptr<{bits}>"), build.bitcast(expected, bits), build.bitcast(value, bits)]
-        found = build.bitcast(build.compare_and_swap(ordering, scope, *words), value.element)
-    elif mask is None:
-        found = build.compare_and_swap(ordering, scope, pointers, expected, value)
+        found = build.bitcast(build.atomic(f"cas {ordering}, {scope}", *words), value.element)
     else:
-        found = _masked_swap(build, operation, pointers, expected, value, mask)
+        found = build.atomic(f"cas {ordering}, {scope}", pointers, expected, value)
     if ordering in _ACQUIRES:
         build.barrier()
     build.result(operation, found)
@@ -254,21 +211,19 @@ def _masked_swap(
     bits = bits_of(words[0].element)
     register = "l" if bits == 64 else "r"
     owners = Owners(build, pointers.shape)
-    found = build.effect(
+    found = owners.effect(
         f"{{ .reg .pred p; setp.ne.b32 p, $4, 0; mov.b{bits} $0, 0; "
         f"@p atom.{ordering}.{scope}.global.cas.b{bits} $0, [$1], $2, $3; }}",
         f"=&{register},l,{register},{register},r",
-        [owners.spread(pointers), *[owners.spread(word) for word in words], owners.predicate(mask)],
+        [pointers, *words],
+        mask,
         words[0].element,
-        owners.shape,
     )
-    old = from_word(build, owners.gathered(found), expected.element)
-    return build.select(mask, old, expected)
+    return build.select(mask, owners.found(found, expected.element), expected)
 
 
 def lower_atomic_view(build: Lowering, operation: Operation) -> None:
     """A reduction into a tile of a view: as atomics do it whose results nobody looks at."""
-    wait_for_others(build, operation)
     access = access_of(build, operation)
     value = build.reshape(build.value(operation.value), access.shape)
     _atomic(build, operation, addresses(build, access), value, inside(build, access))

@@ -1,18 +1,15 @@
 """The state of lowering a kernel: the values it has lowered, what is known of them, and the text so far.
 
-Before which accesses the threads of a tile block have to wait for each other.
-
-In a tile program only tokens order accesses.  The threads that a tile block becomes run apart from each other, so what
-one has written another may not see, or may overwrite before it is read.  A barrier is needed before an access if
+The threads that a tile block becomes run apart from each other, and only tokens order accesses of a tile program.  A
+barrier of the threads is needed before an access if
 
 1. its token comes, by whatever way, from another access,
 2. one of the two writes, and they may reach the same memory,
 3. no barrier stands between them on some way from the one to the other.
 
 Two accesses may reach the same memory unless they are known not to: an allocation of the tile block's own is reached by
-pointers from it alone.  Arguments may share memory.  Around a loop, an access is no trouble to itself where each
-element is always written by the same thread: through a partition view, whose tiles do not overlap, at an index that
-each of the loops around it changes.
+pointers from it alone.  Around a loop, an access is no trouble to itself where each element is always written by the
+same thread: through a partition view at an index that each of the loops around it changes.
 
 Sets of accesses are the bits of numbers.
 """
@@ -32,7 +29,7 @@ from tileir.execute.gpu.triton.code import CodeOptions, Schedule, Slot, Speciali
 from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
 from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, squeezed, value_type
 from tileir.execute.gpu.triton.program import Program
-from tileir.execute.gpu.triton.schedule.features import features_of
+from tileir.execute.gpu.triton.schedule.features import MATMULS, features_of
 from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -45,7 +42,6 @@ from tileir.rewrite.token_order import TokenOrder
 
 
 def barriers_of(entry: Operation) -> frozenset[Operation]:
-    """The accesses that a barrier has to stand before."""
     accesses = [
         each
         for each in pre_order(entry)
@@ -85,7 +81,8 @@ class _Search:
     def _operation(self, operation: Operation, since: int) -> int:
         bit = self._bits.get(operation)
         if bit is not None:
-            if self._before(operation) & since & self._conflicts(operation):
+            before = reduce(or_, [self._after.get(operand, 0) for operand in operation.operands], 0)
+            if before & since & self._conflicts(operation):
                 self.found.add(operation)
                 since = 0
             return since | bit
@@ -106,10 +103,6 @@ class _Search:
             for end in ends:
                 since |= end
         return since
-
-    def _before(self, operation: Operation) -> int:
-        """The accesses that an access comes after."""
-        return reduce(or_, [self._after.get(operand, 0) for operand in operation.operands], 0)
 
     def _conflicts(self, operation: Operation) -> int:
         """The accesses that may reach what this one does, of which one writes."""
@@ -164,24 +157,19 @@ def _varies(value: Value, loop: Operation) -> bool:
 
 _MOST_ELEMENTS: Final = 1 << 20
 _FIRST_WITH_TMA: Final = 90
+_ASYNCHRONOUS: Final = "cp.async.bulk.wait_group 0; fence.proxy.async; mov.b32 $0, 0;"
+"""Waits for what the accelerator writes for this thread, and has it see what the thread wrote."""
 Handler = Callable[["Lowering", Operation], object]
 Handlers = Mapping[OperationDeclaration, Handler]
 
 
 def loop_attributes(entry: Operation, schedule: Schedule) -> dict[Operation, str]:
-    """The attributes of the loops of a kernel, where they have some."""
     features = features_of(entry)
-    found: dict[Operation, list[str]] = {}
-    for loop in features.loops:
-        if not loop.is_early:
-            # Triton does not ask whether an iteration loads what the one before stores.
-            found.setdefault(loop.operation, []).append("tt.num_stages = 1 : i32")
-    if schedule.flatten and features.persistent is not None and features.loops[0].is_early:
-        found.setdefault(features.persistent, []).append("tt.flatten")
+    # Triton does not ask whether an iteration loads what the one before stores.
+    stages = {loop.operation: 1 for loop in features.loops if not loop.is_early}
     if schedule.row_stages > 1:
-        for operation in features.row_loops:
-            found.setdefault(operation, []).append(f"tt.num_stages = {schedule.row_stages} : i32")
-    return {operation: f"{{{', '.join(marks)}}}" for operation, marks in found.items() if marks}
+        stages.update(dict.fromkeys(features.row_loops, schedule.row_stages))
+    return {operation: f"{{tt.num_stages = {count} : i32}}" for operation, count in stages.items()}
 
 
 class Hidden(NamedTuple):
@@ -217,9 +205,10 @@ class Lowering(TtirBuilder):
         self.views: Final[dict[Value, Any]] = {}
         """What is known of views while lowering (`accesses.py`): they are no values in TTIR."""
         self.barriers: Final = barriers_of(program.entry)
-        """The accesses before which the threads of a tile block wait for each other."""
         self.hidden: Final[list[Hidden]] = []
         self.loop_attributes: Final = loop_attributes(program.entry, schedule)
+        has_matmuls = any(each.declaration in MATMULS for each in pre_order(program.entry))
+        self._has_tma: Final = has_matmuls and self.capability >= _FIRST_WITH_TMA
         self._handlers: Final = handlers
 
     # --- values ---
@@ -231,7 +220,6 @@ class Lowering(TtirBuilder):
         return None if value is None else self.values[value]
 
     def operands(self, operation: Operation) -> list[TtirValue]:
-        """Those that are tiles."""
         return [self.values[value] for value in operation.operands if value in self.values]
 
     def define(self, value: Value, lowered: TtirValue) -> None:
@@ -281,8 +269,16 @@ class Lowering(TtirBuilder):
                     operation, f"its tile has {result.type.count} elements, and Triton has at most {_MOST_ELEMENTS}"
                 )
         before, self.operation = self.operation, operation
+        if operation in self.barriers:
+            self.fenced_barrier()
         handler(self, operation)
         self.operation = before
+
+    def fenced_barrier(self) -> None:
+        """Have all that threads have written seen by all of them, and by the tensor memory accelerator."""
+        if self.uses_tma:
+            self.effect(_ASYNCHRONOUS, "=r", [], "i32")
+        self.barrier()
 
     @property
     def has_ptx(self) -> bool:
@@ -296,8 +292,8 @@ class Lowering(TtirBuilder):
 
     @property
     def uses_tma(self) -> bool:
-        """Whether the code may use the tensor memory accelerator at all."""
-        return self.capability >= _FIRST_WITH_TMA and self.schedule.descriptors and bool(self.specialization.described)
+        # Kernels without matmuls are faster by addresses.
+        return self.schedule.descriptors and self._has_tma and bool(self.specialization.described)
 
     def require_ptx(self, operation: Operation, what: str) -> None:
         """Refuse what only NVIDIA's GPUs have an instruction for."""

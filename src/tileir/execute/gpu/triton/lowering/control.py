@@ -8,8 +8,7 @@ something ends early, a bit says whether it did.
     REST                          ->            else { REST; yield true, %y }
     continue %y
 
-A frame is what `continue`, `break` and `return` end: the body of a loop, or the kernel.  Its region yields the same
-values whatever ended it:
+The region of a frame yields the same values whatever ended it:
 
     kernel   nothing
     for      the carried values
@@ -21,7 +20,7 @@ The slots of a `loop` hold the carried values, and after its `break` the results
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
@@ -31,8 +30,8 @@ from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue
 from tileir.ir.core import Block, Operation
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import IntegerType
-from tileir.ir.values import BlockArgument, Value
-from tileir.rewrite.matching import branch, loop_ends
+from tileir.ir.values import Value
+from tileir.rewrite.matching import branch
 
 Types = list[tuple[str, Shape]]
 
@@ -43,152 +42,46 @@ def tiles(values: Iterable[Value]) -> list[Value]:
 
 
 def lowered(build: Lowering, values: Iterable[Value]) -> list[TtirValue]:
-    """The tiles among values, lowered."""
     return [build.value(each) for each in tiles(values)]
 
 
 def any_value(build: TtirBuilder, type: tuple[str, Shape]) -> TtirValue:
-    """A value that does not count."""
     element, shape = type
     if element.startswith("!tt.ptr"):
         return build.reinterpret("tt.int_to_ptr", build.integer(0, "i64", shape), element)
     return build.zero(element, shape)
 
 
-class Frame:
-    """The kernel itself, or what is around a part of it: a class for each kind."""
+def _types_of(values: Iterable[TtirValue]) -> Types:
+    return [(value.element, value.shape) for value in values]
 
-    types: Types
+
+class Frame(NamedTuple):
+    """What `continue`, `break` and `return` end: the body of a loop, or the kernel itself."""
+
+    types: Types = []
     """Of what its region yields."""
-
-    def __init__(self) -> None:
-        self.types = []
-
-    def given(self, terminator: Operation) -> list[TtirValue]:
-        """What it yields where this ends it."""
-        return []
-
-    def ended_kernel(self) -> list[TtirValue]:
-        """What it yields where the kernel ends."""
-        return []
-
-    def unimportant(self) -> list[TtirValue]:
-        """Values of these types, available where it has not ended."""
-        return []
-
-
-class ForFrame(Frame):
-    """The body of a `for`, in which a kernel does not end."""
-
-    def __init__(self, build: Lowering, carried: list[TtirValue]) -> None:
-        self.types = [(value.element, value.shape) for value in carried]
-        self._build: Final = build
-        self._carried: Final = carried
-
-    def given(self, terminator: Operation) -> list[TtirValue]:
-        return lowered(self._build, terminator.operands)
-
-    def unimportant(self) -> list[TtirValue]:
-        return self._carried
-
-
-class LoopFrame(Frame):
-    def __init__(self, build: Lowering, operation: Operation, may_return: bool) -> None:
-        self._build: Final = build
-        self._may_return: Final = may_return
-        initial = lowered(build, operation.operands)
-        self._count: Final = len(initial)
-        slots: Types = [(value.element, value.shape) for value in initial]
-        self._places: Final = _result_slots(build, operation, slots)
-        for result, place in zip(tiles(operation.results), self._places, strict=True):
-            if place >= len(slots):
-                slots.append(build.type_of(result))
-        extra = [any_value(build, type) for type in slots[self._count :]]
-        self.initial: Final = [*initial, *extra, *self._not_returned()]
-        """What the loop begins with, beside the bit that it goes on."""
-        self.types = [*slots, *[("i1", ())] * (1 + may_return)]
-        self._slots: list[TtirValue] = []
-        self.returned: TtirValue | None = None
-        """Whether the kernel has ended, where it may."""
-
-    def enter(self, carried: list[TtirValue]) -> None:
-        """Say where the values are: inside of the loop, and behind it."""
-        self.returned = carried[-1] if self._may_return else None
-        self._slots = carried[:-1] if self._may_return else carried
-
-    @property
-    def arguments(self) -> list[TtirValue]:
-        return self._slots[: self._count]
-
-    @property
-    def results(self) -> list[TtirValue]:
-        return [self._slots[place] for place in self._places]
-
-    def given(self, terminator: Operation) -> list[TtirValue]:
-        if terminator.declaration is ops.RETURN:
-            return self.ended_kernel()
-        values = lowered(self._build, terminator.operands)
-        slots = list(self._slots)
-        is_break = terminator.declaration is ops.BREAK
-        for place, value in zip(self._places if is_break else range(len(values)), values, strict=True):
-            slots[place] = value
-        return [*slots, *self._not_returned(), self._build.integer(not is_break, "i1")]
-
-    def ended_kernel(self) -> list[TtirValue]:
-        return [*self._slots, self._build.integer(1, "i1"), self._build.integer(0, "i1")]
-
-    def unimportant(self) -> list[TtirValue]:
-        return [*self._slots, *self._not_returned(), self._build.integer(1, "i1")]
-
-    def _not_returned(self) -> list[TtirValue]:
-        return [self._build.integer(0, "i1")] if self._may_return else []
-
-
-def _result_slots(build: Lowering, operation: Operation, slots: Types) -> list[int]:
-    """The slot of each result: that of a carried value of its type, best of the one that all breaks give for it."""
-    arguments = tiles(operation.regions[0].blocks[0].arguments)
-    breaks = [tiles(each.operands) for each in loop_ends(operation, ops.BREAK)]
-    results = tiles(operation.results)
-    taken: dict[int, int] = {}
-    for number in range(len(results)):
-        given = {each[number] for each in breaks}
-        if len(given) == 1:
-            (only,) = given
-            if isinstance(only, BlockArgument) and only in arguments and arguments.index(only) not in taken.values():
-                taken[number] = arguments.index(only)
-    count = len(slots)
-    for number, result in enumerate(results):
-        if number in taken:
-            continue
-        type = build.type_of(result)
-        free = [place for place in range(len(slots)) if slots[place] == type and place not in taken.values()]
-        taken[number] = free[0] if free else count
-        count += not free
-    return [taken[number] for number in range(len(results))]
+    given: Callable[[Operation], list[TtirValue]] = lambda terminator: []
+    """What it yields where an operation ends it."""
+    ended_kernel: Callable[[], list[TtirValue]] = list
+    """What it yields where the kernel ends."""
+    unimportant: Callable[[], list[TtirValue]] = list
+    """Values of these types, available where it has not ended."""
 
 
 class Path(NamedTuple):
     """Where the operations of a region lead to: values of these types, from whatever ends it."""
 
     types: Types
-    ended: Callable[[list[TtirValue]], list[TtirValue]]
+    ended: Callable[[list[TtirValue]], list[TtirValue]] = lambda values: values
     """What they are where the frame ends, given what the frame gives then."""
-    went_on: Callable[[Operation], list[TtirValue]]
-    """What they are where the region ends in a `yield`."""
+    went_on: Callable[[Operation], list[TtirValue]] = lambda terminator: []
+    """What they are where the region ends in a `yield`, which the body of a loop or kernel never does."""
 
 
 def lower_kernel(build: Lowering, block: Block) -> None:
-    lower_from(build, block.first, Frame(), _straight(Frame()))
+    lower_from(build, block.first, Frame(), Path([]))
     build.write("tt.return")
-
-
-def _straight(frame: Frame) -> Path:
-    """The body of a loop or kernel itself."""
-
-    def nowhere(terminator: Operation) -> list[TtirValue]:
-        raise AssertionError("the body of a loop ends in continue, break or return")
-
-    return Path(frame.types, lambda values: values, nowhere)
 
 
 def lower_from(build: Lowering, operation: Operation | None, frame: Frame, path: Path) -> list[TtirValue]:
@@ -230,7 +123,6 @@ def _returns(operation: Operation) -> bool:
 
 
 def _goes_on(block: Block | None) -> bool:
-    """Whether the end of a branch may be reached."""
     if block is None:
         return True
     if block.last is None or block.last.declaration is not ops.YIELD:
@@ -247,19 +139,17 @@ def lower_if(build: Lowering, operation: Operation) -> None:
     """An `if` whose branches both end in a yield."""
     condition = build.value(operation.operands[0])
     types = [build.type_of(result) for result in tiles(operation.results)]
+    path = Path(types, went_on=lambda last: lowered(build, last.operands))
 
-    def side(block: Block | None) -> list[TtirValue]:
-        if block is None:
-            return []
-        path = Path(types, lambda values: values, lambda last: lowered(build, last.operands))
-        return lower_from(build, block.first, Frame(), path)
+    def side(number: int) -> list[TtirValue]:
+        block = branch(operation, number)
+        return [] if block is None else lower_from(build, block.first, Frame(), path)
 
-    then, otherwise = branch(operation, 0), branch(operation, 1)
     if build.is_combining:
         # Combiners have no regions: both sides are computed.
-        chosen = list(map(build.select, [condition] * len(types), side(then), side(otherwise)))
+        chosen = list(map(build.select, [condition] * len(types), side(0), side(1)))
     else:
-        chosen = build.choose(condition, types, lambda: side(then), lambda: side(otherwise))
+        chosen = build.choose(condition, types, lambda: side(0), lambda: side(1))
     _bind(build, operation.results, chosen)
 
 
@@ -323,8 +213,9 @@ def lower_for(build: Lowering, operation: Operation) -> None:
         build.define(counter, back(number))
         for argument, value in zip(arguments, carried, strict=True):
             build.define(argument, value)
-        frame = ForFrame(build, carried)
-        build.yields(lower_from(build, block.first, frame, _straight(frame)))
+        # A kernel does not end in a `for`.
+        frame = Frame(_types_of(carried), lambda end: lowered(build, end.operands), unimportant=lambda: carried)
+        build.yields(lower_from(build, block.first, frame, Path(frame.types)))
     _bind(build, operation.results, results)
 
 
@@ -353,15 +244,37 @@ def _bounds(
 def lower_loop(build: Lowering, operation: Operation) -> TtirValue | None:
     """A `loop`; gives the bit that says whether it ended the kernel, where it may."""
     block = operation.regions[0].blocks[0]
-    frame = LoopFrame(build, operation, _returns(operation))
-    with build.while_loop(build.integer(1, "i1"), frame.initial) as (carried, results):
-        frame.enter(carried)
-        for argument, value in zip(tiles(block.arguments), frame.arguments, strict=True):
+    initial = lowered(build, operation.operands)
+    types, count = _types_of(initial), len(initial)
+    places: list[int] = []
+    for result in tiles(operation.results):
+        type = build.type_of(result)
+        free = [place for place in range(len(types)) if types[place] == type and place not in places]
+        places.append(free[0] if free else len(types))
+        types += [] if free else [type]
+    initial += [any_value(build, type) for type in types[count:]]
+    no, yes = build.integer(0, "i1"), build.integer(1, "i1")
+    # Whether the kernel has not ended, where it may.
+    on = [no] if _returns(operation) else []
+    with build.while_loop(yes, [*initial, *on]) as (carried, results):
+        slots = carried[: len(types)]
+
+        def given(terminator: Operation) -> list[TtirValue]:
+            if terminator.declaration is ops.RETURN:
+                return [*slots, yes, no]
+            is_break = terminator.declaration is ops.BREAK
+            found, values = list(slots), lowered(build, terminator.operands)
+            for place, value in zip(places if is_break else range(count), values, strict=True):
+                found[place] = value
+            return [*found, *on, no if is_break else yes]
+
+        for argument, value in zip(tiles(block.arguments), slots[:count], strict=True):
             build.define(argument, value)
-        build.yields(lower_from(build, block.first, frame, _straight(frame)))
-    frame.enter(results)
-    _bind(build, operation.results, frame.results)
-    return frame.returned
+        bits: Types = [("i1", ())] * (1 + len(on))
+        frame = Frame([*types, *bits], given, lambda: [*slots, yes, no], lambda: [*slots, *on, yes])
+        build.yields(lower_from(build, block.first, frame, Path(frame.types)))
+    _bind(build, operation.results, [results[place] for place in places])
+    return results[-1] if on else None
 
 
 def _lower_returning_loop(build: Lowering, operation: Operation, frame: Frame, path: Path) -> list[TtirValue]:
@@ -376,7 +289,6 @@ def _lower_returning_loop(build: Lowering, operation: Operation, frame: Frame, p
     )
 
 
-def lower_block_ids(build: Lowering, operation: Operation) -> None:
-    name = "tt.get_program_id" if operation.declaration is ops.GET_TILE_BLOCK_ID else "tt.get_num_programs"
+def lower_block_ids(build: Lowering, operation: Operation, name: str) -> None:
     for axis, result in zip("xyz", operation.results, strict=True):
         build.define(result, build.emit(f"{name} {axis} : i32", "i32"))

@@ -15,27 +15,9 @@ from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.floats import MODES, round_single
 from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
 from tileir.execute.gpu.triton.lowering.ttir_values import TtirValue, value_element
-from tileir.ir import floats
+from tileir.ir import floats, types
 from tileir.ir.core import Operation
 from tileir.ir.floats import FloatFormat
-from tileir.ir.types import (
-    BF16,
-    F4E2M1FN,
-    F8E4M3FN,
-    F8E5M2,
-    F8E8M0FNU,
-    F16,
-    F32,
-    F64,
-    FNV8E5M3FNU,
-    I1,
-    I4,
-    I64,
-    TF32,
-    FloatType,
-    IntegerType,
-    Type,
-)
 from tileir.ir.values import Value
 
 _MAGNITUDE: Final = 0x7FFFFFFF
@@ -50,38 +32,30 @@ _NATIVE_CAPABILITY: Final = 90
 # --- to f32 ---
 
 
-def widened(build: Lowering, value: TtirValue, source: FloatType) -> TtirValue:
+def widened(build: Lowering, value: TtirValue, source: types.FloatType) -> TtirValue:
     """Numbers of a type of at most 24 bits as f32, exactly."""
-    if source in (F32, F16, BF16):
+    if source in (types.F32, types.F16, types.BF16):
         return build.convert("arith.extf", value, "f32")
-    if source is TF32:
-        return _without_low_bits(build, value)
-    if source in (F8E4M3FN, F8E5M2) and build.capability >= _NATIVE_CAPABILITY:
+    if source is types.TF32:
+        # Its low 13 bits count as zeros, and a NaN stays one.
+        kept = build.bitcast(build.apply("arith.andi", build.bitcast(value, "i32"), ~_TF32_LOW), "f32")
+        return build.select(build.compare("uno", value, value), value, kept)
+    if source in (types.F8E4M3FN, types.F8E5M2) and build.capability >= _NATIVE_CAPABILITY:
         return build.convert("arith.extf", build.fp_to_fp(value, "f16"), "f32")
-    if source is F8E5M2:
+    if source is types.F8E5M2:
         # The upper half of an f16.
         pattern = build.apply("arith.shli", build.convert("arith.extui", build.bitcast(value, "i8"), "i16"), 8)
         return build.convert("arith.extf", build.bitcast(pattern, "f16"), "f32")
     bits = build.convert("arith.extui", build.bitcast(value, "i8"), "i32")
-    if source is F8E8M0FNU:
-        return _power(build, bits)
+    if source is types.F8E8M0FNU:
+        # An exponent.
+        made = build.apply("arith.shli", bits, 23)
+        made = build.select(build.compare("eq", bits, 0), _SMALLEST_POWER, made)
+        return build.bitcast(build.select(build.compare("eq", bits, 0xFF), _NAN, made), "f32")
     form = floats.FORMATS[source.name]
-    return build.convert("arith.extf", _small(build, bits, form, "f32" if source is FNV8E5M3FNU else "f16"), "f32")
-
-
-def _without_low_bits(build: TtirBuilder, value: TtirValue) -> TtirValue:
-    """The number that a tf32 is: its low 13 bits count as zeros, and a NaN stays one."""
-    kept = build.bitcast(build.apply("arith.andi", build.bitcast(value, "i32"), ~_TF32_LOW), "f32")
-    return build.select(build.compare("uno", value, value), value, kept)
-
-
-def _power(build: TtirBuilder, bits: TtirValue) -> TtirValue:
-    """f8E8M0FNU: an exponent."""
-    made = build.apply("arith.shli", bits, 23)
-    is_smallest = build.compare("eq", bits, 0)
-    made = build.select(is_smallest, _SMALLEST_POWER, made)
-    is_nan = build.compare("eq", bits, 0xFF)
-    return build.bitcast(build.select(is_nan, _NAN, made), "f32")
+    return build.convert(
+        "arith.extf", _small(build, bits, form, "f32" if source is types.FNV8E5M3FNU else "f16"), "f32"
+    )
 
 
 def _small(build: TtirBuilder, bits: TtirValue, form: FloatFormat, wide: str) -> TtirValue:
@@ -125,15 +99,15 @@ def odd_single(build: TtirBuilder, value: TtirValue) -> TtirValue:
 # --- from f32 ---
 
 
-def narrowed(build: Lowering, value: TtirValue, target: FloatType, mode: str) -> TtirValue:
+def narrowed(build: Lowering, value: TtirValue, target: types.FloatType, mode: str) -> TtirValue:
     """f32, exact or rounded to odd, to a narrow type."""
-    if target is TF32:
+    if target is types.TF32:
         if mode == "nearest_even" and build.capability >= _NATIVE_CAPABILITY:
             return build.bitcast(build.assembly("cvt.rn.tf32.f32", [value], "i32"), "f32")
         return _to_tf32(build, value, mode)
-    if target is F8E8M0FNU:
+    if target is types.F8E8M0FNU:
         return _to_power(build, value, mode)
-    if target in (F8E4M3FN, F8E5M2) and build.capability >= _NATIVE_CAPABILITY:
+    if target in (types.F8E4M3FN, types.F8E5M2) and build.capability >= _NATIVE_CAPABILITY:
         return build.fp_to_fp(value, target.name)
     return build.bitcast(_to_small(build, value, target), value_element(target))
 
@@ -168,7 +142,7 @@ def _to_power(build: TtirBuilder, value: TtirValue, mode: str) -> TtirValue:
     return build.convert("arith.trunci", build.select(is_nan, 0xFF, made), "i8")
 
 
-def _to_small(build: TtirBuilder, value: TtirValue, target: FloatType) -> TtirValue:
+def _to_small(build: TtirBuilder, value: TtirValue, target: types.FloatType) -> TtirValue:
     """To nearest even, as a pattern in a byte.
 
     Of normal numbers the last bits are rounded, which may carry into the exponent.  Below them, an addition rounds: to
@@ -200,16 +174,15 @@ def _to_small(build: TtirBuilder, value: TtirValue, target: FloatType) -> TtirVa
         is_something = build.compare("ne", made, 0)
         is_nan = build.apply("arith.ori", is_nan, build.apply("arith.andi", is_negative, is_something))
     # f4E2M1FN has no NaN.
-    nan = form.largest if target is F4E2M1FN else form.quiet_nan
+    nan = form.largest if target is types.F4E2M1FN else form.quiet_nan
     return build.convert("arith.trunci", build.select(is_nan, nan, made), "i8")
 
 
 def _single_bits(number: float) -> int:
-    """The pattern of an f32."""
     return floats.from_double(floats.FORMATS["f32"], number)
 
 
-def _element(value: Value) -> Type:
+def _element(value: Value) -> types.Type:
     return tile_of(value).element
 
 
@@ -226,7 +199,7 @@ def extension(build: Lowering, operation: Operation, value: TtirValue) -> TtirVa
 def _integer(build: Lowering, operand: Value, is_signed: bool) -> TtirValue:
     """An integer whose type tells its value: an i4, in a byte with its sign, without it."""
     value = build.value(operand)
-    if _element(operand) is I4 and not is_signed:
+    if _element(operand) is types.I4 and not is_signed:
         return build.apply("arith.andi", value, 15)
     return value
 
@@ -234,7 +207,7 @@ def _integer(build: Lowering, operand: Value, is_signed: bool) -> TtirValue:
 def truncation(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
     target, _ = build.type_of(operation.results[0])
     value = build.convert("arith.trunci", value, target)
-    if _element(operation.results[0]) is I4:
+    if _element(operation.results[0]) is types.I4:
         value = build.apply("arith.shrsi", build.apply("arith.shli", value, 4), 4)
     return value
 
@@ -243,23 +216,23 @@ def truncation(build: Lowering, operation: Operation, value: TtirValue) -> TtirV
 
 
 def float_to_float(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
-    source = cast(FloatType, _element(operation.operands[0]))
-    target = cast(FloatType, _element(operation.results[0]))
+    source = cast(types.FloatType, _element(operation.operands[0]))
+    target = cast(types.FloatType, _element(operation.results[0]))
     mode = operation.keyword("rounding_mode")
-    if target is F64:
+    if target is types.F64:
         return build.convert("arith.extf", widened(build, value, source), "f64")
-    if source is F64:
-        if target is F32 and mode != "nearest_even":
+    if source is types.F64:
+        if target is types.F32 and mode != "nearest_even":
             build.require_ptx(operation, f"rounding<{mode}>")
             return build.assembly(f"cvt.{MODES[mode]}.f32.f64", [value], "f32")
-        if target in (F32, F16) and mode == "nearest_even":
+        if target in (types.F32, types.F16) and mode == "nearest_even":
             return build.convert("arith.truncf", value, value_element(target))
         value = odd_single(build, value)
     else:
         value = widened(build, value, source)
-    if target is F32:
+    if target is types.F32:
         return value
-    if target in (F16, BF16):
+    if target in (types.F16, types.BF16):
         if mode == "zero":
             build.require_ptx(operation, "rounding<zero>")
             return round_single(build, value, target.name, "rz")
@@ -268,22 +241,26 @@ def float_to_float(build: Lowering, operation: Operation, value: TtirValue) -> T
 
 
 def integer_to_float(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
-    source = cast(IntegerType, _element(operation.operands[0]))
-    target = cast(FloatType, _element(operation.results[0]))
+    source = cast(types.IntegerType, _element(operation.operands[0]))
+    target = cast(types.FloatType, _element(operation.results[0]))
     is_signed = operation.keyword("signedness") == "signed"
     value = _integer(build, operation.operands[0], is_signed)
     name = "arith.sitofp" if is_signed else "arith.uitofp"
     # NVIDIA's GPUs convert to f16 by one instruction; and what f32 holds is rounded once, whatever the way.
-    is_direct = target in (F32, F64) or (target is F16 and build.has_ptx) or (target is BF16 and source.width <= 16)
+    is_direct = (
+        target in (types.F32, types.F64)
+        or (target is types.F16 and build.has_ptx)
+        or (target is types.BF16 and source.width <= 16)
+    )
     if is_direct:
         return build.convert(name, value, target.name)
     # In f32 with an odd last bit where it is not exact, so that it is rounded once.
-    if source is I64:
+    if source is types.I64:
         single = odd_single(build, build.convert(name, _jammed(build, value, is_signed, 53), "f64"))
     else:
         kept = _jammed(build, value, is_signed, 24) if source.width == 32 else value
         single = build.convert(name, kept, "f32")
-    if target in (F16, BF16):
+    if target in (types.F16, types.BF16):
         return build.convert("arith.truncf", single, target.name)
     return narrowed(build, single, target, "nearest_even")
 
@@ -302,11 +279,11 @@ def _jammed(build: TtirBuilder, value: TtirValue, is_signed: bool, precision: in
 
 
 def float_to_integer(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
-    source = cast(FloatType, _element(operation.operands[0]))
-    target = cast(IntegerType, _element(operation.results[0]))
-    if source is not F64:
+    source = cast(types.FloatType, _element(operation.operands[0]))
+    target = cast(types.IntegerType, _element(operation.results[0]))
+    if source is not types.F64:
         value = widened(build, value, source)
-    if target is I1:
+    if target is types.I1:
         return build.compare("une", value, 0)
     is_signed = operation.keyword("signedness") == "signed"
     convert = _clamped_by_instruction if build.has_ptx else _clamped
@@ -354,10 +331,7 @@ def _clamped(build: TtirBuilder, value: TtirValue, width: int, is_signed: bool) 
 # --- bits ---
 
 
-def bitcast(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
-    """Types of one width, which are the same in TTIR where it has no type for them."""
-    return build.bitcast(value, build.type_of(operation.results[0])[0])
-
-
 def reinterpretation(build: Lowering, operation: Operation, name: str, value: TtirValue) -> TtirValue:
-    return build.reinterpret(name, value, build.type_of(operation.results[0])[0])
+    """Types of one width, which may be the same in TTIR."""
+    element, _ = build.type_of(operation.results[0])
+    return value if value.element == element else build.reinterpret(name, value, element)

@@ -1,12 +1,10 @@
-"""How each elementwise operation is lowered: one line for each.
+"""How each elementwise operation is lowered: one line for each, and the rules for integers.
 
 A line names the rule, `rule(build, operation, *names, *operands)`, and the names of TTIR, PTX or the library of
 functions that it takes.  The same rules serve tiles, scalars, and the regions of reductions and scans.
 
-Lowering of integer arithmetic: two's complement, wrapping, with a result for every operand (docs/numerics.md).
-
-LLVM may do anything where a divisor is zero or a shift is past the width, so such operands never reach it; where facts
-rule them out, nothing is checked.  Promises about overflow are not passed on: they change no result.
+Integers wrap, with a result for every operand (docs/numerics.md).  LLVM may do anything where a divisor is zero or a
+shift is past the width, so such operands never reach it; where facts rule them out, nothing is checked.
 """
 
 from __future__ import annotations
@@ -22,12 +20,6 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 
 _FULL_PRODUCTS: Final = (32, 64)
-"""The widths that Triton has the high half of a product for."""
-
-
-def binary(build: Lowering, operation: Operation, name: str, left: TtirValue, right: TtirValue) -> TtirValue:
-    """Those that do not tell signed from unsigned."""
-    return build.apply(name, left, right)
 
 
 def extremum(
@@ -166,23 +158,25 @@ def remainder(build: Lowering, operation: Operation, left: TtirValue, right: Tti
     return rest
 
 
-def by(rule: Callable[..., TtirValue], *names: str) -> Handler:
-    """A handler that gives the result of a rule."""
+def by(rule: Callable[..., TtirValue] | str, *names: str) -> Handler:
+    """A handler that gives the result of a rule, or of one operation of TTIR."""
 
     def lower(build: Lowering, operation: Operation) -> None:
-        build.result(operation, rule(build, operation, *names, *build.operands(operation)))
+        values = build.operands(operation)
+        made = build.apply(rule, *values) if isinstance(rule, str) else rule(build, operation, *names, *values)
+        build.result(operation, made)
 
     return lower
 
 
 ELEMENTWISE: Final[dict[OperationDeclaration, Handler]] = {
     # Integers, with operations of TTIR, where there are two the signed one first.
-    ops.ADDI: by(binary, "arith.addi"),
-    ops.SUBI: by(binary, "arith.subi"),
-    ops.MULI: by(binary, "arith.muli"),
-    ops.ANDI: by(binary, "arith.andi"),
-    ops.ORI: by(binary, "arith.ori"),
-    ops.XORI: by(binary, "arith.xori"),
+    ops.ADDI: by("arith.addi"),
+    ops.SUBI: by("arith.subi"),
+    ops.MULI: by("arith.muli"),
+    ops.ANDI: by("arith.andi"),
+    ops.ORI: by("arith.ori"),
+    ops.XORI: by("arith.xori"),
     ops.MAXI: by(extremum, "arith.maxsi", "arith.maxui"),
     ops.MINI: by(extremum, "arith.minsi", "arith.minui"),
     ops.SHLI: by(shift, "arith.shli", "arith.shli"),
@@ -202,13 +196,13 @@ ELEMENTWISE: Final[dict[OperationDeclaration, Handler]] = {
     ops.SQRT: by(floats.arithmetic, "sqrt"),
     ops.MAXF: by(floats.extremum, "max"),
     ops.MINF: by(floats.extremum, "min"),
-    ops.ABSF: by(floats.magnitude),
-    ops.NEGF: by(floats.negation),
+    ops.ABSF: by(floats.of_sign, "arith.andi"),
+    ops.NEGF: by(floats.of_sign, "arith.xori"),
     ops.CEIL: by(floats.integral, "math.ceil"),
     ops.FLOOR: by(floats.integral, "math.floor"),
     ops.REMF: by(floats.remainder),
     ops.CMPF: by(floats.comparison),
-    ops.SELECT: by(floats.select),
+    ops.SELECT: by(lambda build, operation, *values: build.select(*values)),
     # Functions: the library's name, PTX for approximations in f32, PTX for f32 where it is accurate enough.
     ops.EXP: by(floats.function, "exp", "ex2.approx{ftz}.f32", ""),
     ops.LOG: by(floats.function, "log", "lg2.approx{ftz}.f32", ""),
@@ -230,8 +224,8 @@ ELEMENTWISE: Final[dict[OperationDeclaration, Handler]] = {
     ops.FTOF: by(conversions.float_to_float),
     ops.ITOF: by(conversions.integer_to_float),
     ops.FTOI: by(conversions.float_to_integer),
-    ops.BITCAST: by(conversions.bitcast),
-    ops.PTR_TO_PTR: by(conversions.bitcast),
+    ops.BITCAST: by(conversions.reinterpretation, "tt.bitcast"),
+    ops.PTR_TO_PTR: by(conversions.reinterpretation, "tt.bitcast"),
     ops.INT_TO_PTR: by(conversions.reinterpretation, "tt.int_to_ptr"),
     ops.PTR_TO_INT: by(conversions.reinterpretation, "tt.ptr_to_int"),
 }

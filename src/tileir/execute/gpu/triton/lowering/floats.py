@@ -1,29 +1,14 @@
-"""Lowering of float arithmetic and comparisons: each result is the exact one, rounded once, as the program requests.
+"""Lowering of float arithmetic, comparisons and functions: each result is rounded once, as the program requests.
 
-    f32, f64    one instruction, in every rounding mode
-    f16, bf16   one instruction to nearest; quotients and roots through f32; other modes through f32 rounded to odd
+f32 and f64 take one instruction in every rounding mode, f16 and bf16 to nearest only.  Their quotients and roots go
+through f32, and other modes through f32 *rounded to odd* (an inexact result has an odd last bit): f32 has more than two
+bits more than either, so that such a result can be rounded again, in any mode, as the exact one would be.  Rounding
+down and rounding up give the two neighbors of an inexact result, of which one is odd.  Triton's own `arith.divf` and
+`math.sqrt` are approximations for f32: they are what `approx` and `fast` take.
 
-Triton's own `arith.divf` and `math.sqrt` are approximations for f32: they are what `approx` and `fast` take.
-
-A GPU rounds f16 and bf16 to nearest only.  f32 has more than two bits more than either, so that a result *rounded to
-odd* there (an inexact one has an odd last bit) can be rounded again, in any mode, to what the exact one is rounded to.
-Rounding down and rounding up give the two neighbors of an inexact result, of which one is odd.
-
-Lowering of functions: exponentials, logarithms, trigonometry, roots, powers.
-
-| form                           | f32                                          | f64           |
-|--------------------------------|----------------------------------------------|---------------|
-| the usual                      | the GPU's library: a few units at most       | the library   |
-| exp2, rsqrt                    | one instruction, of two units                | the library   |
-| `flush_to_zero`                | that instruction, with `.ftz`                |               |
-| `approx`, and with `fast`      | the instructions ex2, lg2, sin, cos, tanh    |               |
-| fpowi                          | the power in f64                             | the library   |
-
-f16 and bf16 go through f32.  The library is libdevice for NVIDIA's GPUs, OCML for AMD's; both come with Triton.
-
-LLVM crashes where it computes a subnormal number of constants while it inlines such a function (in Triton 3.5 to 3.9).
-So constants from which that may come are hidden from it, behind an instruction that moves them; functions of constants
-alone have been computed before (`program.py`).
+Functions come from the library for the GPU (libdevice, OCML), f16 and bf16 through f32; docs/numerics.md has a table.
+LLVM crashes where it computes a subnormal number of constants while it inlines such a function (in Triton 3.5 to 3.9):
+constants from which that may come are hidden from it, behind an instruction that moves them.
 """
 
 from __future__ import annotations
@@ -89,20 +74,21 @@ def function(
     build: Lowering, operation: Operation, name: str, approximation: str, instruction: str, *values: TtirValue
 ) -> TtirValue:
     """A function of one or two floats: by the library, or an instruction of PTX where one is given and suits."""
-    element = values[0].element
+    element, ftz = values[0].element, ".ftz" if build.options.fast else ""
     if element != "f64":
         values = tuple([build.convert("arith.extf", value, "f32") for value in values])
-        if approximation and _is_approximate(build, operation, values[0]):
+        is_approximate = build.options.fast or operation.keyword("rounding_mode") == "approx"
+        if approximation and is_approximate and build.has_ptx:
             if name in _FACTORS_BEFORE:
                 factor = build.float_bits(_FACTORS_BEFORE[name], "f32", values[0].shape)
                 values = (build.apply("arith.mulf", values[0], factor),)
-            made = build.assembly(approximation.format(ftz=_ftz(build)), values, "f32")
+            made = build.assembly(approximation.format(ftz=ftz), values, "f32")
             if name in _FACTORS_AFTER:
                 factor = build.float_bits(_FACTORS_AFTER[name], "f32", made.shape)
                 made = build.apply("arith.mulf", made, factor)
             return build.convert("arith.truncf", made, element)
         if instruction and build.has_ptx:
-            flush = ".ftz" if "flush_to_zero" in operation.attributes else _ftz(build)
+            flush = ".ftz" if "flush_to_zero" in operation.attributes else ftz
             made = build.assembly(instruction.format(ftz=flush), values, "f32")
             return build.convert("arith.truncf", made, element)
     flushes = "flush_to_zero" in operation.attributes and not build.has_ptx
@@ -110,15 +96,6 @@ def function(
         values = tuple([flushed(build, value) for value in values])
     made = call(build, operation, name, values)
     return build.convert("arith.truncf", flushed(build, made) if flushes else made, element)
-
-
-def _is_approximate(build: Lowering, operation: Operation, value: TtirValue) -> bool:
-    is_requested = build.options.fast or operation.keyword("rounding_mode") == "approx"
-    return is_requested and build.has_ptx and value.element != "f64"
-
-
-def _ftz(build: Lowering) -> str:
-    return ".ftz" if build.options.fast else ""
 
 
 def integer_power(build: Lowering, operation: Operation, base: TtirValue, exponent: TtirValue) -> TtirValue:
@@ -196,7 +173,6 @@ def small_quotient(build: TtirBuilder, left: TtirValue, right: TtirValue) -> Tti
 
 
 def arithmetic(build: Lowering, operation: Operation, mnemonic: str, *values: TtirValue) -> TtirValue:
-    """Sums, differences, products, quotients, fma and square roots."""
     element = values[0].element
     rounding = operation.keyword("rounding_mode")
     flush = "flush_to_zero" in operation.attributes
@@ -206,7 +182,9 @@ def arithmetic(build: Lowering, operation: Operation, mnemonic: str, *values: Tt
     if rounding in ("approx", "full"):
         return _approximate(build, mnemonic, values, rounding, flush)
     if rounding == "nearest_even" and not flush:
-        return _nearest(build, mnemonic, values)
+        if mnemonic in ("div", "sqrt"):
+            return _quotient(build, *values) if mnemonic == "div" else _root(build, values[0])
+        return build.apply("math.fma" if mnemonic == "fma" else f"arith.{mnemonic}f", *values)
     build.require_ptx(operation, "flush_to_zero" if flush else f"rounding<{rounding}>")
     mode = MODES[rounding] + (".ftz" if flush else "")
     if rounding == "nearest_even" and mnemonic in ("add", "sub"):
@@ -217,18 +195,7 @@ def arithmetic(build: Lowering, operation: Operation, mnemonic: str, *values: Tt
     return build.assembly(f"{mnemonic}.{mode}.{element}", values, element)
 
 
-def _nearest(build: Lowering, mnemonic: str, values: Sequence[TtirValue]) -> TtirValue:
-    if mnemonic == "fma":
-        return build.apply("math.fma", *values)
-    if mnemonic == "div":
-        return _quotient(build, *values)
-    if mnemonic == "sqrt":
-        return _root(build, values[0])
-    return build.apply(f"arith.{mnemonic}f", *values)
-
-
 def _approximate(build: Lowering, mnemonic: str, values: Sequence[TtirValue], rounding: str, flush: bool) -> TtirValue:
-    """f32 only."""
     if not build.has_ptx:
         values = [flushed(build, value) for value in values] if flush else values
         made = build.apply("arith.divf", *values) if len(values) == 2 else build.apply("math.sqrt", values[0])
@@ -269,16 +236,11 @@ def remainder(build: Lowering, operation: Operation, left: TtirValue, right: Tti
     return build.convert("arith.truncf", call(build, operation, "fmod", [left, right]), element)
 
 
-def magnitude(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
-    """The sign bit is cleared, and nothing else, of NaN too."""
-    bits = build.bitcast(value, f"i{value.bits}")
-    return build.bitcast(build.apply("arith.andi", bits, (1 << (value.bits - 1)) - 1), value.element)
-
-
-def negation(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
-    """The sign bit is flipped, and nothing else, of NaN too."""
-    bits = build.bitcast(value, f"i{value.bits}")
-    return build.bitcast(build.apply("arith.xori", bits, 1 << (value.bits - 1)), value.element)
+def of_sign(build: Lowering, operation: Operation, name: str, value: TtirValue) -> TtirValue:
+    """The sign bit is cleared or flipped, and nothing else, of NaN too."""
+    mask = 1 << (value.bits - 1)
+    bits = build.apply(name, build.bitcast(value, f"i{value.bits}"), mask if name == "arith.xori" else mask - 1)
+    return build.bitcast(bits, value.element)
 
 
 def integral(build: Lowering, operation: Operation, name: str, value: TtirValue) -> TtirValue:
@@ -293,10 +255,6 @@ def integral(build: Lowering, operation: Operation, name: str, value: TtirValue)
 def comparison(build: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
     ordering = "o" if operation.comparison_ordering == "ordered" else "u"
     return build.compare(ordering + PREDICATES[operation.comparison_predicate], left, right)
-
-
-def select(build: Lowering, operation: Operation, *values: TtirValue) -> TtirValue:
-    return build.select(*values)
 
 
 def extremum(build: Lowering, operation: Operation, name: str, *values: TtirValue) -> TtirValue:

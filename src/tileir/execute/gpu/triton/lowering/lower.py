@@ -20,7 +20,6 @@ from tileir.execute.gpu.triton.lowering import (
     shapes,
 )
 from tileir.execute.gpu.triton.lowering.accesses import from_memory
-from tileir.execute.gpu.triton.lowering.constants import promised_divisor
 from tileir.execute.gpu.triton.lowering.context import Handlers, Lowering
 from tileir.execute.gpu.triton.lowering.control import lower_kernel
 from tileir.execute.gpu.triton.lowering.elementwise import ELEMENTWISE
@@ -40,8 +39,9 @@ _WITHOUT_EFFECT: Final = (
 _TILE_VIEWS: Final = (ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW)
 HANDLERS: Final[Handlers] = {
     **ELEMENTWISE,
-    **dict.fromkeys(_WITHOUT_EFFECT, shapes.lower_nothing),
-    **dict.fromkeys((ops.GET_TILE_BLOCK_ID, ops.GET_NUM_TILE_BLOCKS), control.lower_block_ids),
+    **dict.fromkeys(_WITHOUT_EFFECT, lambda build, operation: None),
+    ops.GET_TILE_BLOCK_ID: lambda build, operation: control.lower_block_ids(build, operation, "tt.get_program_id"),
+    ops.GET_NUM_TILE_BLOCKS: lambda build, operation: control.lower_block_ids(build, operation, "tt.get_num_programs"),
     **dict.fromkeys(_TILE_VIEWS, accesses.lower_make_tile_view),
     ops.ALLOCA: memory.lower_alloca,
     ops.ASSERT: printing.lower_assert,
@@ -65,7 +65,7 @@ HANDLERS: Final[Handlers] = {
     ops.LOOP: control.lower_loop,
     ops.MAKE_TENSOR_VIEW: accesses.lower_make_tensor_view,
     # What comes before it may reach the same memory as what comes after, whatever their addresses.
-    ops.MEMORY_FENCE_ALIAS_TKO: lambda build, operation: atomics.fenced_barrier(build),
+    ops.MEMORY_FENCE_ALIAS_TKO: lambda build, operation: build.fenced_barrier(),
     ops.MMAF: reductions.lower_mmaf,
     ops.MMAF_SCALED: reductions.lower_mmaf_scaled,
     ops.MMAI: reductions.lower_mmai,
@@ -83,15 +83,11 @@ HANDLERS: Final[Handlers] = {
 
 
 class Lowered(NamedTuple):
-    """TTIR, and what a launch of its code needs."""
-
     text: str
     name: str
-    """Of the kernel in it."""
     slots: tuple[Slot, ...]
     """What its parameters are; Triton adds some of its own behind them."""
     options: dict[str, Any]
-    """For Triton."""
     operations: list[Operation | None]
     """By line of the text: the operation of the program that it does the work of."""
     notes: tuple[str, ...] = ()
@@ -124,7 +120,6 @@ def lower(
         "num_stages": schedule.num_stages,
         "enable_fp_fusion": options.fast,
         "enable_reflect_ftz": options.fast,
-        **({"maxnreg": schedule.most_registers} if schedule.most_registers else {}),
     }
     text = "\n".join([line for line, _ in lines]) + "\n"
     return Lowered(text, name, tuple(slots), made, [operation for _, operation in lines])
@@ -151,7 +146,7 @@ def _parameter(build: Lowering, number: int) -> str:
     else:
         build.values[argument] = build.bitcast(given, wanted) if is_f8 else from_memory(build, element, given)
     divisors = build.specialization.divisors
-    divisor = max(divisors[number] if number < len(divisors) else 1, promised_divisor(build, argument))
+    divisor = divisors[number] if number < len(divisors) else 1
     if not isinstance(element, FloatType) and divisor > 1 and given.bits >= 32:
         return f"{given.name}: {given.type} {{tt.divisibility = {divisor} : i32}}"
     return f"{given.name}: {given.type}"

@@ -1,24 +1,9 @@
-"""Lowering of loads and stores: through tiles of pointers, and through views by descriptors or addresses.
+"""Lowering of loads and stores: through tiles of pointers, and through views by TMA or by addresses.
 
-Tiles that the tensor memory accelerator moves (TMA), by descriptors that the launcher makes.
-
-A descriptor names its dimensions in an order of its own: those of which a tile has one element first, which Triton
-drops, and the one whose elements are beside each other in memory last.  So a tile of 1x64x1x128 is a box of
-1x1x64x128, loaded as 64x128; a view that reads rows as columns is loaded as it lies, and transposed.
-
-| served                                             | by addresses                                                    |
-|----------------------------------------------------|-----------------------------------------------------------------|
-| views whose parts are known at a launch            | views of pointers or extents that the kernel computes           |
-| partition and strided views                        | gather and scatter views                                        |
-| tiles of two dimensions or more, beside those of 1 | tiles of one dimension, which are as fast                       |
-| two to five dimensions in all                      | more                                                            |
-| rows of a tile of 16 bytes or more                 | less                                                            |
-| rows of the tensor of a multiple of 16 bytes       | others: the accelerator writes beyond their end                 |
-| zeros outside of the tensor (in `fast` also NaN)   | other padding                                                   |
-| weak accesses                                      | relaxed, acquire, release                                       |
-| operands and results of matmuls                   | others, which are faster so (measured on an H200)               |
-| launches where addresses, strides and extents are  | other launches (`Specialization.described`)                     |
-| as the accelerator wants them                      |                                                                 |
+The launcher makes the descriptors for TMA; docs/triton.md has a table of the accesses that it serves.  A descriptor
+names its dimensions in an order of its own: those of which a tile has one element first, which Triton drops, and the
+one whose elements are beside each other in memory last.  So a tile of 1x64x1x128 is a box of 1x1x64x128, loaded as
+64x128; a view that reads rows as columns is loaded as it lies, and transposed.
 """
 
 from __future__ import annotations
@@ -26,10 +11,10 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple, cast
 
 from tileir.dialect.attributes import hint_of
-from tileir.dialect.ops import ALLOCA, LOAD_VIEW_TKO
-from tileir.dialect.types import GatherScatterViewType, TileType
+from tileir.dialect.ops import ALLOCA
+from tileir.dialect.types import GatherScatterViewType
 from tileir.execute.analysis.values import pointee_of, reserved_bytes
-from tileir.execute.gpu.triton.code import LaunchValue, LaunchView, Slot, TensorMap, constant
+from tileir.execute.gpu.triton.code import LaunchValue, Slot, TensorMap, constant
 from tileir.execute.gpu.triton.lowering.accesses import (
     Access,
     access_of,
@@ -37,22 +22,18 @@ from tileir.execute.gpu.triton.lowering.accesses import (
     dimension_map,
     from_memory,
     inside,
-    memory_zero,
     padding,
     to_memory,
 )
-from tileir.execute.gpu.triton.lowering.atomics import ordered_load, ordered_store, wait_for_others
+from tileir.execute.gpu.triton.lowering.atomics import ordered_load, ordered_store
 from tileir.execute.gpu.triton.lowering.context import Lowering, block_number
 from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, memory_element
-from tileir.execute.gpu.triton.schedule.features import MATMULS, reachable
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
-from tileir.ir.types import BF16, F16, F32, F64, FloatType
-from tileir.ir.values import Value
+from tileir.ir.types import BF16, F16, F32, F64, FloatType, Type
 
 _FEWEST_BYTES: Final = 16
-"""Of a row of a tile."""
 _MOST_DIMENSIONS: Final = 5
 _NANS: Final = (F16, BF16, F32, F64)
 """What the accelerator fills with NaN; other types are bytes to it."""
@@ -76,7 +57,7 @@ def described(build: Lowering, operation: Operation, access: Access) -> Describe
     number = access.tensor.number
     view = build.program.views[number]
     shape = access.type.tile_shape
-    if not (build.uses_tma and number in build.specialization.described and view.is_known):
+    if not build.uses_tma or number not in build.specialization.described or not view.is_known:
         return None
     if hint_of(operation, "allow_tma", build.target) == 0:
         return None
@@ -84,11 +65,14 @@ def described(build: Lowering, operation: Operation, access: Access) -> Describe
         return None
     if not 2 <= len(shape) <= _MOST_DIMENSIONS or sum([lanes > 1 for lanes in shape]) < 2:
         return None
-    if not _is_of_matmul(operation):
-        return None
     fill = _fill(build, access)
-    order = _order(access, view)
-    if fill is None or order is None or shape[order[-1]] * view.element_bytes < _FEWEST_BYTES:
+    beside = [dimension for dimension, stride in enumerate(view.strides) if stride == _UNIT]
+    if fill is None or not beside:
+        return None
+    # The dimensions of the tile in the order of the descriptor.
+    last = dimension_map(access.type).index(beside[-1])
+    order = [*sorted([axis for axis in range(len(shape)) if axis != last], key=lambda axis: shape[axis] > 1), last]
+    if shape[order[-1]] * view.element_bytes < _FEWEST_BYTES:
         return None
     along = [dimension_map(access.type)[axis] for axis in order]
     extents: list[Any] = [view.shape[each] for each in along]
@@ -111,47 +95,6 @@ def described(build: Lowering, operation: Operation, access: Access) -> Describe
     )
 
 
-def load_described(build: Lowering, access: Access, by: Described) -> TtirValue:
-    """A tile, without its dimensions of one element."""
-    element = access.type.tensor.element
-    loaded = build.descriptor_load(by.descriptor, by.coordinates, memory_element(element), by.shape)
-    return from_memory(build, element, build.transpose(loaded, by.order))
-
-
-def store_described(build: Lowering, access: Access, by: Described, value: TtirValue) -> None:
-    """Write a tile, given without its dimensions of one element."""
-    back = [by.order.index(place) for place in range(len(by.order))]
-    stored = build.transpose(to_memory(build, access.type.tensor.element, value), back)
-    build.descriptor_store(by.descriptor, by.coordinates, stored)
-
-
-def _is_of_matmul(operation: Operation) -> bool:
-    """Whether what is loaded becomes an operand of a matmul, or what is stored is made of one's result."""
-    if operation.declaration is LOAD_VIEW_TKO:
-        values = reachable(operation.results[0], _made_of)
-        return any(user.declaration in MATMULS for value in values for user in value.users)
-    makers = [value.defining_operation for value in reachable(operation.tile, _sources)]
-    # With those in the loops that it comes out of.
-    return any(inner.declaration in MATMULS for maker in makers if maker is not None for inner in pre_order(maker))
-
-
-def _made_of(value: Value) -> list[Value]:
-    """What a value goes into, as it is or computed with, around loops and out of them."""
-    found: list[Value] = []
-    for user in value.users:
-        parent = user.parent_operation if user.declaration.is_terminator else None
-        found.extend(user.results if parent is None else parent.results)
-        # Without an `else` there is no block.
-        regions = user.regions if parent is None else parent.regions[:1]
-        found.extend([argument for region in regions for block in region.blocks for argument in block.arguments])
-    return [each for each in found if isinstance(each.type, TileType)]
-
-
-def _sources(value: Value) -> list[Value]:
-    maker = value.defining_operation
-    return [] if maker is None else [each for each in maker.operands if isinstance(each.type, TileType)]
-
-
 def _fill(build: Lowering, access: Access) -> bool | None:
     """Whether elements outside are NaN, and not zero; None where they are something else."""
     padding = access.type.padding
@@ -164,17 +107,6 @@ def _fill(build: Lowering, access: Access) -> bool | None:
     return None
 
 
-def _order(access: Access, view: LaunchView) -> list[int] | None:
-    """The dimensions of the tile in the order of the descriptor."""
-    beside = [along for along, stride in enumerate(view.strides) if stride == _UNIT]
-    if not beside:
-        return None
-    last = dimension_map(access.type).index(beside[-1])
-    shape = access.type.tile_shape
-    others = [axis for axis in range(len(shape)) if axis != last]
-    return [*sorted(others, key=lambda axis: shape[axis] > 1), last]
-
-
 def _is_possible(extent: LaunchValue, stride: LaunchValue, size: int) -> bool:
     """Whether a stride that the program states is one that the accelerator takes."""
     if extent == _UNIT or stride[0] != "constant":
@@ -183,26 +115,65 @@ def _is_possible(extent: LaunchValue, stride: LaunchValue, size: int) -> bool:
     return 0 < distance < 1 << 40 and distance % _FEWEST_BYTES == 0
 
 
+# --- loads and stores ---
+
+
 def lower_offset(build: Lowering, operation: Operation) -> None:
+    """Offsets are signed; Triton counts in at least 32 bits."""
     pointers, offsets = build.operands(operation)
-    build.result(operation, build.advance(pointers, _counted(build, offsets)))
-
-
-def _counted(build: Lowering, offsets: TtirValue) -> TtirValue:
-    """Offsets, which are signed, in at least the 32 bits that Triton counts in."""
-    return build.convert("arith.extsi", offsets, "i32") if offsets.bits < 32 else offsets
+    offsets = build.convert("arith.extsi", offsets, "i32") if offsets.bits < 32 else offsets
+    build.result(operation, build.advance(pointers, offsets))
 
 
 def lower_load_pointers(build: Lowering, operation: Operation) -> None:
-    wait_for_others(build, operation)
-    pointers = build.value(operation.operands[0])
-    element = pointee_of(operation.operands[0])
-    mask = build.optional(operation.mask)
-    given = build.optional(operation.padding_value)
+    pointers, mask = build.value(operation.operands[0]), build.optional(operation.mask)
+    element, given = pointee_of(operation.operands[0]), build.optional(operation.padding_value)
     other: TtirValue | None = None
     if mask is not None:
-        zero = memory_zero(build, element, pointers.shape)
+        zero = build.zero(memory_element(element), pointers.shape)
         other = zero if given is None else to_memory(build, element, given)
+    _load(build, operation, element, pointers, mask, other)
+
+
+def lower_store_pointers(build: Lowering, operation: Operation) -> None:
+    pointers, value = [build.value(operand) for operand in operation.operands[:2]]
+    mask = build.optional(operation.mask)
+    _store(build, operation, pointers, to_memory(build, pointee_of(operation.operands[0]), value), mask)
+
+
+def lower_load_view(build: Lowering, operation: Operation) -> None:
+    access = access_of(build, operation)
+    element = access.type.tensor.element
+    by = described(build, operation, access)
+    if by is not None:
+        loaded = build.descriptor_load(by.descriptor, by.coordinates, memory_element(element), by.shape)
+        build.result(operation, from_memory(build, element, build.transpose(loaded, by.order)))
+        return
+    pointers, mask = addresses(build, access), inside(build, access)
+    other = padding(build, access.type, pointers.shape) if mask is not None else None
+    _load(build, operation, element, pointers, mask, other)
+
+
+def lower_store_view(build: Lowering, operation: Operation) -> None:
+    access = access_of(build, operation)
+    value = build.value(operation.tile)
+    by = described(build, operation, access)
+    stored = to_memory(build, access.type.tensor.element, value)
+    if by is not None:
+        back = [by.order.index(place) for place in range(len(by.order))]
+        build.descriptor_store(by.descriptor, by.coordinates, build.transpose(stored, back))
+    else:
+        _store(build, operation, addresses(build, access), stored, inside(build, access))
+
+
+def _load(
+    build: Lowering,
+    operation: Operation,
+    element: Type,
+    pointers: TtirValue,
+    mask: TtirValue | None,
+    other: TtirValue | None,
+) -> None:
     if operation.memory_ordering_semantics == "weak":
         loaded = build.load(pointers, mask, other)
     else:
@@ -210,11 +181,9 @@ def lower_load_pointers(build: Lowering, operation: Operation) -> None:
     build.result(operation, from_memory(build, element, loaded))
 
 
-def lower_store_pointers(build: Lowering, operation: Operation) -> None:
-    wait_for_others(build, operation)
-    pointers, value = [build.value(operand) for operand in operation.operands[:2]]
-    mask = build.optional(operation.mask)
-    stored = to_memory(build, pointee_of(operation.operands[0]), value)
+def _store(
+    build: Lowering, operation: Operation, pointers: TtirValue, stored: TtirValue, mask: TtirValue | None
+) -> None:
     if operation.memory_ordering_semantics == "weak":
         build.store(pointers, stored, mask)
     else:
@@ -259,36 +228,3 @@ def lower_global(build: Lowering, operation: Operation) -> None:
     (name,) = cast(SymbolAttribute, operation.attributes["name"]).path
     element = build.type_of(operation.results[0])[0]
     build.result(operation, build.parameter(Slot("global", name), element, " {tt.divisibility = 16 : i32}"))
-
-
-def lower_load_view(build: Lowering, operation: Operation) -> None:
-    wait_for_others(build, operation)
-    access = access_of(build, operation)
-    by = described(build, operation, access)
-    if by is not None:
-        value = load_described(build, access, by)
-    else:
-        pointers, mask = addresses(build, access), inside(build, access)
-        other = padding(build, access.type, pointers.shape) if mask is not None else None
-        if operation.memory_ordering_semantics == "weak":
-            loaded = build.load(pointers, mask, other)
-        else:
-            loaded = ordered_load(build, operation, pointers, mask, other)
-        value = from_memory(build, access.type.tensor.element, loaded)
-    build.result(operation, value)
-
-
-def lower_store_view(build: Lowering, operation: Operation) -> None:
-    wait_for_others(build, operation)
-    access = access_of(build, operation)
-    value = build.value(operation.tile)
-    by = described(build, operation, access)
-    if by is not None:
-        store_described(build, access, by, value)
-        return
-    stored = to_memory(build, access.type.tensor.element, value)
-    pointers, mask = addresses(build, access), inside(build, access)
-    if operation.memory_ordering_semantics == "weak":
-        build.store(pointers, stored, mask)
-    else:
-        ordered_store(build, operation, pointers, stored, mask)

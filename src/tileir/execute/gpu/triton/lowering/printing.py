@@ -26,7 +26,7 @@ def lower_print(build: Lowering, operation: Operation) -> None:
     base = build.parameter(Slot("output", tuple(sites)), "!tt.ptr<i64>")
     tiles = [_bits(build, build.value(value)) for value in operation.args]
     words = 4 + sum([prod(tile.shape) for tile in tiles])
-    used = build.atomic("add", "relaxed", "gpu", base, build.integer(words, "i64"))
+    used = build.atomic("rmw add, relaxed, gpu", base, build.integer(words, "i64"))
     # The words that are used, with the first, which counts them.
     last = build.apply("arith.addi", used, words + 1)
     fits = build.compare("ule", last, OUTPUT_WORDS)
@@ -36,18 +36,10 @@ def lower_print(build: Lowering, operation: Operation) -> None:
         build.store(place, word, fits)
         place = build.advance(place, build.integer(1, "i64"))
     for tile in tiles:
-        _write(build, place, tile, fits)
-        place = build.advance(place, build.integer(prod(tile.shape), "i64"))
-
-
-def _write(build: Lowering, place: TtirValue, tile: TtirValue, mask: TtirValue) -> None:
-    """Store the elements of a tile one behind the other."""
-    if tile.shape:
-        count = prod(tile.shape)
-        tile = build.reshape(tile, (count,))
-        place = build.advance(build.splat(place, (count,)), build.range(count))
-        mask = build.splat(mask, (count,))
-    build.store(place, tile, mask)
+        shape = (count,) if (count := prod(tile.shape)) > 1 else ()
+        at = build.advance(build.splat(place, shape), build.range(count)) if shape else place
+        build.store(at, build.reshape(tile, shape), build.splat(fits, shape))
+        place = build.advance(place, build.integer(count, "i64"))
 
 
 def _bits(build: Lowering, value: TtirValue) -> TtirValue:
@@ -57,7 +49,6 @@ def _bits(build: Lowering, value: TtirValue) -> TtirValue:
 
 
 def _block(build: Lowering) -> list[TtirValue]:
-    """The place of the tile block in the grid."""
     places = [build.emit(f"tt.get_program_id {axis} : i32", "i32") for axis in "xyz"]
     return [build.convert("arith.extui", place, "i64") for place in places]
 
@@ -75,7 +66,7 @@ def lower_assert(build: Lowering, operation: Operation) -> None:
         none, one = build.integer(0), build.integer(1, "i64")
         # The lower half of the word: of 64 bits Triton 3.5 swaps none.
         half = build.bitcast(base, "!tt.ptr<i32>")
-        before = build.compare_and_swap("relaxed", "gpu", half, none, build.integer(1))
+        before = build.atomic("cas relaxed, gpu", half, none, build.integer(1))
         is_first = build.compare("eq", before, none)
         number = build.integer(asserts.index(operation), "i64")
         place = base

@@ -59,7 +59,9 @@ def lower_mmaf(build: Lowering, operation: Operation) -> None:
     if left.element == "f64" and build.has_ptx and build.version < _FIRST_TO_WIDEN:
         left = _hidden(build, operation.operands[0], left)
         right = _hidden(build, operation.operands[1], right)
-    precision = _precision(build, element)
+    # Three matmuls of tf32 lose a few bits of one of f32, and are several times as fast.
+    precision = "tf32x3" if element is F32 and build.options.fast and build.has_ptx else "ieee"
+    precision = "tf32" if element is TF32 else precision
     _result(build, operation, _dot(build, left, right, accumulator, precision, imprecise))
 
 
@@ -69,13 +71,6 @@ def _hidden(build: Lowering, operand: Value, lowered: TtirValue) -> TtirValue:
     if maker is not None and maker.declaration in (LOAD_VIEW_TKO, LOAD_PTR_TKO):
         return lowered
     return build.effect("mov.b64 $0, $1;", "=d,d", [lowered], "f64", lowered.shape)
-
-
-def _precision(build: Lowering, element: FloatType) -> str:
-    if element is TF32:
-        return "tf32"
-    # Three matmuls of tf32 lose a few bits of one of f32, and are several times as fast.
-    return "tf32x3" if element is F32 and build.options.fast and build.has_ptx else "ieee"
 
 
 def lower_mmai(build: Lowering, operation: Operation) -> None:
@@ -140,10 +135,8 @@ def _is_added_to(build: Lowering, operation: Operation) -> bool:
 def _scaled(
     build: Lowering, operand: tuple[TtirValue, FloatType], scale: tuple[TtirValue, FloatType], axis: int
 ) -> TtirValue:
-    shape = operand[0].shape
-    count = scale[0].shape[axis]
-    blocks: Shape = (*shape[: axis + 1], shape[axis] // count, *shape[axis + 1 :])
-    blocks = (*shape[:axis], count, *blocks[axis + 1 :])
+    shape, count = operand[0].shape, scale[0].shape[axis]
+    blocks: Shape = (*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :])
     repeated = build.broadcast(build.expand(widened(build, *scale), axis + 1), blocks)
     made = build.apply("arith.mulf", widened(build, *operand), build.reshape(repeated, shape))
     return build.convert("arith.truncf", made, "bf16")
@@ -215,7 +208,7 @@ def lower_reduce(build: Lowering, operation: Operation) -> None:
         if axis == 1 and len(bits[0].shape) == 3 and _is_product(build, operation):
             bits = [build.assembly(f"mov.b{value.bits}", [value], value.element) for value in bits]
         # Triton reorders the elements of a reshaped vector that is reduced, and forgets those reduced along with it.
-        is_apart = len(bits) > 1 and len(bits[0].shape) == 1 and any(map(build.is_reshaped, bits))
+        is_apart = len(bits) > 1 and len(bits[0].shape) == 1 and any(value.name in build.reshaped for value in bits)
         if is_apart:
             bits, axis = [build.expand(value, 0) for value in bits], 1
         made = build.reduce(
@@ -231,17 +224,14 @@ def lower_reduce(build: Lowering, operation: Operation) -> None:
 
 def lower_scan(build: Lowering, operation: Operation) -> None:
     axis = _axis(operation)
-    values = build.operands(operation)
-    reverse = operation.reverse
-    if axis is None:
-        made = values
-    else:
+    values = made = build.operands(operation)
+    if axis is not None:
         _check(build, operation)
+        # Here it is the other way round (docs/conflicts.md C13).
         made = build.scan(
             _all_as_bits(build, values),
             axis,
-            reverse,
-            # Here it is the other way round (docs/conflicts.md C13).
+            operation.reverse,
             lambda before, element: _combine(build, operation, before, element),
         )
     _give(build, operation, values, made)
@@ -262,7 +252,6 @@ def _axis(operation: Operation) -> int | None:
 
 
 def _check(build: Lowering, operation: Operation) -> None:
-    """Refuse what cannot stand in a combiner."""
     for inner in pre_order(operation):
         if inner is operation:
             continue

@@ -3,7 +3,7 @@
 Tiles have no dimensions of one element in TTIR (`value_type`), so what only adds or drops such dimensions is nothing.
 
 Triton's choice of layouts does not end where a loop carries the transpose of a small tile: that of the value and that
-of its transpose replace each other for ever (3.5 to 3.9).  There elements are gathered by their positions.
+of its transpose replace each other for ever (3.5 to 3.9).  In loops, elements are gathered by their positions.
 
 `pack` and `unpack` turn a tile of rank 1 into its bytes, little endian, and back.  Elements wider than a byte are taken
 apart by shifts, and what belongs together is interleaved by joining halves: those with even numbers and those with odd
@@ -13,34 +13,24 @@ ones.  Of elements narrower than a byte, several are joined by shifts into one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Final
 
-from tileir.dialect import ops
-from tileir.dialect.types import TileType
 from tileir.execute.analysis.values import tile_of
 from tileir.execute.gpu.triton.lowering.constants import places
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
 from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, squeezed, squeezed_axis
-from tileir.execute.gpu.triton.schedule.features import MATMULS, reachable
 from tileir.ir.core import Operation
-from tileir.ir.traits import ENDS_ITERATION
-from tileir.ir.traversal import is_memory_effect_free
 from tileir.ir.types import I1, I4, TF32, FloatType, IntegerType, Type
-from tileir.ir.values import BlockArgument, Value
 
 _MOST_GATHERED: Final = 512
 """Tiles of more elements have layouts that are found."""
 
 
-def lower_nothing(build: Lowering, operation: Operation) -> None:
-    """What has no equal in TTIR: tokens, which order what is in order anyway."""
-
-
 def lower_broadcast(build: Lowering, operation: Operation) -> None:
     before, after = tile_of(operation.operands[0]).shape, tile_of(operation.results[0]).shape
-    value = build.value(operation.operands[0])
-    build.result(operation, _spread(build, value, before, after))
+    build.result(operation, _spread(build, build.value(operation.operands[0]), before, after))
 
 
 def _spread(build: Lowering, value: TtirValue, before: Shape, after: Shape) -> TtirValue:
@@ -78,7 +68,6 @@ def lower_cat(build: Lowering, operation: Operation) -> None:
 
 
 def lower_extract(build: Lowering, operation: Operation) -> None:
-    """A part of a tile, dimension by dimension."""
     whole, part = tile_of(operation.operands[0]).shape, tile_of(operation.results[0]).shape
     value = build.value(operation.operands[0])
     shape = list(whole)
@@ -135,7 +124,6 @@ def as_bits(build: Lowering, value: TtirValue) -> TtirValue:
 
 
 def from_bits(build: Lowering, bits: TtirValue, element: str) -> TtirValue:
-    """Elements of integers that are their bits."""
     if bits.element == element:
         return bits
     if element.startswith("!tt.ptr"):
@@ -146,7 +134,6 @@ def from_bits(build: Lowering, bits: TtirValue, element: str) -> TtirValue:
 
 
 def _is_at(build: Lowering, shape: Shape, axis: int, index: TtirValue) -> TtirValue:
-    """Which elements have the index along a dimension."""
     along = build.range(shape[axis])
     found = build.compare("eq", along, build.splat(index, along.shape))
     return build.along(found, axis, shape)
@@ -181,59 +168,22 @@ def lower_insert(build: Lowering, operation: Operation) -> None:
 
 
 def lower_permute(build: Lowering, operation: Operation) -> None:
-    order = operation.permutation
     shape = tile_of(operation.operands[0]).shape
-    kept = [squeezed_axis(shape, axis) for axis in order if shape[axis] != 1]
+    order = [squeezed_axis(shape, axis) for axis in operation.permutation if shape[axis] != 1]
     value = build.value(operation.operands[0])
-    is_small = tile_of(operation.result).count <= _MOST_GATHERED
-    if is_small and kept != sorted(kept) and _is_carried(operation):
-        build.result(operation, _gathered(build, value, kept))
-    else:
-        build.result(operation, build.transpose(value, kept))
-
-
-def _gathered(build: Lowering, value: TtirValue, order: list[int]) -> TtirValue:
-    bits = as_bits(build, value)
+    is_small = prod(shape) <= _MOST_GATHERED and order != sorted(order)
+    if not is_small or not _is_in_loop(operation):
+        build.result(operation, build.transpose(value, order))
+        return
     wanted = build.transpose(places(build, value.shape), order)
-    count = 1
-    for extent in value.shape:
-        count *= extent
-    found = build.gather(build.reshape(bits, (count,)), build.reshape(wanted, (count,)))
-    return from_bits(build, build.reshape(found, wanted.shape), value.element)
+    bits, numbers = [build.reshape(each, (prod(shape),)) for each in (as_bits(build, value), wanted)]
+    found = build.reshape(build.gather(bits, numbers), wanted.shape)
+    build.result(operation, from_bits(build, found, value.element))
 
 
-def _is_carried(operation: Operation) -> bool:
-    """Whether what a loop carries is transposed, and carried on."""
-    return any(map(_is_of_loop, reachable(operation.operands[0], _laid_out_by))) and any(
-        user.declaration.has_trait(ENDS_ITERATION) or bool(user.regions)
-        for value in reachable(operation.result, _laid_out_as)
-        for user in value.users
-    )
-
-
-def _is_of_loop(value: Value) -> bool:
-    if isinstance(value, BlockArgument):
-        owner = value.parent_block.parent_operation if value.parent_block is not None else None
-        return owner is not None and owner.declaration.is_loop
-    return value.defining_operation is not None and bool(value.defining_operation.regions)
-
-
-def _laid_out_by(value: Value) -> list[Value]:
-    """The values that the layout of one comes from; what is loaded has one of its own."""
-    maker = value.defining_operation
-    if maker is None or maker.declaration in MATMULS or not is_memory_effect_free(maker):
-        return []
-    return [each for each in maker.operands if isinstance(each.type, TileType) and each.type.count > 1]
-
-
-def _laid_out_as(value: Value) -> list[Value]:
-    """The values whose layout comes from one."""
-    found: list[Value] = []
-    for user in value.users:
-        parent = user.parent_operation if user.declaration is ops.YIELD else user
-        if parent is not None and user.declaration not in MATMULS:
-            found += parent.results
-    return found
+def _is_in_loop(operation: Operation) -> bool:
+    parent = operation.parent_operation
+    return parent is not None and (parent.declaration.is_loop or _is_in_loop(parent))
 
 
 # --- bytes ---
@@ -251,7 +201,8 @@ def lower_pack(build: Lowering, operation: Operation) -> None:
     width = _width(element)
     if width >= 8:
         bits = build.bitcast(value, f"i{width}")
-        parts = [_byte(build, bits, place) for place in range(0, width, 8)]
+        shifted = [build.apply("arith.shrui", bits, place) if place else bits for place in range(0, width, 8)]
+        parts = [build.convert("arith.trunci", each, "i8") for each in shifted]
         build.whole_result(operation, _interleaved(build, parts))
         return
     value = build.convert("arith.extui", value, "i8")
@@ -270,11 +221,6 @@ def lower_unpack(build: Lowering, operation: Operation) -> None:
         return
     fields = [_field(build, value, place, element) for place in range(0, 8, width)]
     build.whole_result(operation, _interleaved(build, fields))
-
-
-def _byte(build: TtirBuilder, bits: TtirValue, place: int) -> TtirValue:
-    shifted = build.apply("arith.shrui", bits, place) if place else bits
-    return build.convert("arith.trunci", shifted, "i8")
 
 
 def _field(build: TtirBuilder, value: TtirValue, place: int, element: Type) -> TtirValue:
@@ -306,7 +252,6 @@ def _nested(build: TtirBuilder, parts: Sequence[TtirValue]) -> TtirValue:
 
 
 def _deinterleaved(build: TtirBuilder, value: TtirValue, count: int) -> list[TtirValue]:
-    """The way back."""
     twos = (2,) * (count.bit_length() - 1)
     return _unnested(build, build.reshape(value, (value.shape[0] // count, *twos)), count)
 

@@ -38,7 +38,6 @@ def _pairs(left: Sequence[TtirValue], right: Sequence[TtirValue]) -> str:
 
 
 def _block(arguments: Sequence[TtirValue]) -> str:
-    """The line that begins a block with arguments."""
     return f"^bb0({', '.join([f'{value.name}: {value.type}' for value in arguments])}):"
 
 
@@ -55,7 +54,6 @@ class TtirBuilder:
     def __init__(self, version: tuple[int, ...]) -> None:
         self.version: Final = version
         self.operation: Operation | None = None
-        """What is being lowered."""
         self._constants: Final[dict[tuple[str, str], TtirValue]] = {}
         self._prologue: Final[list[Line]] = []
         """Constants, which stand before everything else."""
@@ -63,16 +61,14 @@ class TtirBuilder:
         self._depth: int = 2
         self._count: int = 0
         self._combining: int = 0
-        self._reshaped: Final[set[str]] = set()
+        self.reshaped: Final[set[str]] = set()
 
     # --- text ---
 
     def write(self, text: str) -> None:
-        """A line at the present depth."""
         self._lines.append(Line(_INDENT * self._depth + text, self.operation))
 
     def fresh(self, element: str, shape: Shape = ()) -> TtirValue:
-        """A value with a name of its own."""
         self._count += 1
         return TtirValue(f"%{self._count}", element, shape)
 
@@ -86,11 +82,9 @@ class TtirBuilder:
         return result
 
     def _to(self, text: str, given: TtirValue, element: str, shape: Shape) -> TtirValue:
-        """An operation from one type to another."""
         return self.emit(f"{text} : {given.type} -> {type_text(element, shape)}", element, shape)
 
     def lines(self) -> list[Line]:
-        """All that was written, constants first."""
         return [*self._prologue, *self._lines]
 
     @contextmanager
@@ -160,7 +154,6 @@ class TtirBuilder:
         return value if value.shape == shape else self._to(f"tt.broadcast {value.name}", value, value.element, shape)
 
     def expand(self, value: TtirValue, axis: int) -> TtirValue:
-        """A dimension of one element more."""
         shape = (*value.shape[:axis], 1, *value.shape[axis:])
         if not value.shape:
             return self.splat(value, shape)
@@ -182,11 +175,8 @@ class TtirBuilder:
         if not shape:
             return self.emit(f"tt.unsplat {value.name} : {value.type}", value.element)
         made = self._to(f"tt.reshape {value.name}", value, value.element, shape)
-        self._reshaped.add(made.name)
+        self.reshaped.add(made.name)
         return made
-
-    def is_reshaped(self, value: TtirValue) -> bool:
-        return value.name in self._reshaped
 
     def transpose(self, value: TtirValue, order: Sequence[int]) -> TtirValue:
         """Dimension i of the result is dimension `order[i]` of the value."""
@@ -201,7 +191,6 @@ class TtirBuilder:
         return self._to(f"tt.join {left.name}, {right.name}", left, left.element, (*left.shape, 2))
 
     def split(self, value: TtirValue) -> tuple[TtirValue, TtirValue]:
-        """The two tensors that differ in the last dimension."""
         shape = value.shape[:-1]
         first, second = self.fresh(value.element, shape), self.fresh(value.element, shape)
         self.write(f"{first.name}, {second.name} = tt.split {value.name} : {value.type} -> {first.type}")
@@ -213,7 +202,6 @@ class TtirBuilder:
         return self.emit(text, value.element, places.shape)
 
     def range(self, count: int) -> TtirValue:
-        """0, 1, .. of i32."""
         type = type_text("i32", (count,))
         return self.emit(f"tt.make_range {{end = {count} : i32, start = 0 : i32}} : {type}", "i32", (count,))
 
@@ -225,13 +213,11 @@ class TtirBuilder:
         return self.emit(f"{name} {_names(values)} : {first.type}", first.element, first.shape)
 
     def compare(self, predicate: str, left: TtirValue, right: Operand) -> TtirValue:
-        """`slt` of integers, `olt` of floats, ..."""
         right = self._like(right, left)
         name = "arith.cmpf" if left.is_float else "arith.cmpi"
         return self.emit(f"{name} {predicate}, {left.name}, {right.name} : {left.type}", "i1", left.shape)
 
     def select(self, condition: TtirValue, yes: Operand, no: Operand) -> TtirValue:
-        """One of them is no number."""
         like = yes if isinstance(yes, TtirValue) else no
         assert isinstance(like, TtirValue)
         yes, no = self._like(yes, like), self._like(no, like)
@@ -239,7 +225,6 @@ class TtirBuilder:
         return self.emit(f"arith.select {_names((condition, yes, no))} : {types}", yes.element, yes.shape)
 
     def convert(self, name: str, value: TtirValue, element: str) -> TtirValue:
-        """`arith.extsi` and its like."""
         if value.element == element:
             return value
         type = type_text(element, value.shape)
@@ -250,7 +235,6 @@ class TtirBuilder:
         return value if value.element == element else self.reinterpret("tt.bitcast", value, element)
 
     def reinterpret(self, name: str, value: TtirValue, element: str, attributes: str = "") -> TtirValue:
-        """`tt.int_to_ptr` and `tt.ptr_to_int`."""
         return self._to(f"{name} {value.name}{attributes}", value, element, value.shape)
 
     def fp_to_fp(self, value: TtirValue, element: str) -> TtirValue:
@@ -297,7 +281,6 @@ class TtirBuilder:
     # --- memory ---
 
     def advance(self, pointer: TtirValue, offset: TtirValue) -> TtirValue:
-        """A pointer so many elements further."""
         text = f"tt.addptr {pointer.name}, {offset.name} : {pointer.type}, {offset.type}"
         return self.emit(text, pointer.element, pointer.shape)
 
@@ -323,22 +306,11 @@ class TtirBuilder:
         text = f"{descriptor.name}[{_names(coordinates)}], {value.name} : {descriptor.type}, {value.type}"
         self.write(f"tt.descriptor_store {text}")
 
-    def atomic(
-        self, mode: str, ordering: str, scope: str, pointer: TtirValue, value: TtirValue, mask: TtirValue | None = None
-    ) -> TtirValue:
-        """`tt.atomic_rmw`: what was there before; where the mask is false, anything."""
-        operands = [each for each in (pointer, value, mask) if each is not None]
-        return self._atomic(f"tt.atomic_rmw {mode}, {ordering}, {scope}", operands, value)
-
-    def compare_and_swap(
-        self, ordering: str, scope: str, pointer: TtirValue, expected: TtirValue, value: TtirValue
-    ) -> TtirValue:
-        """`tt.atomic_cas`: what was there before."""
-        return self._atomic(f"tt.atomic_cas {ordering}, {scope}", [pointer, expected, value], value)
-
-    def _atomic(self, text: str, operands: list[TtirValue], value: TtirValue) -> TtirValue:
-        text = f"{text}, {_names(operands)} : ({_types(operands)}) -> {value.type}"
-        return self.emit(text, value.element, value.shape)
+    def atomic(self, text: str, pointer: TtirValue, *operands: TtirValue | None) -> TtirValue:
+        """`tt.atomic_rmw` or `tt.atomic_cas`: what was there before; where a mask, the last, is false, anything."""
+        values = [pointer, *[each for each in operands if each is not None]]
+        types = f"({_types(values)}) -> {values[1].type}"
+        return self.emit(f"tt.atomic_{text}, {_names(values)} : {types}", values[1].element, values[1].shape)
 
     def barrier(self) -> None:
         """Have all threads of a tile block wait for each other, and see what each of them has written.

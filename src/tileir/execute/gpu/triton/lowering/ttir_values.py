@@ -17,7 +17,6 @@ PREDICATES: Final = {
     "equal": "eq", "not_equal": "ne", "less_than": "lt", "less_than_or_equal": "le", "greater_than": "gt",
     "greater_than_or_equal": "ge",
 }  # fmt: skip
-"""What comparisons are called in TTIR."""
 Shape = tuple[int, ...]
 
 
@@ -25,7 +24,6 @@ class TtirValue(NamedTuple):
     """A value with its type: a scalar where the shape is empty."""
 
     name: str
-    """With its percent sign."""
     element: str
     shape: Shape = ()
 
@@ -65,7 +63,6 @@ def pointee_of(element: str) -> str:
 
 
 def value_element(element: Type) -> str:
-    """What elements of tiles are in TTIR."""
     if isinstance(element, PointerType):
         return pointer_to(memory_element(element.pointee))
     return _OTHER_ELEMENTS.get(element.text, element.text)

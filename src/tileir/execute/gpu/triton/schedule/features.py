@@ -7,13 +7,13 @@ only if tokens in the loop lead from one to the other (`may_load_early`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from math import prod
 from typing import Final, NamedTuple
 
 from tileir.dialect import ops
 from tileir.dialect.attributes import hint_of
-from tileir.dialect.types import PartitionViewType, TileType
+from tileir.dialect.types import TileType
 from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.gpu.triton.toolchain import triton_target
@@ -41,7 +41,6 @@ def may_load_early(loop: Operation) -> bool:
 
 class Matmul(NamedTuple):
     m: int
-    """With the batch, if there is one."""
     n: int
     k: int
     k_bytes: int
@@ -71,24 +70,15 @@ class MatmulLoop(NamedTuple):
 
 
 class Features(NamedTuple):
-    """What matters of a program."""
-
     matmuls: tuple[Matmul, ...]
     loops: tuple[MatmulLoop, ...]
     persistent: Operation | None
     """The loop around the only loop with matmuls, where a tile block computes one tile after the other."""
     stored_bytes: int
-    """Of the largest tile that is stored."""
     loaded_bytes: int
-    """Of the largest tile that is loaded."""
-    widest: int
-    """Elements of the largest tile that is loaded or stored."""
-    reduces: bool
-    transposes: bool
     row_loops: tuple[Operation, ...]
     """Loops without matmuls that load tiles, and may load those of later iterations early."""
     row_bytes: int
-    """What an iteration of them loads, at most."""
     occupancy: int
     """How many tile blocks on a multiprocessor the program advises; 0 for no advice."""
     may_specialize: bool = True
@@ -112,11 +102,8 @@ def features_of(entry: Operation, target: str = "", fast: bool = False) -> Featu
         _persistent(loops),
         max(map(tile_bytes, stored), default=0),
         max(map(tile_bytes, tiles), default=0),
-        max([each.count for each in (*tiles, *stored)], default=1),
-        any(each.declaration in (ops.REDUCE, ops.SCAN) for each in operations),
-        any(each.declaration in (ops.PERMUTE, ops.CAT) or _is_transposed(each) for each in operations),
         tuple(rows),
-        max([_loaded_bytes(each) for each in rows], default=0),
+        max([_loaded_bytes(each.regions[0].blocks[0]) for each in rows], default=0),
         hint_of(entry, "occupancy", target or "default") or 0,
     )
 
@@ -152,7 +139,6 @@ def registers_of(type: TileType) -> int:
 def _matmul_loop(operation: Operation, target: str, fast: bool) -> MatmulLoop:
     block = operation.regions[0].blocks[0]
     inside = [each for each in pre_order(operation) if each.declaration in MATMULS]
-    loads = {load for matmul in inside for operand in _operands(matmul) for load in _loads_of(operand, operation)}
     carried = [each.type for each in block.arguments if isinstance(each.type, TileType) and each.type.shape]
     made = [
         tile_of(matmul.results[0])
@@ -162,48 +148,31 @@ def _matmul_loop(operation: Operation, target: str, fast: bool) -> MatmulLoop:
     return MatmulLoop(
         operation,
         tuple([matmul_of(each, target, fast) for each in inside]),
-        sum([tile_bytes(tile_of(load.results[0])) for load in loads]),
+        _loaded_bytes(pre_order(operation)),
         sum(map(registers_of, carried)) + max(map(registers_of, made), default=0),
         may_load_early(operation),
-        len(inside) == 2 and any(each.defining_operation is inside[0] for each in reachable(inside[1].lhs, _sources)),
+        len(inside) == 2 and _is_made_of(inside[1].lhs, inside[0]),
     )
 
 
-def _operands(matmul: Operation) -> list[Value]:
-    scales = [matmul.lhs_scale, matmul.rhs_scale] if matmul.declaration is ops.MMAF_SCALED else []
-    return [matmul.lhs, matmul.rhs, *scales]
-
-
-def _sources(value: Value) -> list[Value]:
-    maker = value.defining_operation
-    return [] if maker is None else list(maker.operands)
-
-
-def _loads_of(value: Value, loop: Operation) -> set[Operation]:
-    """The loads in a loop that an operand is made of, without those of other matmuls."""
-
-    def sources(value: Value) -> list[Value]:
-        maker = value.defining_operation
-        is_followed = maker is not None and maker.declaration not in (*MATMULS, *_LOADS) and _is_in(maker, loop)
-        return [each for each in _sources(value) if is_followed and isinstance(each.type, TileType)]
-
-    makers = [each.defining_operation for each in reachable(value, sources)]
-    return {each for each in makers if each is not None and each.declaration in _LOADS and _is_in(each, loop)}
+def _loaded_bytes(operations: Iterable[Operation]) -> int:
+    return sum([tile_bytes(tile_of(each.results[0])) for each in operations if each.declaration in _LOADS])
 
 
 def _is_in(operation: Operation, loop: Operation) -> bool:
     return operation is not loop and loop.is_ancestor_of(operation)
 
 
-def reachable(start: Value, step: Callable[[Value], Iterable[Value]]) -> Iterator[Value]:
-    """A value, and all that steps lead to from it, each once."""
-    pending, seen = [start], {start}
+def _is_made_of(value: Value, source: Operation) -> bool:
+    pending, seen = [value], {value}
     while pending:
-        value = pending.pop()
-        yield value
-        found = [each for each in step(value) if each not in seen]
+        maker = pending.pop().defining_operation
+        if maker is source:
+            return True
+        found = [each for each in (maker.operands if maker is not None else ()) if each not in seen]
         seen.update(found)
         pending.extend(found)
+    return False
 
 
 def _has_matmuls(operation: Operation) -> bool:
@@ -225,16 +194,3 @@ def _is_row_loop(loop: Operation) -> bool:
     block = loop.regions[0].blocks[0]
     loads = any(each.declaration in _LOADS and tile_of(each.results[0]).count > 1 for each in block)
     return loads and not _has_matmuls(loop) and may_load_early(loop)
-
-
-def _loaded_bytes(loop: Operation) -> int:
-    block = loop.regions[0].blocks[0]
-    return sum([tile_bytes(tile_of(each.results[0])) for each in block if each.declaration in _LOADS])
-
-
-def _is_transposed(operation: Operation) -> bool:
-    """Whether tiles are read or written across the order of memory."""
-    if operation.declaration not in (ops.LOAD_VIEW_TKO, ops.STORE_VIEW_TKO):
-        return False
-    view = operation.view.type
-    return isinstance(view, PartitionViewType) and list(view.dim_map) != sorted(view.dim_map)

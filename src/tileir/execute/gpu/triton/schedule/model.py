@@ -17,15 +17,13 @@ _KIBIBYTE: Final = 1024
 _LARGE_ACCUMULATOR: Final = 32768
 """Accumulators of f32 that take 128 registers of each thread of 8 warps, and all there are of 4 warps."""
 _VECTOR: Final = 16
-"""Bytes that a thread loads at once."""
 _WARP: Final = 32
 _BARRIERS: Final = 256
-"""Bytes of shared memory beside the stages."""
 
 _STEPS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("without warps for loads alone", {"warp_specialize": False}),
-    ("without joined loops", {"flatten": False, "row_stages": 1}),
-    ("with one stage", {"num_stages": 1, "epilogue_parts": 1}),
+    ("without stages of rows", {"row_stages": 1}),
+    ("with one stage", {"num_stages": 1}),
     ("without descriptors", {"descriptors": False}),
     ("with 4 warps", {"num_warps": 4}),
     ("with 8 warps", {"num_warps": 8}),
@@ -39,7 +37,6 @@ class Rule(NamedTuple):
     """When a setting has which value, and why."""
 
     condition: str
-    """In words."""
     because: str
     choice: Setting | int
     """The value, or what computes it."""
@@ -58,12 +55,7 @@ def _accumulators(features: Features) -> int:
 
 
 def _largest(features: Features) -> MatmulLoop:
-    """The loop whose stages take the most."""
     return max(features.loops, key=lambda each: each.stage_bytes)
-
-
-def _k_bytes(loop: MatmulLoop) -> int:
-    return max([each.k_bytes for each in loop.matmuls])
 
 
 def _stages_within(features: Features, target: TritonTarget, most: int) -> int:
@@ -71,15 +63,9 @@ def _stages_within(features: Features, target: TritonTarget, most: int) -> int:
 
 
 def stages_that_fit(features: Features, target: TritonTarget, blocks: int = 1) -> int:
-    """How many stages of the largest loop so many tile blocks have room for, beside what they store."""
-    loop = _largest(features)
-    if not loop.stage_bytes:
-        return 8
-    room = target.shared // blocks - _BARRIERS
-    if is_persistent(features, target):
-        # The result of a tile is stored while the next is loaded.
-        room -= features.stored_bytes // _parts(features, target)
-    return max(0, room) // loop.stage_bytes
+    """How many stages of the largest loop so many tile blocks have room for."""
+    stage_bytes = _largest(features).stage_bytes
+    return max(0, target.shared // blocks - _BARRIERS) // stage_bytes if stage_bytes else 8
 
 
 def _blocks(features: Features, target: TritonTarget, stages: int) -> int:
@@ -127,23 +113,9 @@ def is_persistent(features: Features, target: TritonTarget) -> bool:
     return target.has_tma and features.persistent is not None and may_load_early(features.persistent)
 
 
-def _parts(features: Features, target: TritonTarget) -> int:
-    return (
-        2
-        if is_persistent(features, target)
-        and not _specializes(features, target)
-        and _accumulators(features) >= _LARGE_ACCUMULATOR // 2
-        else 1
-    )
-
-
-def _row_warps(features: Features, vectors: int, most: int) -> int:
-    """As many warps as give each thread so many vectors of the largest tile."""
-    warps = 4
+def _row_warps(features: Features, target: TritonTarget) -> int:
     tile = max(features.loaded_bytes, features.stored_bytes)
-    while warps < most and tile > warps * _WARP * _VECTOR * vectors:
-        warps *= 2
-    return warps
+    return 8 if tile > 4 * _WARP * _VECTOR * 2 else 4
 
 
 RULES: Final[dict[str, tuple[Rule, ...]]] = {
@@ -161,12 +133,6 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
             lambda f, t: _accumulators(f) >= _LARGE_ACCUMULATOR,
         ),
         Rule(
-            "one matmul of f8 in the loop, of 128 rows, whose result is added to f32, on a GPU with `wgmma`",
-            "beside those that load",
-            8,
-            lambda f, t: _specializes(f, t) and _is_f8_matmul(f, t),
-        ),
-        Rule(
             "two matmuls in a loop, the second of what the first gives, of 128 rows",
             "the first one's result and the second one's accumulators are in registers at once",
             8,
@@ -176,22 +142,9 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
             "other matmuls", "a group of four warps multiplies; more share less work", 4, lambda f, t: bool(f.matmuls)
         ),
         Rule(
-            "tiles that are transposed, of 4096 elements or more",
-            "they go through shared memory: more threads hide that",
-            8,
-            lambda f, t: f.transposes and f.widest >= 4096,
-        ),
-        Rule(
-            "reductions and scans",
-            "rows of 8 KiB: 4.07 TB/s with 4 warps, 4.0 with 8, 3.2 to 3.8 with 16",
-            lambda f, t: _row_warps(f, 4, 16),
-            lambda f, t: f.reduces,
-            value="4 to 16: at most four vectors of 16 bytes for each thread",
-        ),
-        Rule(
             "all others",
             "1024 elements of f32: as fast as a copy; more for each thread is 1 to 4 % slower",
-            lambda f, t: _row_warps(f, 2, 8),
+            _row_warps,
             value="4 or 8: at most two vectors of 16 bytes for each thread",
         ),
     ),
@@ -205,33 +158,12 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
             value="4, as far as they fit",
         ),
         Rule(
-            "loops with matmuls, stages of at most 8 KiB",
-            "332 TFLOP/s, 315 with 4 stages (64x64x32)",
-            lambda f, t: _stages_within(f, t, 8),
-            lambda f, t: _largest(f).stage_bytes <= 8 * _KIBIBYTE,
-            value="8, as far as they fit",
-        ),
-        Rule(
             "several matmuls in the loop, of 64 rows, where two stages leave room for one tile block more, up to four",
             "tile blocks hide more of each other than a third stage does: 474 TFLOP/s, 445 with 3 (attention, 64x128)",
             2,
             lambda f, t: (
                 len(_largest(f).matmuls) > 1 and not _is_attention(_largest(f)) and _blocks(f, t, 2) > _blocks(f, t, 3)
             ),
-        ),
-        Rule(
-            "several matmuls in the loop",
-            "the matmuls wait for each other: more stages change nothing, and take room from other tile blocks",
-            lambda f, t: _stages_within(f, t, 3),
-            lambda f, t: len(_largest(f).matmuls) > 1,
-            value="3, as far as they fit",
-        ),
-        Rule(
-            "one matmul of f8 in the loop, of 128 rows, whose result is added to f32, on a GPU with `wgmma`",
-            "the warps that load are ahead",
-            lambda f, t: _stages_within(f, t, 5),
-            lambda f, t: _specializes(f, t) and _is_f8_matmul(f, t),
-            value="5, as far as they fit",
         ),
         Rule(
             "persistent loops of which two with 4 stages fit on a multiprocessor, or 3 where the program requests two",
@@ -244,7 +176,7 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
             "at most 64 bytes of K",
             "687 TFLOP/s, 527 with 3 stages (128x256x32)",
             lambda f, t: _stages_within(f, t, 5),
-            lambda f, t: _k_bytes(_largest(f)) <= 64,
+            lambda f, t: max([each.k_bytes for each in _largest(f).matmuls]) <= 64,
             value="5, as far as they fit",
         ),
         Rule(
@@ -252,13 +184,6 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
             "a second or third tile block hides more than a fourth stage: 509 TFLOP/s, 469 with 4 (128x64x64)",
             3,
             lambda f, t: f.persistent is None and (6 * _largest(f).stage_bytes <= t.shared),
-        ),
-        Rule(
-            "at most 128 bytes of K",
-            "625 TFLOP/s, 507 with 3 stages (64x256x64)",
-            lambda f, t: _stages_within(f, t, 5),
-            lambda f, t: _k_bytes(_largest(f)) <= 128,
-            value="5, as far as they fit",
         ),
         Rule(
             "other matmuls",
@@ -273,19 +198,9 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
             "2 to 4 % faster than addresses for matmuls, and slower for everything else",
             True,
             lambda f, t: t.has_tma,
-            value="yes, for operands and results of matmuls",
+            value="yes, in kernels with matmuls",
         ),
         Rule("other GPUs", "they have none", False),
-    ),
-    "flatten": (
-        Rule("warps that load", "they load for the next tile anyway", False, _specializes),
-        Rule(
-            "a persistent loop around the only one with matmuls, on a GPU with TMA",
-            "loads for the next tile are under way while one is stored: 2 %",
-            True,
-            is_persistent,
-        ),
-        Rule("all others", "there is one loop, or it stores what it loads", False),
     ),
     "warp_specialize": (
         Rule(
@@ -299,17 +214,6 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
         ),
         Rule("all others", "warps that load beside warps that compute; `tune` tries it", False),
     ),
-    "epilogue_parts": (
-        Rule(
-            "persistent loops whose accumulators take 16384 registers or more, without warps that load",
-            "leaves shared memory for a stage, or a tile block, more: 1 to 3 %",
-            _parts,
-            lambda f, t: _parts(f, t) == 2,
-            value="2",
-        ),
-        Rule("all others", "the stages' memory is free by then", 1),
-    ),
-    "most_registers": (Rule("all", "fewer spill", 0, value="as many as there are"),),
     "row_stages": (
         Rule(
             "loops without matmuls that load 2 KiB or more in an iteration",
@@ -332,17 +236,14 @@ def schedule_for(features: Features, target: TritonTarget) -> Schedule:
     return Schedule(**{name: rule.choose(features, target) for name, rule in rules_for(features, target).items()})
 
 
-def shared_bytes(features: Features, schedule: Schedule, target: TritonTarget) -> int:
+def shared_bytes(features: Features, schedule: Schedule) -> int:
     """How much shared memory the loops with matmuls take, about."""
-    if not features.loops:
-        return 0
-    stored = features.stored_bytes // schedule.epilogue_parts if schedule.flatten else 0
-    return _largest(features).stage_bytes * schedule.num_stages + stored + _BARRIERS
+    return _largest(features).stage_bytes * schedule.num_stages + _BARRIERS if features.loops else 0
 
 
 def smaller(schedule: Schedule) -> Schedule | None:
-    """What to try where a GPU has too little for one: fewer stages, then the result in more parts; None for nothing."""
-    for name in ("row_stages", "num_stages", "flatten", "descriptors"):
+    """What to try where a GPU has too little for one: fewer stages, then no descriptors; None for nothing."""
+    for name in ("row_stages", "num_stages", "descriptors"):
         value = getattr(schedule, name)
         if value > (0 if isinstance(value, bool) else 1):
             return schedule._replace(**{name: type(value)(value - 1)})

@@ -10,6 +10,10 @@ such operations have to give the same bits, others the same numbers up to a part
 from __future__ import annotations
 
 import os
+import pickle
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -26,16 +30,16 @@ from tileir.execute.gpu.driver.library import driver
 from tileir.execute.gpu.loading import LaunchedCode, Launching, NotDescribed, launch_again
 from tileir.execute.gpu.timing import MemoryRange, Repeatable, SavedMemory, has_space, measured, repeatable
 from tileir.execute.gpu.triton.code import Code, Schedule, Trial, Tuning
-from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.features import Features, features_of
-from tileir.execute.gpu.triton.schedule.model import is_persistent, shared_bytes
+from tileir.execute.gpu.triton.schedule.model import shared_bytes
+from tileir.execute.gpu.triton.tile_halves import split
 from tileir.execute.gpu.triton.toolchain import TritonTarget
+from tileir.execute.gpu.triton.worker.pool import module_folders
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
 
 MOST: Final = 24
-"""Candidates."""
 _FEWEST_STAGES: Final = 2
 _MOST_STAGES: Final = 8
 _TOLERANCES: Final = {1: 2.0**-3, 2: 2.0**-7, 4: 2.0**-12, 8: 2.0**-40}
@@ -43,9 +47,14 @@ _TOLERANCES: Final = {1: 2.0**-3, 2: 2.0**-7, 4: 2.0**-12, 8: 2.0**-40}
 _MOST_COMPILERS: Final = 4
 _WIN: Final = 0.99
 """What takes more than this part of the default's time is no better."""
+TRIAL_SECONDS: Final = 60.0
+"""How long a process with one launch of specialized warps may take; most of it is for its start."""
+_MOST_TRIAL_BYTES: Final = 2 << 30
+_TRIAL: Final = (
+    "import sys; sys.path[:] = sys.argv[1:]; from tileir.execute.gpu.triton.schedule import trial; trial.main()"
+)
 
 Compile = Callable[[Schedule | None], Code]
-"""The code of the kernel with a schedule, or with the default."""
 Load = Callable[[Code], LaunchedCode]
 Progress = Callable[[int, int, Trial], None]
 """Called after each candidate: how many are done, of how many, and what became of it."""
@@ -53,38 +62,24 @@ Progress = Callable[[int, int, Trial], None]
 
 def candidates(features: Features, target: TritonTarget, chosen: Schedule) -> list[Schedule]:
     """Others than the one that is chosen, those that differ least first."""
-    tried = _of_matmuls(features, target, chosen) if features.loops else _of_rows(features, chosen)
-    fitting = [each for each in tried if shared_bytes(features, each, target) <= target.shared and each != chosen]
-    return list(dict.fromkeys(fitting))[:MOST]
-
-
-def _of_matmuls(features: Features, target: TritonTarget, chosen: Schedule) -> list[Schedule]:
-    near = [chosen.num_stages + step for step in (-1, 1, -2, 2)]
-    stages = [each for each in near if _FEWEST_STAGES <= each <= _MOST_STAGES]
-    warps = 4 if chosen.num_warps == 8 else 8
-    found = [chosen._replace(num_stages=each) for each in stages]
-    found += [chosen._replace(num_warps=warps, num_stages=each) for each in (chosen.num_stages, *stages)]
-    if chosen.descriptors:
+    if features.loops:
+        near = [chosen.num_stages + step for step in (0, -1, 1, -2, 2)]
+        stages = [each for each in near if _FEWEST_STAGES <= each <= _MOST_STAGES]
+        is_special = chosen.warp_specialize
+        found = [
+            chosen._replace(num_warps=8 if special else warps, num_stages=each, warp_specialize=special)
+            for special in ((is_special, not is_special) if target.has_wgmma else (is_special,))
+            for warps in (chosen.num_warps, 12 - chosen.num_warps)
+            for each in stages
+        ]
         found.append(chosen._replace(descriptors=False, warp_specialize=False))
-    if is_persistent(features, target):
-        found.append(chosen._replace(flatten=not chosen.flatten))
-        for parts in (1, 2, 4):
-            for each in (chosen.num_stages, *stages):
-                found.append(chosen._replace(epilogue_parts=parts, num_stages=each))
-    if target.has_wgmma:
-        for each in (chosen.num_stages, *stages):
-            found.append(chosen._replace(num_warps=8, num_stages=each, warp_specialize=not chosen.warp_specialize))
-    return found
-
-
-def _of_rows(features: Features, chosen: Schedule) -> list[Schedule]:
-    warps = [each for each in (1, 2, 4, 8, 16) if each != chosen.num_warps]
-    warps.sort(key=lambda each: abs(each.bit_length() - chosen.num_warps.bit_length()))
-    found = [chosen._replace(num_warps=each) for each in warps]
-    if features.row_loops:
-        for stages in (1, 2, 3, 4):
-            found += [chosen._replace(row_stages=stages, num_warps=each) for each in (chosen.num_warps, *warps[:2])]
-    return found
+    else:
+        counts = sorted((1, 2, 4, 8, 16), key=lambda each: abs(each.bit_length() - chosen.num_warps.bit_length()))
+        found = [chosen._replace(num_warps=each) for each in counts]
+        if features.row_loops:
+            found += [chosen._replace(row_stages=n, num_warps=each) for n in (1, 2, 3, 4) for each in counts[:3]]
+    fitting = [each for each in found if shared_bytes(features, each) <= target.shared and each != chosen]
+    return list(dict.fromkeys(fitting))[:MOST]
 
 
 def leaves_open(entry: Operation) -> bool:
@@ -200,6 +195,9 @@ class Search:
         saved: SavedMemory,
         seconds: float,
     ) -> Trial:
+        reason = self._trial_failure(schedule) if schedule.warp_specialize else ""
+        if reason:
+            return Trial(schedule, 0.0, reason)
         try:
             launch = self._launch_of(code)
         except NotDescribed:
@@ -210,6 +208,29 @@ class Search:
         # As if the default took as long each time: clocks rise and fall.
         default, taken = self._compared(by_default, launch)
         return Trial(schedule, taken / default * seconds)
+
+    def _trial_failure(self, schedule: Schedule) -> str:
+        """Why a launch in a process of its own fails, with copies of the arrays; empty where it ends as it should."""
+        launching, arguments = self._launching, list(self._launching.values)
+        assert launching.bound is not None, "the arguments were looked at"
+        buffers = launching.bound.buffers
+        if sum([buffer.high - buffer.low for buffer, _ in buffers]) > _MOST_TRIAL_BYTES:
+            return "not tried: its arrays are too large for a process of its own"
+        parameters = self._entry.regions[0].blocks[0].arguments
+        for buffer, label in buffers:
+            dtype, before = memory_dtype(pointee_of(parameters[label.number])), buffer.address - buffer.low
+            data = self._copied(int(arguments[label.number]) - before, buffer.high - buffer.low)[before:]
+            arguments[label.number] = data[: data.size // dtype.itemsize * dtype.itemsize].view(dtype)
+        with tempfile.TemporaryFile() as file:
+            pickle.dump((self._entry, self._fast, schedule, launching.grid, tuple(arguments)), file)
+            file.seek(0)
+            command = [sys.executable, "-c", _TRIAL, *module_folders()]
+            try:
+                done = subprocess.run(command, stdin=file, capture_output=True, timeout=TRIAL_SECONDS, check=False)
+            except subprocess.TimeoutExpired:
+                return f"a launch did not end within {TRIAL_SECONDS:.0f} seconds"
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        return f"a launch failed: {said[-1] if said else f'exit status {done.returncode}'}" if done.returncode else ""
 
     def _launch_of(self, code: Code) -> Callable[[], None]:
         """A launch by some code, made each time it is called."""
@@ -224,12 +245,15 @@ class Search:
         )
 
     def _results(self, launch: Callable[[], None], saved: SavedMemory) -> list[Any]:
-        """What a launch writes, as bytes."""
         saved.restore()
         launch()
-        found = [numpy.empty(size, numpy.uint8) for (_, size), _ in self._written]
-        for array, ((address, size), _) in zip(found, self._written, strict=True):
-            copy_from_gpu(array.ctypes.data, address, size, self._launching.stream)
+        return [self._copied(address, size) for (address, size), _ in self._written]
+
+    def _copied(self, address: int, size: int) -> Any:
+        """Memory of the GPU, as bytes, once all launches are done."""
+        found = numpy.empty(size, numpy.uint8)
+        if size:
+            copy_from_gpu(found.ctypes.data, address, size, self._launching.stream)
         synchronize(self._launching.stream, "tuning a launch")
         return found
 

@@ -2,6 +2,6 @@
 
 text.py        a parser of the part of TTGIR that is changed; types of half of the rows
 plan.py        what is known of a kernel: its copies by TMA, buffers for them, loops that are rotated, whether it fits
-computing.py   the printer: statements written again, with other names and types; the warps that compute
+compute_group.py   the printer: statements written again, with other names and types; the warps that compute
 specialize.py  the warps that load, and all of it
 """

@@ -1,18 +1,14 @@
 """What is known of a kernel before it is written for groups of warps, and whether it can be.
 
-Loops of two matmuls, as those of attention, are rotated.
+Loops of two matmuls, as those of attention, are rotated:
 
     loop: S = Q * K[i]; P, .. = f(S, ..); A = g(A, ..); A = A + P * V[i]
 
-The second matmul needs the first one's result, so that the tensor cores are idle while f is computed.  Rotated, the
-second matmul is that of the iteration before, and runs meanwhile:
+becomes, so that the tensor cores have the second matmul of the iteration before while f is computed,
 
     S = Q * K[0]; P, .. = f(S, ..); A = g(A, ..)
     loop from 1: start S = Q * K[i]; start A = A + P * V[i - 1]; wait for S; P, .. = f(S, ..); wait for A; A = g(A, ..)
     A = A + P * V[n - 1]
-
-In loops of one matmul that adds to the same accumulator, each matmul is awaited one iteration later, when the next has
-started, and its buffers are free then.  Every number is computed of the same numbers as before.
 
 Triton's text for a copy is a buffer and a barrier, both allocated for it, and statements that wait until it is done.
 Copies of one descriptor that follow each other share buffers, one after the other: a ring.
@@ -53,12 +49,9 @@ class Copy:
             raise Unfit("it has a copy of an unusual kind")
         self.statement: Final = statement
         self.region: Final = region
-        """Where it stands."""
         self.loops: Final = loops
-        """In how many loops."""
         self.descriptor, *self.place, self.buffer, self.barrier, self.condition = statement.operands()
         self.type: Final = statement.types[-1]
-        """Of the buffer."""
         self.bytes: int = 0
         self.is_own: bool = False
         """Whether it is rows of the result: each group has its own."""
@@ -69,8 +62,6 @@ class Copy:
 
 
 class Copies:
-    """All of a kernel."""
-
     def __init__(self, kernel: Kernel) -> None:
         self.all: Final[list[Copy]] = []
         self.of: Final[dict[Statement, Copy]] = {}
@@ -81,7 +72,7 @@ class Copies:
         self._find(kernel.body, 0)
         barriers = {copy.barrier: copy for copy in self.all}
         buffers = {copy.buffer: copy for copy in self.all}
-        constants = {}
+        constants = {each.result for each in kernel.body.walk() if each.text == "arith.constant true"}
         for statement in kernel.body.walk():
             name, operands = statement.name, statement.operands()
             if name in _BARRIER_STATEMENTS:
@@ -93,8 +84,6 @@ class Copies:
                     copy.bytes += int(statement.text.split(", ")[1])
             elif name == "ttg.local_alloc" and (statement.result in barriers or statement.result in buffers):
                 self.dropped.add(statement)
-            elif statement.text == "arith.constant true":
-                constants[statement.result] = True
         for copy in self.all:
             if copy.condition not in constants or not copy.bytes:
                 raise Unfit("it has a copy under a condition")
@@ -132,11 +121,8 @@ class Copies:
                             raise Unfit("a tile that is loaded is a left operand in another form")
                         copy.is_own = True
                 elif each.name == WAIT:
-                    derived.update(
-                        value
-                        for value, operand in zip(each.values(), each.operands(), strict=False)
-                        if operand in derived
-                    )
+                    pairs = zip(each.values(), each.operands(), strict=False)
+                    derived.update([value for value, operand in pairs if operand in derived])
                 else:
                     raise Unfit(f"a tile that is loaded is used by '{each.name}'")
                 copy.last_use = statement
@@ -147,17 +133,15 @@ class Copies:
             raise Unfit("a matmul is not waited for with what it reads")
         for value in derived:
             self.views[value] = copy
-        uses = [each for statement in copy.region.statements for each in statement.walk() if each.name == DOT]
-        rights = any(each.operands()[1] in derived for each in uses)
-        if copy.is_own and rights:
+        dots = [each for statement in copy.region.statements for each in statement.walk() if each.name == DOT]
+        if copy.is_own and any(each.operands()[1] in derived for each in dots):
             raise Unfit("a tile that is loaded is a left and a right operand")
 
 
 class Ring:
     """Buffers that copies use in turn, each with a part for every tile that is waited for together."""
 
-    def __init__(self, number: int, bundles: list[list[Copy]], depth: int) -> None:
-        self.number: Final = number
+    def __init__(self, bundles: list[list[Copy]], depth: int) -> None:
         copies = [copy for bundle in bundles for copy in bundle]
         self.parts: Final = bundles[0]
         """For every tile that is waited for together, the first copy of it, which stands for all."""
@@ -180,12 +164,16 @@ def rings_of(copies: Copies, depth: int) -> list[Ring]:
     for copy in copies.all:
         is_matmul = copy.last_use is not None and not isinstance(copy.last_use, Loop)
         bundles.setdefault(copy.last_use if copy.loops and is_matmul else copy, []).append(copy)
+    ordinals: dict[Copy, int] = {}
+    for copy in copies.all:
+        alike = [each for each in ordinals if each.descriptor == copy.descriptor and each.region is copy.region]
+        ordinals[copy] = len(alike)
     rings: dict[object, list[list[Copy]]] = {}
     for bundle in bundles.values():
-        key = tuple([(copy.descriptor, copy.type, copy.is_own, _ordinal(copies, copy)) for copy in bundle])
+        key = tuple([(copy.descriptor, copy.type, copy.is_own, ordinals[copy]) for copy in bundle])
         is_held = any(_is_held(copies, copy) for copy in bundle)
         rings.setdefault(bundle[0] if is_held else key, []).append(bundle)
-    return [Ring(number, each, depth) for number, each in enumerate(rings.values())]
+    return [Ring(each, depth) for each in rings.values()]
 
 
 def _is_held(copies: Copies, copy: Copy) -> bool:
@@ -194,12 +182,6 @@ def _is_held(copies: Copies, copy: Copy) -> bool:
     assert copy.last_use is not None, "all that is copied is used"
     between = statements[statements.index(copy.statement) : statements.index(copy.last_use) + 1]
     return any(inner in copies.of for each in between if isinstance(each, Loop) for inner in each.walk())
-
-
-def _ordinal(copies: Copies, copy: Copy) -> int:
-    """How many of its descriptor stand before it."""
-    earlier = copies.all[: copies.all.index(copy)]
-    return sum(each.descriptor == copy.descriptor and each.region is copy.region for each in earlier)
 
 
 _PRECISE_AFTER: Final = re.compile(r"maxNumImpreciseAcc = (\d+) : i32")
@@ -226,22 +208,20 @@ class Rotation(NamedTuple):
     dots: list[Statement]
     waits: list[Statement]
     copies: list[Copy]
-    """Of the right operands."""
     accumulator: int
-    """Which carried value is A."""
     beginning: list[Statement]
     """What the first matmul adds to, if that is not zero."""
     middle: list[Statement]
     """f, and all else that needs neither matmul."""
     update: list[Statement]
-    """g."""
 
 
 def rotation_of(loop: Loop, copies: Copies) -> Rotation | None:
     """How a loop is rotated; None if it is not of this kind."""
-    body, dots, waits = _matmuls_in(loop, copies)
+    body = [each for each in loop.body if each not in copies.dropped]
+    dots, waits = [[each for each in body if each.name == name] for name in (DOT, WAIT)]
     inside = [copies.of[each] for each in body if each in copies.of]
-    if len(dots) != 2 or len(waits) != 2 or len(inside) != 2:
+    if len(dots) != 2 or len(waits) != 2 or len(inside) != 2 or any(isinstance(each, Loop) for each in body):
         return None
     (first, second), (first_wait, second_wait) = dots, waits
     rights = [copies.views.get(dot.operands()[1]) for dot in dots]
@@ -283,16 +263,7 @@ def rotation_of(loop: Loop, copies: Copies) -> Rotation | None:
     return found if second.types[0].startswith("tensor<") else None
 
 
-def _matmuls_in(loop: Loop, copies: Copies) -> tuple[list[Statement], list[Statement], list[Statement]]:
-    """The statements of an innermost loop that are kept, the matmuls among them, and the waits for these."""
-    body = [each for each in loop.body if each not in copies.dropped]
-    if any(isinstance(each, Loop) for each in body):
-        return [], [], []
-    return body, [each for each in body if each.name == DOT], [each for each in body if each.name == WAIT]
-
-
 def _needed_for(value: str, statements: list[Statement]) -> set[Statement]:
-    """The statements that a value is computed by."""
     defined = {result: each for each in statements for result in each.values()}
     found: set[Statement] = set()
     wanted = [value]
@@ -302,36 +273,6 @@ def _needed_for(value: str, statements: list[Statement]) -> set[Statement]:
             found.add(statement)
             wanted += statement.uses()
     return found
-
-
-class Chain(NamedTuple):
-    """The parts of a loop of one matmul that adds to the same accumulator in every iteration."""
-
-    wait: Statement
-    accumulator: int
-    """Which carried value it is."""
-
-
-def chain_of(loop: Loop, copies: Copies) -> Chain | None:
-    """How a loop is such a one; None if it is not."""
-    body, dots, waits = _matmuls_in(loop, copies)
-    if len(dots) != 1 or len(waits) != 1:
-        return None
-    dot, wait = dots[0], waits[0]
-    total = dot.operands()[2]
-    if wait.operands()[0] != dot.result or total not in loop.carried:
-        return None
-    number = loop.carried.index(total)
-    if loop.yielded[number] != wait.result or loop.yielded.count(wait.result) != 1:
-        return None
-    others = [each for each in body if each is not dot and each is not wait]
-    used = {use for each in others for use in each.uses()} | set(dot.operands()[:2])
-    if used & {total, dot.result, wait.result} or total in loop.yielded:
-        return None
-    # What is read by anything but the matmul is free by then, too.
-    if any(copies.of[each].last_use is not wait for each in body if each in copies.of):
-        return None
-    return Chain(wait, number)
 
 
 class Plan:
@@ -380,7 +321,9 @@ def _check(kernel: Kernel, copies: Copies) -> None:
             raise Unfit("it reduces along rows")
         if name == "arith.constant" and "dense<[" in each.text:
             raise Unfit("it has a table of numbers")
-        if name == DOT and _adds_in_parts(each):
+        precise_after = _PRECISE_AFTER.search(each.text) if name == DOT and "xf8E" in each.text else None
+        if precise_after is not None and 0 < int(precise_after[1]) < _NEVER:
+            # Of f8, added to f32 after some elements of K: lowering asks for that in a single one.
             raise Unfit("it has a matmul that is added up in parts")
 
 
@@ -392,12 +335,6 @@ def _rings(kernel: Kernel, copies: Copies, stages: int, shared: int) -> list[Rin
         if sum(ring.bytes * ring.depth for ring in rings) + staged + _SPARE <= shared:
             return rings
     raise Unfit("its tiles do not fit into shared memory")
-
-
-def _adds_in_parts(dot: Statement) -> bool:
-    """Whether a matmul of f8 is added to f32 after some elements of K: lowering asks for that in a single one."""
-    found = _PRECISE_AFTER.search(dot.text)
-    return found is not None and "xf8E" in dot.text and 0 < int(found[1]) < _NEVER
 
 
 def _staged_bytes(statement: Statement) -> int:

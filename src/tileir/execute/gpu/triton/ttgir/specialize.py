@@ -16,10 +16,12 @@ from typing import Any, Final, TypeVar
 from tileir.execute.gpu.errors import TritonError
 from tileir.execute.gpu.triton.code import Limits
 from tileir.execute.gpu.triton.toolchain import TritonTarget
-from tileir.execute.gpu.triton.ttgir.computing import (
+from tileir.execute.gpu.triton.ttgir.compute_group import (
     BARRIER,
+    FREE,
+    FULL,
     GROUPS,
-    Computing,
+    ComputeGroup,
     RingBarriers,
     Writer,
     buffer_type,
@@ -45,13 +47,10 @@ REGISTERS: Final = 240
 OPTION: Final = "warp_specialize"
 """Among the options for Triton, which has none of this name: that a kernel is to be one of this kind."""
 _WARPS: Final = 8
-"""That compute."""
 _GROUP_WARPS: Final = 4
 
 
-class Loading(Writer):
-    """The group that starts copies."""
-
+class LoadGroup(Writer):
     def __init__(self, plan: Plan, buffers: list[dict[Copy, str]], barriers: dict[Ring, RingBarriers]) -> None:
         super().__init__("l", 3)
         self._plan: Final = plan
@@ -75,10 +74,8 @@ class Loading(Writer):
                 self.copied(statement)
 
     def _loop(self, loop: Loop, rings: list[Ring]) -> None:
-        counter = self.names[loop.counter] = self.fresh()
-        bounds = f"{counter} = {self.used(f'{loop.first} to {loop.last} step {loop.step}')}"
         types = ["i32"] * (2 * len(rings))
-        name, carried = self.loop(bounds, loop.type, self.counters(rings), types)
+        name, carried = self.loop(loop, self.counters(rings), types)
         self.set_counters(rings, carried)
         self._region(loop.regions[0])
         self.set_counters(rings, self.close(name, self.counters(rings), types))
@@ -89,9 +86,9 @@ class Loading(Writer):
         if part is ring.parts[0]:
             if ring.is_reused:
                 parity = self.emit(f"arith.xori {self.at[ring][1]}, {self.integer(1)} : i32")
-                self.write(f"ttng.wait_barrier {self.free(ring)}, {parity} : {BARRIER}")
-            self.write(f"ttng.barrier_expect {self.full(ring)}, {ring.bytes}, {self._true} : {BARRIER}")
-        full = self.full(ring)
+                self.write(f"ttng.wait_barrier {self.barrier(ring, FREE)}, {parity} : {BARRIER}")
+            self.write(f"ttng.barrier_expect {self.barrier(ring, FULL)}, {ring.bytes}, {self._true} : {BARRIER}")
+        full = self.barrier(ring, FULL)
         type = buffer_type(part)
         descriptor = dict(self._plan.parameters)[copy.descriptor].split(" {", 1)[0]
         for group in range(GROUPS if part.is_own else 1):
@@ -152,7 +149,6 @@ class _Shared:
         self.staged: Final[list[dict[Statement, str]]] = [{} for _ in range(GROUPS)]
         self.barriers: Final[dict[Ring, RingBarriers]] = {}
         self.types: Final[dict[str, str]] = {}
-        """Of all of it, by name."""
         for ring in plan.all_rings:
             for part in ring.parts:
                 self._fill(self.buffers, part, many(buffer_type(part), ring.depth), part.is_own)
@@ -186,9 +182,9 @@ def _lines(plan: Plan) -> list[str]:
     bare = [(name, type.split(" {", 1)[0]) for name, type in plan.parameters]
     used = {use for each in plan.kernel.body.walk() for use in each.operands()}
     captured = {**shared.types, **{name: type for name, type in bare if name in used}}
-    loading = Loading(plan, shared.buffers, shared.barriers)
+    loading = LoadGroup(plan, shared.buffers, shared.barriers)
     computing = [
-        Computing(plan, group, shared.buffers[group], shared.staged[group], shared.barriers, captured)
+        ComputeGroup(plan, group, shared.buffers[group], shared.staged[group], shared.barriers, captured)
         for group in range(GROUPS)
     ]
     registers = ", ".join([str(REGISTERS)] * GROUPS)
@@ -227,8 +223,7 @@ def compile_specialized(text: str, target: TritonTarget, options: dict[str, Any]
         raise NotSpecialized(f"{target.name} has no matmuls by groups of warps")
     # Layouts are chosen for the warps that compute; what is loaded when is not Triton's to say.
     waiting = {**options, "num_warps": _WARPS, "num_stages": 1}
-    for name in (OPTION, "maxnreg"):
-        waiting.pop(name, None)
+    waiting.pop(OPTION, None)
     made = compile_ttir(Request(text, target.code, waiting, "ttgir"), limits)
     try:
         changed = specialize(made.data.decode(), options["num_stages"], target.shared)

@@ -43,16 +43,13 @@ class Unfit(Exception):
 
 
 class Statement:
-    __slots__ = ("closings", "regions", "results", "text")
-
     def __init__(self, results: list[tuple[str, int]], text: str) -> None:
-        self.results: list[tuple[str, int]] = results
+        self.results: Final = results
         """Names, and how many values a name has (`%5#0`, `%5#1`); 0 for one without a number."""
-        self.text: str = text
+        self.text: Final = text
         """Of one with regions: all before the first."""
-        self.regions: list[Region] = []
-        self.closings: list[str] = []
-        """What stands behind each region."""
+        self.regions: Final[list[Region]] = []
+        self.closings: Final[list[str]] = []
 
     @property
     def name(self) -> str:
@@ -61,7 +58,6 @@ class Statement:
 
     @property
     def result(self) -> str:
-        """The first value."""
         name, count = self.results[0]
         return f"{name}#0" if count else name
 
@@ -95,21 +91,16 @@ class Statement:
         return self.name == "ttg.local_alloc" and bool(self.operands())
 
     def walk(self) -> Iterator[Statement]:
-        """It, and all in it."""
         yield self
         for region in self.regions:
             yield from region.walk()
 
 
 class Region:
-    """The statements between two brackets."""
-
-    __slots__ = ("header", "statements")
-
     def __init__(self, header: str = "") -> None:
-        self.header: str = header
+        self.header: Final = header
         """The arguments of its block, where they are printed in a line of their own."""
-        self.statements: list[Statement] = []
+        self.statements: Final[list[Statement]] = []
 
     def walk(self) -> Iterator[Statement]:
         for statement in self.statements:
@@ -117,78 +108,62 @@ class Region:
 
 
 class Loop(Statement):
-    """`scf.for`."""
-
-    __slots__ = ("carried", "counter", "first", "given", "last", "step", "type", "types")
-
     def __init__(self, results: list[tuple[str, int]], text: str) -> None:
         super().__init__(results, text)
         found = _LOOP.fullmatch(text)
         if found is None:
             raise Unfit(f"it has a loop of an unusual kind, '{text[:60]}'")
-        self.counter, self.first, self.last, self.step = found[1], found[2], found[3], found[4]
-        pairs = [pair.split(" = ") for pair in split_list(found[5] or "")]
-        self.carried: list[str] = [inside for inside, _ in pairs]
-        self.given: list[str] = [given for _, given in pairs]
-        self.types: list[str] = split_list(found[6] or "")
-        self.type: str = found[7]
+        self.counter, self.first, self.last, self.step, carried, types, self.type = found.groups()
+        pairs = [pair.split(" = ") for pair in split_list(carried or "")]
+        self.carried: Final = [inside for inside, _ in pairs]
+        self.given: Final = [given for _, given in pairs]
+        self.carried_types: Final = split_list(types or "")
 
     @property
     def body(self) -> list[Statement]:
         """Without the `scf.yield` at its end."""
-        statements = self.regions[0].statements
-        return statements[:-1] if statements and statements[-1].name == "scf.yield" else statements
+        return [each for each in self.regions[0].statements if each.name != "scf.yield"]
 
     @property
     def yielded(self) -> list[str]:
-        last = self.regions[0].statements[-1:]
-        return last[0].operands() if last and last[0].name == "scf.yield" else []
+        return [
+            value for each in self.regions[0].statements[-1:] if each.name == "scf.yield" for value in each.operands()
+        ]
 
 
 class Kernel:
-    """A module with one function."""
-
     def __init__(self, text: str) -> None:
-        lines = [_LOCATION.sub("", line).rstrip() for line in text.splitlines() if not line.startswith("#loc")]
-        start = next((number for number, line in enumerate(lines) if line.lstrip().startswith("tt.func")), None)
-        if start is None or sum(line.lstrip().startswith("tt.func") for line in lines) != 1:
-            raise Unfit("it has other functions")
-        self.head: list[str] = lines[:start]
-        """Names of layouts, and the line that opens the module."""
-        found = _FUNCTION.fullmatch(lines[start].strip())
+        lines = [_LOCATION.sub("", line).strip() for line in text.splitlines() if not line.startswith("#loc")]
+        starts = [number for number, line in enumerate(lines) if line.startswith("tt.func")]
+        found = _FUNCTION.fullmatch(lines[starts[0]]) if len(starts) == 1 else None
         if found is None:
-            raise Unfit("its function is of an unusual kind")
-        self.function: str = found[1]
-        self.attributes: str = found[3]
-        self.parameters: list[tuple[str, str]] = []
+            raise Unfit("it has other functions" if len(starts) != 1 else "its function is of an unusual kind")
+        self.head: Final = lines[: starts[0]]
+        """Names of layouts, and the line that opens the module."""
+        self.function, parameters, self.attributes = found.groups()
+        named = [parameter.split(": ", 1) for parameter in split_list(parameters)]
+        names = {name: f"%parameter{number}" for number, (name, _) in enumerate(named)}
+        self.parameters: Final = [(names[name], type) for name, type in named]
         """Names and types, with attributes behind them."""
-        names: dict[str, str] = {}
-        for parameter in split_list(found[2]):
-            name, type = parameter.split(": ", 1)
-            names[name] = f"%parameter{len(names)}"
-            self.parameters.append((names[name], type))
-        self.body: Region = _Reader(lines, start + 1).region([names], "")
+        self.body: Final = _Reader([line for line in lines[starts[0] + 1 :] if line]).region([names])
 
 
 class _Reader:
     """Reads lines, and gives every value a name that no other has."""
 
-    def __init__(self, lines: list[str], at: int) -> None:
-        self._lines: Final = lines
-        self._at: int = at
+    def __init__(self, lines: list[str]) -> None:
+        self._lines: Final = lines[::-1]
+        """The next is the last."""
         self._count: int = 0
 
-    def _line(self) -> str:
-        while not self._lines[self._at].strip():
-            self._at += 1
-        return self._lines[self._at].strip()
-
-    def region(self, scopes: list[dict[str, str]], header: str) -> Region:
+    def region(self, scopes: list[dict[str, str]]) -> Region:
         """Statements up to a bracket that closes, which is left."""
-        region = Region(self._defined(header, scopes[-1]))
-        while not (line := self._line()).startswith("}"):
-            self._at += 1
-            region.statements.append(self._statement(line, scopes))
+        header = self._lines.pop() if self._lines[-1].startswith("^") else ""
+        for name in VALUE.findall(header):
+            scopes[-1][name] = self._fresh()
+        region = Region(self._used(header, scopes[-1:]))
+        while not self._lines[-1].startswith("}"):
+            region.statements.append(self._statement(self._lines.pop(), scopes))
         return region
 
     def _statement(self, line: str, scopes: list[dict[str, str]]) -> Statement:
@@ -196,35 +171,21 @@ class _Reader:
         results = [name.partition(":")[::2] for name in found[1].split(", ")] if found else []
         text = line[found.end() :] if found else line
         inner: dict[str, str] = {}
-        if text.startswith("scf.for "):
+        is_loop = text.startswith("scf.for ")
+        if is_loop:
             before, _, rest = text.partition(" = ")
             arguments = rest.partition(" iter_args(")[2].partition(") -> (")[0]
-            inside = [before.split()[-1], *[pair.split(" = ")[0] for pair in split_list(arguments)]]
-            for name in inside:
+            for name in (before.split()[-1], *[pair.split(" = ")[0] for pair in split_list(arguments)]):
                 inner[name] = self._fresh()
-            text = self._used(text, [*scopes, inner])
-        else:
-            text = self._used(text, scopes)
+        text = self._used(text, [*scopes, inner])
         named = [(self._fresh(), int(count) if count else 0) for _, count in results]
-        statement = Loop(named, text) if text.startswith("scf.for ") else Statement(named, text)
+        statement = Loop(named, text) if is_loop else Statement(named, text)
         while line.endswith("{"):
-            header = self._line()
-            if header.startswith("^"):
-                self._at += 1
-            else:
-                header = ""
-            statement.regions.append(self.region([*scopes, dict(inner)], header))
-            line = self._line()
-            self._at += 1
+            statement.regions.append(self.region([*scopes, dict(inner)]))
+            line = self._lines.pop()
             statement.closings.append(line)
-        for (name, _), (renamed, _) in zip(results, named, strict=True):
-            scopes[-1][name] = renamed
+        scopes[-1].update({name: renamed for (name, _), (renamed, _) in zip(results, named, strict=True)})
         return statement
-
-    def _defined(self, header: str, scope: dict[str, str]) -> str:
-        for name in VALUE.findall(header):
-            scope[name] = self._fresh()
-        return VALUE.sub(lambda found: scope[found[0]], header)
 
     def _used(self, text: str, scopes: list[dict[str, str]]) -> str:
         def renamed(found: re.Match[str]) -> str:
@@ -260,8 +221,6 @@ def split_list(text: str) -> list[str]:
 
 
 class Halves:
-    """How types change."""
-
     def __init__(self, head: list[str]) -> None:
         self._layouts: Final = {found[1] for line in head if (found := _LAYOUT.match(line))}
         if not self._layouts or not any(_WARPS in line for line in head):

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from _blake2 import blake2b
+from contextlib import suppress
 from threading import Condition, Timer
 from typing import Any, Final, NamedTuple
 
@@ -43,7 +44,6 @@ _CHANGING_NAMES: Final = (
     "USE_IR_LOC", "ALLOW_LHS_TMEM_LAYOUT_CONVERSION", "PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONPROFILEIMPORTTIME",
 )  # fmt: skip
 _USUAL_LIMITS: Final = Limits()
-_ATTEMPTS: Final = 2
 _MOST_WORDS: Final = 2000
 _ERROR: Final = re.compile(
     r"""(?:loc\(")?(?:[^"]*/)?(?:(?P<file>[^"/:]+)"?:(?P<line>\d+):(?P<column>\d+)\)?: )?"""
@@ -57,13 +57,10 @@ _LAST_WORDS: Final = "Failures have been detected while processing an MLIR pass 
 
 
 class Request(NamedTuple):
-    """TTIR, or TTGIR, to compile."""
-
     text: str
     target: str
-    """`sm_90`, `gfx942`."""
     options: dict[str, Any]
-    """Triton's own: num_warps, num_stages, maxnreg, enable_fp_fusion, enable_reflect_ftz, debug .."""
+    """Triton's own: num_warps, num_stages, enable_fp_fusion, enable_reflect_ftz, debug .."""
     last: str = "cubin"
     """The stage to end with: ttir, ttgir, llvm, ptx, cubin; of AMD's GPUs ttir, ttgir, llvm, amdgcn, hsaco."""
     first: str = "ttir"
@@ -71,34 +68,22 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What Triton made of it."""
-
     data: bytes
     """What the last stage gives: the cubin, or text."""
     metadata: dict[str, Any]
     """Triton's: num_warps (of all groups), shared, global_scratch_size, tensordesc_meta, name .."""
-    output: str
-    """What it and ptxas printed: spills, warnings."""
     parameters: int
     """How many the kernel has, those that Triton adds included."""
+    output: str
+    """What it and ptxas printed: spills, warnings."""
 
 
 class Ended(Exception):
-    """A process has ended, or was: with which status, what was printed, and the most memory that it had."""
+    """A process has ended, or was: with which status, None where it took too long, and what was printed."""
 
-    def __init__(self, status: int, output: str, peak: int) -> None:
+    def __init__(self, status: int | None, output: str) -> None:
         self.status: Final = status
         self.output: Final = output
-        self.peak: Final = peak
-
-    @property
-    def is_by_others(self) -> bool:
-        """Whether it was ended from outside: by somebody, or by a system that is short of memory."""
-        return -self.status in (signal.SIGKILL, signal.SIGTERM)
-
-
-class OutOfTime(Exception):
-    """It took too long, and was ended; the words are what it printed."""
 
 
 class Process:
@@ -114,7 +99,7 @@ class Process:
         try:
             with open(self._output, "ab+") as sink:
                 self._process: Final = subprocess.Popen(
-                    [sys.executable, stages.__file__, self._directory, *_module_folders()],
+                    [sys.executable, stages.__file__, self._directory, *module_folders()],
                     env=_environment(self._directory),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
@@ -128,25 +113,26 @@ class Process:
             ) from None
         self._is_late: bool = False
 
-    def ask(self, request: Request, seconds: float, memory: int) -> tuple[Any, ...]:
-        """The reply to a request, a kind and the rest; raises `Ended` or `OutOfTime`, and then it is no more."""
+    def ask(self, request: Request, limits: Limits) -> tuple[Any, ...]:
+        """The reply to a request, a kind and the rest; raises `Ended`, and then it is no more."""
         process = self._process
         assert process.stdin is not None and process.stdout is not None, "both are pipes"
-        timer = Timer(seconds, self._stop)
+        timer = Timer(limits.seconds, self._stop)
         timer.daemon = True
         timer.start()
         is_whole = False
         try:
-            process.stdin.write(marshal.dumps((tuple(request), seconds, memory)))
+            process.stdin.write(marshal.dumps((tuple(request), *limits)))
             process.stdin.flush()
             reply: tuple[Any, ...] = marshal.load(process.stdout)
             is_whole = True
             return reply
         except (BrokenPipeError, EOFError, ValueError, TypeError):
-            if self._is_late:
-                raise OutOfTime(self._printed()) from None
-            status, peak = self._status()
-            raise Ended(status, self._printed(), peak) from None
+            # It has closed its pipes, so it is about to end.
+            status = process.wait()
+            with open(self._output, "rb") as file:
+                printed = file.read().decode("utf-8", "replace")
+            raise Ended(None if self._is_late else status, printed) from None
         finally:
             timer.cancel()
             # After an interrupt too: its answer would be that to the next request.
@@ -158,15 +144,11 @@ class Process:
         self._kill()
 
     def _kill(self) -> None:
-        """End it, and all that it has started."""
         if self._process.returncode is None:
-            try:
+            with suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-            except OSError:
-                pass
 
     def end(self) -> None:
-        """End it, and wait for its end."""
         self._kill()
         self.close()
         self._process.wait()
@@ -176,45 +158,22 @@ class Process:
         """Close the pipes to it; where this process is a fork they are its only part of it."""
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None, "both are pipes"
-            try:
+            with suppress(OSError):
                 pipe.close()
-            except OSError:
-                pass
-
-    def _printed(self) -> str:
-        try:
-            with open(self._output, "rb") as file:
-                return file.read().decode("utf-8", "replace")
-        except OSError:
-            return ""
-
-    def _status(self) -> tuple[int, int]:
-        """Its exit status, and the most memory that it had: it is about to end, as it has closed its pipes."""
-        process = self._process
-        if process.returncode is not None:
-            return process.returncode, 0
-        try:
-            _, code, usage = os.wait4(process.pid, 0)
-        except ChildProcessError:
-            return process.wait(), 0
-        process.returncode = os.waitstatus_to_exitcode(code)
-        return process.returncode, usage.ru_maxrss * 1024
 
 
 _OWN_FOLDER: Final = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 5))
 """Where the package `tileir` is."""
 
 
-def _module_folders() -> list[str]:
+def module_folders() -> list[str]:
     """Where the process finds modules: as this one does, and the Triton that is named before all others."""
     named = os.environ.get(VARIABLE)
     found = [os.path.abspath(named)] if named else []
     for folder in (*sys.path, _OWN_FOLDER):
-        try:
+        # The directory that this process is in may be gone.
+        with suppress(OSError):
             found.append(os.path.abspath(folder))
-        except OSError:
-            # The directory that this process is in is gone.
-            continue
     return found
 
 
@@ -232,8 +191,6 @@ def _environment(directory: str) -> dict[str, str]:
 
 
 class _Pool:
-    """The processes there are."""
-
     def __init__(self) -> None:
         self._change: Final = Condition()
         self._idle: Final[list[Process]] = []
@@ -242,21 +199,17 @@ class _Pool:
     def take(self, triton: Triton) -> Process:
         """A process for one request; waits while all are at work."""
         with self._change:
-            while True:
-                for number, process in enumerate(self._idle):
-                    if process.triton is triton:
-                        del self._idle[number]
-                        break
-                else:
-                    if len(self._busy) >= processors():
-                        self._change.wait()
-                        continue
-                    while len(self._idle) + len(self._busy) >= processors():
-                        # One of another version.
-                        self._idle.pop().end()
-                    process = Process(triton)
-                self._busy.add(process)
-                return process
+            self._change.wait_for(lambda: len(self._busy) < processors())
+            process = next((each for each in self._idle if each.triton is triton), None)
+            if process is not None:
+                self._idle.remove(process)
+            else:
+                while len(self._idle) + len(self._busy) >= processors():
+                    # One of another version.
+                    self._idle.pop().end()
+                process = Process(triton)
+            self._busy.add(process)
+            return process
 
     def give_back(self, process: Process, is_well: bool) -> None:
         with self._change:
@@ -291,27 +244,26 @@ _pool: _Pool = _Pool()
 def compile_ttir(request: Request, limits: Limits = _USUAL_LIMITS) -> Answer:
     """What Triton makes of TTIR, within limits; raises `TritonError` if it makes nothing."""
     triton = find_triton()
-    for attempt in range(_ATTEMPTS):
+    for is_last in (False, True):
         pool = _pool
         process = pool.take(triton)
         is_well = False
         try:
-            reply = process.ask(request, limits.seconds, limits.memory)
+            reply = process.ask(request, limits)
             # MLIR goes on after an assertion that failed, with whatever is left of its state.
             is_well = reply[0] != stages.REFUSED or _ASSERTED.search(reply[-1]) is None
             if not is_well:
                 process.end()
-                raise Ended(-int(signal.SIGABRT), reply[-1], 0)
+                raise Ended(-int(signal.SIGABRT), reply[-1])
             return _answered(reply, triton, request)
-        except OutOfTime as error:
-            words = f"Triton did not finish within {limits.seconds:g} s and was stopped"
-            raise TritonTimeout(_diagnostics(words, triton, request), str(error)) from None
         except Ended as ended:
-            # One that nobody had asked for a while has ended by itself; or somebody has ended it, which says nothing of
-            # the program.
-            if (ended.status == 0 or ended.is_by_others) and attempt + 1 < _ATTEMPTS:
-                continue
-            raise _crash(ended, triton, request, limits.memory) from None
+            if ended.status is None:
+                words = f"Triton did not finish within {limits.seconds:g} s and was stopped"
+                raise TritonTimeout(_diagnostics(words, triton, request), ended.output) from None
+            # One that nobody had asked for a while has ended by itself; or somebody, or a system that is short of
+            # memory, has ended it, which says nothing of the program.
+            if is_last or -ended.status not in (0, signal.SIGKILL, signal.SIGTERM):
+                raise _crash(ended, triton, request, limits.memory) from None
         finally:
             pool.give_back(process, is_well)
     raise AssertionError("the last attempt returns or raises")
@@ -323,14 +275,12 @@ def start_worker() -> None:
 
 
 def close_workers() -> None:
-    """End the processes; others are started when they are needed."""
     _pool.close()
 
 
 def _answered(reply: tuple[Any, ...], triton: Triton, request: Request) -> Answer:
     if reply[0] == stages.MADE:
-        _, data, metadata, parameters, output = reply
-        return Answer(data, metadata, output, parameters)
+        return Answer(*reply[1:])
     if reply[0] == stages.BROKEN:
         raise MissingDependencyError(
             f"Triton {triton.version} in '{triton.folder}' cannot be imported: {reply[1]}; install it anew, {INSTALL}"
@@ -362,14 +312,12 @@ def _diagnostics(words: str, triton: Triton, request: Request, *notes: str) -> l
 
 
 def _crash(ended: Ended, triton: Triton, request: Request, limit: int) -> TritonCrash:
-    name = signal_name(-ended.status) if ended.status < 0 else ""
+    name = signal_name(-ended.status) if ended.status is not None and ended.status < 0 else ""
     words = f"Triton crashed: {name or f'it ended with status {ended.status}'}"
-    found = _errors(ended.output)
-    memory = ""
-    if ended.peak >= limit // 4 or "bad_alloc" in ended.output or "out of memory" in ended.output.lower():
-        memory = memory_note(limit)
+    lacks_memory = "bad_alloc" in ended.output or "out of memory" in ended.output.lower()
+    memory = memory_note(limit) if lacks_memory else ""
     digest = blake2b(repr(request).encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
-    asked = {"target": request.target, "options": request.options, "last": request.last, "first": request.first}
+    asked = {name: value for name, value in request._asdict().items() if name != "text"}
     with open(stages.__file__, "rb") as file:
         source = file.read()
     saved = save_reproducer(
@@ -385,7 +333,9 @@ def _crash(ended: Ended, triton: Triton, request: Request, limit: int) -> Triton
         # Without the limit it may well succeed.
         (f"ulimit -v {limit // 1024}; " if memory else "") + f"PYTHONPATH={triton.folder} ",
     )
-    return TritonCrash(_diagnostics(words, triton, request, found, memory, *saved.notes), ended.output, name, *saved)
+    return TritonCrash(
+        _diagnostics(words, triton, request, _errors(ended.output), memory, *saved.notes), ended.output, name, *saved
+    )
 
 
 def _after_fork() -> None:

@@ -1,19 +1,16 @@
 """TTIR to code by Triton's own stages, in the process that runs it.
 
 `triton.compile` of a file leaves out the first stage, wants a GPU for some things and writes to a cache of its own.  So
-the stages are called here, in their order.  This module does not import tileir: a copy of it is kept with a crash, and
-is a program without anything else.
+the stages are called here.  This module does not import tileir: a copy of it is kept with a crash, and is a program.
 
     python stages.py REQUEST.json       compile `program.ttir` beside the request, and print what comes of it
     python stages.py DIRECTORY PATH..   serve requests; the directory goes at the end, modules are found in the paths
 
-Requests come on standard input and answers go to standard output; both are put elsewhere at once, and what Triton,
-LLVM and ptxas print goes to the file that is standard error.  A message is what `marshal` makes of plain values.  The
-process ends when its input does.  While it compiles it does not look, so the system ends it then.
+Messages on standard input and output are what `marshal` makes of plain values; what Triton, LLVM and ptxas print goes
+to the file that is standard error.  The process ends when its input does, by the system while it compiles.
 
-Triton reads all of NVIDIA's library of functions, libdevice, for each kernel that calls one.  That takes longer than
-all the rest of a small kernel.  So the functions of a kernel are extracted from the library once, with those that they
-call; kernels that have the same are linked with the extract.
+Triton reads all of NVIDIA's library of functions, libdevice, for each kernel that calls one, which takes longer than
+the rest of a small kernel.  So the functions of a kernel are extracted once, with those that they call.
 """
 
 from __future__ import annotations
@@ -27,15 +24,15 @@ import shutil
 import signal
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from importlib.machinery import PathFinder
 from types import ModuleType
-from typing import IO, Any, Final
+from typing import Any, Final
 
 _TYPES: Final = {
     "float": "f32", "double": "f64", "half": "f16", "i16": "i16", "i32": "i32", "i64": "i64", "ptr": "!llvm.ptr",
 }  # fmt: skip
-"""Types of LLVM, in the dialect of MLIR."""
 _DECLARED: Final = re.compile(r"^declare (?:\w+ )*?(\w+) @(__nv_\w+)\(([^)]*)\)", re.MULTILINE)
 _INTERNAL: Final = re.compile(r"^define internal (.*@(__nv_\w+)\()", re.MULTILINE)
 
@@ -47,17 +44,15 @@ BROKEN: Final = "broken"
 _IDLE_SECONDS: Final = 600
 """How long it waits for a request: it has some hundred megabytes, and another is started when one comes."""
 
-Link = Callable[[Any, list[str]], None]
-
 FILE: Final = "program.ttir"
 _LLVM: Final = "llir"
-"""What Triton calls the stage `llvm`."""
 _EMPTY: Final = "module {\n  tt.func public @empty() {\n    tt.return\n  }\n}\n"
 _ENTRY: Final = re.compile(r"\.entry\s+[\w$.]+\s*\((.*?)\)", re.DOTALL)
 _NARROW: Final = re.compile(r"^(\s*)(sub|neg|abs)\.s16\s+([^;]*);", re.MULTILINE)
 """Instructions that ptxas before CUDA 13 computes in 32 bits and does not wrap: the negative of -32768 is 32768 to what
 compares, extends or shifts it with its sign.  So is a difference from a value that ptxas finds to be zero."""
 _SHARED_ADDRESS: Final = re.compile(r"bfe\.u32\s+(%r\d+), %r\d+, 4, 14;")
+_DEFINED: Final = re.compile(r"^\s+[a-z]\S*\s+(%rd\d+),", re.MULTILINE)
 _EXTENDED: Final = re.compile(r"cvt\.u64\.u32\s+(%rd\d+), (%r\d+);")
 _DESCRIPTOR: Final = re.compile(r"(?:or\.b64|add\.s64)\s+(%rd\d+), (%rd\d+), (-?\d+);")
 """The address of a tile in shared memory, as matrix descriptors have it, and the constant part that is added to it.
@@ -67,59 +62,47 @@ _SKIPPED: Final = ("triton", "triton.runtime", "triton.backends")
 """Packages that import all of Triton's language, and all plugins that are installed, of which nothing is needed."""
 
 
-class Libdevice:
-    """The library, as far as it was needed."""
+def link_extracts(libtriton: Any) -> None:
+    """Have kernels linked with extracts of a library of functions, each made once."""
+    link: Callable[[Any, list[str]], None] = libtriton.llvm.link_extern_libs
+    known: dict[tuple[str, ...], str] = {}
 
-    def __init__(self, libtriton: Any) -> None:
-        self._triton: Final = libtriton
-        self._link: Final[Link] = libtriton.llvm.link_extern_libs
-        self._known: Final[dict[tuple[str, ...], str]] = {}
-        """Paths, by that of the library and the functions."""
+    def linked(module: Any, paths: list[str]) -> None:
+        functions = sorted([_declaration(*each) for each in _DECLARED.findall(str(module))])
+        if len(paths) == 1 and functions and "" not in functions:
+            key = (paths[0], *functions)
+            if key not in known:
+                known[key] = _extract(libtriton, functions, lambda extracted: link(extracted, paths))
+            paths = [known[key]]
+        link(module, paths)
 
-    def install(self) -> None:
-        self._triton.llvm.link_extern_libs = self.link
+    libtriton.llvm.link_extern_libs = linked
 
-    def link(self, module: Any, paths: list[str]) -> None:
-        self._link(module, self._parts(str(module), paths[0]) if len(paths) == 1 else paths)
 
-    def _parts(self, text: str, path: str) -> list[str]:
-        functions = [_declaration(*each) for each in _DECLARED.findall(text)]
-        if not functions or "" in functions:
-            return [path]
-        key = (path, *sorted(functions))
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._taken_out(sorted(functions), path)
-        return [found]
-
-    def _taken_out(self, functions: list[str], path: str) -> str:
-        """Write down functions of a library, with those that they call."""
-        libtriton = self._triton
-        context = libtriton.ir.context()
-        libtriton.ir.load_dialects(context)
-        with tempfile.NamedTemporaryFile("w", suffix=".mlir") as file:
-            file.write("module {\n" + "\n".join(functions) + "\n}\n")
-            file.flush()
-            declared = libtriton.ir.parse_mlir_module(file.name, context)
-        declared.context = context
-        space = libtriton.llvm.context()
-        module = libtriton.llvm.to_module(declared, space)
-        self._link(module, [path])
-        # Triton makes what it has linked internal, and here others are to be linked with it.
-        text = _INTERNAL.sub(r"define \1", str(module))
-        del module, space
-        descriptor, made = tempfile.mkstemp(prefix="libdevice-", suffix=".ll")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        return made
+def _extract(libtriton: Any, functions: list[str], link: Callable[[Any], None]) -> str:
+    """Write down functions of a library, with those that they call; the path of the file."""
+    context = libtriton.ir.context()
+    libtriton.ir.load_dialects(context)
+    with tempfile.NamedTemporaryFile("w", suffix=".mlir") as file:
+        file.write("module {\n" + "\n".join(functions) + "\n}\n")
+        file.flush()
+        declared = libtriton.ir.parse_mlir_module(file.name, context)
+    declared.context = context
+    space = libtriton.llvm.context()
+    module = libtriton.llvm.to_module(declared, space)
+    link(module)
+    # Triton makes what it has linked internal, and here others are to be linked with it.
+    text = _INTERNAL.sub(r"define \1", str(module))
+    del module, space
+    with tempfile.NamedTemporaryFile("w", prefix="libdevice-", suffix=".ll", encoding="utf-8", delete=False) as made:
+        made.write(text)
+    return made.name
 
 
 def _declaration(result: str, name: str, parameters: str) -> str:
     """A function of LLVM's, declared in MLIR; empty if it has types that are not known here."""
-    given = [each.split()[0] for each in parameters.split(",") if each.strip()]
-    if result not in _TYPES or any(each not in _TYPES for each in given):
-        return ""
-    return f"  llvm.func @{name}({', '.join([_TYPES[each] for each in given])}) -> {_TYPES[result]}"
+    types = [_TYPES.get(each.split()[0]) for each in (result, *parameters.split(",")) if each.strip()]
+    return "" if None in types else f"  llvm.func @{name}({', '.join(map(str, types[1:]))}) -> {types[0]}"
 
 
 class Failure(Exception):
@@ -159,7 +142,10 @@ class Stages:
         options = dict(options)
         # Triton reads this when it needs it.  Without, there is less to write and to assemble.
         os.environ["TRITON_DISABLE_LINE_INFO"] = "0" if options.pop("lineinfo", False) else "1"
-        self._set_flushing(options)
+        # Functions of libdevice flush denormals or not, as an option says that came with Triton 3.6: before, they
+        # always did.
+        flushes = options.get("enable_reflect_ftz", True)
+        self.library.nvidia.set_nvvm_reflect_ftz = self._flush if flushes else (lambda module: None)
         parsed = backend.parse_options(options)
         libtriton = self.library
         context = libtriton.ir.context()
@@ -185,23 +171,15 @@ class Stages:
             current = make(current, metadata)
             if stage == "ptx":
                 current = narrow_descriptors(wrapped(current))
-            if stage in ("ptx", "amdgcn"):
-                parameters = _parameters(stage, current)
+                entry = _ENTRY.search(current)
+                parameters = entry[1].count(".param") if entry is not None else 0
+            elif stage == "amdgcn":
+                parameters = len(_AMD_PARAMETER.findall(current))
             if stage == ending:
                 break
         # Without the folder that the program was read from: its locations are the same each time.
         data = current if isinstance(current, bytes) else str(current).replace(folder + os.sep, "").encode()
         return data, {key: _plain(value) for key, value in metadata.items()}, parameters
-
-    def warm(self) -> None:
-        """Have done what is done with the first kernel, as far as it is the same for all."""
-        self.compile(_EMPTY, "sm_90", {"enable_fp_fusion": False}, "ptx")
-
-    def _set_flushing(self, options: dict[str, Any]) -> None:
-        """Have functions of libdevice flush denormals or not, as an option says that came with Triton 3.6: before, they
-        always did."""
-        flushes = options.get("enable_reflect_ftz", True)
-        self.library.nvidia.set_nvvm_reflect_ftz = self._flush if flushes else (lambda module: None)
 
 
 def _imported(in_parts: bool) -> tuple[Any, Any, Any]:
@@ -217,7 +195,7 @@ def _imported(in_parts: bool) -> tuple[Any, Any, Any]:
         if not in_parts:
             raise
     # A version that needs what was left out.
-    for name in [name for name in sys.modules if name == "triton" or name.startswith("triton.")]:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "triton"]:
         del sys.modules[name]
     return _imported(False)
 
@@ -254,7 +232,8 @@ def _wide(found: re.Match[str]) -> str:
 def narrow_descriptors(ptx: str) -> str:
     """PTX with the matrix descriptors of wgmma computed in 32 bits: their upper half is a constant."""
     shared = set(_SHARED_ADDRESS.findall(ptx))
-    addresses = {wide for wide, narrow in _EXTENDED.findall(ptx) if narrow in shared}
+    defined = Counter(_DEFINED.findall(ptx))
+    addresses = {wide for wide, narrow in _EXTENDED.findall(ptx) if narrow in shared and defined[wide] == 1}
 
     def descriptor(found: re.Match[str]) -> str:
         result, address, constant = found.groups()
@@ -266,14 +245,6 @@ def narrow_descriptors(ptx: str) -> str:
         return f"{{ .reg .b32 %low; {low} mov.b64 {result}, {{%low, {upper}}}; }}"
 
     return _DESCRIPTOR.sub(descriptor, ptx)
-
-
-def _parameters(stage: str, text: str) -> int:
-    """How many parameters a kernel has, those that Triton adds included."""
-    if stage == "amdgcn":
-        return len(_AMD_PARAMETER.findall(text))
-    found = _ENTRY.search(text)
-    return found[1].count(".param") if found is not None else 0
 
 
 def _plain(value: Any) -> Any:
@@ -289,45 +260,35 @@ def _plain(value: Any) -> Any:
 
 def serve(directory: str, folders: list[str]) -> None:
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     # Not where this file is: modules in its folder have names that others have too.
     sys.path[:] = folders
-    _serve(requests, answers)
-    # Who started this may have been killed.
-    shutil.rmtree(directory, ignore_errors=True)
-
-
-def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
-    stages, problem = _ready()
+    stages: Stages | None = None
+    try:
+        stages, problem = Stages(in_parts=True), ""
+        link_extracts(stages.library)
+    except (Exception, SystemExit) as error:
+        problem = f"{type(error).__name__}: {error}"
     poll = select.poll()
     poll.register(requests, select.POLLIN)
-    if stages is not None and not poll.poll(0):
-        # Nobody waits yet.
-        _answer_to(stages.warm)
+    if stages is not None and not problem and not poll.poll(0):
+        # Nobody waits yet: do what the first kernel does, as far as it is the same for all.
+        _answer_to(stages.compile, _EMPTY, "sm_90", {"enable_fp_fusion": False}, "ptx")
     while poll.poll(_IDLE_SECONDS * 1000):
         try:
             asked, seconds, memory = marshal.load(requests)
         except EOFError:
-            return
+            break
         os.ftruncate(2, 0)
         _limit(seconds, memory)
         _end_with(requests.fileno(), True)
-        answer = (BROKEN, problem) if stages is None else _answer_to(stages.compile, *asked)
+        answer = (BROKEN, problem) if stages is None or problem else _answer_to(stages.compile, *asked)
         _end_with(requests.fileno(), False)
         answers.write(marshal.dumps(answer))
         answers.flush()
-
-
-def _ready() -> tuple[Stages | None, str]:
-    """Triton's stages; or why they cannot be imported."""
-    try:
-        stages = Stages(in_parts=True)
-        Libdevice(stages.library).install()
-        return stages, ""
-    except (Exception, SystemExit) as error:
-        return None, f"{type(error).__name__}: {error}"
+    # Who started this may have been killed.
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 def _answer_to(work: Callable[..., Any], *asked: Any) -> tuple[Any, ...]:
@@ -335,13 +296,13 @@ def _answer_to(work: Callable[..., Any], *asked: Any) -> tuple[Any, ...]:
         return (MADE, *(work(*asked) or ()), _output())
     except MemoryError:
         # What ends a process for want of memory ends it here too.
+        os.write(2, b"out of memory\n")
         os.abort()
     except (Exception, SystemExit) as error:
         return (REFUSED, type(error).__name__, str(error), _output())
 
 
 def _output() -> str:
-    """What was printed since the request came."""
     sys.stdout.flush()
     sys.stderr.flush()
     size = os.fstat(2).st_size

@@ -1,12 +1,12 @@
-"""Which tiles of a program are cut into parts, and along which dimension, when one of them is.
+"""Which tiles of a program are cut into halves, and along which dimension, when one of them is.
 
 A **cut** begins at a tile and goes to all that it is made of and to all that is made of it, as far as each element of a
-part depends on elements of the same part only: through arithmetic, through the rows or columns of a matmul, around
+half depends on elements of the same half only: through arithmetic, through the rows or columns of a matmul, around
 loops, to loads and stores of views.  It fails where an element depends on others: a reduction along the cut, a matmul
 over it.
 
-A program in parts stores the first part before it loads the second.  Where a store waits for a load, they may reach the
-same memory, and the first part would change the inputs of the second: unless both are of one tile, and cut alike
+A program in halves stores the first before it loads the second.  Where a store waits for a load, they may reach the
+same memory, and the first half would change the inputs of the second: unless both are of one tile, and cut alike
 (`check_order`).
 """
 
@@ -40,16 +40,12 @@ class Uncut(Exception):
 class Cut:
     """Tiles with the dimension that they are cut along."""
 
-    def __init__(self, parts: int, ends: frozenset[Value] = frozenset(), follows: bool = True) -> None:
-        self.parts: Final = parts
+    def __init__(self, follows: bool = True) -> None:
+        """`follows`: whether what is made of a tile is cut too."""
         self.axes: Final[dict[Value, int]] = {}
         self.stores: Final[list[Operation]] = []
         self.loops: Final[list[Operation]] = []
-        """Those that carry tiles that are cut."""
-        self.ends: Final = ends
-        """Tiles whose parts are taken out of them."""
         self._follows: Final = follows
-        """Whether what is made of a tile is cut too."""
         self._pending: Final[list[Value]] = []
 
     def begin(self, value: Value, axis: int) -> None:
@@ -57,96 +53,75 @@ class Cut:
         self._add(value, axis)
         while self._pending:
             each = self._pending.pop()
-            if each not in self.ends:
-                self._backwards(each, self.axes[each])
-                if self._follows:
-                    self._forwards(each, self.axes[each])
-
-    def store(self, operation: Operation, axis: int) -> None:
-        _check_view(operation, axis)
-        self.stores.append(operation)
-        self.begin(operation.tile, axis)
+            self._backwards(each, self.axes[each])
+            if self._follows:
+                self._forwards(each, self.axes[each])
 
     def _add(self, value: Value, axis: int) -> None:
         known = self.axes.get(value)
         if known is None:
-            shape = tile_of(value).shape
-            if shape[axis] < 2 * self.parts or shape[axis] % self.parts:
+            if tile_of(value).shape[axis] < 4:
                 raise Uncut
             self.axes[value] = axis
             self._pending.append(value)
         elif known != axis:
             raise Uncut
 
-    # --- what a tile is made of ---
-
     def _backwards(self, value: Value, axis: int) -> None:
         maker = value.defining_operation
-        if maker is None:
-            loop = cast(BlockArgument, value).block.parent_operation
-            if loop is None or loop.declaration is not ops.FOR:
-                raise Uncut
-            self._around(loop, cast(BlockArgument, value).index - 1, axis)
-            return
-        declaration = maker.declaration
-        if declaration is ops.FOR:
+        if isinstance(value, BlockArgument):
+            self._around(value.block.parent_operation, value.index - 1, axis)
+        elif maker is None or maker.declaration is ops.FOR:
             self._around(maker, cast(OperationResult, value).index, axis)
-        elif declaration is ops.LOAD_VIEW_TKO:
+        elif maker.declaration is ops.LOAD_VIEW_TKO:
             _check_view(maker, axis)
-        elif declaration is ops.CONSTANT:
-            if not maker.value_attribute.is_splat:
-                raise Uncut
-        elif declaration is ops.IOTA:
-            if tile_of(value).element is not I32:
-                raise Uncut
+        elif maker.declaration is ops.CONSTANT:
+            _require(maker.value_attribute.is_splat)
+        elif maker.declaration is ops.IOTA:
+            _require(tile_of(value).element is I32)
         else:
             for operand, place in _operand_axes(maker, axis):
                 self._add(operand, place)
 
-    def _around(self, loop: Operation, number: int, axis: int) -> None:
+    def _around(self, loop: Operation | None, number: int, axis: int) -> None:
         """What a loop is given, carries and gives."""
-        block = loop.regions[0].blocks[0]
-        last = block.last
-        if last is None or last.declaration is not ops.CONTINUE or not ends_only_at_its_end(loop):
+        if loop is None or loop.declaration is not ops.FOR or not ends_only_at_its_end(loop):
             raise Uncut
+        block = loop.regions[0].blocks[0]
         if loop not in self.loops:
             self.loops.append(loop)
-        for each in (
-            loop.operands[_COUNTED + number],
-            block.arguments[1 + number],
-            last.operands[number],
-            loop.results[number],
-        ):
+        given, last = loop.operands[_COUNTED + number], cast(Operation, block.last).operands[number]
+        for each in (given, block.arguments[1 + number], last, loop.results[number]):
             self._add(each, axis)
 
     # --- what is made of it ---
 
     def _forwards(self, value: Value, axis: int) -> None:
         for user in value.users:
-            declaration = user.declaration
-            if declaration is ops.STORE_VIEW_TKO:
+            places = [number for number, operand in enumerate(user.operands) if operand is value]
+            if user.declaration is ops.STORE_VIEW_TKO:
                 if user not in self.stores:
                     _check_view(user, axis)
                     self.stores.append(user)
-            elif declaration is ops.FOR:
-                for number in _places(user, value):
-                    self._around(user, number - _COUNTED, axis)
-            elif declaration is ops.CONTINUE:
-                loop = user.parent_operation
-                if loop is None or loop.declaration is not ops.FOR:
-                    raise Uncut
-                for number in _places(user, value):
-                    self._around(loop, number, axis)
+            elif user.declaration in (ops.FOR, ops.CONTINUE):
+                is_loop = user.declaration is ops.FOR
+                for number in places:
+                    loop = user if is_loop else user.parent_operation
+                    self._around(loop, number - _COUNTED if is_loop else number, axis)
             else:
                 shape = tile_of(user.results[0]).shape if user.results else ()
                 extent = tile_of(value).shape[axis]
                 # The dimension of the results from which this one comes: none where the sum goes over it.
                 found = [place for place, each in enumerate(shape) if each == extent]
                 found = [place for place in found if (value, axis) in _operand_axes(user, place)]
-                if not found:
-                    raise Uncut
+                _require(bool(found))
                 for result in user.results:
                     self._add(result, found[0])
+
+
+def _require(holds: bool) -> None:
+    if not holds:
+        raise Uncut
 
 
 def _operand_axes(operation: Operation, axis: int) -> list[tuple[Value, int]]:
@@ -171,33 +146,16 @@ def _operand_axes(operation: Operation, axis: int) -> list[tuple[Value, int]]:
 
 
 def ends_only_at_its_end(loop: Operation) -> bool:
-    """Whether an iteration of a loop ends in one place."""
-    block = loop.regions[0].blocks[0]
-    inner: set[Block] = {block}
-    for each in pre_order(loop):
-        if each.declaration is ops.FOR:
-            inner.add(each.regions[0].blocks[0])
-        elif each.declaration in (ops.IF, ops.LOOP, ops.RETURN):
-            return False
-    return all(each.parent in inner for each in pre_order(loop) if each.declaration is ops.CONTINUE)
+    """Whether nothing in a loop branches: iterations end in one place."""
+    return not any(each.declaration in (ops.IF, ops.LOOP, ops.RETURN) for each in pre_order(loop))
 
 
 def _check_view(operation: Operation, axis: int) -> None:
-    """Refuse an access that has no parts: other views than partitions, indices of other types, and accesses that are
-    ordered with others."""
-    view = operation.view
-    index = operation.index[axis]
-    if not isinstance(view.type, PartitionViewType) or tile_of(index).element is not I32:
-        raise Uncut
-    maker = view.defining_operation
-    if maker is None or maker.declaration is not ops.MAKE_PARTITION_VIEW:
-        raise Uncut
-    if operation.memory_ordering_semantics != "weak":
-        raise Uncut
-
-
-def _places(user: Operation, value: Value) -> list[int]:
-    return [number for number, operand in enumerate(user.operands) if operand is value]
+    """Refuse an access that has no halves: other views than partitions, other indices, and ordered accesses."""
+    maker = operation.view.defining_operation
+    _require(isinstance(operation.view.type, PartitionViewType) and tile_of(operation.index[axis]).element is I32)
+    _require(maker is not None and maker.declaration is ops.MAKE_PARTITION_VIEW)
+    _require(operation.memory_ordering_semantics == "weak")
 
 
 def _same_axis(value: Value, axis: int, other: Value) -> int:
@@ -210,29 +168,25 @@ def _same_axis(value: Value, axis: int, other: Value) -> int:
 
 
 def check_order(cut: Cut, block: Block, written: list[Operation]) -> None:
-    """`Uncut` where a store in parts waits for a load in parts of other elements, or a load for such a store.
+    """`Uncut` where a store in halves waits for a load in halves of other elements, or a load for such a store.
 
-    `block`: the one that parts are written in; what comes from an earlier run of it is done.
+    `block`: the one that halves are written in; what comes from an earlier run of it is done.
     """
     loads = {each for operation in written for each in pre_order(operation) if each.declaration in _LOADS}
     stores = set(cut.stores)
+
+    def awaited(operation: Operation) -> set[Operation | None]:
+        tokens = TokenOrder(operation).all_before(operation, since=block)
+        return {token.defining_operation for token in tokens}
+
     for store in stores:
-        if any(not _is_of_one_tile(cut, each, store) for each in _waited_for(store, block) & loads):
-            raise Uncut
-    if any(_waited_for(load, block) & stores for load in loads):
-        raise Uncut
-
-
-def _waited_for(operation: Operation, block: Block) -> set[Operation]:
-    """All that an operation waits for by tokens, since a block was entered."""
-    tokens = TokenOrder(operation).all_before(operation, since=block)
-    return {maker for token in tokens if (maker := token.defining_operation) is not None}
+        _require(all(_is_of_one_tile(cut, each, store) for each in loads & awaited(store)))
+    _require(not any(awaited(load) & stores for load in loads))
 
 
 def _is_of_one_tile(cut: Cut, load: Operation, store: Operation) -> bool:
-    """Whether the same elements are loaded for a part as are stored."""
-    if load.declaration is not ops.LOAD_VIEW_TKO:
+    """Whether the same elements are loaded for a half as are stored."""
+    if load.declaration is not ops.LOAD_VIEW_TKO or [load.view, *load.index] != [store.view, *store.index]:
         return False
-    accessed = [[each.view, *each.index] for each in (load, store)]
-    axes = [cut.axes.get(each) for each in (load.results[0], store.tile)]
-    return accessed[0] == accessed[1] and axes[0] is not None and axes[0] == axes[1]
+    axis = cut.axes.get(load.results[0])
+    return axis is not None and axis == cut.axes.get(store.tile)

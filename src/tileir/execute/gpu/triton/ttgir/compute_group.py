@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-from tileir.execute.gpu.triton.ttgir.plan import Chain, Copy, Plan, Ring, Rotation, chain_of, rotation_of
+from tileir.execute.gpu.triton.ttgir.plan import Copy, Plan, Ring, Rotation, rotation_of
 from tileir.execute.gpu.triton.ttgir.text import (
     DOT,
     STORE,
@@ -20,9 +19,9 @@ from tileir.execute.gpu.triton.ttgir.text import (
 )
 
 BARRIER: Final = "!ttg.memdesc<1xi64, #bar, #smem, mutable>"
-"""The type of one."""
 GROUPS: Final = 2
-"""Of warps that compute."""
+FULL: Final = 0
+FREE: Final = 1
 RingBarriers = tuple[str, str]
 """Those of a ring that tell that a buffer is full, and those that tell that it is free, if any."""
 
@@ -73,11 +72,9 @@ class Writer:
         return f"{', '.join(texts)} = " if texts else ""
 
     def types(self, text: str) -> str:
-        """A text with the types that it has here."""
         return text
 
     def copied(self, statement: Statement) -> None:
-        """The same statement."""
         text = self.types(self.used(statement.text))
         self.write(self.define(statement) + text)
         for region, closing in zip(statement.regions, statement.closings, strict=True):
@@ -94,27 +91,18 @@ class Writer:
     # --- rings ---
 
     def start(self, rings: list[Ring]) -> None:
-        zero = self.integer(0)
-        for ring in rings:
-            self.at[ring] = (zero, zero)
+        self.at.update(dict.fromkeys(rings, (zero := self.integer(0), zero)))
 
     def buffer(self, ring: Ring, part: Copy) -> str:
-        """That of a part that is next."""
         type = buffer_type(part)
         return self.emit(
             f"ttg.memdesc_index {self.buffers[part]}[{self.at[ring][0]}] : {many(type, ring.depth)} -> {type}"
         )
 
-    def full(self, ring: Ring) -> str:
-        """The barrier that tells that the next buffer is full."""
-        return self._barrier(ring, self.barriers[ring][0], self.at[ring][0])
-
-    def free(self, ring: Ring, index: str = "") -> str:
-        """The barrier that tells that the next buffer, or another one, is free."""
-        return self._barrier(ring, self.barriers[ring][1], index or self.at[ring][0])
-
-    def _barrier(self, ring: Ring, barriers: str, index: str) -> str:
-        return self.emit(f"ttg.memdesc_index {barriers}[{index}] : {many(BARRIER, ring.depth)} -> {BARRIER}")
+    def barrier(self, ring: Ring, which: int) -> str:
+        """The barrier that tells that the next buffer is full, or free."""
+        barriers = f"{self.barriers[ring][which]}[{self.at[ring][0]}]"
+        return self.emit(f"ttg.memdesc_index {barriers} : {many(BARRIER, ring.depth)} -> {BARRIER}")
 
     def advance(self, ring: Ring) -> None:
         if not ring.is_reused:
@@ -139,33 +127,35 @@ class Writer:
         for number, ring in enumerate(rings):
             self.at[ring] = (values[2 * number], values[2 * number + 1])
 
-    def loop(self, bounds: str, type: str, given: list[str], types: list[str]) -> tuple[str, list[str]]:
+    def loop(self, loop: Loop, given: list[str], types: list[str], first: str = "") -> tuple[str, list[str]]:
         """Open a loop that carries values; what its results are called, and the carried ones."""
-        name, carried = self.fresh(), [self.fresh() for _ in given]
-        pairs = ", ".join([f"{inside} = {value}" for inside, value in zip(carried, given, strict=True)])
-        self.write(f"{name}:{len(given)} = scf.for {bounds} iter_args({pairs}) -> ({', '.join(types)}) : {type} {{")
+        counter = self.names[loop.counter] = self.fresh()
+        text = f"scf.for {counter} = {first or self.used(loop.first)} to {self.used(f'{loop.last} step {loop.step}')}"
+        name, carried = (self.fresh() if given else ""), [self.fresh() for _ in given]
+        if given:
+            pairs = ", ".join([f"{inside} = {value}" for inside, value in zip(carried, given, strict=True)])
+            text = f"{name}:{len(given)} = {text} iter_args({pairs}) -> ({', '.join(types)})"
+        self.write(f"{text} : {loop.type} {{")
         self.depth += 1
         return name, carried
 
     def close(self, name: str, yielded: list[str], types: list[str]) -> list[str]:
-        """Close what was opened; its results."""
-        self.write(f"scf.yield {', '.join(yielded)} : {', '.join(types)}")
+        if yielded:
+            self.write(f"scf.yield {', '.join(yielded)} : {', '.join(types)}")
         self.depth -= 1
         self.write("}")
         return [f"{name}#{number}" for number in range(len(yielded))]
 
 
 def many(type: str, count: int) -> str:
-    """The type of so many of them."""
     return type.replace("memdesc<", f"memdesc<{count}x", 1)
 
 
 def buffer_type(part: Copy) -> str:
-    """That of one group."""
     return half_memory(part.type) if part.is_own else part.type
 
 
-class Computing(Writer):
+class ComputeGroup(Writer):
     def __init__(
         self,
         plan: Plan,
@@ -193,11 +183,6 @@ class Computing(Writer):
         self._own: Final = {copy.buffer for copy in plan.copies.all if copy.is_own}
         """Shared memory that has half of the rows here."""
         self._mutable: Final[set[str]] = set()
-        self._constants: Final = {
-            each.result: int(each.text.split()[1])
-            for each in plan.kernel.body.walk()
-            if re.fullmatch(r"arith\.constant -?\d+ : i\d+", each.text)
-        }
         self.start(plan.all_rings)
         self._statements(plan.kernel.body.statements)
         if staged:
@@ -213,9 +198,9 @@ class Computing(Writer):
         ring = self._plan.rings[copy]
         part = ring.part_of[copy]
         if part is ring.parts[0]:
-            self.write(f"ttng.wait_barrier {self.full(ring)}, {self.at[ring][1]} : {BARRIER}")
+            self.write(f"ttng.wait_barrier {self.barrier(ring, FULL)}, {self.at[ring][1]} : {BARRIER}")
             if ring.is_reused:
-                self._free[ring] = self.free(ring)
+                self._free[ring] = self.barrier(ring, FREE)
         self.names[copy.buffer] = self.buffer(ring, part)
         for view in copy.views:
             self.copied(view)
@@ -223,7 +208,6 @@ class Computing(Writer):
             self.advance(ring)
 
     def _release(self, copy: Copy) -> None:
-        """Say that its buffer may hold the next tile."""
         ring = self._plan.rings[copy]
         if ring.is_reused and ring.part_of[copy] is ring.parts[-1]:
             self.write(f"ttng.arrive_barrier {self._free[ring]}, 1 : {BARRIER}")
@@ -253,7 +237,7 @@ class Computing(Writer):
             if rotation := rotation_of(statement, self._copies):
                 self._rotated(statement, rotation)
             else:
-                self._loop(statement, chain_of(statement, self._copies) if self._is_ahead(statement) else None)
+                self._loop(statement)
         elif name == DOT:
             self._dot(statement)
         elif name == WAIT:
@@ -316,75 +300,34 @@ class Computing(Writer):
 
     # --- loops ---
 
-    def _loop(self, loop: Loop, chain: Chain | None = None) -> None:
-        """A loop; the matmul of a chain is waited for when the next one has started."""
+    def _loop(self, loop: Loop) -> None:
         rings = self._plan.rings_in(loop.regions[0])
-        count, counters = len(loop.carried), 2 * len(rings)
-        before = [] if chain is None else [self.at[ring][0] for ring in rings]
-        types = [*map(self.types, loop.types), *["i32"] * (counters + len(before))]
-        counter = self.names[loop.counter] = self.fresh()
-        bounds = f"{counter} = {self.used(f'{loop.first} to {loop.last} step {loop.step}')}"
-        given = [*map(self.used, loop.given), *self.counters(rings), *before]
-        if not given:
-            self.write(f"scf.for {bounds} : {loop.type} {{")
-            self.depth += 1
-            self._statements(loop.body)
-            self.depth -= 1
-            self.write("}")
-            return
-        name, carried = self.loop(bounds, loop.type, given, types)
+        count = len(loop.carried)
+        types = [*map(self.types, loop.carried_types), *["i32"] * (2 * len(rings))]
+        given = [*map(self.used, loop.given), *self.counters(rings)]
+        name, carried = self.loop(loop, given, types)
         self.names.update(zip(loop.carried, carried[:count], strict=True))
         self.set_counters(rings, carried[count:])
-        now = [] if chain is None else [self.at[ring][0] for ring in rings]
-        if chain is None:
-            self._statements(loop.body)
-        else:
-            for each in loop.body:
-                if each is chain.wait:
-                    self._wait(each, 1)
-                    is_later = self.emit(f"arith.cmpi ne, {counter}, {self.used(loop.first)} : {loop.type}")
-                    self._release_all(rings, carried[count + counters :], is_later)
-                else:
-                    self._statement(each)
-        results = self.close(name, [*map(self.used, loop.yielded), *self.counters(rings), *now], types)
+        self._statements(loop.body)
+        results = self.close(name, [*map(self.used, loop.yielded), *self.counters(rings)], types)
         self.names.update(zip(loop.values(), results[:count], strict=True))
         self.set_counters(rings, results[count:])
-        if chain is not None:
-            total, type = results[chain.accumulator], types[chain.accumulator]
-            done = self.emit(f"{WAIT} {total} {{pendings = 0 : i32}} : {type}")
-            self.names[loop.values()[chain.accumulator]] = done
-            has_run = self.emit(f"arith.cmpi slt, {self.used(f'{loop.first}, {loop.last}')} : {loop.type}")
-            self._release_all(rings, results[count + counters :], has_run)
-
-    def _is_ahead(self, loop: Loop) -> bool:
-        """Whether the tiles of the next iteration are loaded while those of this one are in use."""
-        return all(ring.depth > 1 for ring in self._plan.rings_in(loop.regions[0]))
-
-    def _release_all(self, rings: list[Ring], indices: list[str], condition: str) -> None:
-        """Say that buffers may hold the next tiles, if a condition holds."""
-        for ring, index in zip(rings, indices, strict=True):
-            self.write(f"ttng.arrive_barrier {self.free(ring, index)}, 1, {condition} : {BARRIER}")
 
     def _rotated(self, loop: Loop, rotation: Rotation) -> None:
         """A loop of two matmuls, rotated; nothing of it where it has no iteration."""
         rings = self._plan.rings_in(loop.regions[0])
-        types = [*map(self.types, loop.types), *["i32"] * (2 * len(rings))]
+        types = [*map(self.types, loop.carried_types), *["i32"] * (2 * len(rings))]
         given = [*map(self.used, loop.given), *self.counters(rings)]
-        first, last = self._constants.get(loop.first), self._constants.get(loop.last)
-        runs = first is not None and last is not None and first < last
-        name = ""
-        if not runs:
-            condition = self.emit(f"arith.cmpi slt, {self.used(f'{loop.first}, {loop.last}')} : {loop.type}")
-            name = self.fresh()
-            self.write(f"{name}:{len(types)} = scf.if {condition} -> ({', '.join(types)}) {{")
-            self.depth += 1
+        condition = self.emit(f"arith.cmpi slt, {self.used(f'{loop.first}, {loop.last}')} : {loop.type}")
+        name = self.fresh()
+        self.write(f"{name}:{len(types)} = scf.if {condition} -> ({', '.join(types)}) {{")
+        self.depth += 1
         results = [*self._rotated_body(loop, rotation), *self.counters(rings)]
-        if not runs:
-            self.write(f"scf.yield {', '.join(results)} : {', '.join(types)}")
-            self.depth -= 1
-            self.write("} else {")
-            self.depth += 1
-            results = self.close(name, given, types)
+        self.write(f"scf.yield {', '.join(results)} : {', '.join(types)}")
+        self.depth -= 1
+        self.write("} else {")
+        self.depth += 1
+        results = self.close(name, given, types)
         count = len(loop.carried)
         self.names.update(zip(loop.values(), results[:count], strict=True))
         self.set_counters(rings, results[count:])
@@ -410,14 +353,12 @@ class Computing(Writer):
         # The others.
         rings = self._plan.rings_in(loop.regions[0])
         others = [index for index in range(len(loop.carried)) if index != number]
-        types = [self.types(loop.types[index]) for index in others]
+        types = [self.types(loop.carried_types[index]) for index in others]
         types += [left_type, total_type, *["i32"] * (2 * len(rings))]
         values = [self.used(loop.yielded[index]) for index in others]
         values += [self.used(left), self.used(total), *self.counters(rings)]
         begin = self.emit(f"arith.addi {self.used(f'{loop.first}, {loop.step}')} : {loop.type}")
-        counter = self.names[loop.counter] = self.fresh()
-        bounds = f"{counter} = {begin} to {self.used(f'{loop.last} step {loop.step}')}"
-        name, carried = self.loop(bounds, loop.type, values, types)
+        name, carried = self.loop(loop, values, types, begin)
         self.names.update({loop.carried[index]: value for index, value in zip(others, carried, strict=False)})
         kept, before = carried[len(others)], carried[len(others) + 1]
         self.set_counters(rings, carried[len(others) + 2 :])

@@ -1,0 +1,31 @@
+"""The process in which a search first launches code with specialized warps: a barrier may wait forever.
+
+It reads a kernel, a schedule and the arguments of a launch from standard input, makes the launch and ends.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+
+from tileir.execute.engine.interface import LaunchOptions
+from tileir.execute.gpu.triton.code import Code, Schedule, Specialization
+from tileir.execute.gpu.triton.kernel import TritonKernel
+from tileir.execute.gpu.triton.toolchain import TritonTarget
+from tileir.ir.core import Operation
+
+
+class _Scheduled(TritonKernel):
+    """A kernel with one schedule for all launches."""
+
+    def __init__(self, entry: Operation, fast: bool, schedule: Schedule) -> None:
+        super().__init__(entry, {}, fast)
+        self._schedule = schedule
+
+    def compiled(self, target: TritonTarget, kind: Specialization, schedule: Schedule | None = None) -> Code:
+        return super().compiled(target, kind, self._schedule)
+
+
+def main() -> None:
+    entry, fast, schedule, grid, arguments = pickle.load(sys.stdin.buffer)
+    _Scheduled(entry, fast, schedule).launch(grid, arguments, LaunchOptions())
