@@ -90,7 +90,7 @@ class AssemblerBackend(CompileBackend):
         return target_named(text)
 
     def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
-        from tileir.execute.gpu.tileiras.compiling import assemble, assemble_module
+        from tileir.execute.gpu.tileiras.assembly import assemble, assemble_module
 
         options = self._options
         made = assemble_module(module, target, options) if entry is None else assemble(entry, target, options)

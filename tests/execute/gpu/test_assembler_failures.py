@@ -18,7 +18,7 @@ import tileir
 from tileir.bytecode.layouts import tile_module
 from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.gpu.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
-from tileir.execute.gpu.tileiras.compiling import assemble, assemble_module
+from tileir.execute.gpu.tileiras.assembly import assemble, assemble_module
 from tileir.execute.gpu.tileiras.tool import VARIABLE, AssemblyOptions
 
 

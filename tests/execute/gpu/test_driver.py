@@ -8,9 +8,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import numpy
 import pytest
@@ -23,7 +21,7 @@ from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.driver import library
 from tileir.execute.gpu.driver.devices import current, device, devices, why_no_gpu
 from tileir.execute.gpu.driver.library import DriverError, NoGpuError
-from tileir.execute.gpu.loading import unload_unused
+from tileir.execute.gpu.loaded_code import unload_unused
 from tileir.execute.gpu.targets import ASSEMBLER_DRIVER
 
 ORDINARY = LaunchOptions()
@@ -151,58 +149,13 @@ def test_a_gpu_that_is_not_there_is_refused_by_number(fake: FakeDriver, torch: F
 
 def test_nothing_loads_the_driver_before_a_launch(fake: FakeDriver) -> None:
     program = (
-        "import tileir.execute.gpu.launching, tileir.execute.gpu.driver.library as library\n"
+        "import tileir.execute.gpu.launcher, tileir.execute.gpu.driver.library as library\n"
         "assert library._driver is None and 'fake_cuda' not in open('/proc/self/maps').read()\n"
         "from tileir.execute.gpu.driver.devices import why_no_gpu\n"
         "assert why_no_gpu() == 'x' or 'fake_cuda' in open('/proc/self/maps').read()\n"
     )
     environment = {**os.environ, "TILEIR_LIBCUDA": str(fake.path)}
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)
-
-
-def install_bindings(monkeypatch: pytest.MonkeyPatch, find: Callable[..., object]) -> None:
-    """Have a package `cuda-bindings` that somebody uses."""
-    package = ModuleType("cuda.bindings")
-    module = ModuleType("cuda.bindings.driver")
-    module.cuGetProcAddress = package.driver = find
-    monkeypatch.setitem(sys.modules, "cuda.bindings", package)
-    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", module)
-
-
-def test_cuda_bindings_tells_the_functions_where_it_is_in_use(
-    fake: FakeDriver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-
-    def find(symbol: bytes, version: int, flags: int) -> tuple[int, int, int]:
-        assert version == (12040 if symbol == b"cuKernelGetParamInfo" else 12000)
-        asked.append(symbol.decode())
-        name = symbol.decode()
-        for each in (f"{name}_v2", name):
-            try:
-                return 0, ctypes.cast(getattr(fake._library, each), ctypes.c_void_p).value or 0, 0
-            except AttributeError:
-                continue
-        return 500, 0, 1
-
-    install_bindings(monkeypatch, find)
-    monkeypatch.delenv("TILEIR_LIBCUDA")
-    forget()
-    kernel_of(ONE).launch((1, 1, 1), (CudaArray(fake, four()),), ORDINARY)
-    assert library.driver().where == "cuda-bindings"
-    assert "cuCtxPushCurrent" in asked and not [name for name in asked if name.endswith("_v2")]
-    assert len(fake.calls("cuLaunchKernelEx")) == 1
-
-
-def test_a_broken_cuda_bindings_is_passed_over(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> object:
-        raise RuntimeError("broken")
-
-    install_bindings(monkeypatch, broken)
-    monkeypatch.delenv("TILEIR_LIBCUDA")
-    forget()
-    assert "no NVIDIA" in why_no_gpu() or library.driver().where != "cuda-bindings"
-    forget()
 
 
 # --- failures of calls ---
@@ -216,7 +169,7 @@ CALLS = [
     "cuPointerGetAttribute",
     "cuLibraryLoadData",
     "cuLibraryGetKernel",
-    "cuKernelGetParamInfo",
+    "cuKernelGetFunction",
     "cuEventCreate",
     "cuEventRecord",
     "cuStreamWaitEvent",
@@ -303,10 +256,8 @@ def test_first_launch_calls_what_it_needs_and_no_more(fake: FakeDriver, torch: F
         "cuCtxGetCurrent",
         "cuLibraryLoadData",
         "cuLibraryGetKernel",
-        # Of a parameter, and that there is no other; cubins say so themselves.
-        "cuKernelGetParamInfo",
-        "cuKernelGetParamInfo",
         "cuCtxGetCurrent",
+        "cuKernelGetFunction",
         "cuLaunchKernelEx",
     ]
 

@@ -12,8 +12,8 @@ from tileir.execute.engine.interface import Engine, EngineForm, KernelSettings, 
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
-    from tileir.execute.gpu.choosing import ChosenKernel
     from tileir.execute.gpu.cubin import Cubin, Resources
+    from tileir.execute.gpu.engine_choice import ChosenKernel
     from tileir.execute.gpu.tileiras.kernel import TileirasKernel
     from tileir.execute.gpu.triton.kernel import TritonKernel
     from tileir.execute.memory import Region
@@ -142,7 +142,7 @@ class GpuChoice(Engine):
         return self._engines[0].refusal(entry, options)
 
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> ChosenKernel:
-        from tileir.execute.gpu.choosing import ChosenKernel
+        from tileir.execute.gpu.engine_choice import ChosenKernel
 
         return ChosenKernel(entry, globals, settings, self._engines, _versions)
 

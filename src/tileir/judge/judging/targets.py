@@ -7,7 +7,7 @@ from functools import partial
 from tileir.analyze.cost.costs import cost
 from tileir.analyze.cost.targets import ProcessorTarget, target_named
 from tileir.execute.gpu.cubin import Resources
-from tileir.execute.gpu.tileiras.compiling import assemble_module
+from tileir.execute.gpu.tileiras.assembly import assemble_module
 from tileir.execute.gpu.tileiras.tool import AssemblyOptions
 from tileir.judge.judging.subjects import Subject, subject_of
 from tileir.judge.judging.work import Work

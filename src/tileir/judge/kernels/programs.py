@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
 from tileir.analyze.cost.costs import cost
-from tileir.execute.gpu.tileiras.compiling import assemble_module
+from tileir.execute.gpu.tileiras.assembly import assemble_module
 from tileir.execute.gpu.tileiras.tool import AssemblyOptions
 from tileir.execute.launching.kernel import Kernel, compile
 from tileir.execute.sanitizer.report import SanitizerError

@@ -1,6 +1,6 @@
 """Kernels of the engine `tileiras`, with cubins out of the cache or made.
 
-The key of a cubin is made of bytecode (`compiling.py`), and what writes that takes longer to import than everything
+The key of a cubin is made of bytecode (`assembly.py`), and what writes that takes longer to import than everything
 else a first launch does.  So the cache also has, under a key of the structure of the module and of the sources that
 write bytecode, the key of the cubin, and whether there are warnings: their text depends on where the program stands.
 """
@@ -15,7 +15,7 @@ from tileir.execute.errors import AssemblerWarning, warn_caller
 from tileir.execute.gpu.cache import is_made_by, program_digest
 from tileir.execute.gpu.cubin import Cubin, CubinError, cubin_of
 from tileir.execute.gpu.driver.devices import target_here
-from tileir.execute.gpu.launching import GpuKernel
+from tileir.execute.gpu.launcher import GpuKernel
 from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.tool import AssemblyOptions, installed_assembler
 from tileir.execute.launching.entries import select_entry
@@ -45,7 +45,7 @@ def make_cubin(entry: Operation, target: str, options: AssemblyOptions = _USUAL,
     short = "" if options.lineinfo else _short_key(entry, target, options)
     found = _found(short, warns) if short else None
     if found is None:
-        from tileir.execute.gpu.tileiras.compiling import assemble
+        from tileir.execute.gpu.tileiras.assembly import assemble
 
         made = assemble(entry, target, options)
         found = made.cubin
@@ -109,7 +109,7 @@ class TileirasKernel(GpuKernel):
 
     def located(self, stage: str) -> LocatedText:
         from tileir.execute.gpu.nvidia_tools import disassembled_lines
-        from tileir.execute.gpu.tileiras.compiling import assemble
+        from tileir.execute.gpu.tileiras.assembly import assemble
         from tileir.execute.gpu.tileiras.program import NUMBERED
         from tileir.execute.gpu.tileiras.tool import SASS, AssemblyOptions, find_assembler
 

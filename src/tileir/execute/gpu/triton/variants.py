@@ -60,7 +60,7 @@ class Classifier:
                 self._divisors.append(())
                 parts.append("{a}" if number in of_views else "")
         self.parts: Final = tuple(parts)
-        """What of each argument decides on the kind of a launch (`VariantKey`)."""
+        """What of each argument decides on the kind of a launch (`GpuLauncher.key_parts`)."""
 
     def signed(self, values: Sequence[Any]) -> list[int]:
         """The arguments of a launch as numbers: integers with their sign, pointers as addresses, 0 for others."""

@@ -23,7 +23,7 @@ from tileir.execute.errors import CompilationError, LaunchError
 from tileir.execute.gpu.arrays import synchronize
 from tileir.execute.gpu.driver.devices import copy_from_gpu
 from tileir.execute.gpu.driver.library import driver
-from tileir.execute.gpu.loading import LaunchedCode, Launching, NotDescribed, launch_again
+from tileir.execute.gpu.loaded_code import LaunchedCode, Launching, NotDescribed, launch_again
 from tileir.execute.gpu.timing import MemoryRange, Repeatable, SavedMemory, has_space, measured, repeatable
 from tileir.execute.gpu.triton.code import Code, Schedule, Trial, Tuning
 from tileir.execute.gpu.triton.preparing.splitting import split
@@ -216,7 +216,7 @@ class Search:
         loaded, launching = self._load(code), self._launching
         name = self._entry.symbol_name or ""
         kernel = loaded.kernel(launching.place, launching.context)
-        record = loaded.packer.make()
+        record = loaded.packer.take()
         loaded.fill(record, launching, True)
         function = kernel.function_in(launching.context, name)
         return launch_again(

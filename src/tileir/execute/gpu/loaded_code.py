@@ -7,9 +7,6 @@ and unloads what no kernel needs.
 
 Global variables are in the cubin, with their first values, and each context has its own.  Kernels that come from one
 module by `Kernel.sibling` have one cubin if they can write to them, which is loaded once, so that they share them.
-
-Most kernels have one code.  One that has several, for launches of different kinds, says with a `VariantKey` which of
-the arguments make the difference.
 """
 
 from __future__ import annotations
@@ -27,8 +24,8 @@ from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.gpu.arrays import synchronize
 from tileir.execute.gpu.cubin import Cubin
 from tileir.execute.gpu.driver.devices import Device, copy_to_gpu, current
-from tileir.execute.gpu.driver.library import INVALID_VALUE, NOT_FOUND, DriverError, NoGpuError, driver
-from tileir.execute.gpu.packing import Hidden, Packer, Record
+from tileir.execute.gpu.driver.library import NOT_FOUND, DriverError, NoGpuError, driver
+from tileir.execute.gpu.launch_record import Hidden, Packer, Record
 from tileir.execute.gpu.targets import TARGETS, host_here, runs_on, target_of_device
 from tileir.execute.launching.release import release_with
 from tileir.execute.memory import Region
@@ -48,24 +45,22 @@ _kernels: Final[WeakSet[LoadedKernel]] = WeakSet()
 class LoadedLibrary:
     """A cubin in the driver, until `unload`."""
 
-    def __init__(self, data: bytes, what: Callable[[], str]) -> None:
-        """`what` says what it is, if something goes wrong."""
-        self._driver: Final = driver()
+    def __init__(self, data: bytes, what: Callable[[], str], keep: object = None) -> None:
+        """`what` says what it is, if something goes wrong; `keep` lives as long as this."""
         self._what: Final = what
-        self.keep: object = None
-        """What lives as long as this."""
+        self._keep: Final = keep
         self.contexts: set[int] = set()
         """Those in which its kernels may be under way."""
         self.filled: set[int] = set()
         """Those in which its global variables have their values."""
-        self.handle: Final = self._driver.handle(
+        self.handle: Final = driver().handle(
             "cuLibraryLoadData", lambda: f"loading {what()}", data, None, None, 0, None, None, 0
         )
 
     def kernel(self, name: str) -> int:
         """A kernel, to launch."""
         try:
-            return self._driver.handle(
+            return driver().handle(
                 "cuLibraryGetKernel", lambda: f"looking for @{name} in {self._what()}", self.handle, name.encode()
             )
         except DriverError as error:
@@ -75,63 +70,47 @@ class LoadedLibrary:
 
     def unload(self) -> None:
         """Take it out of the driver; no kernel of it may be under way, nor be in a graph that is replayed."""
-        self._driver.call("cuLibraryUnload", lambda: f"unloading {self._what()}", self.handle)
-
-    def parameter_sizes(self, kernel: int) -> list[int] | None:
-        """How many bytes each parameter of a kernel takes; None if the driver is too old to tell."""
-        try:
-            function = self._driver.function("cuKernelGetParamInfo")
-        except NoGpuError:
-            return None
-        found: list[int] = []
-        offset, size = ctypes.c_size_t(), ctypes.c_size_t()
-        while not (code := function(kernel, len(found), ctypes.byref(offset), ctypes.byref(size))):
-            found.append(size.value)
-        if code != INVALID_VALUE:
-            raise self._driver.error("cuKernelGetParamInfo", code, f"asking for the parameters in {self._what()}")
-        return found
+        driver().call("cuLibraryUnload", lambda: f"unloading {self._what()}", self.handle)
 
     def variable(self, name: str) -> tuple[int, int] | None:
         """The address and size of a global variable, in the context that is current; None if there is none."""
         address, size = ctypes.c_size_t(), ctypes.c_size_t()
-        function = self._driver.function("cuLibraryGetGlobal")
-        code = function(ctypes.byref(address), ctypes.byref(size), self.handle, name.encode())
-        if code == NOT_FOUND:
-            return None
-        if code:
-            raise self._driver.error("cuLibraryGetGlobal", code, f"looking for the global @{name} in {self._what()}")
+
+        def attempt() -> str:
+            return f"looking for the global @{name} in {self._what()}"
+
+        pointers = ctypes.byref(address), ctypes.byref(size)
+        try:
+            driver().call("cuLibraryGetGlobal", attempt, *pointers, self.handle, name.encode())
+        except DriverError as error:
+            if error.code == NOT_FOUND:
+                return None
+            raise
         return address.value, size.value
 
 
 class LoadedKernel:
     """A kernel in the driver, for the GPUs of one architecture."""
 
-    __slots__ = ("__weakref__", "_functions", "_shared", "function", "library")
+    __slots__ = ("__weakref__", "_functions", "_handle", "_shared", "library")
 
-    def __init__(self, library: LoadedLibrary, function: int, shared: int = 0) -> None:
+    def __init__(self, library: LoadedLibrary, handle: int, shared: int = 0) -> None:
         """`shared` is how many bytes of shared memory its launches reserve."""
         self.library: LoadedLibrary = library
-        self.function: Any = ctypes.c_void_p(function)
-        """For launches in whatever context is current, that reserve no more than every GPU has."""
+        self._handle: int = handle
         self._shared: int = shared
         self._functions: dict[int, Any] = {}
         _kernels.add(self)
 
-    def function_here(self, name: str) -> Any:
-        """For launches in the context that is current now, and in no other: the driver refuses them there."""
-        handle = driver().handle("cuKernelGetFunction", f"loading @{name}", self.function)
-        if self._shared > _PLAIN_SHARED:
-            attempt = f"reserving {self._shared} bytes of shared memory for @{name}"
-            driver().call("cuFuncSetAttribute", attempt, handle, _MOST_SHARED, self._shared)
-        return ctypes.c_void_p(handle)
-
     def function_in(self, context: int, name: str) -> Any:
-        """For a launch in a context, which is current."""
-        if self._shared <= _PLAIN_SHARED:
-            return self.function
+        """For launches in a context, which is current: the driver refuses them in others."""
         found = self._functions.get(context)
         if found is None:
-            found = self._functions[context] = self.function_here(name)
+            handle = driver().handle("cuKernelGetFunction", f"loading @{name}", self._handle)
+            if self._shared > _PLAIN_SHARED:
+                attempt = f"reserving {self._shared} bytes of shared memory for @{name}"
+                driver().call("cuFuncSetAttribute", attempt, handle, _MOST_SHARED, self._shared)
+            found = self._functions[context] = ctypes.c_void_p(handle)
         return found
 
 
@@ -158,124 +137,6 @@ def unload_unused() -> None:
 release_with(unload_unused)
 
 
-class LaunchedCode:
-    """Code for the launches of a kernel, or of a part of them, compiled and loaded for each architecture that needs it.
-
-    `complete` fills in what code takes beside the arguments.
-    """
-
-    def __init__(
-        self,
-        packer: Packer,
-        entry: Operation,
-        globals: dict[str, Region],
-        make_cubin: Callable[[str], Cubin],
-        complete: Complete | None = None,
-    ) -> None:
-        self.packer: Final = packer
-        self.complete: Final = complete
-        self._name: Final = entry.symbol_name or ""
-        self._globals: Final = globals
-        self._make_cubin: Final = make_cubin
-        sources = range(len(packer.types)) if packer.form.parameters is None else packer.form.parameters
-        self._sizes: Final = [
-            each.size if isinstance(each, Hidden) else _parameter_bytes(packer.types[each]) for each in sources
-        ]
-        self._loaded: dict[str, LoadedKernel] = {}
-        self._filled: set[tuple[LoadedLibrary, int]] = set()
-
-    @property
-    def is_short(self) -> bool:
-        return self.packer.form.cluster == 1
-
-    def found(self, place: Device, context: int, function: Any) -> Found:
-        packer = self.packer
-        return Found(
-            place, context, function, packer.spare, packer.make, packer.form.threads, packer.form.shared, self.complete
-        )
-
-    def fill(self, record: Record, launching: Launching, is_kept: bool = False) -> None:
-        """Fill a record with all that a launch is given, or launches that are made again and again, if it `is_kept`."""
-        _, context, grid, stream, values, *_ = launching
-        self.packer.fill(record, grid, stream, values)
-        if self.complete is not None:
-            self.complete(record, context, grid, stream, values, is_kept)
-
-    def kernel(self, place: Device, context: int) -> LoadedKernel:
-        """The kernel, to be launched in a context of a GPU."""
-        found = self._loaded.get(place.target) or self._load(place)
-        found.library.contexts.add(context)
-        if self._globals and (found.library, context) not in self._filled:
-            self._fill(found.library, context)
-        return found
-
-    def _load(self, place: Device) -> LoadedKernel:
-        wanted = target_of_device(*place.capability)
-        if not wanted:
-            raise NoGpuError(
-                f"{place.words} cannot run @{self._name}: Tile IR programs are compiled for {TARGETS[0]} and newer"
-            )
-        cubin = self._make_cubin(wanted)
-        what = f"the cubin of @{self._name} for {cubin.target}"
-        if not runs_on(cubin.target, *place.capability):
-            raise LaunchError(f"{what} does not run on {place.words}: compile it for {wanted}")
-        machine = host_here()
-        if cubin.host not in ("", machine):
-            raise LaunchError(
-                f"{what} is to be launched from {cubin.host}, and this machine is {machine}: compile it here"
-            )
-        with NO_FORK:
-            found = self._loaded.get(place.target)
-            if found is None:
-                with current(place.context):
-                    library = self._library(cubin.data, lambda: f"{what} on {place.words}")
-                    function = library.kernel(cubin.kernel)
-                    sizes = cubin.parameter_sizes or library.parameter_sizes(function)
-                    if sizes is not None and sizes != self._sizes:
-                        # The driver would read arguments that are not there.
-                        raise LaunchError(
-                            f"{what} was made from another program: its parameters take {_listed(sizes)} bytes, and "
-                            f"those of the kernel {_listed(self._sizes)}"
-                        )
-                found = self._loaded[place.target] = LoadedKernel(library, function, self.packer.form.shared)
-        return found
-
-    def _library(self, data: bytes, what: Callable[[], str]) -> LoadedLibrary:
-        key = (id(self._globals) if self._globals else 0, blake2b(data, digest_size=16).digest())
-        found = _libraries.get(key)
-        if found is None:
-            found = _libraries[key] = LoadedLibrary(data, what)
-            # What the key is made of stays as long as the library.
-            found.keep = self._globals
-        return found
-
-    def _fill(self, library: LoadedLibrary, context: int) -> None:
-        """Give global variables the values that they have on the host, before a context's first launch."""
-        with NO_FORK, current(context):
-            if context not in library.filled:
-                for name, region in self._globals.items():
-                    found = library.variable(name) if region.writable else None
-                    if found is not None:
-                        address, size = found
-                        copy_to_gpu(address, region.start, min(size, region.size), 0)
-                synchronize(0, f"copying the globals of @{self._name} to the GPU")
-                library.filled.add(context)
-            self._filled.add((library, context))
-
-
-def _parameter_bytes(type: object) -> int:
-    if not isinstance(type, TileType):
-        return 0
-    return 8 if isinstance(type.element, PointerType) else int(memory_dtype(type.element).itemsize)
-
-
-def _listed(sizes: list[int]) -> str:
-    return ", ".join([str(size) for size in sizes]) or "no"
-
-
-# --- code as launches have it ---
-
-
 Complete = Callable[..., None]
 """Fills in what code takes beside the arguments: of a record, a context, a grid, a stream, the arguments, and whether
 the record is kept, to be launched again and again."""
@@ -300,17 +161,107 @@ class Launching(NamedTuple):
     """Whether code may take descriptors of arrays."""
 
 
-class Found(NamedTuple):
-    """What a launch on a GPU needs beside its arguments."""
+class LaunchedCode:
+    """Code for the launches of a kernel, or of a part of them, compiled and loaded for each architecture that needs it.
 
-    place: Device
-    context: int
-    function: Any
-    spare: list[Record]
-    make_record: Callable[[], Record]
-    threads: int
-    shared: int
-    complete: Complete | None
+    `complete` fills in what code takes beside the arguments.
+    """
+
+    def __init__(
+        self,
+        packer: Packer,
+        entry: Operation,
+        globals: dict[str, Region],
+        make_cubin: Callable[[str], Cubin],
+        complete: Complete | None = None,
+    ) -> None:
+        self.packer: Final = packer
+        self.complete: Final = complete
+        self._name: Final = entry.symbol_name or ""
+        self._globals: Final = globals
+        self._make_cubin: Final = make_cubin
+        self._sizes: Final = [
+            each.size if isinstance(each, Hidden) else _parameter_bytes(packer.types[each]) for each in packer.sources
+        ]
+        self._loaded: dict[str, LoadedKernel] = {}
+
+    def fill(self, record: Record, launching: Launching, is_kept: bool = False) -> None:
+        """Fill a record with all that a launch is given, or launches that are made again and again, if it `is_kept`."""
+        _, context, grid, stream, values, *_ = launching
+        self.packer.fill(record, grid, stream, values)
+        if self.complete is not None:
+            self.complete(record, context, grid, stream, values, is_kept)
+
+    def kernel(self, place: Device, context: int) -> LoadedKernel:
+        """The kernel, to be launched in a context of a GPU."""
+        found = self._loaded.get(place.target) or self._load(place)
+        library = found.library
+        library.contexts.add(context)
+        if self._globals and context not in library.filled:
+            self._fill(library, context)
+        return found
+
+    def _load(self, place: Device) -> LoadedKernel:
+        wanted = target_of_device(*place.capability)
+        if not wanted:
+            raise NoGpuError(
+                f"{place.words} cannot run @{self._name}: Tile IR programs are compiled for {TARGETS[0]} and newer"
+            )
+        cubin = self._make_cubin(wanted)
+        what = f"the cubin of @{self._name} for {cubin.target}"
+        if not runs_on(cubin.target, *place.capability):
+            raise LaunchError(f"{what} does not run on {place.words}: compile it for {wanted}")
+        machine = host_here()
+        if cubin.host not in ("", machine):
+            raise LaunchError(
+                f"{what} is to be launched from {cubin.host}, and this machine is {machine}: compile it here"
+            )
+        sizes = cubin.parameter_sizes
+        if sizes is not None and sizes != self._sizes:
+            # The driver would read arguments that are not there.
+            raise LaunchError(
+                f"{what} was made from another program: its parameters take {_listed(sizes)} bytes, and "
+                f"those of the kernel {_listed(self._sizes)}"
+            )
+        with NO_FORK:
+            found = self._loaded.get(place.target)
+            if found is None:
+                with current(place.context):
+                    library = self._library(cubin.data, lambda: f"{what} on {place.words}")
+                    found = LoadedKernel(library, library.kernel(cubin.kernel), self.packer.form.shared)
+                self._loaded[place.target] = found
+        return found
+
+    def _library(self, data: bytes, what: Callable[[], str]) -> LoadedLibrary:
+        key = (id(self._globals) if self._globals else 0, blake2b(data, digest_size=16).digest())
+        found = _libraries.get(key)
+        if found is None:
+            # What the key is made of stays as long as the library.
+            found = _libraries[key] = LoadedLibrary(data, what, self._globals)
+        return found
+
+    def _fill(self, library: LoadedLibrary, context: int) -> None:
+        """Give global variables the values that they have on the host, before a context's first launch."""
+        with NO_FORK, current(context):
+            if context in library.filled:
+                return
+            for name, region in self._globals.items():
+                found = library.variable(name) if region.writable else None
+                if found is not None:
+                    address, size = found
+                    copy_to_gpu(address, region.start, min(size, region.size), 0)
+            synchronize(0, f"copying the globals of @{self._name} to the GPU")
+            library.filled.add(context)
+
+
+def _parameter_bytes(type: object) -> int:
+    if not isinstance(type, TileType):
+        return 0
+    return 8 if isinstance(type.element, PointerType) else int(memory_dtype(type.element).itemsize)
+
+
+def _listed(sizes: list[int]) -> str:
+    return ", ".join([str(size) for size in sizes]) or "no"
 
 
 def launch_again(record: Record, function: Any, failed: Callable[[int], LaunchError]) -> Callable[[], None]:
@@ -323,17 +274,3 @@ def launch_again(record: Record, function: Any, failed: Callable[[int], LaunchEr
             raise failed(code)
 
     return once
-
-
-class VariantKey(NamedTuple):
-    """What of a launch decides which code it gets, as text of Python: `parts` has one for each parameter.
-
-    {a} in it stands for the argument; a part is empty if the argument does not matter.  `of_grid` is one of x, y and z.
-    """
-
-    parts: tuple[str, ...]
-    of_grid: str = ""
-
-    def part(self, number: int, name: str) -> str:
-        """What matters of an argument; empty if nothing does."""
-        return self.parts[number].format(a=name)

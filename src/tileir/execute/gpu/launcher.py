@@ -11,7 +11,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import cached_property
 from typing import Any, Final
 
 from tileir.execute.arguments.binding import BoundArguments, Pointer, bind
@@ -32,16 +31,9 @@ from tileir.execute.gpu.arrays import (
 from tileir.execute.gpu.cubin import Cubin
 from tileir.execute.gpu.driver.devices import Device, current, current_ordinal, device, require_driver
 from tileir.execute.gpu.driver.library import DriverError, driver, forked_error
-from tileir.execute.gpu.loading import (
-    Found,
-    LaunchedCode,
-    Launching,
-    NotDescribed,
-    VariantKey,
-    launch_again,
-)
+from tileir.execute.gpu.launch_record import Packer, Record, Report
+from tileir.execute.gpu.loaded_code import LaunchedCode, Launching, NotDescribed, launch_again
 from tileir.execute.gpu.output import OperationAt, captured, device_output_of, failed_assert, write_output
-from tileir.execute.gpu.packing import Packer, Record, Report
 from tileir.execute.gpu.short_launches import (
     ArrayLibrary,
     UsualLaunch,
@@ -63,9 +55,11 @@ _MOST_FOUND: Final = 1024
 class GpuLauncher(PreparedKernel):
     """A kernel ready to run on GPUs, by the code that `code_for` gives for a launch.
 
-    One that has several codes says by a `key` what of a launch makes the difference.  `operation_at` finds operations
-    by the positions in the code's debug information, for asserts that fail.
+    `operation_at` finds operations by the positions in the code's debug information, for asserts that fail.
     """
+
+    key_of_grid: str = ""
+    """What of a grid of x, y and z decides on the code, in Python; empty if nothing does."""
 
     def __init__(self, entry: Operation, *, oldest_driver: int, operation_at: OperationAt | None = None) -> None:
         self.entry: Final = entry
@@ -74,8 +68,8 @@ class GpuLauncher(PreparedKernel):
         self._operation_at: Final = operation_at
         self.device_output: Final = device_output_of(entry)
         self.packer: Final = Packer(entry)
-        self.variants: Final[dict[Any, Found]] = {}
-        """What launches need, by the number of the GPU and the key of the kernel."""
+        self.variants: Final[dict[Any, tuple[Any, ...]]] = {}
+        """What launches need (`find`), by the number of the GPU and what decides on the code."""
         self._usual: LaunchOptions | None = None
         """Options that were seen to ask for nothing."""
         self._library: ArrayLibrary | None = None
@@ -85,15 +79,14 @@ class GpuLauncher(PreparedKernel):
 
     def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
         stream = None
+        is_usual = True
         if options is not self._usual:
-            if options.progress is not None or options.memory:
-                self.launch_thoroughly(grid, arguments, options)
-                return
-            if options.stream is None:
-                self._usual = options
-            else:
+            is_usual = options.progress is None and not options.memory
+            if options.stream is not None:
                 stream = stream_handle(options.stream)
-        if not self._usual_launch(grid, arguments, stream):
+            elif is_usual:
+                self._usual = options
+        if not is_usual or not self._usual_launch(grid, arguments, stream):
             self.launch_thoroughly(grid, arguments, options)
 
     def _write_usual_launch(self, grid: BlockId, arguments: tuple[object, ...], stream: int | None) -> bool:
@@ -102,10 +95,10 @@ class GpuLauncher(PreparedKernel):
         self._usual_launch = usual_launch(self, self._library, arguments)
         return self._usual_launch(grid, arguments, stream)
 
-    @cached_property
-    def key(self) -> VariantKey:
-        """What of a launch decides on its code; by default nothing, as there is only one."""
-        return VariantKey(("",) * len(self.packer.types))
+    @property
+    def key_parts(self) -> tuple[str, ...]:
+        """For each parameter, what of the argument {a} decides on the code, in Python; empty if nothing does."""
+        return ("",) * len(self.packer.types)
 
     @abstractmethod
     def code_for(self, launching: Launching) -> LaunchedCode | None:
@@ -114,18 +107,19 @@ class GpuLauncher(PreparedKernel):
     def make_ready(self, place: Device, context: int) -> None:
         """Compile and load what there is to compile before anything is copied for a launch."""
 
-    def find(self, key: Any, grid: BlockId, stream: int | None, values: tuple[Any, ...]) -> Found | None:
-        """What a launch needs whose key is like none before; None if it has to be looked at more closely.
-
-        A key begins with the number of the GPU.
-        """
+    def find(self, key: Any, grid: BlockId, stream: int | None, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """What a launch whose key is like none before needs beside its arguments; None if it has to be looked at more
+        closely.  A key begins with the number of the GPU."""
         place = device(key[0])
         context = place.context
         with current(context):
             code = self.code_for(Launching(place, context, grid, stream or 0, values))
-            if code is None or not code.is_short:
+            if code is None or code.packer.form.cluster > 1:
                 return None
-            found = code.found(place, context, code.kernel(place, context).function_here(self.name))
+            packer = code.packer
+            function = code.kernel(place, context).function_in(context, self.name)
+        form = packer.form
+        found = (place, context, function, packer, packer.spare, form.threads, form.shared, code.complete)
         if len(self.variants) >= _MOST_FOUND:
             self.variants.clear()
         self.variants[key] = found
@@ -140,18 +134,18 @@ class GpuLauncher(PreparedKernel):
         try:
             code.fill(record, launching)
         except NotDescribed:
-            code.packer.give(record)
+            code.packer.spare.append(record)
             if not launching.is_described:
                 raise
             return self.filled(launching._replace(is_described=False))
         return code, record, kernel.function_in(launching.context, self.name)
 
     def give_back(self, code: LaunchedCode, record: Record, is_launched: bool = False) -> None:
-        """Have others use a record; `is_launched` says that somebody waits for what the launch has to say."""
+        """Have others use a record; `is_launched` says that somebody waits for its report."""
         if record.report is not None and not is_launched:
             record.report.give_back()
         record.report = None
-        code.packer.give(record)
+        code.packer.spare.append(record)
 
     def launch_in(self, context: int, record: Record, function: Any) -> int:
         """Launch in a context that is not current; gives the code of the driver."""
@@ -166,26 +160,24 @@ class GpuLauncher(PreparedKernel):
         stream = stream_for(arguments, options.stream)
         bound = self._bound(arguments, stream, options)
         place, context = self._place(bound)
-        if any(self.key.parts) and any(is_on_host(buffer) for buffer, _ in bound.buffers):
+        if any(self.key_parts) and any(is_on_host(buffer) for buffer, _ in bound.buffers):
             # Which code it gets depends on the copies.
             return None
         launching = Launching(place, context, grid, stream, bound.values, bound)
         with current(context):
-            code, record, _ = self.filled(launching)
+            code, record, function = self.filled(launching)
             self.give_back(code, record)
-            kernel = code.kernel(place, context)
-            if self.device_output or context != place.context or options.progress is not None or options.memory:
-                return None
-            function = kernel.function_here(self.name)
+        if self.device_output or context != place.context or options.progress is not None or options.memory:
+            return None
         return repeated(self, code, launching, arguments, options, function)
 
     def launch_thoroughly(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
         """Make a launch with arguments of whatever kinds, and with options."""
-        of = driver()
-        if of.forked:
+        if driver().forked:
             raise forked_error(f"launching @{self.name}")
         launching, copies = self._prepared(grid, arguments, options)
         place, context, _, stream, *_ = launching
+        blocks = grid[0] * grid[1] * grid[2]
         self.make_ready(place, context)
         with current(context), ExitStack() as stack:
             if launching.bound is not None:
@@ -193,9 +185,9 @@ class GpuLauncher(PreparedKernel):
                 wait_for(stream, [other for other in others if other is not None])
             launching = _copied(launching, copies, stack)
             if options.progress is not None:
-                options.progress(0, grid[0] * grid[1] * grid[2])
+                options.progress(0, blocks)
             code, record, function = self.filled(launching)
-            failed = of.function("cuLaunchKernelEx")(record.configuration, function, record.parameters, None)
+            failed = driver().function("cuLaunchKernelEx")(record.configuration, function, record.parameters, None)
             report = record.report
             self.give_back(code, record, is_launched=True)
             if failed:
@@ -208,7 +200,7 @@ class GpuLauncher(PreparedKernel):
             if copies is not None or options.progress is not None:
                 self.wait(stream, place)
         if options.progress is not None:
-            options.progress(grid[0] * grid[1] * grid[2], grid[0] * grid[1] * grid[2])
+            options.progress(blocks, blocks)
         if not self.device_output and context == place.context:
             library = library_among(arguments)
             if library is not None and library is not self._library:
@@ -300,7 +292,7 @@ class GpuLauncher(PreparedKernel):
         return place, context or place.context
 
     def _copies(self, bound: BoundArguments, place: Device, stream: int) -> HostCopies | None:
-        """The copies of arrays on the host; None if there are no such arrays."""
+        """None if there are no arrays of the host."""
         if not any(is_on_host(buffer) for buffer, _ in bound.buffers):
             return None
         launches = overlapped()
@@ -313,7 +305,7 @@ class GpuLauncher(PreparedKernel):
         return HostCopies(self.entry, bound.buffers, stream)
 
     def _check_memory(self, options: LaunchOptions) -> None:
-        """Refuse arrays of the host that the kernel would have to reach by their addresses."""
+        """Refuse memory of the host, which the kernel would have to reach by its address."""
         for number, array in enumerate(options.memory):
             what = f"element {number} of `memory`"
             if isinstance(array, Pointer):
