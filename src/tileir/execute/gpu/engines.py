@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 VARIABLE: Final = "TILEIR_GPU_ENGINE"
 """Names the engine for GPUs that is taken instead of the faster one."""
 _SHOWN: Final = (("ttir", "TTIR"), ("ttgir", "TTGIR"), ("ptx", "PTX of Triton"), ("sass", "SASS of Triton"))
-_SHOWN_TARGETS: Final = ("sm_90", "sm_100")
+_MOST_SHOWN: Final = 20_000
+"""Operations of a kernel that is compiled only to look at its code."""
 
 
 class TileirasEngine(Engine):
@@ -52,13 +53,13 @@ class TileirasEngine(Engine):
 
     def forms(self) -> list[EngineForm]:
         from tileir.execute.gpu import nvidia_tools
-        from tileir.execute.gpu.tileiras.tool import MOST_SHOWN, SASS, SHOWN_TARGETS, why_missing
+        from tileir.execute.gpu.tileiras.tool import SASS, why_missing
 
-        # No GPU is needed to compile for one.
+        # No GPU is needed to compile for one; one of each generation is shown.
         reason = why_missing() or nvidia_tools.why_missing()
         return [
-            EngineForm(f"{SASS}{target}", f"SASS for {target}", "assembly", f"{SASS}{target}", reason, MOST_SHOWN)
-            for target in SHOWN_TARGETS
+            EngineForm(f"{SASS}{target}", f"SASS for {target}", "assembly", f"{SASS}{target}", reason, _MOST_SHOWN)
+            for target in ("sm_80", "sm_90", "sm_100", "sm_120")
         ]
 
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> TileirasKernel:
@@ -98,24 +99,17 @@ class TritonEngine(Engine):
 
     def forms(self) -> list[EngineForm]:
         from tileir.execute.gpu import nvidia_tools
-        from tileir.execute.gpu.tileiras.tool import MOST_SHOWN
         from tileir.execute.gpu.triton.toolchain import why_missing
 
         # No GPU is needed to compile for one, and nothing at all for TTIR.
         reason = why_missing()
         lacks = {"ttir": "", "sass": reason or nvidia_tools.why_missing()}
-        return [
-            EngineForm(
-                f"triton-{stage}-{target}",
-                f"{title} for {target}",
-                "assembly",
-                f"{stage}-{target}",
-                lacks.get(stage, reason),
-                MOST_SHOWN,
-            )
+        shown = [
+            (f"{stage}-{target}", f"{title} for {target}", lacks.get(stage, reason))
             for stage, title in _SHOWN
-            for target in _SHOWN_TARGETS
+            for target in ("sm_90", "sm_100")
         ]
+        return [EngineForm(f"triton-{id}", title, "assembly", id, lack, _MOST_SHOWN) for id, title, lack in shown]
 
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> TritonKernel:
         from tileir.execute.gpu.triton.kernel import TritonKernel
@@ -183,8 +177,6 @@ COMPILERS: Final = ("tileiras", "triton")
 
 
 class CodeRequest(NamedTuple):
-    """What is asked for."""
-
     entry: Operation
     target: str | None = None
     """None for the GPU of this machine."""
@@ -207,25 +199,18 @@ def compiled(backend: str, request: CodeRequest) -> tuple[Cubin, Resources]:
 
 
 def _by_assembler(request: CodeRequest) -> tuple[Cubin, Resources]:
-    from tileir.execute.gpu.cubin import cubin_of
-    from tileir.execute.gpu.driver.devices import target_here
-    from tileir.execute.gpu.targets import target_named
-    from tileir.execute.gpu.tileiras.kernel import make_cubin
+    from tileir.execute.gpu.tileiras.kernel import cubin_for
     from tileir.execute.gpu.tileiras.tool import TIME_LIMIT, AssemblyOptions
 
     limit = TIME_LIMIT if request.time_limit is None else request.time_limit
     options = AssemblyOptions(request.opt_level, request.lineinfo, request.host, time_limit=limit)
-    target = request.target
-    if request.ready is not None and options == AssemblyOptions():
-        ready = cubin_of(request.entry, request.ready)
-        if target is None or target_named(target) == ready.target:
-            return ready, ready.resources
-    found = make_cubin(request.entry, target_here() if target is None else target, options, warns=True)
+    found = cubin_for(request.entry, request.target, request.ready, options, warns=True)
     return found, found.resources
 
 
 def _by_triton(request: CodeRequest) -> tuple[Cubin, Resources]:
-    from tileir.execute.errors import AssemblerWarning, LaunchError, warn_caller
+    from tileir.execute.errors import LaunchError
+    from tileir.execute.gpu.cubin import warn_of
     from tileir.execute.gpu.driver.devices import target_here
     from tileir.execute.gpu.triton.code import CodeOptions, Limits
     from tileir.execute.gpu.triton.compiler import make
@@ -239,7 +224,5 @@ def _by_triton(request: CodeRequest) -> tuple[Cubin, Resources]:
     limits = Limits() if request.time_limit is None else Limits(request.time_limit)
     made = make(request.entry, target, CodeOptions(request.fast, request.lineinfo), limits)
     assert made.code is not None and made.resources is not None, "it is code for NVIDIA"
-    for each in made.diagnostics:
-        if each.severity == "warning":
-            warn_caller(each.render(), AssemblerWarning)
+    warn_of(made.diagnostics)
     return made.code.cubin, made.resources

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import os
 import time
+from bisect import bisect_left
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from tileir.dialect.ops import CONTINUE, FOR, FTOF, IF, PRINT_TKO, PTR_TO_INT
+from tileir.dialect.ops import CONTINUE, ENTRY, FOR, FTOF, IF, PRINT_TKO, PTR_TO_INT
 from tileir.dialect.types import TOKEN, PointerType, TileType
 from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
@@ -50,18 +51,216 @@ from tileir.passes.emit import Emit
 from tileir.signal_names import signal_name
 
 _PRINTED: Final = (F16, BF16, F32, F64)
-
-Fails = Callable[[Operation], bool]
-"""Whether the assembler fails at a module."""
-
-INPUT: Final = "program.tileirbc"
-OUTPUT: Final = "program.cubin"
+_INPUT: Final = "program.tileirbc"
+_OUTPUT: Final = "program.cubin"
 _SEARCH_SECONDS: Final = 15.0
 """How long it is looked for the operation at which the assembler fails."""
 _PARTS: Final = (
     "the assembler gives no reason; it needs ptxas and libnvvm of its own version, of the packages nvidia-cuda-nvcc "
     "and nvidia-nvvm"
 )
+_USUAL: Final = AssemblyOptions()
+_locks: Final = KeyLocks()
+"""By the names of cubins that are being made."""
+
+
+class Assembled(NamedTuple):
+    """A cubin, and what there is to say about it: warnings and, if asked for, the assembler's remarks."""
+
+    cubin: Cubin
+    diagnostics: list[Diagnostic]
+    resources: dict[str, Resources]
+    """What each kernel in it takes of a GPU, by the kernel's own name, which need not be that in the cubin."""
+    key: str
+    """Its name in the cache."""
+
+
+def assemble(root: Operation, target: str, options: AssemblyOptions = _USUAL) -> Assembled:
+    """The cubin of a kernel, or of all kernels of a module, for a GPU, out of the cache or made."""
+    entry = root if root.declaration is ENTRY else None
+    module = root if entry is None else entry.parent_operation
+    if module is None:
+        raise LaunchError("only a kernel that stands in a module can be compiled")
+    target = target_named(target)
+    options = options.checked()
+    program = Program(module, entry, options.lineinfo and not options.numbered)
+    key = program.key(target, options)
+    with _locks.of(key):
+        tool = installed_assembler()
+        found = _stored(key, program, tool, options)
+        if found is None:
+            if tool is None:
+                raise MissingDependencyError(f"{MISSING}; the cache has no cubin of this kernel for {target} either")
+            found = _made(key, program, tool, target, options)
+    return found
+
+
+def _stored(key: str, program: Program, tool: Assembler | None, options: AssemblyOptions) -> Assembled | None:
+    """What is in the cache, if it is what would be made."""
+    found = default_cache().get(key)
+    if found is None or not is_made_by(found[1], tool) or (options.remarks and not found[1].get("remarks")):
+        return None
+    data, meta = found
+    try:
+        cubin = Cubin(data, program.name, str(meta.get("version", "")))
+    except CubinError:
+        return None
+    return _assembled(key, cubin, str(meta.get("said", "")), program, options)
+
+
+def _made(key: str, program: Program, tool: Assembler, target: str, options: AssemblyOptions) -> Assembled:
+    """Run the assembler."""
+    _check_tool(tool, target, options)
+    if tool.bytecode_version < NEWEST:
+        lineinfo = options.lineinfo and not options.numbered
+        program = Program(program.source, program.entry, lineinfo, tool.bytecode_version)
+    attempt = _Attempt(program, tool, target, options)
+    outcome = attempt.run(program.data, options.time_limit)
+    data = outcome.files.get(_OUTPUT, b"")
+    if outcome.status != 0 or not data:
+        raise attempt.failure(outcome)
+    try:
+        cubin = Cubin(data, program.name, tool.version)
+    except CubinError as error:
+        raise AssemblerError(attempt.diagnostics(f"what the assembler wrote cannot be used: {error.message}")) from None
+    if cubin.target != target:
+        raise AssemblerError(attempt.diagnostics(f"the assembler made code for {cubin.target}"))
+    meta = {"version": tool.version, "stamp": tool.stamp, "said": outcome.output, "remarks": options.remarks}
+    default_cache().put(key, data, meta)
+    return _assembled(key, cubin, outcome.output, program, options)
+
+
+def _assembled(key: str, cubin: Cubin, output: str, program: Program, options: AssemblyOptions) -> Assembled:
+    found = [*program.warnings, *read_messages(output, program.positions)]
+    if options.remarks:
+        found += read_remarks(output, program.positions)
+    resources = {name: Cubin(cubin.data, kernel).resources for name, kernel in program.kernels.items()}
+    entries = entries_of(program.source)
+    found += [spill_warning(entries[name], taken) for name, taken in resources.items() if taken.spills]
+    return Assembled(cubin, found, resources, key)
+
+
+def _check_tool(tool: Assembler, target: str, options: AssemblyOptions) -> None:
+    """Refuse what an older assembler cannot do, in words."""
+    if tool.targets and target not in tool.targets:
+        raise CompilationError(
+            f"NVIDIA's tileiras {tool.version} makes no code for {target}, only for {', '.join(tool.targets)}: "
+            f"a newer one may, {INSTALL} --upgrade"
+        )
+    if options.remarks and not tool.has_remarks:
+        raise CompilationError(
+            f"NVIDIA's tileiras {tool.version} makes no remarks: a newer one does, {INSTALL} --upgrade"
+        )
+
+
+class _Attempt:
+    """What is asked of the assembler."""
+
+    def __init__(self, program: Program, tool: Assembler, target: str, options: AssemblyOptions) -> None:
+        self.program: Final = program
+        self.tool: Final = tool
+        self.target: Final = target
+        self.options: Final = options
+        self.command: Final = [tool.path, f"--gpu-name={target}", f"--opt-level={options.opt_level}"]
+        self.command += [f"--host-arch={options.host}", f"--host-os={options.system}"]
+        self.command += ["--lineinfo"] if options.lineinfo else []
+        self.command += ["--remarks=all"] if options.remarks else []
+        self.command += [_INPUT, "-o"]
+
+    def run(self, data: bytes, seconds: float) -> Outcome:
+        """What comes of bytecode."""
+        try:
+            return run_command(
+                [*self.command, _OUTPUT],
+                {_INPUT: data},
+                (_OUTPUT,),
+                time_limit=seconds,
+                memory_limit=self.options.memory_limit,
+                without=self.tool.misleading,
+            )
+        except OSError as error:
+            words = f"the assembler '{self.tool.path}' cannot be run: {error.strerror or error}"
+            raise CompilationError(words) from None
+
+    def diagnostics(self, words: str, *notes: str) -> list[Diagnostic]:
+        """A finding about the kernel as a whole."""
+        found = self.program.positions.diagnostic("error", words, "")
+        found.notes += [note(each, UNKNOWN) for each in (*notes, self._who()) if each]
+        return [found]
+
+    def _who(self) -> str:
+        return f"compiled for {self.target} by NVIDIA's tileiras {self.tool.version}"
+
+    def failure(self, outcome: Outcome) -> AssemblerError:
+        """What to raise for an outcome without a cubin."""
+        if outcome.timed_out:
+            words = f"the assembler did not finish within {self.options.time_limit:g} s and was stopped"
+            hint = "products of f32 and f64 on large tiles take it long: use smaller tiles, or give it a longer limit"
+            return AssemblerTimeout(self.diagnostics(words, hint))
+        limit = self.options.memory_limit
+        # A process may fail in any way at the limit for memory.
+        memory = "" if outcome.peak < limit // 4 else memory_note(limit)
+        if outcome.status < 0:
+            return self._crash(outcome, memory)
+        found = [each for each in read_messages(outcome.output, self.program.positions) if each.severity == "error"]
+        if gives_no_reason(outcome.output):
+            found = self._narrowed(found)
+        if found:
+            found[0].notes += [note(each, UNKNOWN) for each in (memory, self._who()) if each]
+            return AssemblerError(found)
+        how = f"ended with status {outcome.status}" if outcome.status else "ended without an error"
+        output = outcome.output.strip()
+        words = f"the assembler {how} and wrote no cubin" + (f"; it printed: {output}" if output else "")
+        return AssemblerError(self.diagnostics(words, memory))
+
+    def _narrowed(self, found: list[Diagnostic]) -> list[Diagnostic]:
+        """The operation at which the assembler fails, where it does not say so."""
+        program = self.program
+        end = time.monotonic() + _SEARCH_SECONDS
+
+        def fails(module: Operation) -> bool:
+            try:
+                outcome = self.run(written(module, program.version), max(end - time.monotonic(), 0.0))
+            except TileIRError:
+                # An older version cannot say what is asked.
+                raise OutOfTime from None
+            if outcome.timed_out:
+                raise OutOfTime
+            return outcome.status != 0
+
+        operation = narrowed(program.module, program.name, fails)
+        if operation is None:
+            named = [name for name in CUDA_VARIABLES if name in os.environ and name not in self.tool.misleading]
+            words = f"; {' and '.join(named)} of the environment may name another version" if named else ""
+            found[0].notes.append(note(_PARTS + words, UNKNOWN))
+            return found
+        located = program.positions.diagnostic_at("error", "failed to compile Tile IR program", operation)
+        located.notes.append(
+            note("the assembler gives no reason; it fails from this operation of the kernel on", UNKNOWN)
+        )
+        return [located]
+
+    def _crash(self, outcome: Outcome, memory: str) -> AssemblerCrash:
+        name = signal_name(-outcome.status)
+        program = self.program
+        # What is kept from the assembler here, and a limit without which it may well succeed.
+        unset = [f"-u {name}" for name in self.tool.misleading if name in os.environ]
+        before = f"ulimit -v {self.options.memory_limit // 1024}; " if memory else ""
+        saved = save_reproducer(
+            f"{program.name}-{self.target}-{program.key(self.target, self.options)[-8:]}",
+            {_INPUT: program.data, "program.mlir": program.module.text().encode("utf-8", "surrogateescape")},
+            [argument.replace(_INPUT, os.path.join("{}", _INPUT)) for argument in [*self.command, os.devnull]],
+            f"tileiras {self.tool.version} was ended by {name}",
+            outcome.output,
+            before + (f"env {' '.join(unset)} " if unset else ""),
+        )
+        return AssemblerCrash(self.diagnostics(f"the assembler crashed: {name}", memory, *saved.notes), name, *saved)
+
+
+# --- the operation at which the assembler fails ---
+
+Fails = Callable[[Operation], bool]
+"""Whether the assembler fails at a module."""
 
 
 class OutOfTime(Exception):
@@ -71,17 +270,16 @@ class OutOfTime(Exception):
 def narrowed(module: Operation, kernel: str, fails: Fails) -> Operation | None:
     """The operation of a kernel at which the assembler fails; None if it fails at a kernel without operations too."""
     entry = lookup_symbol(module, kernel)
-    if entry is None:
-        return None
     found: Operation | None = None
-    block: Block | None = entry.regions[0].blocks[0]
+    block = None if entry is None else entry.regions[0].blocks[0]
     try:
         while block is not None:
             inside = _first_in(module, block, fails)
             if inside is None:
                 break
             found = inside
-            block = _inner(found)
+            goes_on = inside.declaration is FOR or (inside.declaration is IF and not inside.results)
+            block = inside.regions[0].blocks[0] if goes_on else None
     except OutOfTime:
         pass
     return found
@@ -92,24 +290,9 @@ def _first_in(module: Operation, block: Block, fails: Fails) -> Operation | None
     operations = list(block)[:-1]
     if not operations or fails(_beginning(module, block, 0)):
         return None
-    # It succeeds with the first `good` operations, and fails with the first `bad`.
-    good, bad = 0, len(operations)
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        if fails(_beginning(module, block, middle)):
-            bad = middle
-        else:
-            good = middle
-    return operations[bad - 1]
-
-
-def _inner(operation: Operation) -> Block | None:
-    """The block to go on with: that of a loop, or of a branch that gives no values."""
-    if operation.declaration is FOR:
-        return operation.regions[0].blocks[0]
-    if operation.declaration is IF and not operation.results:
-        return operation.regions[0].blocks[0]
-    return None
+    # It fails with all of them.
+    counts = range(1, len(operations))
+    return operations[bisect_left(counts, True, key=lambda count: fails(_beginning(module, block, count)))]
 
 
 def _beginning(module: Operation, block: Block, count: int) -> Operation:
@@ -119,15 +302,13 @@ def _beginning(module: Operation, block: Block, count: int) -> Operation:
     first = block.first
     assert first is not None, "a block has a terminator"
     parent = twins[first].parent
-    assert parent is not None, "an operation stands in a block"
-    _cut(parent, count)
-    around = parent.parent_operation
-    while around is not None and around.parent_operation is not copy and around is not copy:
-        outer = around.parent
-        if outer is None:
+    while parent is not None:
+        _cut(parent, count)
+        around = parent.parent_operation
+        if around is None or around.declaration is ENTRY or around.parent is None:
             break
-        _cut(outer, list(outer).index(around) + 1)
-        around = outer.parent_operation
+        parent = around.parent
+        count = list(parent).index(around) + 1
     return copy
 
 
@@ -161,226 +342,3 @@ def _print(emit: Emit, value: Value) -> None:
         value = emit.convert(FTOF, value, F32)
     conversion = "%d" if isinstance(value.type, TileType) and isinstance(value.type.element, IntegerType) else "%f"
     emit.create(PRINT_TKO, [value], [TOKEN], {"str": string_attribute(conversion)}, segments=(1, 0))
-
-
-class Attempt:
-    """What was asked of the assembler."""
-
-    def __init__(
-        self, program: Program, tool: Assembler, target: str, options: AssemblyOptions, arguments: list[str]
-    ) -> None:
-        self.program: Final = program
-        self.tool: Final = tool
-        self.target: Final = target
-        self.options: Final = options
-        self.command: Final = [tool.path, *arguments, INPUT, "-o"]
-
-    def run(self, data: bytes, seconds: float) -> Outcome:
-        """What comes of bytecode."""
-        try:
-            return run_command(
-                [*self.command, OUTPUT],
-                {INPUT: data},
-                (OUTPUT,),
-                time_limit=seconds,
-                memory_limit=self.options.memory_limit,
-                without=self.tool.misleading,
-            )
-        except OSError as error:
-            words = f"the assembler '{self.tool.path}' cannot be run: {error.strerror or error}"
-            raise CompilationError(words) from None
-
-    def diagnostics(self, words: str, *notes: str) -> list[Diagnostic]:
-        """A finding about the kernel as a whole."""
-        found = self.program.positions.diagnostic("error", words, "")
-        found.notes += [note(each, UNKNOWN) for each in (*notes, self._who()) if each]
-        return [found]
-
-    def _who(self) -> str:
-        return f"compiled for {self.target} by NVIDIA's tileiras {self.tool.version}"
-
-    def failure(self, outcome: Outcome) -> AssemblerError:
-        """What to raise for an outcome without a cubin."""
-        if outcome.timed_out:
-            words = f"the assembler did not finish within {self.options.time_limit:g} s and was stopped"
-            hint = "products of f32 and f64 on large tiles take it long: use smaller tiles, or give it a longer limit"
-            return AssemblerTimeout(self.diagnostics(words, hint))
-        if outcome.status < 0:
-            return self._crash(outcome)
-        memory = self._memory_words(outcome)
-        found = [each for each in read_messages(outcome.output, self.program.positions) if each.severity == "error"]
-        if gives_no_reason(outcome.output):
-            found = self._narrowed(found)
-        if found:
-            found[0].notes += [note(each, UNKNOWN) for each in (memory, self._who()) if each]
-            return AssemblerError(found)
-        how = f"ended with status {outcome.status}" if outcome.status else "ended without an error"
-        output = outcome.output.strip()
-        words = f"the assembler {how} and wrote no cubin" + (f"; it printed: {output}" if output else "")
-        return AssemblerError(self.diagnostics(words, memory))
-
-    def _narrowed(self, found: list[Diagnostic]) -> list[Diagnostic]:
-        """The operation at which the assembler fails, where it does not say so."""
-        program = self.program
-        end = time.monotonic() + _SEARCH_SECONDS
-
-        def fails(module: Operation) -> bool:
-            left = end - time.monotonic()
-            try:
-                outcome = self.run(written(module, program.version), max(left, 0.0))
-            except TileIRError:
-                # An older version cannot say what is asked.
-                raise OutOfTime from None
-            if outcome.timed_out:
-                raise OutOfTime
-            return outcome.status != 0
-
-        operation = narrowed(program.module, program.name, fails)
-        if operation is None:
-            named = [name for name in CUDA_VARIABLES if name in os.environ and name not in self.tool.misleading]
-            words = f"; {' and '.join(named)} of the environment may name another version" if named else ""
-            found[0].notes.append(note(_PARTS + words, UNKNOWN))
-            return found
-        located = program.positions.diagnostic_at("error", "failed to compile Tile IR program", operation)
-        located.notes.append(
-            note("the assembler gives no reason; it fails from this operation of the kernel on", UNKNOWN)
-        )
-        return [located]
-
-    def _crash(self, outcome: Outcome) -> AssemblerCrash:
-        name = signal_name(-outcome.status)
-        program = self.program
-        memory = self._memory_words(outcome)
-        # What is kept from the assembler here, and a limit without which it may well succeed.
-        unset = [f"-u {name}" for name in self.tool.misleading if name in os.environ]
-        before = f"ulimit -v {self.options.memory_limit // 1024}; " if memory else ""
-        saved = save_reproducer(
-            f"{program.name}-{self.target}-{program.key(self.target, self.options)[-8:]}",
-            {INPUT: program.data, "program.mlir": program.module.text().encode("utf-8", "surrogateescape")},
-            [argument.replace(INPUT, os.path.join("{}", INPUT)) for argument in [*self.command, os.devnull]],
-            f"tileiras {self.tool.version} was ended by {name}",
-            outcome.output,
-            before + (f"env {' '.join(unset)} " if unset else ""),
-        )
-        return AssemblerCrash(self.diagnostics(f"the assembler crashed: {name}", memory, *saved.notes), name, *saved)
-
-    def _memory_words(self, outcome: Outcome) -> str:
-        """What to add where the limit for memory may be the reason: a process may fail in any way at it."""
-        limit = self.options.memory_limit
-        return "" if outcome.peak < limit // 4 else memory_note(limit)
-
-
-_USUAL: Final = AssemblyOptions()
-
-
-class Assembled(NamedTuple):
-    """A cubin, and what there is to say about it: warnings and, if asked for, the assembler's remarks."""
-
-    cubin: Cubin
-    diagnostics: list[Diagnostic]
-    resources: dict[str, Resources]
-    """What each kernel in it takes of a GPU, by the kernel's own name, which need not be that in the cubin."""
-    key: str
-    """Its name in the cache."""
-
-
-def assemble(entry: Operation, target: str, options: AssemblyOptions = _USUAL) -> Assembled:
-    """The cubin of a kernel for a GPU, out of the cache or made; with what there is to say about it."""
-    module = entry.parent_operation
-    if module is None:
-        raise LaunchError("only a kernel that stands in a module can be compiled")
-    return _assemble(module, entry, target, options)
-
-
-def assemble_module(module: Operation, target: str, options: AssemblyOptions = _USUAL) -> Assembled:
-    return _assemble(module, None, target, options)
-
-
-_locks: Final = KeyLocks()
-"""By the names of cubins that are being made."""
-
-
-def _assemble(module: Operation, entry: Operation | None, target: str, options: AssemblyOptions) -> Assembled:
-    target = target_named(target)
-    options = options.checked()
-    program = Program(module, entry, options.lineinfo and not options.numbered)
-    key = program.key(target, options)
-    with _locks.of(key):
-        tool = installed_assembler()
-        found = _stored(key, program, tool, options)
-        if found is None:
-            if tool is None:
-                raise MissingDependencyError(f"{MISSING}; the cache has no cubin of this kernel for {target} either")
-            found = _made(key, program, tool, target, options)
-    return found
-
-
-def _stored(key: str, program: Program, tool: Assembler | None, options: AssemblyOptions) -> Assembled | None:
-    """What is in the cache, if it is what would be made."""
-    found = default_cache().get(key)
-    if found is None:
-        return None
-    data, meta = found
-    if not is_made_by(meta, tool):
-        return None
-    if options.remarks and not meta.get("remarks"):
-        return None
-    try:
-        cubin = Cubin(data, program.name, str(meta.get("version", "")))
-    except CubinError:
-        return None
-    return _assembled(key, cubin, str(meta.get("said", "")), program, options)
-
-
-def _assembled(key: str, cubin: Cubin, output: str, program: Program, options: AssemblyOptions) -> Assembled:
-    found = [*program.warnings, *read_messages(output, program.positions)]
-    if options.remarks:
-        found += read_remarks(output, program.positions)
-    resources = {name: Cubin(cubin.data, kernel).resources for name, kernel in program.kernels.items()}
-    entries = entries_of(program.source)
-    found += [spill_warning(entries[name], taken) for name, taken in resources.items() if taken.spills]
-    return Assembled(cubin, found, resources, key)
-
-
-def _made(key: str, program: Program, tool: Assembler, target: str, options: AssemblyOptions) -> Assembled:
-    """Run the assembler."""
-    _check_tool(tool, target, options)
-    if tool.bytecode_version < NEWEST:
-        lineinfo = options.lineinfo and not options.numbered
-        program = Program(program.source, program.entry, lineinfo, tool.bytecode_version)
-    arguments = [f"--gpu-name={target}", f"--opt-level={options.opt_level}"]
-    arguments += [f"--host-arch={options.host}", f"--host-os={options.system}"]
-    arguments += ["--lineinfo"] if options.lineinfo else []
-    arguments += ["--remarks=all"] if options.remarks else []
-    attempt = Attempt(program, tool, target, options, arguments)
-    outcome = attempt.run(program.data, options.time_limit)
-    data = outcome.files.get(OUTPUT, b"")
-    if outcome.status != 0 or not data:
-        raise attempt.failure(outcome)
-    try:
-        cubin = Cubin(data, program.name, tool.version)
-    except CubinError as error:
-        raise AssemblerError(attempt.diagnostics(f"what the assembler wrote cannot be used: {error.message}")) from None
-    if cubin.target != target:
-        raise AssemblerError(attempt.diagnostics(f"the assembler made code for {cubin.target}"))
-    meta: dict[str, Any] = {
-        "version": tool.version,
-        "stamp": tool.stamp,
-        "said": outcome.output,
-        "remarks": options.remarks,
-    }
-    default_cache().put(key, data, meta)
-    return _assembled(key, cubin, outcome.output, program, options)
-
-
-def _check_tool(tool: Assembler, target: str, options: AssemblyOptions) -> None:
-    """Refuse what an older assembler cannot do, in words."""
-    if tool.targets and target not in tool.targets:
-        raise CompilationError(
-            f"NVIDIA's tileiras {tool.version} makes no code for {target}, only for {', '.join(tool.targets)}: "
-            f"a newer one may, {INSTALL} --upgrade"
-        )
-    if options.remarks and not tool.has_remarks:
-        raise CompilationError(
-            f"NVIDIA's tileiras {tool.version} makes no remarks: a newer one does, {INSTALL} --upgrade"
-        )
