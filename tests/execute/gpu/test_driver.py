@@ -254,9 +254,9 @@ def test_first_launch_calls_what_it_needs_and_no_more(fake: FakeDriver, torch: F
         "cuDeviceGetAttribute",
         "cuDevicePrimaryCtxRetain",
         "cuCtxGetCurrent",
+        "cuCtxGetCurrent",
         "cuLibraryLoadData",
         "cuLibraryGetKernel",
-        "cuCtxGetCurrent",
         "cuKernelGetFunction",
         "cuLaunchKernelEx",
     ]

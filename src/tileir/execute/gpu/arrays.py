@@ -31,6 +31,7 @@ from tileir.execute.arguments.array_memory import (
 )
 from tileir.execute.arguments.binding import (
     ArgumentLabel,
+    BoundArguments,
     Buffer,
     Pointer,
     buffer_of,
@@ -129,24 +130,24 @@ class HostCopies:
                 low, high, is_written = before[0], max(before[1], high), before[2] or is_written
             self._ranges.append((low, high, is_written))
 
-    def copy_there(self, stack: ExitStack) -> None:
-        """Copy them to the GPU; the copies are given back at the end of `stack`."""
+    def copy_there(self, bound: BoundArguments, stack: ExitStack) -> list[Any]:
+        """Copy them to the GPU until the end of `stack`; returns the arguments with addresses of the copies."""
         for low, high, _ in self._ranges:
             self._copies.append(stack.enter_context(DeviceMemory(high - low)).address)
             copy_to_gpu(self._copies[-1], low, high - low, self._stream)
+        values = list(bound.values)
+        for buffer, label in bound.buffers:
+            if is_on_host(buffer):
+                copies = zip(self._ranges, self._copies, strict=True)
+                found = [copy + buffer.address - low for (low, high, _), copy in copies if low <= buffer.low < high]
+                values[label.number] = found[0] if found else 0
+        return values
 
     def copy_back(self) -> None:
         """Have what was written copied back; it is there when the stream is done."""
         for (low, high, is_written), copy in zip(self._ranges, self._copies, strict=True):
             if is_written:
                 copy_from_gpu(low, copy, high - low, self._stream)
-
-    def address(self, buffer: Buffer) -> int:
-        """Where the first element of an array is on the GPU."""
-        for (low, high, _), copy in zip(self._ranges, self._copies, strict=True):
-            if low <= buffer.low < high:
-                return copy + (buffer.address - low)
-        return 0
 
 
 def is_on_host(buffer: Buffer) -> bool:
@@ -243,11 +244,9 @@ def stream_handle(given: object) -> int:
     )
 
 
-def wait_for(stream: int, others: Iterable[int]) -> None:
-    """Have a stream of the current context wait for what is under way in others."""
-    waiting = {other or LEGACY for other in others} - {stream or LEGACY}
-    if not waiting:
-        return
+def wait_for(stream: int, others: Iterable[int | None]) -> None:
+    """Have a stream of the current context wait for what is under way in others; None is no stream."""
+    waiting = {other or LEGACY for other in others if other is not None} - {stream or LEGACY}
     of = driver()
     attempt = "having a stream wait for another"
     for other in sorted(waiting):

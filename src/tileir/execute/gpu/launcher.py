@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 from tileir.execute.arguments.binding import BoundArguments, Pointer, bind
@@ -104,9 +104,6 @@ class GpuLauncher(PreparedKernel):
     def code_for(self, launching: Launching) -> LaunchedCode | None:
         """The code for a launch, in whose context it is asked; None if arguments have to be looked at first."""
 
-    def make_ready(self, place: Device, context: int) -> None:
-        """Compile and load what there is to compile before anything is copied for a launch."""
-
     def find(self, key: Any, grid: BlockId, stream: int | None, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """What a launch whose key is like none before needs beside its arguments; None if it has to be looked at more
         closely.  A key begins with the number of the GPU."""
@@ -175,17 +172,11 @@ class GpuLauncher(PreparedKernel):
         """Make a launch with arguments of whatever kinds, and with options."""
         if driver().forked:
             raise forked_error(f"launching @{self.name}")
-        launching, copies = self._prepared(grid, arguments, options)
-        place, context, _, stream, *_ = launching
         blocks = grid[0] * grid[1] * grid[2]
-        self.make_ready(place, context)
-        with current(context), ExitStack() as stack:
-            if launching.bound is not None:
-                others = [buffer.stream for buffer, _ in launching.bound.buffers if isinstance(buffer, DeviceBuffer)]
-                wait_for(stream, [other for other in others if other is not None])
-            launching = _copied(launching, copies, stack)
-            if options.progress is not None:
-                options.progress(0, blocks)
+        progress = options.progress or (lambda done, count: None)
+        with self.arguments_on_gpu(grid, arguments, options, waits=options.progress is not None) as launching:
+            place, context, _, stream, *_ = launching
+            progress(0, blocks)
             code, record, function = self.filled(launching)
             failed = driver().function("cuLaunchKernelEx")(record.configuration, function, record.parameters, None)
             report = record.report
@@ -195,44 +186,38 @@ class GpuLauncher(PreparedKernel):
             place.latest = self.name
             if self.device_output and not is_capturing(stream):
                 self.listen(stream, options, place, report)
-            if copies is not None:
-                copies.copy_back()
-            if copies is not None or options.progress is not None:
-                self.wait(stream, place)
-        if options.progress is not None:
-            options.progress(blocks, blocks)
+        progress(blocks, blocks)
         if not self.device_output and context == place.context:
             library = library_among(arguments)
             if library is not None and library is not self._library:
                 self._library, self._usual_launch = library, self._write_usual_launch
 
+    @contextmanager
     def arguments_on_gpu(
-        self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions, copies_back: bool = False
-    ) -> AbstractContextManager[Launching]:
-        """A launch that is not made: its arguments on the GPU, whose context is current; arrays of the host are copied
-        there once, and back at the end if it `copies_back`."""
-        # Warned of here: a context manager would stand between the warning and the caller.
-        launching, copies = self._prepared(grid, arguments, options)
-        return self._on_gpu(launching, copies, copies_back)
-
-    def _prepared(
-        self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions
-    ) -> tuple[Launching, HostCopies | None]:
-        """A launch whose arguments are checked, and the copies of arrays of the host; None if there are none."""
+        self,
+        grid: BlockId,
+        arguments: tuple[object, ...],
+        options: LaunchOptions,
+        copies_back: bool = True,
+        waits: bool = True,
+    ) -> Iterator[Launching]:
+        """A launch whose arguments are on a GPU, with its context current; it is waited for if one of them is a copy of
+        an array of the host, which is copied back if it `copies_back`, or if it `waits`."""
         stream = stream_for(arguments, options.stream)
         bound = self._bound(arguments, stream, options)
         self._check_memory(options)
         place, context = self._place(bound)
         copies = self._copies(bound, place, stream)
-        return Launching(place, context, grid, stream, bound.values, bound), copies
-
-    @contextmanager
-    def _on_gpu(self, launching: Launching, copies: HostCopies | None, copies_back: bool) -> Iterator[Launching]:
-        with current(launching.context), ExitStack() as stack:
-            yield _copied(launching, copies, stack)
+        launching = Launching(place, context, grid, stream, bound.values, bound)
+        with current(context), ExitStack() as stack:
+            wait_for(stream, [buffer.stream for buffer, _ in bound.buffers if isinstance(buffer, DeviceBuffer)])
+            if copies is not None:
+                launching = launching._replace(values=copies.copy_there(bound, stack))
+            yield launching
             if copies is not None and copies_back:
                 copies.copy_back()
-            self.wait(launching.stream, launching.place)
+            if copies is not None or waits:
+                self.wait(stream, place)
 
     def timed(
         self,
@@ -244,14 +229,13 @@ class GpuLauncher(PreparedKernel):
     ) -> Measured:
         # Imported here: few ask, and a first launch is to be short.
         from tileir.execute.gpu.timing import event_times
-        from tileir.execute.launching.timing import enough
 
-        with self.arguments_on_gpu(grid, arguments, options, copies_back=True) as launching:
+        with self.arguments_on_gpu(grid, arguments, options) as launching:
             place = launching.place
             filled, record, function = self.filled(launching)
             once = launch_again(record, function, lambda code: self.error(code, place))
             try:
-                seconds = event_times(once, launching.stream, place, repeat, flush_cache, enough)
+                seconds = event_times(once, launching.stream, place, repeat, flush_cache)
             except DriverError as error:
                 raise error.after(f"@{self.name} or a kernel before it went wrong on {place.words}") from None
             self.give_back(filled, record)
@@ -361,18 +345,3 @@ class GpuKernel(GpuLauncher):
 
     def code_for(self, launching: Launching) -> LaunchedCode:
         return self.code
-
-    def make_ready(self, place: Device, context: int) -> None:
-        self.code.kernel(place, context)
-
-
-def _copied(launching: Launching, copies: HostCopies | None, stack: ExitStack) -> Launching:
-    """A launch with copies of arrays in the place of those on the host."""
-    if copies is None or launching.bound is None:
-        return launching
-    copies.copy_there(stack)
-    values = list(launching.values)
-    for buffer, label in launching.bound.buffers:
-        if is_on_host(buffer):
-            values[label.number] = copies.address(buffer)
-    return launching._replace(values=values)

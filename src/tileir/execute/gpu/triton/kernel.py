@@ -171,7 +171,7 @@ class TritonKernel(GpuLauncher):
         self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions, progress: Progress | None = None
     ) -> Tuning:
         """Search the schedule for launches like this one, and use it from now on; arrays stay as they are."""
-        with self.arguments_on_gpu(grid, arguments, options) as launching:
+        with self.arguments_on_gpu(grid, arguments, options, copies_back=False) as launching:
             target = triton_target(launching.place.target)
             kind = self.kind_of(launching)
             with self._making:
