@@ -131,12 +131,6 @@ def test_devices_tell_what_they_are(fake: FakeDriver) -> None:
     fake.reset(3)
     found = devices()
     assert [each.words for each in found] == [f"cuda:{n} (Fake GPU {n}, sm_90)" for n in range(3)]
-    assert found[1].facts() == {
-        "name": "Fake GPU 1",
-        "compute capability": "9.0",
-        "memory": "8.0 GiB",
-        "multiprocessors": "116",
-    }
 
 
 def test_a_gpu_that_is_not_there_is_refused_by_number(fake: FakeDriver, torch: FakeTorch) -> None:
@@ -231,13 +225,6 @@ def test_gpus_that_cannot_be_counted_are_told_in_the_words_of_the_driver(fake: F
 def test_gpu_that_does_not_say_its_name_is_one_all_the_same(fake: FakeDriver) -> None:
     fake.fail("cuDeviceGetName", 999)
     assert device(0).words == "cuda:0 (a GPU, sm_90)"
-
-
-def test_memory_that_cannot_be_asked_for_is_told_in_the_words_of_the_driver(fake: FakeDriver) -> None:
-    fake.fail("cuDeviceTotalMem_v2", 999)
-    with pytest.raises(DriverError, match="asking for the memory of GPU 0 failed: cuDeviceTotalMem says"):
-        device(0).facts()
-    assert device(0).facts()["memory"] == f"{device(0).memory / (1 << 30):.1f} GiB"
 
 
 def test_first_launch_calls_what_it_needs_and_no_more(fake: FakeDriver, torch: FakeTorch) -> None:

@@ -99,17 +99,12 @@ TARGETS: Final = tuple(ARCHITECTURES)
 
 def target_named(text: object) -> str:
     """The target that a text names: `sm_90`, or in other ways that people write it, `sm_90a`, `90` and `9.0`."""
-    if isinstance(text, str):
-        found = _SPELLINGS.fullmatch(text.strip())
-        if found is not None:
-            name = f"sm_{found[1] or found[2] + found[3]}"
-            if name in TARGETS:
-                return name
-    raise OptionError(f"{_shown(text)} is no GPU that Tile IR is compiled for: choose one of {', '.join(TARGETS)}")
-
-
-def _shown(text: object) -> str:
-    return f"'{text}'" if isinstance(text, str) else repr(text)
+    found = _SPELLINGS.fullmatch(text.strip()) if isinstance(text, str) else None
+    name = "" if found is None else f"sm_{found[1] or found[2] + found[3]}"
+    if name not in TARGETS:
+        shown = f"'{text}'" if isinstance(text, str) else repr(text)
+        raise OptionError(f"{shown} is no GPU that Tile IR is compiled for: choose one of {', '.join(TARGETS)}")
+    return name
 
 
 def number_of(target: str) -> int:
@@ -119,9 +114,6 @@ def number_of(target: str) -> int:
 
 def target_of_device(major: int, minor: int) -> str:
     """The best target for a device of a compute capability; empty if nothing that is compiled runs on it."""
-    name = f"sm_{major}{minor}"
-    if name in TARGETS:
-        return name
     able = [target for target in TARGETS if runs_on(target, major, minor)]
     return able[-1] if able else ""
 

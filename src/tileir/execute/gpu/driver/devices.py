@@ -23,7 +23,7 @@ from tileir.forking import NO_FORK
 from tileir.ir.diagnostics import OptionError
 
 # Numbers of the driver's questions about devices, and about pointers.
-_MULTIPROCESSORS, _MAJOR, _MINOR = 16, 75, 76
+_MAJOR, _MINOR = 75, 76
 _POINTER_CONTEXT, _POINTER_DEVICE = 1, 9
 
 _devices: Final[dict[int, Device]] = {}
@@ -43,20 +43,12 @@ class Device:
         self.latest: str = ""
         """The kernel that was launched on it last."""
 
-    def __repr__(self) -> str:
-        return f"<Device {self.words}>"
-
     @cached_property
     def name(self) -> str:
         """As in "NVIDIA H200"; empty if the driver does not say, which must not keep a message from being made."""
         name = ctypes.create_string_buffer(256)
         failed = self._driver.forked or self._driver.function("cuDeviceGetName")(name, len(name), self.handle)
         return "" if failed else name.value.decode("utf-8", "replace")
-
-    @cached_property
-    def memory(self) -> int:
-        """Bytes."""
-        return self._driver.handle("cuDeviceTotalMem_v2", f"asking for the memory of GPU {self.ordinal}", self.handle)
 
     @property
     def target(self) -> str:
@@ -82,15 +74,6 @@ class Device:
                         "cuDevicePrimaryCtxRetain", lambda: f"starting {self.words}", self.handle
                     )
         return self._context
-
-    def facts(self) -> dict[str, str]:
-        """What `tileir info` shows."""
-        return {
-            "name": self.name,
-            "compute capability": f"{self.capability[0]}.{self.capability[1]}",
-            "memory": f"{self.memory / (1 << 30):.1f} GiB",
-            "multiprocessors": str(self.attribute(_MULTIPROCESSORS)),
-        }
 
 
 def device_count() -> int:

@@ -17,29 +17,20 @@ from typing import Any, Final
 from tileir.execute.errors import LaunchError
 from tileir.forking import NO_FORK
 
-INVALID_VALUE: Final = 1
-OUT_OF_MEMORY: Final = 2
-NOT_INITIALIZED: Final = 3
-INVALID_DEVICE: Final = 101
-INVALID_CONTEXT: Final = 201
-NO_BINARY_FOR_GPU: Final = 209
-INVALID_HANDLE: Final = 400
-NOT_FOUND: Final = 500
-ILLEGAL_ADDRESS: Final = 700
-ASSERT: Final = 710
+INVALID_VALUE, NOT_INITIALIZED, INVALID_DEVICE, NOT_FOUND = 1, 3, 101, 500
+OTHER_CONTEXT: Final = (400, 201)
+"""What a launch is refused with where another context is current than that of its function, or none: INVALID_HANDLE,
+INVALID_CONTEXT."""
 
-OTHER_CONTEXT: Final = (INVALID_HANDLE, INVALID_CONTEXT)
-"""What a launch is refused with where another context is current than that of its function, or none."""
-
-STICKY: Final = frozenset((ILLEGAL_ADDRESS, ASSERT, 702, *range(714, 720), 721))
+# An illegal address, an assert that failed, a time limit, traps and their kin.
+_STICKY: Final = frozenset((700, 710, 702, *range(714, 720), 721))
 """What a kernel leaves behind that has run wild: every later call in the context fails with it."""
 
 _ADVICE: Final = {
-    OUT_OF_MEMORY: "free memory of the GPU",
+    2: "free memory of the GPU",
     NOT_INITIALIZED: "a process that was forked from one that uses CUDA cannot use it: start it by 'spawn'",
-    NO_BINARY_FOR_GPU: "compile it for this GPU",
+    209: "compile it for this GPU",
 }
-
 _LOST: Final = "this process cannot use the GPU any more (CUDA_LAUNCH_BLOCKING=1 shows which kernel it is)"
 
 LIBRARY_VARIABLE: Final = "TILEIR_LIBCUDA"
@@ -51,7 +42,7 @@ _LETTERS: Final[dict[str, Any]] = {
 # What each takes, a letter for each argument: a pointer or handle, a number, a size or address, a string.
 _FUNCTIONS: Final[dict[str, str]] = {
     "cuInit": "u", "cuDriverGetVersion": "p", "cuGetErrorName": "ip", "cuGetErrorString": "ip",
-    "cuDeviceGetCount": "p", "cuDeviceGet": "pi", "cuDeviceGetName": "pii", "cuDeviceTotalMem_v2": "pi",
+    "cuDeviceGetCount": "p", "cuDeviceGet": "pi", "cuDeviceGetName": "pii",
     "cuDeviceGetAttribute": "pii", "cuDevicePrimaryCtxRetain": "pi", "cuCtxGetCurrent": "p", "cuCtxGetDevice": "p",
     "cuCtxPushCurrent_v2": "p", "cuCtxPopCurrent_v2": "p", "cuCtxSynchronize": "", "cuPointerGetAttribute": "pin",
     "cuLibraryLoadData": "ppppuppu", "cuLibraryGetKernel": "pps", "cuLibraryGetGlobal": "ppps",
@@ -88,14 +79,14 @@ class DriverError(LaunchError):
         self._parts: tuple[str, str] = (attempt, words)
         said = f"{name} ({words})" if words else name
         advice = _ADVICE.get(code, "")
-        if code in STICKY:
+        if code in _STICKY:
             advice = f"{why or 'a kernel that was launched before went wrong'}; {_LOST}"
         super().__init__(f"{attempt} failed: {function} says {said}{f': {advice}' if advice else ''}")
 
     @property
     def is_sticky(self) -> bool:
         """Whether a kernel has run wild, so that every later call of this process fails too."""
-        return self.code in STICKY
+        return self.code in _STICKY
 
     def after(self, why: str) -> DriverError:
         """The same, if it is sticky with a word on where it may come from."""
