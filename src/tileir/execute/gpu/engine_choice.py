@@ -170,7 +170,7 @@ def _load(kernel: GpuLauncher, launching: Launching) -> None:
     """Have the code of a kernel for a launch in the driver."""
     code = kernel.code_for(launching)
     assert code is not None, "there is code for arguments that were looked at"
-    code.kernel(launching.place, launching.context)
+    code.load(launching.place, launching.context)
 
 
 def _telling(errors: dict[str, LaunchError]) -> LaunchError:

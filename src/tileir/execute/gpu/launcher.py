@@ -114,7 +114,7 @@ class GpuLauncher(PreparedKernel):
             if code is None or code.packer.form.cluster > 1:
                 return None
             packer = code.packer
-            function = code.kernel(place, context).function_in(context, self.name)
+            function = code.function(place, context)
         form = packer.form
         found = (place, context, function, packer, packer.spare, form.threads, form.shared, code.complete)
         if len(self.variants) >= _MOST_FOUND:
@@ -126,7 +126,7 @@ class GpuLauncher(PreparedKernel):
         """The code for a launch, a record that is filled for it, and the function, in the context that is current."""
         code = self.code_for(launching)
         assert code is not None, "there is code for arguments that were looked at"
-        kernel = code.kernel(launching.place, launching.context)
+        function = code.function(launching.place, launching.context)
         record = code.packer.take()
         try:
             code.fill(record, launching)
@@ -135,7 +135,7 @@ class GpuLauncher(PreparedKernel):
             if not launching.is_described:
                 raise
             return self.filled(launching._replace(is_described=False))
-        return code, record, kernel.function_in(launching.context, self.name)
+        return code, record, function
 
     def give_back(self, code: LaunchedCode, record: Record, is_launched: bool = False) -> None:
         """Have others use a record; `is_launched` says that somebody waits for its report."""

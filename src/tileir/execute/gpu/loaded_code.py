@@ -38,8 +38,8 @@ _MOST_SHARED: Final = 8
 """The driver's number for that."""
 _libraries: Final[dict[tuple[int, bytes], LoadedLibrary]] = {}
 """What is loaded, by its content, and by the globals of the module it is from if it has any."""
-_kernels: Final[WeakSet[LoadedKernel]] = WeakSet()
-"""Those that may be launched."""
+_codes: Final[WeakSet[LaunchedCode]] = WeakSet()
+"""What may be launched."""
 
 
 class LoadedLibrary:
@@ -89,37 +89,12 @@ class LoadedLibrary:
         return address.value, size.value
 
 
-class LoadedKernel:
-    """A kernel in the driver, for the GPUs of one architecture."""
-
-    __slots__ = ("__weakref__", "_functions", "_handle", "_shared", "library")
-
-    def __init__(self, library: LoadedLibrary, handle: int, shared: int = 0) -> None:
-        """`shared` is how many bytes of shared memory its launches reserve."""
-        self.library: LoadedLibrary = library
-        self._handle: int = handle
-        self._shared: int = shared
-        self._functions: dict[int, Any] = {}
-        _kernels.add(self)
-
-    def function_in(self, context: int, name: str) -> Any:
-        """For launches in a context, which is current: the driver refuses them in others."""
-        found = self._functions.get(context)
-        if found is None:
-            handle = driver().handle("cuKernelGetFunction", f"loading @{name}", self._handle)
-            if self._shared > _PLAIN_SHARED:
-                attempt = f"reserving {self._shared} bytes of shared memory for @{name}"
-                driver().call("cuFuncSetAttribute", attempt, handle, _MOST_SHARED, self._shared)
-            found = self._functions[context] = ctypes.c_void_p(handle)
-        return found
-
-
 def unload_unused() -> None:
     """Unload what no kernel needs, once the GPUs have done what is under way."""
     if not _libraries or driver().forked:
         return
     with NO_FORK:
-        used = {kernel.library for kernel in _kernels}
+        used = {library for code in _codes for library, _ in code.loaded.values()}
         for key, library in list(_libraries.items()):
             if library in used:
                 continue
@@ -183,7 +158,11 @@ class LaunchedCode:
         self._sizes: Final = [
             each.size if isinstance(each, Hidden) else _parameter_bytes(packer.types[each]) for each in packer.sources
         ]
-        self._loaded: dict[str, LoadedKernel] = {}
+        self.loaded: Final[dict[str, tuple[LoadedLibrary, int]]] = {}
+        """By target, a library and the kernel in it."""
+        self._functions: Final[dict[int, Any]] = {}
+        """By context."""
+        _codes.add(self)
 
     def fill(self, record: Record, launching: Launching, is_kept: bool = False) -> None:
         """Fill a record with all that a launch is given, or launches that are made again and again, if it `is_kept`."""
@@ -192,16 +171,28 @@ class LaunchedCode:
         if self.complete is not None:
             self.complete(record, context, grid, stream, values, is_kept)
 
-    def kernel(self, place: Device, context: int) -> LoadedKernel:
-        """The kernel, to be launched in a context of a GPU."""
-        found = self._loaded.get(place.target) or self._load(place)
-        library = found.library
+    def load(self, place: Device, context: int) -> int:
+        """The kernel in the driver, to be launched in a context of a GPU."""
+        library, kernel = self.loaded.get(place.target) or self._load(place)
         library.contexts.add(context)
         if self._globals and context not in library.filled:
             self._fill(library, context)
+        return kernel
+
+    def function(self, place: Device, context: int) -> Any:
+        """What launches in a context take, which is current: the driver refuses it in others."""
+        kernel = self.load(place, context)
+        found = self._functions.get(context)
+        if found is None:
+            handle = driver().handle("cuKernelGetFunction", f"loading @{self._name}", kernel)
+            shared = self.packer.form.shared
+            if shared > _PLAIN_SHARED:
+                attempt = f"reserving {shared} bytes of shared memory for @{self._name}"
+                driver().call("cuFuncSetAttribute", attempt, handle, _MOST_SHARED, shared)
+            found = self._functions[context] = ctypes.c_void_p(handle)
         return found
 
-    def _load(self, place: Device) -> LoadedKernel:
+    def _load(self, place: Device) -> tuple[LoadedLibrary, int]:
         wanted = target_of_device(*place.capability)
         if not wanted:
             raise NoGpuError(
@@ -224,12 +215,11 @@ class LaunchedCode:
                 f"those of the kernel {_listed(self._sizes)}"
             )
         with NO_FORK:
-            found = self._loaded.get(place.target)
+            found = self.loaded.get(place.target)
             if found is None:
                 with current(place.context):
                     library = self._library(cubin.data, lambda: f"{what} on {place.words}")
-                    found = LoadedKernel(library, library.kernel(cubin.kernel), self.packer.form.shared)
-                self._loaded[place.target] = found
+                    found = self.loaded[place.target] = library, library.kernel(cubin.kernel)
         return found
 
     def _library(self, data: bytes, what: Callable[[], str]) -> LoadedLibrary:

@@ -215,10 +215,9 @@ class Search:
         """A launch by some code, made each time it is called."""
         loaded, launching = self._load(code), self._launching
         name = self._entry.symbol_name or ""
-        kernel = loaded.kernel(launching.place, launching.context)
+        function = loaded.function(launching.place, launching.context)
         record = loaded.packer.take()
         loaded.fill(record, launching, True)
-        function = kernel.function_in(launching.context, name)
         return launch_again(
             record, function, lambda code: driver().error("cuLaunchKernelEx", code, f"launching @{name}")
         )
