@@ -151,7 +151,7 @@ class Cubin:
 
     @property
     def parameter_sizes(self) -> list[int] | None:
-        """How many bytes each parameter takes; None if there are none, or they are described in a way that is new."""
+        """Bytes of each parameter; None if there are none, or they are described in a way that is new."""
         return [parameter.size for parameter in self._parameters] or None
 
     @cached_property

@@ -11,7 +11,6 @@ to a factor of two, a GPU, and the compilers of both engines.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from threading import Lock
 from typing import Any, Final
 
@@ -54,16 +53,13 @@ class ChosenKernel(GpuLauncher):
             made = engine.prepare(entry, globals, settings)
             assert isinstance(made, GpuLauncher), "engines of this package have such kernels"
             self._kernels[engine.name] = made
+        self._triton: Final = next(each for each in self._kernels.values() if isinstance(each, TritonKernel))
         self._versions: Final = versions
         self._fast: Final = settings.fast
         self.choices: Final[dict[tuple[object, ...], Choice]] = {}
         """What was chosen so far, by kind of launches."""
         self._choosing: Final = Lock()
         self.chosen_engine: str = ""
-
-    @cached_property
-    def _triton(self) -> TritonKernel:
-        return next(each for each in self._kernels.values() if isinstance(each, TritonKernel))
 
     @property
     def key_parts(self) -> tuple[str, ...]:
@@ -83,9 +79,7 @@ class ChosenKernel(GpuLauncher):
             if launching.bound is None:
                 return None
             with self._choosing:
-                choice = self.choices.get(circumstances)
-                if choice is None:
-                    choice = self._choose(circumstances, launching)
+                choice = self.choices.get(circumstances) or self._choose(circumstances, launching)
         self.chosen_engine = choice.engine
         return self._kernels[choice.engine].code_for(launching)
 
@@ -97,8 +91,7 @@ class ChosenKernel(GpuLauncher):
             engines = [choice.engine for choice in self.choices.values()]
             choice = self._first(launching, max(self._kernels, key=engines.count))
         else:
-            parts = (structure_key(self.entry), self._fast, *self._versions(), *map(_plain, circumstances))
-            key = choice_key(parts)
+            key = choice_key((structure_key(self.entry), self._fast, *self._versions(), *map(_plain, circumstances)))
             kept = kept_choice(key)
             if kept is not None and kept.engine in self._kernels:
                 choice = self._first(launching, kept.engine)
@@ -120,9 +113,7 @@ class ChosenKernel(GpuLauncher):
         from tileir.execute.gpu.timing import has_space, measured, restored
 
         plan = repeatable(self.entry)
-        bound = launching.bound
-        assert bound is not None, "the arguments were looked at"
-        ranges = [] if plan is None else restored(plan, bound)
+        ranges = [] if plan is None or launching.bound is None else restored(plan, launching.bound)
         if plan is None or not has_space(ranges):
             return self._first(launching), True
         compiled, errors = self._compiled(launching)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tileir.execute.engine.interface import Engine, EngineForm, KernelSettings, LaunchOptions
+from tileir.execute.errors import LaunchError
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ _MOST_SHOWN: Final = 20_000
 
 class TileirasEngine(Engine):
     name: str = "tileiras"
-    title: str = "the engine 'tileiras'"
     summary: str = "NVIDIA GPUs, through NVIDIA's assembler"
     options: frozenset[str] = frozenset(("stream", "cubin"))
     stages: tuple[str, ...] = ("bytecode", "sass")
@@ -41,7 +41,6 @@ class TileirasEngine(Engine):
         return why_no_gpu(ASSEMBLER_DRIVER)
 
     def facts(self) -> dict[str, str]:
-        from tileir.execute.errors import LaunchError
         from tileir.execute.gpu.tileiras.tool import find_assembler
 
         try:
@@ -70,7 +69,6 @@ class TileirasEngine(Engine):
 
 class TritonEngine(Engine):
     name: str = "triton"
-    title: str = "the engine 'triton'"
     summary: str = "NVIDIA GPUs, through Triton"
     options: frozenset[str] = frozenset(("stream", "fast", "tune"))
     stages: tuple[str, ...] = ("schedule", "tile", "ttir", "ttgir", "llvm", "ptx", "sass", "amdgcn")
@@ -84,7 +82,6 @@ class TritonEngine(Engine):
         return why_no_gpu(OLDEST_DRIVER)
 
     def facts(self) -> dict[str, str]:
-        from tileir.execute.errors import LaunchError
         from tileir.execute.gpu.triton.toolchain import find_triton
 
         gpus = _gpu_facts()
@@ -177,9 +174,10 @@ COMPILERS: Final = ("tileiras", "triton")
 
 
 class CodeRequest(NamedTuple):
+    """What is asked for; no target is the GPU of this machine."""
+
     entry: Operation
     target: str | None = None
-    """None for the GPU of this machine."""
     opt_level: int = 3
     lineinfo: bool = False
     host: str = ""
@@ -191,8 +189,6 @@ class CodeRequest(NamedTuple):
 
 def compiled(backend: str, request: CodeRequest) -> tuple[Cubin, Resources]:
     """The cubin of a kernel, and what it takes of a GPU; what there is to say about it is a warning."""
-    from tileir.execute.errors import LaunchError
-
     if backend not in COMPILERS:
         raise LaunchError(f"'{backend}' makes no cubins: choose the backend {' or '.join(COMPILERS)}")
     return _by_triton(request) if backend == "triton" else _by_assembler(request)
@@ -209,7 +205,6 @@ def _by_assembler(request: CodeRequest) -> tuple[Cubin, Resources]:
 
 
 def _by_triton(request: CodeRequest) -> tuple[Cubin, Resources]:
-    from tileir.execute.errors import LaunchError
     from tileir.execute.gpu.cubin import warn_of
     from tileir.execute.gpu.driver.devices import target_here
     from tileir.execute.gpu.triton.code import CodeOptions, Limits

@@ -23,7 +23,6 @@ _TRITON_TOOLS: Final = os.path.join("triton", "backends", "nvidia", "bin")
 _SECONDS: Final = 60.0
 _FILE: Final = "kernel.cubin"
 _TOOL: Final = "nvdisasm"
-_WARNING: Final = f"{_TOOL} warning"
 _PLACE: Final = re.compile(r'\s*//## File ".*", line (\d+)')
 _INSTRUCTION: Final = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+\S")
 
@@ -61,9 +60,9 @@ def _number(kit: str) -> int:
 
 def why_missing() -> str:
     """Why there is no disassembler, with what to do about it; empty if there is one."""
-    if find_tool(_TOOL):
-        return ""
-    return "NVIDIA's disassembler, nvdisasm, is not installed: pip install nvidia-cuda-nvdisasm"
+    return (
+        "" if find_tool(_TOOL) else f"NVIDIA's disassembler, {_TOOL}, is not installed: pip install nvidia-cuda-{_TOOL}"
+    )
 
 
 def disassembled(cubin: Cubin) -> str:
@@ -91,7 +90,11 @@ def _output(cubin: Cubin, *options: str) -> str:
     tool = find_tool(_TOOL)
     if not tool:
         raise MissingDependencyError(why_missing())
-    key = _key(tool, options, cubin)
+    try:
+        stamp = name_of([stamp_of(tool, os.stat(tool))], " ".join(options))
+    except OSError as error:
+        raise MissingDependencyError(f"NVIDIA's disassembler, '{tool}', cannot be used: {error.strerror}") from None
+    key = blake2b(stamp.encode() + cubin.data, digest_size=20).hexdigest()
     kept = default_cache().get(key)
     if kept is not None:
         return kept[0].decode("utf-8", "surrogateescape")
@@ -103,14 +106,8 @@ def _output(cubin: Cubin, *options: str) -> str:
         how = "did not finish" if outcome.timed_out else f"ended with status {outcome.status}"
         raise CompilationError(f"NVIDIA's disassembler {how}: {outcome.output.strip()}")
     # One that is older than what made the cubin warns of its format.
-    output = "".join([line for line in outcome.output.splitlines(keepends=True) if not line.startswith(_WARNING)])
+    output = "".join(
+        [line for line in outcome.output.splitlines(keepends=True) if not line.startswith(f"{_TOOL} warning")]
+    )
     default_cache().put(key, output.encode("utf-8", "surrogateescape"), {})
     return output
-
-
-def _key(tool: str, options: tuple[str, ...], cubin: Cubin) -> str:
-    try:
-        stamp = name_of([stamp_of(tool, os.stat(tool))], " ".join(options))
-    except OSError as error:
-        raise MissingDependencyError(f"NVIDIA's disassembler, '{tool}', cannot be used: {error.strerror}") from None
-    return blake2b(stamp.encode() + cubin.data, digest_size=20).hexdigest()

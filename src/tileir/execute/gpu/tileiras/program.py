@@ -5,21 +5,8 @@ program is down-leveled if the assembler is older than the dialect.  Operations 
 (`NUMBERED`), so that whatever the assembler reports is about one of them, and the same program has the same bytecode
 wherever it stands.  Only where profilers are to find the lines of the source, operations keep their locations.
 
-Versions up to 13.4.92 answer "failed to compile Tile IR program" to
-
-* `ftof` with a rounding mode where the target holds every number of the source: there is nothing to round;
-* `ftoi saturating` from tf32 and types of eight bits and fewer: f32 holds their numbers;
-* `load_view_tko` that promises `inbounds` of a view with a padding value: the promise is not needed.
-
-They compile these to wrong code (docs/nvidia.md):
-
-* A load or store whose mask is false everywhere is left out, and its token with it.  Here it goes first: its token is
-  the one that it takes.
-* `ftof` to tf32 with `nearest_away` cuts off the bits that make a NaN one.  It gets the canonical NaN instead.
-* Sums of constants with `flush_to_zero` are rounded wrongly at ties.  They are constants here already.
-* A constant signaling NaN wins in `maxf` and `minf`.  A quiet one does not, and is as good.
-* A `for` that loads the operands of a small matmul never ends if it begins at the least number of its type, which zero
-  is to unsigned ones.  Such a loop goes over the same numbers in a wider type.
+What versions up to 13.4.92 refuse ("failed to compile Tile IR program") or compile to wrong code (docs/nvidia.md) is
+said at the function that rewrites it.
 
 What the assembler reports becomes diagnostics at the operations that it means.  Errors and warnings are lines
 `PLACE: error: words`, where the place is a location as MLIR spells it, with the debug scope it is in, or missing; lines
@@ -48,7 +35,7 @@ from tileir.dialect.types import TileViewType, with_element
 from tileir.execute.locations.source_locations import frames_of, location_notes, user_location
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
+from tileir.ir.dense import dense_attribute, element_bytes
 from tileir.ir.diagnostics import Diagnostic, note, source_of
 from tileir.ir.floats import FORMATS, FloatFormat, is_nan
 from tileir.ir.location import UNKNOWN, file_location
@@ -56,15 +43,14 @@ from tileir.ir.symbols import lookup_symbol
 from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.traversal import clone, pre_order
 from tileir.ir.types import F32, I64, TF32, FloatType
-from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST, Version
 from tileir.passes import downlevel, legalize
 from tileir.passes.debug_info import rename_symbol, synthesize_scopes
-from tileir.passes.emit import UNSIGNED, Emit, width_of
+from tileir.passes.emit import UNSIGNED, Emit, taken_token, width_of
 from tileir.passes.expansions import is_widening
 from tileir.rewrite.facts import Facts
 from tileir.rewrite.folds import add_constants
-from tileir.rewrite.matching import tile_of
+from tileir.rewrite.matching import constant_value, tile_of
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.tileiras.tool import AssemblyOptions
@@ -191,6 +177,7 @@ def work_around(root: Operation) -> int:
 
 
 def _float_conversion(operation: Operation) -> bool:
+    """Refused with a rounding mode where nothing is rounded; to tf32 with `nearest_away`, NaNs lose what makes them."""
     value = operation.operands[0]
     source, target = tile_of(value).element, tile_of(operation.results[0]).element
     if "rounding_mode" in operation.attributes and is_widening(source, target):
@@ -205,6 +192,7 @@ def _float_conversion(operation: Operation) -> bool:
 
 
 def _from_f32(operation: Operation) -> bool:
+    """Refused to saturate from tf32 and types of eight bits and fewer: f32 holds their numbers."""
     value = operation.operands[0]
     element = cast(FloatType, tile_of(value).element)
     if not operation.saturating or (element is not TF32 and element.width > 8):
@@ -214,70 +202,64 @@ def _from_f32(operation: Operation) -> bool:
 
 
 def _without_promise(operation: Operation) -> bool:
+    """Refused to promise `inbounds` of a view with a padding value: the promise is not needed."""
     if operation.inbounds is None or cast(TileViewType, operation.operands[0].type).padding is None:
         return False
     operation.set_attribute("inbounds", None)
     return True
 
 
-def _constant(value: Value) -> DenseAttribute | None:
-    source = value.defining_operation
-    if source is None or source.declaration is not ops.CONSTANT:
-        return None
-    return source.value_attribute
-
-
 def _without_access(operation: Operation) -> bool:
+    """A load or store whose mask is false everywhere is left out, and its token, which becomes the one it takes."""
     mask = operation.mask
     while mask is not None and (source := mask.defining_operation) is not None:
         if source.declaration not in (ops.BROADCAST, ops.RESHAPE):
             break
         mask = source.operands[0]
-    elements = _constant(mask) if mask is not None else None
+    elements = constant_value(mask) if mask is not None else None
     if elements is None or any(elements.values()):
         return False
-    emit = Emit(operation)
-    token = operation.token
-    if token is None:
-        token = emit.create(ops.MAKE_TOKEN, [], [operation.results[-1].type]).results[0]
+    token = taken_token(operation)
     if operation.declaration is ops.STORE_PTR_TKO:
         operation.replace_with([token])
     else:
         # Of what is not loaded any value will do.
-        tile = operation.padding_value or emit.bits(tile_of(operation.results[0]), 0)
+        tile = operation.padding_value or Emit(operation).bits(tile_of(operation.results[0]), 0)
         operation.replace_with([tile, token])
     return True
 
 
 def _folded_sum(operation: Operation) -> bool:
-    left, right = (_constant(value) for value in operation.operands)
+    """Sums of constants with `flush_to_zero` are rounded wrongly at ties."""
+    left, right = (constant_value(value) for value in operation.operands)
     if left is None or right is None or not operation.flush_to_zero:
         return False
     total = add_constants(left, right, operation.rounding_mode, True)
     if total is not None:
-        types = [operation.results[0].type]
-        operation.replace_with([Emit(operation).create(ops.CONSTANT, [], types, {"value": total}).results[0]])
+        operation.replace_with([Emit(operation).constant(total)])
     return total is not None
 
 
 def _with_quiet_constants(operation: Operation) -> bool:
+    """A constant signaling NaN wins; a quiet one does not, and is as good."""
     is_rewritten = False
     for index, value in enumerate(list(operation.operands)):
-        found = _constant(value)
+        found = constant_value(value)
         form = None if found is None else FORMATS[cast(FloatType, found.element_type).name]
         if found is None or form is None or not any(_is_signalling(form, bits) for bits in found.values()):
             continue
         size = element_bytes(found.element_type)
         quiet = [bits | form.quiet_nan if _is_signalling(form, bits) else bits for bits in found.values()]
         data = b"".join([bits.to_bytes(size, "little") for bits in quiet])
-        attribute = dense_attribute(found.type, found.shape, found.element_type, data)
-        constant = Emit(operation).create(ops.CONSTANT, [], [value.type], {"value": attribute})
-        operation.set_operand(index, constant.results[0])
+        constant = dense_attribute(found.type, found.shape, found.element_type, data)
+        operation.set_operand(index, Emit(operation).constant(constant))
         is_rewritten = True
     return is_rewritten
 
 
 def _signed_loop(operation: Operation) -> bool:
+    """A loop that loads the operands of a small matmul never ends if it begins at the least number of its type, which
+    zero is to unsigned ones: it goes over the same numbers in a wider type."""
     has_product = any(inner.declaration.has_trait(MATRIX_PRODUCT) for inner in operation.walk())
     if not operation.unsigned_cmp or not has_product:
         return False
