@@ -25,8 +25,7 @@ from tileir.execute.cache.code_cache import default_cache
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.02
 _KIBIBYTE: Final = 1024
 _MOST_PROCESSORS: Final = 64
-_MOST_SECONDS: Final = 1 << 31
-_MOST_MEMORY: Final = 1 << 62
+_MOST_SECONDS, _MOST_MEMORY = 1 << 31, 1 << 62
 """The system takes numbers of 64 bits, and counts seconds in nanoseconds."""
 
 _ENDING_SIGNALS: Final = tuple([getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)])
@@ -147,11 +146,8 @@ def _ended(process: subprocess.Popen[bytes]) -> tuple[int, int] | None:
 
 
 def _limit(process: int, seconds: float, memory: int) -> None:
-    """No more memory than this for a process and what it starts, and no file with its memory when it crashes.
-
-    Should this process be killed, and nobody wait for that one any more, it ends by a limit that it does not reach
-    otherwise.
-    """
+    """No more memory than this for a process and what it starts, no file with its memory when it crashes, and an end
+    should this process be killed, so that nobody waits for it any more."""
     try:
         import resource
 

@@ -33,9 +33,8 @@ from tileir.forking import NO_FORK
 from tileir.ir.core import Operation
 
 _PLAIN_SHARED: Final = 48 << 10
-"""Bytes of shared memory that a launch may reserve without having said so before."""
+"""Bytes of shared memory that a launch may reserve without having said so before, by `_MOST_SHARED`."""
 _MOST_SHARED: Final = 8
-"""The driver's number for that."""
 _libraries: Final[dict[tuple[int, bytes], LoadedLibrary]] = {}
 """What is loaded, by its content, and by the globals of the module it is from if it has any."""
 _codes: Final[WeakSet[LaunchedCode]] = WeakSet()
@@ -59,14 +58,13 @@ class LoadedLibrary:
 
     def kernel(self, name: str) -> int:
         """A kernel, to launch."""
-        try:
-            return driver().handle(
-                "cuLibraryGetKernel", lambda: f"looking for @{name} in {self._what()}", self.handle, name.encode()
-            )
-        except DriverError as error:
-            if error.code == NOT_FOUND:
-                raise LaunchError(f"{self._what()} has no kernel @{name}: it was made from another program") from error
-            raise
+        found = ctypes.c_size_t()
+        code = driver().function("cuLibraryGetKernel")(ctypes.byref(found), self.handle, name.encode())
+        if code == NOT_FOUND:
+            raise LaunchError(f"{self._what()} has no kernel @{name}: it was made from another program")
+        if code:
+            raise driver().error("cuLibraryGetKernel", code, f"looking for @{name} in {self._what()}")
+        return found.value
 
     def unload(self) -> None:
         """Take it out of the driver; no kernel of it may be under way, nor be in a graph that is replayed."""
@@ -75,18 +73,11 @@ class LoadedLibrary:
     def variable(self, name: str) -> tuple[int, int] | None:
         """The address and size of a global variable, in the context that is current; None if there is none."""
         address, size = ctypes.c_size_t(), ctypes.c_size_t()
-
-        def attempt() -> str:
-            return f"looking for the global @{name} in {self._what()}"
-
-        pointers = ctypes.byref(address), ctypes.byref(size)
-        try:
-            driver().call("cuLibraryGetGlobal", attempt, *pointers, self.handle, name.encode())
-        except DriverError as error:
-            if error.code == NOT_FOUND:
-                return None
-            raise
-        return address.value, size.value
+        function = driver().function("cuLibraryGetGlobal")
+        code = function(ctypes.byref(address), ctypes.byref(size), self.handle, name.encode())
+        if code not in (0, NOT_FOUND):
+            raise driver().error("cuLibraryGetGlobal", code, f"looking for the global @{name} in {self._what()}")
+        return None if code else (address.value, size.value)
 
 
 def unload_unused() -> None:

@@ -208,10 +208,9 @@ class _Attempt:
         if found:
             found[0].notes += [note(each, UNKNOWN) for each in (memory, self._who()) if each]
             return AssemblerError(found)
-        how = f"ended with status {outcome.status}" if outcome.status else "ended without an error"
-        output = outcome.output.strip()
-        words = f"the assembler {how} and wrote no cubin" + (f"; it printed: {output}" if output else "")
-        return AssemblerError(self.diagnostics(words, memory))
+        how = f"with status {outcome.status}" if outcome.status else "without an error"
+        printed = f"; it printed: {outcome.output.strip()}" if outcome.output.strip() else ""
+        return AssemblerError(self.diagnostics(f"the assembler ended {how} and wrote no cubin{printed}", memory))
 
     def _narrowed(self, found: list[Diagnostic]) -> list[Diagnostic]:
         """The operation at which the assembler fails, where it does not say so."""
@@ -254,7 +253,8 @@ class _Attempt:
             outcome.output,
             before + (f"env {' '.join(unset)} " if unset else ""),
         )
-        return AssemblerCrash(self.diagnostics(f"the assembler crashed: {name}", memory, *saved.notes), name, *saved)
+        found = self.diagnostics(f"the assembler crashed: {name}", memory, *saved.notes)
+        return AssemblerCrash(found, outcome.output, name, *saved)
 
 
 # --- the operation at which the assembler fails ---
