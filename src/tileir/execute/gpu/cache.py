@@ -35,14 +35,11 @@ def program_digest(entry: Operation, settings: tuple[object, ...], sources: byte
 
 
 class KeyLocks:
-    """A lock for each key, for as long as somebody holds it or waits for it; its length is how many there are."""
+    """A lock for each key, for as long as somebody holds it or waits for it."""
 
     def __init__(self) -> None:
         self._locks: Final[WeakValueDictionary[str, Lock]] = WeakValueDictionary()
         self._finding: Final = Lock()
-
-    def __len__(self) -> int:
-        return len(self._locks)
 
     def of(self, key: str) -> Lock:
         with self._finding:

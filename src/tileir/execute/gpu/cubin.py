@@ -1,12 +1,10 @@
 """Compiled kernels for a GPU: an ELF file that the CUDA driver loads, read without NVIDIA's tools.
 
-Where things stand:
+The GPU is in the flags of the ELF header.  Sections:
 
-* the GPU in the flags of the ELF header;
-* for each kernel `.text.NAME`, its instructions; `.nv.shared.NAME`, as large as its shared memory; `.nv.info.NAME`, its
-  parameters, threads and barriers; `.nv.info`, registers and stack frames of all of them, by number of their symbols;
-* `.nv.host`, an object file with code for the machine that the GPU is in, which the driver runs before launches.  So a
-  cubin is made for a kind of host too.
+    .text.NAME, .nv.shared.NAME    instructions of a kernel; as large as its shared memory
+    .nv.info.NAME, .nv.info        its parameters, threads and barriers; registers and stack frames of all, by symbol
+    .nv.host                       an object file for the machine that launches, so that a cubin is for a kind of host
 
 `.nv.info` is a list of attributes: a byte for the format of the value, one that says which attribute it is, and the
 value, of two bytes or, in one of the formats, of as many as these two bytes say.
@@ -92,8 +90,7 @@ class Resources(NamedTuple):
     def spills(self) -> bool:
         """Whether values that belong into registers are kept in memory, for want of registers: such a kernel is slow.
 
-        The file does not say.  Kernels have a stack for other reasons: what they print, and tables that functions of
-        f64 compute with.
+        The file does not say.  Kernels also have a stack for what they print, and for tables that functions of f64 use.
         """
         return bool(self.local_stores and self.local_loads) and self.registers + _REGISTER_UNIT > self.most_registers
 

@@ -11,6 +11,7 @@ to a factor of two, a GPU, and the compilers of both engines.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from threading import Lock
 from typing import Any, Final
 
@@ -21,7 +22,7 @@ from tileir.execute.gpu.cache import Choice, choice_key, keep_choice, kept_choic
 from tileir.execute.gpu.driver.devices import Device
 from tileir.execute.gpu.driver.library import OLDEST_DRIVER, DriverError
 from tileir.execute.gpu.launcher import GpuLauncher
-from tileir.execute.gpu.loaded_code import LaunchedCode, Launching, launch_again
+from tileir.execute.gpu.loaded_code import LaunchedCode, Launching, launch_filled
 from tileir.execute.gpu.timing import repeatable, writes_globals
 from tileir.execute.gpu.triton.kernel import TritonKernel
 from tileir.execute.gpu.triton.stored_code import structure_key
@@ -154,7 +155,7 @@ class ChosenKernel(GpuLauncher):
 
     def _launch_of(self, name: str, launching: Launching) -> Callable[[], None]:
         _, record, function = self._kernels[name].filled(launching)
-        return launch_again(record, function, lambda code: self.error(code, launching.place))
+        return partial(launch_filled, record, function, lambda code: self.error(code, launching.place))
 
 
 def _load(kernel: GpuLauncher, launching: Launching) -> None:

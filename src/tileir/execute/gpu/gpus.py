@@ -1,11 +1,9 @@
 """GPUs by the names that `tileir.emulate(gpu=..)` and `tileir.cost(target=..)` take, and their peak rates.
 
-What the driver reports: memory is the total, clocks are the boost clocks.
-
-`Peaks` are found by the names that drivers report, since one key is sold with different memory and clocks: memory in
-TB/s, arithmetic in TFLOP/s (TOP/s for i8), by NVIDIA's word.  Matrix products are dense (NVIDIA's tables often double
-them for sparse ones) and accumulate in f32; the rest is what ordinary instructions do, a fused multiply-add counted as
-two.  None where nothing is published.
+A `Gpu` is what the driver reports: memory is the total, clocks are the boost clocks.  `Peaks` are found by the names
+that drivers report, since one key is sold with different memory and clocks: memory in TB/s, arithmetic in TFLOP/s
+(TOP/s for i8), by NVIDIA's word.  Matrix products are dense (NVIDIA's tables often double them for sparse ones) and
+accumulate in f32; the rest is what ordinary instructions do, a fused multiply-add counted as two; None if not known.
 """
 
 from __future__ import annotations
@@ -19,13 +17,11 @@ from tileir.ir.quoting import type_text
 
 DEFAULT: Final = "h100"
 
-_KIB: Final = 1 << 10
 _MIB: Final = 1 << 20
-
 WARP_SIZE: Final = 32
 REGISTERS: Final = 65536
 THREADS_PER_BLOCK: Final = 1024
-SHARED_MEMORY_PER_BLOCK: Final = 48 * _KIB
+SHARED_MEMORY_PER_BLOCK: Final = 48 << 10
 """What a block gets without asking for more."""
 _AMPERE: Final = "NVIDIA A100 Tensor Core GPU datasheet, 2021"
 _GA102: Final = "NVIDIA Ampere GA102 GPU architecture whitepaper, 2021"
@@ -49,15 +45,11 @@ class Gpu(NamedTuple):
     minor: int
     multiprocessors: int
     memory: int
-    """Bytes of memory."""
+    """Bytes, as of the cache; clocks are in kHz, the bus in bits."""
     l2_cache: int
-    """Bytes of the level-2 cache."""
     clock: int
-    """kHz."""
     memory_clock: int
-    """kHz."""
     memory_bus: int
-    """Bits."""
     integrated: bool = False
     """Whether it shares the memory of the host."""
 

@@ -1,14 +1,12 @@
 """The arguments of launches as the driver takes them, in memory that is laid out once.
 
-`cuLaunchKernelEx` takes a description of the grid, a table with the address of each parameter, and the parameters, of
-which it reads as many bytes as the kernel's code declares.  A `Record` holds all of these: a launch fills in numbers,
-and what points from one to another stays.
+A `Record` holds all that `cuLaunchKernelEx` takes: a launch fills in numbers, and pointers between them stay.
 
-    the grid, threads ..   the arguments, 8 bytes each   what code takes beside them   the table
+    the grid, threads ..   the arguments, 8 bytes each   what code takes beside them   the address of each parameter
 
-Where code takes its parameters from is said by its `LaunchForm`.  Cubins of NVIDIA's assembler take the arguments of
-the kernel, one by one, and have the driver make descriptors for the tensor memory accelerator.  Code of others takes
-these as parameters, of 128 bytes that are aligned to 64, and addresses of memory of its own.
+Cubins of NVIDIA's assembler take the arguments of the kernel, one by one, and have the driver make descriptors for the
+tensor memory accelerator.  Code of others takes these as parameters, of 128 bytes that are aligned to 64, and addresses
+of memory of its own: its `LaunchForm` says where its parameters are from.
 """
 
 from __future__ import annotations

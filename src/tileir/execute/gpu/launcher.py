@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any, Final
 
 from tileir.execute.arguments.binding import BoundArguments, Pointer, bind
@@ -32,7 +33,7 @@ from tileir.execute.gpu.cubin import Cubin
 from tileir.execute.gpu.driver.devices import Device, current, current_ordinal, device, require_driver
 from tileir.execute.gpu.driver.library import DriverError, driver, forked_error
 from tileir.execute.gpu.launch_record import Packer, Record, Report
-from tileir.execute.gpu.loaded_code import LaunchedCode, Launching, NotDescribed, launch_again
+from tileir.execute.gpu.loaded_code import LaunchedCode, Launching, NotDescribed, launch_filled
 from tileir.execute.gpu.output import OperationAt, captured, device_output_of, failed_assert, write_output
 from tileir.execute.gpu.short_launches import (
     ArrayLibrary,
@@ -233,7 +234,7 @@ class GpuLauncher(PreparedKernel):
         with self.arguments_on_gpu(grid, arguments, options) as launching:
             place = launching.place
             filled, record, function = self.filled(launching)
-            once = launch_again(record, function, lambda code: self.error(code, place))
+            once = partial(launch_filled, record, function, lambda code: self.error(code, place))
             try:
                 seconds = event_times(once, launching.stream, place, repeat, flush_cache)
             except DriverError as error:

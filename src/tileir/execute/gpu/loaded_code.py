@@ -245,13 +245,8 @@ def _listed(sizes: list[int]) -> str:
     return ", ".join([str(size) for size in sizes]) or "no"
 
 
-def launch_again(record: Record, function: Any, failed: Callable[[int], LaunchError]) -> Callable[[], None]:
-    """A launch with a record that is filled, made each time it is called; `failed` makes the error of a code."""
-    launch = driver().function("cuLaunchKernelEx")
-
-    def once() -> None:
-        code = launch(record.configuration, function, record.parameters, None)
-        if code:
-            raise failed(code)
-
-    return once
+def launch_filled(record: Record, function: Any, failed: Callable[[int], LaunchError]) -> None:
+    """Launch with a record that is filled; `failed` makes the error of a code."""
+    code = driver().function("cuLaunchKernelEx")(record.configuration, function, record.parameters, None)
+    if code:
+        raise failed(code)

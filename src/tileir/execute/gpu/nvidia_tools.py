@@ -65,17 +65,12 @@ def why_missing() -> str:
     )
 
 
-def disassembled(cubin: Cubin) -> str:
-    """What `nvdisasm` prints of a kernel."""
-    return _output(cubin, "-c")
-
-
 def disassembled_lines(cubin: Cubin) -> tuple[list[str], list[int]]:
     """What it prints of a kernel with line information, and for each instruction its line; 0 is none."""
     lines: list[str] = []
     numbers: list[int] = []
     number = 0
-    for line in _output(cubin, "-c", "-g").splitlines():
+    for line in disassembled(cubin, "-g").splitlines():
         place = _PLACE.match(line)
         if place is not None:
             number = int(place[1])
@@ -86,7 +81,8 @@ def disassembled_lines(cubin: Cubin) -> tuple[list[str], list[int]]:
     return lines, numbers
 
 
-def _output(cubin: Cubin, *options: str) -> str:
+def disassembled(cubin: Cubin, *options: str) -> str:
+    """What `nvdisasm` prints of a kernel."""
     tool = find_tool(_TOOL)
     if not tool:
         raise MissingDependencyError(why_missing())
@@ -101,7 +97,7 @@ def _output(cubin: Cubin, *options: str) -> str:
     # Imported here: who only looks for a tool starts no process.
     from tileir.execute.gpu.command import run_command
 
-    outcome = run_command([tool, *options, _FILE], {_FILE: cubin.data}, time_limit=_SECONDS)
+    outcome = run_command([tool, "-c", *options, _FILE], {_FILE: cubin.data}, time_limit=_SECONDS)
     if outcome.status != 0:
         how = "did not finish" if outcome.timed_out else f"ended with status {outcome.status}"
         raise CompilationError(f"NVIDIA's disassembler {how}: {outcome.output.strip()}")

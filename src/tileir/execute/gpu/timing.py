@@ -1,8 +1,6 @@
 """How long launches take on a GPU, by CUDA events, and which launches can be made several times.
 
 `event_times` times one code: all launches are queued before the first is awaited, so that the host is not measured.
-Between two launches the level-2 cache can be flushed, by writing to twice as much memory as it holds.
-
 `measured` times several codes in turn, so that a clock that falls or a cache that fills favors none.  Arrays that the
 kernel reads and writes are restored before each run, outside of what is timed.
 """
@@ -27,15 +25,13 @@ from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
 from tileir.ir.symbols import lookup_symbol, nearest_symbol_table
 
-_L2_CACHE: Final = 38
-_WITH_TIMING: Final = 0
+_L2_CACHE, _WITH_TIMING = 38, 0
 _ATTEMPT: Final = "timing a launch"
 _BUDGET: Final = 0.02
 """Seconds that each code is run for, about."""
 _LONG: Final = 0.25
 """Seconds of a run that need not be made again."""
-_LEAST: Final = 3
-_MOST: Final = 20
+_LEAST, _MOST = 3, 20
 _SHARE: Final = 8
 """The part of the free memory that copies may take: one in so many."""
 

@@ -4,11 +4,9 @@ The key of a cubin has the bytecode in the newest version, the GPU and the optio
 assembler, which stands in the description.  So where another version is installed the cubin is made again, and where
 there is none it is used as it is.
 
-Why there is no cubin: the assembler refuses a program, takes too long or crashes.
-
-It often reports no more than that it failed.  Then prefixes of the kernel are given to it, by bisection: up to an
-operation, with values that are no longer used printed, since it would drop what nobody needs.  The operation that ends
-the shortest prefix at which it fails is reported; inside of it, if it is a loop or a branch.
+The assembler often reports no more than that it failed.  Then prefixes of the kernel are given to it, by bisection: up
+to an operation, with values that are no longer used printed, since it would drop what nobody needs.  The operation that
+ends the shortest prefix at which it fails is reported; inside of it, if it is a loop or a branch.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from typing import Final, NamedTuple
 from tileir.dialect.ops import CONTINUE, ENTRY, FOR, FTOF, IF, PRINT_TKO, PTR_TO_INT
 from tileir.dialect.types import TOKEN, PointerType, TileType
 from tileir.execute.cache.code_cache import default_cache
-from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
+from tileir.execute.errors import CompilationError, MissingDependencyError
 from tileir.execute.gpu.cache import KeyLocks, is_made_by
 from tileir.execute.gpu.command import Outcome, memory_note, run_command, save_reproducer
 from tileir.execute.gpu.cubin import Cubin, CubinError, Resources, spill_warning
@@ -77,13 +75,9 @@ class Assembled(NamedTuple):
 
 def assemble(root: Operation, target: str, options: AssemblyOptions = _USUAL) -> Assembled:
     """The cubin of a kernel, or of all kernels of a module, for a GPU, out of the cache or made."""
-    entry = root if root.declaration is ENTRY else None
-    module = root if entry is None else entry.parent_operation
-    if module is None:
-        raise LaunchError("only a kernel that stands in a module can be compiled")
     target = target_named(target)
     options = options.checked()
-    program = Program(module, entry, options.lineinfo and not options.numbered)
+    program = Program(root, options.lineinfo and not options.numbered)
     key = program.key(target, options)
     with _locks.of(key):
         tool = installed_assembler()
@@ -112,8 +106,7 @@ def _made(key: str, program: Program, tool: Assembler, target: str, options: Ass
     """Run the assembler."""
     _check_tool(tool, target, options)
     if tool.bytecode_version < NEWEST:
-        lineinfo = options.lineinfo and not options.numbered
-        program = Program(program.source, program.entry, lineinfo, tool.bytecode_version)
+        program = Program(program.root, options.lineinfo and not options.numbered, tool.bytecode_version)
     attempt = _Attempt(program, tool, target, options)
     outcome = attempt.run(program.data, options.time_limit)
     data = outcome.files.get(_OUTPUT, b"")

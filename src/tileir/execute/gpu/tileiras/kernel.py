@@ -127,9 +127,7 @@ class TileirasKernel(GpuKernel):
         return located_lines(entry, lines, linked, [each.message for each in made.diagnostics])
 
     def _program(self, version: Version = NEWEST) -> Program:
-        module = self.entry.parent_operation
-        assert module is not None, "a kernel stands in a module"
         # Imported here: a kernel from the cache runs without what compiles it.
         from tileir.execute.gpu.tileiras.program import Program
 
-        return Program(module, self.entry, lineinfo=False, version=version)
+        return Program(self.entry, version=version)

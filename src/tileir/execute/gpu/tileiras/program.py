@@ -26,12 +26,14 @@ from __future__ import annotations
 import re
 from _blake2 import blake2b
 from collections.abc import Callable
+from itertools import count
 from typing import TYPE_CHECKING, Final, cast
 
 from tileir.bytecode.layouts import to_bytes
 from tileir.dialect import ops
 from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.dialect.types import TileViewType, with_element
+from tileir.execute.errors import LaunchError
 from tileir.execute.locations.source_locations import frames_of, location_notes, user_location
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -315,10 +317,14 @@ _REWRITES: Final[dict[OperationDeclaration, Callable[[Operation], bool]]] = {
 class Program:
     """What the assembler gets for a kernel, or for all kernels of a module."""
 
-    def __init__(self, module: Operation, entry: Operation | None, lineinfo: bool, version: Version = NEWEST) -> None:
-        """`module` is the one that the kernel stands in; with no `entry`, all of it."""
+    def __init__(self, root: Operation, lineinfo: bool = False, version: Version = NEWEST) -> None:
+        """`root` is the kernel, or the module."""
+        entry = root if root.declaration is ENTRY else None
+        module = root if entry is None else entry.parent_operation
+        if module is None:
+            raise LaunchError("only a kernel that stands in a module can be compiled")
+        self.root: Final = root
         self.source: Final = module
-        self.entry: Final = entry
         self.warnings: Final[list[Diagnostic]] = []
         copy = clone(module) if entry is None else _alone(module, entry)
         legalize.run(copy, self.warnings)
@@ -340,23 +346,20 @@ class Program:
         for operation, location in zip(operations, locations, strict=True):
             operation.location = location
         self.module: Final = copy
+        own = "" if entry is None else entry.symbol_name or ""
+        self.name: Final = self.kernels.get(own) or next(iter(self.kernels.values()), "")
+        """Of the kernel in the cubin; of the first, if there are several."""
         if entry is None and len(entries) == 1:
             entry = entries[0]
-        own = "" if entry is None else entry.symbol_name or ""
-        self.name: Final = next(iter(self.kernels.values()), "") if entry is None else self.kernels.get(own, own)
-        """Of the kernel in the cubin; of the first, if there are several."""
         self.positions: Final = Positions(entry if entry is not None else module, operations)
 
     def _rename(self, module: Operation, entry: Operation) -> None:
         name = entry.symbol_name or ""
         if _TAKEN_NAME.fullmatch(name):
             return
-        number = 1
         plain = f"kernel_{_OTHER_CHARACTERS.sub('_', name)}"
-        new = plain
-        while lookup_symbol(module, new) is not None:
-            number += 1
-            new = f"{plain}_{number}"
+        names = (f"{plain}_{number}" if number > 1 else plain for number in count(1))
+        new = next(each for each in names if lookup_symbol(module, each) is None)
         words = f"kernel @{name} is '{new}' in the cubin: NVIDIA's assembler takes no such name"
         self.warnings.append(Diagnostic("warning", words, user_location(entry.location)))
         rename_symbol(module, entry, new)

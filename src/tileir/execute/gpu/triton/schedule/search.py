@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, Final
 
 import numpy
@@ -23,7 +24,7 @@ from tileir.execute.errors import CompilationError, LaunchError
 from tileir.execute.gpu.arrays import synchronize
 from tileir.execute.gpu.driver.devices import copy_from_gpu
 from tileir.execute.gpu.driver.library import driver
-from tileir.execute.gpu.loaded_code import LaunchedCode, Launching, NotDescribed, launch_again
+from tileir.execute.gpu.loaded_code import LaunchedCode, Launching, NotDescribed, launch_filled
 from tileir.execute.gpu.timing import MemoryRange, Repeatable, SavedMemory, has_space, measured, repeatable
 from tileir.execute.gpu.triton.code import Code, Schedule, Trial, Tuning
 from tileir.execute.gpu.triton.preparing.splitting import split
@@ -218,9 +219,8 @@ class Search:
         function = loaded.function(launching.place, launching.context)
         record = loaded.packer.take()
         loaded.fill(record, launching, True)
-        return launch_again(
-            record, function, lambda code: driver().error("cuLaunchKernelEx", code, f"launching @{name}")
-        )
+        failed = partial(driver().error, "cuLaunchKernelEx", attempt=f"launching @{name}")
+        return partial(launch_filled, record, function, failed)
 
     def _results(self, launch: Callable[[], None], saved: SavedMemory) -> list[Any]:
         """What a launch writes, as bytes."""
