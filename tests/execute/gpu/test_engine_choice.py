@@ -90,14 +90,16 @@ class Choosing:
     def kernel(self, body: str = PURE, more: str = "") -> ChosenKernel:
         entry = entry_of(PARAMETERS, body, more=more)
         globals = Globals(entry.parent_operation).regions
-        return ChosenKernel(entry, globals, KernelSettings(), [self.first, self.second], lambda: self.versions)
+        return ChosenKernel(entry, globals, KernelSettings(), [self.first, self.second])
 
 
 @pytest.fixture
 def engines(fake: FakeDriver, torch: FakeTorch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Choosing:
     monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path / "cache"))
     fake.push(PRIMARY)
-    return Choosing()
+    made = Choosing()
+    monkeypatch.setattr("tileir.execute.gpu.engine_choice.compiler_stamps", lambda: made.versions)
+    return made
 
 
 def tensors() -> tuple[Tensor, Tensor, int]:

@@ -87,10 +87,7 @@ def run_command(
 
 
 class _Ended(BaseException):
-    """A signal ends this process."""
-
-    def __init__(self, number: int) -> None:
-        self.number: int = number
+    """A signal of some number ends this process."""
 
 
 @contextmanager
@@ -108,8 +105,8 @@ def _orderly_end() -> Iterator[None]:
             signal.signal(each, end)
         yield
     except _Ended as ended:
-        signal.signal(ended.number, signal.SIG_DFL)
-        signal.raise_signal(ended.number)
+        signal.signal(ended.args[0], signal.SIG_DFL)
+        signal.raise_signal(ended.args[0])
         raise
     finally:
         for each in ending:

@@ -23,9 +23,11 @@ from tileir.execute.gpu.driver.devices import Device
 from tileir.execute.gpu.driver.library import OLDEST_DRIVER, DriverError
 from tileir.execute.gpu.launcher import GpuLauncher
 from tileir.execute.gpu.loaded_code import LaunchedCode, Launching, launch_filled
+from tileir.execute.gpu.tileiras.tool import installed_assembler
 from tileir.execute.gpu.timing import repeatable, writes_globals
 from tileir.execute.gpu.triton.kernel import TritonKernel
 from tileir.execute.gpu.triton.stored_code import structure_key
+from tileir.execute.gpu.triton.toolchain import installed_triton
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
 
@@ -40,14 +42,8 @@ class ChosenKernel(GpuLauncher):
     key_of_grid: str = "(x * y * z).bit_length()"
 
     def __init__(
-        self,
-        entry: Operation,
-        globals: dict[str, Region],
-        settings: KernelSettings,
-        engines: list[Engine],
-        versions: Callable[[], tuple[str, ...]],
+        self, entry: Operation, globals: dict[str, Region], settings: KernelSettings, engines: list[Engine]
     ) -> None:
-        """`versions` tells those of the compilers."""
         super().__init__(entry, oldest_driver=OLDEST_DRIVER)
         self._kernels: Final[dict[str, GpuLauncher]] = {}
         for engine in engines:
@@ -55,7 +51,6 @@ class ChosenKernel(GpuLauncher):
             assert isinstance(made, GpuLauncher), "engines of this package have such kernels"
             self._kernels[engine.name] = made
         self._triton: Final = next(each for each in self._kernels.values() if isinstance(each, TritonKernel))
-        self._versions: Final = versions
         self._fast: Final = settings.fast
         self.choices: Final[dict[tuple[object, ...], Choice]] = {}
         """What was chosen so far, by kind of launches."""
@@ -92,7 +87,7 @@ class ChosenKernel(GpuLauncher):
             engines = [choice.engine for choice in self.choices.values()]
             choice = self._first(launching, max(self._kernels, key=engines.count))
         else:
-            key = choice_key((structure_key(self.entry), self._fast, *self._versions(), *map(_plain, circumstances)))
+            key = choice_key((structure_key(self.entry), self._fast, *compiler_stamps(), *map(_plain, circumstances)))
             kept = kept_choice(key)
             if kept is not None and kept.engine in self._kernels:
                 choice = self._first(launching, kept.engine)
@@ -156,6 +151,10 @@ class ChosenKernel(GpuLauncher):
     def _launch_of(self, name: str, launching: Launching) -> Callable[[], None]:
         _, record, function = self._kernels[name].filled(launching)
         return partial(launch_filled, record, function, lambda code: self.error(code, launching.place))
+
+
+def compiler_stamps() -> list[str]:
+    return ["" if each is None else each.stamp for each in (installed_assembler(), installed_triton())]
 
 
 def _load(kernel: GpuLauncher, launching: Launching) -> None:

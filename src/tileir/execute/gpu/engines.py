@@ -135,7 +135,7 @@ class GpuChoice(Engine):
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> ChosenKernel:
         from tileir.execute.gpu.engine_choice import ChosenKernel
 
-        return ChosenKernel(entry, globals, settings, self._engines, _versions)
+        return ChosenKernel(entry, globals, settings, self._engines)
 
 
 def _gpu_facts() -> dict[str, str]:
@@ -149,15 +149,6 @@ def _gpu_facts() -> dict[str, str]:
         "driver": f"for CUDA {version_words(driver().version)}",
         "GPUs": ", ".join([each.words for each in devices()]),
     }
-
-
-def _versions() -> tuple[str, ...]:
-    """The file stamps of the compilers."""
-    from tileir.execute.gpu.tileiras.tool import installed_assembler
-    from tileir.execute.gpu.triton.toolchain import installed_triton
-
-    assembler, triton = installed_assembler(), installed_triton()
-    return ("" if assembler is None else assembler.stamp, "" if triton is None else triton.stamp)
 
 
 def compilers_here() -> dict[str, bool]:

@@ -63,16 +63,12 @@ def repeatable(entry: Operation) -> Repeatable | None:
 
 
 def writes_globals(entry: Operation) -> bool:
-    """Whether a kernel uses global variables, which each engine has for itself."""
-    return any(each.declaration is GET_GLOBAL and _is_variable(each) for each in entry.walk())
-
-
-def _is_variable(operation: Operation) -> bool:
-    """Whether the global that an operation asks for is no constant."""
-    table = nearest_symbol_table(operation)
-    name = cast(SymbolAttribute, operation.attribute("name"))
-    found = None if table is None else lookup_symbol(table, name.path[-1])
-    return found is None or not found.constant
+    """Whether a kernel uses global variables, which each engine has for itself; constants are none."""
+    table = nearest_symbol_table(entry)
+    uses = [each for each in entry.walk() if each.declaration is GET_GLOBAL]
+    names = [cast(SymbolAttribute, each.attribute("name")).path[-1] for each in uses]
+    found = [None if table is None else lookup_symbol(table, name) for name in names]
+    return any(each is None or not each.constant for each in found)
 
 
 def event_times(

@@ -75,6 +75,8 @@ class Assembled(NamedTuple):
 
 def assemble(root: Operation, target: str, options: AssemblyOptions = _USUAL) -> Assembled:
     """The cubin of a kernel, or of all kernels of a module, for a GPU, out of the cache or made."""
+    if root.declaration is ENTRY and root.parent_operation is None:
+        raise LaunchError("only a kernel that stands in a module can be compiled")
     target = target_named(target)
     options = options.checked()
     program = Program(root, options.lineinfo and not options.numbered)
@@ -154,6 +156,7 @@ class _Attempt:
         self.tool: Final = tool
         self.target: Final = target
         self.options: Final = options
+        self._who: Final = f"compiled for {target} by NVIDIA's tileiras {tool.version}"
         self.command: Final = [tool.path, f"--gpu-name={target}", f"--opt-level={options.opt_level}"]
         self.command += [f"--host-arch={options.host}", f"--host-os={options.system}"]
         self.command += ["--lineinfo"] if options.lineinfo else []
@@ -178,11 +181,8 @@ class _Attempt:
     def diagnostics(self, words: str, *notes: str) -> list[Diagnostic]:
         """A finding about the kernel as a whole."""
         found = self.program.positions.diagnostic("error", words, "")
-        found.notes += [note(each, UNKNOWN) for each in (*notes, self._who()) if each]
+        found.notes += [note(each, UNKNOWN) for each in (*notes, self._who) if each]
         return [found]
-
-    def _who(self) -> str:
-        return f"compiled for {self.target} by NVIDIA's tileiras {self.tool.version}"
 
     def failure(self, outcome: Outcome) -> AssemblerError:
         """What to raise for an outcome without a cubin."""
@@ -199,7 +199,7 @@ class _Attempt:
         if gives_no_reason(outcome.output):
             found = self._narrowed(found)
         if found:
-            found[0].notes += [note(each, UNKNOWN) for each in (memory, self._who()) if each]
+            found[0].notes += [note(each, UNKNOWN) for each in (memory, self._who) if each]
             return AssemblerError(found)
         how = f"with status {outcome.status}" if outcome.status else "without an error"
         printed = f"; it printed: {outcome.output.strip()}" if outcome.output.strip() else ""

@@ -33,7 +33,6 @@ from tileir.bytecode.layouts import to_bytes
 from tileir.dialect import ops
 from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.dialect.types import TileViewType, with_element
-from tileir.execute.errors import LaunchError
 from tileir.execute.locations.source_locations import frames_of, location_notes, user_location
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -321,8 +320,7 @@ class Program:
         """`root` is the kernel, or the module."""
         entry = root if root.declaration is ENTRY else None
         module = root if entry is None else entry.parent_operation
-        if module is None:
-            raise LaunchError("only a kernel that stands in a module can be compiled")
+        assert module is not None, "a kernel stands in a module"
         self.root: Final = root
         self.source: Final = module
         self.warnings: Final[list[Diagnostic]] = []
