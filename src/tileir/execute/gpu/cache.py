@@ -46,9 +46,6 @@ class KeyLocks:
             return self._locks.setdefault(key, Lock())
 
 
-# --- choices of an engine ---
-
-
 class Choice(NamedTuple):
     """An engine, and why it is the one."""
 

@@ -254,7 +254,6 @@ class _Elf:
 
 
 def spill_warning(entry: Operation, resources: Resources) -> Diagnostic:
-    """That a kernel keeps values in memory for want of registers, at the kernel."""
     words = (
         f"kernel @{entry.symbol_name} runs out of registers on {resources.target}: it keeps {resources.stack} bytes "
         f"for each thread in memory, with {resources.local_stores} stores and {resources.local_loads} loads; "

@@ -242,8 +242,6 @@ class GpuLauncher(PreparedKernel):
             self.give_back(filled, record)
         return Measured(seconds, place.name, "CUDA events")
 
-    # --- arguments ---
-
     def _bound(self, arguments: tuple[object, ...], stream: int, options: LaunchOptions) -> BoundArguments:
         require_driver(self._oldest_driver)
         bound = bind(self.entry, arguments, lambda value, what: device_buffer(value, what, stream))
@@ -299,8 +297,6 @@ class GpuLauncher(PreparedKernel):
                 raise LaunchError(
                     f"{what} is on the host, where a kernel on a GPU does not reach it: pass an array on the GPU"
                 )
-
-    # --- what comes back ---
 
     def listen(self, stream: int, options: LaunchOptions, place: Device, report: Report | None) -> None:
         """Wait for the kernel, and bring what it prints to the caller."""

@@ -46,16 +46,11 @@ def _installed(name: str) -> str:
             kits = os.listdir(packages)
         except OSError:
             continue
-        for kit in sorted(kits, key=_number, reverse=True):
+        for kit in sorted(kits, key=lambda kit: int(kit[2:]) if re.fullmatch("cu[0-9]+", kit) else -1, reverse=True):
             path = os.path.join(packages, kit, "bin", name)
             if kit.startswith("cu") and os.path.isfile(path):
                 return os.path.abspath(path)
     return ""
-
-
-def _number(kit: str) -> int:
-    digits = kit.removeprefix("cu")
-    return int(digits) if digits.isascii() and digits.isdecimal() else -1
 
 
 def why_missing() -> str:

@@ -130,9 +130,6 @@ def require_driver(oldest: int) -> None:
         )
 
 
-# --- contexts ---
-
-
 def current_context() -> int:
     """The context that is current on this thread; 0 if there is none."""
     return driver().handle("cuCtxGetCurrent", "asking for the current context")
@@ -181,8 +178,6 @@ def pointer_place(address: int) -> tuple[int, int]:
 
 class DeviceMemory:
     """Some memory of the current GPU, until the end of a `with`, in the context it was reserved in."""
-
-    __slots__ = ("address", "size")
 
     def __init__(self, size: int) -> None:
         self.size: Final = size

@@ -58,8 +58,6 @@ _FUNCTIONS: Final[dict[str, str]] = {
 _KIND: Final[Any] = ctypes.CFUNCTYPE(ctypes.c_int)
 _AT_ONCE: Final[Any] = {"cuCtxGetCurrent": ctypes.PYFUNCTYPE(ctypes.c_int)}
 """Functions that return at once: letting other threads run meanwhile would take longer."""
-_EVERY_LAUNCH: Final = "cuLaunchKernelEx"
-"""Called with pointers of ctypes only, which then need not be looked at."""
 Attempt = str | Callable[[], str]
 """What is attempted, in words; or what tells it, where that takes calls of its own."""
 _driver: Driver | None = None
@@ -133,7 +131,8 @@ class Driver:
                     f"the NVIDIA driver of this machine is too old: it supports CUDA {version_words(self.version)} "
                     f"and has no {name}"
                 ) from None
-            if name != _EVERY_LAUNCH:
+            # Launches pass pointers of ctypes only, which need not be looked at.
+            if name != "cuLaunchKernelEx":
                 made.argtypes = [_LETTERS[letter] for letter in _FUNCTIONS[name]]
             found = self._functions.setdefault(name, made)
         return found

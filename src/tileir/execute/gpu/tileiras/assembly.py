@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from tileir.dialect.ops import CONTINUE, ENTRY, FOR, FTOF, IF, PRINT_TKO, PTR_TO_INT
 from tileir.dialect.types import TOKEN, PointerType, TileType
 from tileir.execute.cache.code_cache import default_cache
-from tileir.execute.errors import CompilationError, MissingDependencyError
+from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
 from tileir.execute.gpu.cache import KeyLocks, is_made_by
 from tileir.execute.gpu.command import Outcome, memory_note, run_command, save_reproducer
 from tileir.execute.gpu.cubin import Cubin, CubinError, Resources, spill_warning
