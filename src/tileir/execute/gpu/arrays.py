@@ -104,9 +104,6 @@ def interface_stream(value: object) -> int | None:
     return stream
 
 
-# --- arrays of the host ---
-
-
 class HostCopies:
     """The copies of one launch, in the context that is current."""
 

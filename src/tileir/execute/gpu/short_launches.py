@@ -35,8 +35,6 @@ _UNUSUAL: Final = (
 that has just taken the record; an array of which the driver makes no descriptor."""
 _MOST_STREAMS: Final = 64
 """That a repeated launch keeps records for."""
-_TABLE: Final = 1
-"""The parameters that follow a list of arrays: how many there are.  Its table is not on the GPU yet."""
 
 _LAUNCH: Final = """\
 try:
@@ -214,13 +212,11 @@ class GpuDirect(DirectLaunches):
 
 def direct_launches(kernel: Launcher, kind: Sequence[Given], options: LaunchOptions) -> GpuDirect | None:
     """Direct launches of a kernel; None if there is no short way for arguments of this kind."""
-    if any(given is not None and given[0] == _TABLE for given in kind):
+    # The table of a list of arrays, which its length alone follows, is not on the GPU yet.
+    if any(given is not None and given[0] == 1 for given in kind):
         return None
     slots = slots_of_numbers(kernel.packer.types, kind, CONFIGURATION, "return False")
     return None if slots is None else GpuDirect(kernel, slots, options)
-
-
-# --- the same launch again and again ---
 
 
 def repeated(

@@ -252,15 +252,12 @@ class _Attempt:
 
 # --- the operation at which the assembler fails ---
 
-Fails = Callable[[Operation], bool]
-"""Whether the assembler fails at a module."""
-
 
 class OutOfTime(Exception):
     """The search takes longer than it may; raised by who is asked."""
 
 
-def narrowed(module: Operation, kernel: str, fails: Fails) -> Operation | None:
+def narrowed(module: Operation, kernel: str, fails: Callable[[Operation], bool]) -> Operation | None:
     """The operation of a kernel at which the assembler fails; None if it fails at a kernel without operations too."""
     entry = lookup_symbol(module, kernel)
     found: Operation | None = None
@@ -278,7 +275,7 @@ def narrowed(module: Operation, kernel: str, fails: Fails) -> Operation | None:
     return found
 
 
-def _first_in(module: Operation, block: Block, fails: Fails) -> Operation | None:
+def _first_in(module: Operation, block: Block, fails: Callable[[Operation], bool]) -> Operation | None:
     """The operation of a block at which the assembler fails; None if without any."""
     operations = list(block)[:-1]
     if not operations or fails(_beginning(module, block, 0)):
