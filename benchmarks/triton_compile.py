@@ -40,7 +40,7 @@ class Row(NamedTuple):
 def measured(path: Path, given: argparse.Namespace, directory: str) -> Row | None:
     """The times of the kernel of a file; None if it is wrong on purpose."""
     import tileir
-    from tileir.execute.gpu.tileiras.compiling import assemble
+    from tileir.execute.gpu.tileiras.assembly import assemble
     from tileir.execute.gpu.triton.compiler import make
     from tileir.execute.gpu.triton.toolchain import triton_target
     from tileir.execute.launching.entries import select_entry

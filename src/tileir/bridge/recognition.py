@@ -35,9 +35,9 @@ from tileir.bridge.parameters import (
 from tileir.execute.arguments import array_memory
 from tileir.execute.arguments.array_memory import address_expression, address_of
 from tileir.execute.arguments.binding import TORCH_DTYPES, Buffer, tensor_dtype
+from tileir.execute.binder import ArgumentCode
 from tileir.execute.engine.interface import DirectLaunches, Given
 from tileir.execute.errors import LaunchError
-from tileir.execute.launching.generated_functions import generated
 from tileir.execute.launching.kernel import Kernel
 
 MOST_KEPT: Final = 4096
@@ -122,8 +122,8 @@ def _is_tensor(kind: type) -> bool:
     return torch is not None and kind in (torch.Tensor, torch.nn.Parameter) and hasattr(kind, "untyped_storage")
 
 
-def _is_pretended(kind: type) -> bool:
-    """Whether tensors of a class pretend to be on another device, and have their memory here."""
+def _is_emulated(kind: type) -> bool:
+    """Whether tensors of a class are on an emulated device, and have their memory here."""
     torch: Any = sys.modules.get("torch")
     return torch is not None and issubclass(kind, torch.Tensor) and hasattr(kind, "__tileir_host_memory__")
 
@@ -166,50 +166,40 @@ class _Unknown(Exception):
     """There is no short way for arguments of these types."""
 
 
-class _Writer:
-    """Writes the function that looks at arguments."""
+class _LookCode(ArgumentCode):
+    """The code that looks at arguments: its values are the numbers for the record of a launch."""
 
     def __init__(self) -> None:
-        self.names: dict[str, Any] = {**array_memory.NAMES}
-        self.lines: list[str] = []
+        super().__init__()
+        self.names |= array_memory.NAMES
         self.key: list[str] = []
-        self.numbers: list[str] = []
         self.memory: list[str] = []
         self.tables: list[str] = []
         self.on_gpu: bool = False
         """Whether there are tensors on a GPU, all of them on the same."""
-        self.pretends: bool = False
-        """Whether there are tensors that pretend to be elsewhere."""
+        self.emulates: bool = False
+        """Whether there are tensors of an emulated device."""
 
-    def write(self, annotations: Sequence[Any], structure: Structure, known: dict[Any, DirectLaunches]) -> Look:
+    def look(self, annotations: Sequence[Any], structure: Structure, known: dict[Any, DirectLaunches]) -> Look:
         self.names["known"] = known
-        arguments = [f"a{number}" for number in range(len(structure))]
-        for name, annotation, kind in zip(arguments, annotations, structure, strict=True):
+        self.inputs += [f"a{number}" for number in range(len(structure))]
+        for name, kind in zip(self.inputs, structure, strict=True):
+            self._check_type(name, kind)
+        for name, annotation, kind in zip(self.inputs, annotations, structure, strict=True):
             self._argument(name, annotation, kind)
-        if self.on_gpu:
-            self.key.append("device")
+        key = _tuple([*self.key, *(["device"] if self.on_gpu else []), "how"])
         memory = " + ".join(self.memory) or "()"
-        lines = [
-            "def look(arguments, how, known=known):",
-            f"    [{', '.join(arguments)}] = arguments",
-            *[f"    if {' or '.join(self._other_types(arguments, structure))}: return None"][: len(arguments)],
-            *[f"    {line}" for line in self.lines],
-            f"    return known[{_tuple([*self.key, 'how'])}], {_tuple(self.numbers)}, {memory}, {_tuple(self.tables)}",
-        ]
-        look = generated("look", lines, self.names)
-        return _undispatched(look) if self.pretends else look
+        found = f"return known[{key}], {_tuple(self.values)}, {memory}, {_tuple(self.tables)}"
+        look = self.function("arguments, how, known=known", [*self.lines, found])
+        return _undispatched(look) if self.emulates else look
 
-    def _other_types(self, arguments: list[str], structure: Structure) -> list[str]:
-        """Python code that tells whether arguments are of other types; of a tuple whether it has other items."""
-        found: list[str] = []
-        for name, kind in zip(arguments, structure, strict=True):
-            self.names[f"type_{name}"] = tuple if isinstance(kind, tuple) else getattr(kind, "kind", kind)
-            found.append(f"type({name}) is not type_{name}")
-            if isinstance(kind, tuple):
-                self.names[f"items_{name}"] = kind
-                self.names["structure_of"] = structure_of
-                found.append(f"structure_of({name}) != items_{name}")
-        return found
+    def _check_type(self, name: str, kind: Any) -> None:
+        """Have an argument of another type refused, and a tuple of other items."""
+        self.names[f"type_{name}"] = tuple if isinstance(kind, tuple) else getattr(kind, "kind", kind)
+        self.checks.append(f"if type({name}) is not type_{name}: return None")
+        if isinstance(kind, tuple):
+            self.names |= {f"items_{name}": kind, "structure_of": structure_of}
+            self.checks.append(f"if structure_of({name}) != items_{name}: return None")
 
     def _argument(self, name: str, annotation: Any, kind: Any) -> None:
         if isinstance(kind, tuple):
@@ -223,23 +213,23 @@ class _Writer:
         elif kind is list:
             element = None if annotation.list is None else annotation.list.element
             self.names[f"look_{name}"] = _ListLook(self._kinds(element))
-            self.lines.append(f"k_{name}, p_{name}, b_{name}, n_{name}, m_{name}, t_{name} = look_{name}({name})")
+            self.checks.append(f"k_{name}, p_{name}, b_{name}, n_{name}, m_{name}, t_{name} = look_{name}({name})")
             self._add(name)
             self.memory.append(f"m_{name}")
             self.tables.append(f"t_{name}")
         elif kind is numpy.ndarray or hasattr(kind, _HOST_ARRAY):
             if kind is not numpy.ndarray:
-                # An array of a pretended device, which has its memory in one of NumPy.
+                # An array of an emulated device, which has its memory in one of NumPy.
                 self.names |= {f"host_{name}": getattr(kind, _HOST_ARRAY), "ndarray": numpy.ndarray}
-                self.lines += [f"{name} = host_{name}({name})", f"if type({name}) is not ndarray: raise KeyError"]
+                self.checks += [f"{name} = host_{name}({name})", f"if type({name}) is not ndarray: raise KeyError"]
             self.names[f"kinds_{name}"] = self._kinds(annotation.array).arrays
-            self.lines.append(f"p_{name} = {address_expression(name)}")
-            self.lines.append(
+            self.checks.append(f"p_{name} = {address_expression(name)}")
+            self.checks.append(
                 f"k_{name}, b_{name}, n_{name} = kinds_{name}[{name}.dtype, {name}.shape, {name}.strides, "
                 f"{name}.flags.writeable, not p_{name} & {ALIGNMENT - 1}]"
             )
             self._add(name)
-        elif _is_tensor(kind) or _is_pretended(kind):
+        elif _is_tensor(kind) or _is_emulated(kind):
             self._tensor(name, annotation, kind)
         else:
             self._scalar(name, annotation.scalar, kind)
@@ -249,7 +239,7 @@ class _Writer:
 
     def _add(self, name: str) -> None:
         self.key.append(f"k_{name}")
-        self.numbers += [f"p_{name}", f"b_{name}", f"n_{name}"]
+        self.values += [f"p_{name}", f"b_{name}", f"n_{name}"]
 
     def _items(self, name: str, annotation: Any, kinds: Structure) -> None:
         if annotation.KIND == "heterogeneous_tuple":
@@ -259,7 +249,7 @@ class _Writer:
         if len(annotations) != len(kinds):
             raise _Unknown
         items = [f"{name}_{number}" for number in range(len(kinds))]
-        self.lines.append(f"[{', '.join(items)}] = {name}")
+        self.checks.append(f"[{', '.join(items)}] = {name}")
         for item, inner, kind in zip(items, annotations, kinds, strict=True):
             self._argument(item, inner, kind)
 
@@ -277,24 +267,24 @@ class _Writer:
         if issubclass(kind, numpy.generic):
             if not issubclass(kind, _NUMPY_NUMBERS):
                 raise _Unknown
-            self.lines.append(f"{name} = {name}.item()")
+            self.checks.append(f"{name} = {name}.item()")
 
     def _tensor(self, name: str, annotation: Any, kind: type) -> None:
         self.names[f"kinds_{name}"] = self._kinds(annotation.array).tensors
-        if _is_pretended(kind):
+        if _is_emulated(kind):
             self.names |= _tensor_readers()
-            self.pretends = True
-        template = _PRETENDED_TENSOR if _is_pretended(kind) else _TENSOR
-        self.lines += template.format(name=name, low=ALIGNMENT - 1).splitlines()
+            self.emulates = True
+        template = _EMULATED_TENSOR if _is_emulated(kind) else _TENSOR
+        self.checks += template.format(name=name, low=ALIGNMENT - 1).splitlines()
         self._add(name)
 
     def _gpu_tensor(self, name: str, annotation: Any) -> None:
         self.names[f"kinds_{name}"] = self._kinds(annotation.array).tensors
-        self.lines += _GPU_TENSOR.format(name=name, low=ALIGNMENT - 1).splitlines()
+        self.checks += _GPU_TENSOR.format(name=name, low=ALIGNMENT - 1).splitlines()
         if self.on_gpu:
-            self.lines.append(f"if {name}.get_device() != device: return None")
+            self.checks.append(f"if {name}.get_device() != device: return None")
         else:
-            self.lines.append(f"if (device := {name}.get_device()) < 0: return None")
+            self.checks.append(f"if (device := {name}.get_device()) < 0: return None")
         self.on_gpu = True
         self._add(name)
 
@@ -302,10 +292,10 @@ class _Writer:
         self._number(name, kind)
         if kind is int or issubclass(kind, numpy.integer):
             width = 32 if annotation is None else int(annotation.dtype.name.removeprefix("int"))
-            self.lines.append(f"if not {-(1 << (width - 1))} <= {name} < {1 << (width - 1)}: raise KeyError")
+            self.checks.append(f"if not {-(1 << (width - 1))} <= {name} < {1 << (width - 1)}: raise KeyError")
         elif kind not in (float, bool) and not issubclass(kind, _NUMPY_NUMBERS):
             raise _Unknown
-        self.numbers.append(name)
+        self.values.append(name)
 
 
 _HOST_ARRAY: Final = "__tileir_host_array__"
@@ -326,8 +316,8 @@ p_{name} = {name}.data_ptr()
 k_{name}, b_{name}, n_{name} = kinds_{name}[{name}.dtype, {name}.shape, {name}.stride(), not p_{name} & {low}]
 if not p_{name} or {name}.is_neg(): raise KeyError
 """
-# The same with torch's own functions, in the place of those of a class that pretends.
-_PRETENDED_TENSOR: Final = """\
+# The same with torch's own functions, in the place of those of the class.
+_EMULATED_TENSOR: Final = """\
 p_{name} = data_ptr({name})
 k_{name}, b_{name}, n_{name} = kinds_{name}[dtype({name}), shape({name}), stride({name}), not p_{name} & {low}]
 s_{name} = untyped_storage({name})
@@ -336,7 +326,7 @@ if p_{name} + n_{name} > s_{name}.data_ptr() + len(s_{name}) or is_neg({name}): 
 
 
 def _tensor_readers() -> dict[str, Any]:
-    """What the code for tensors that pretend uses, once torch is imported."""
+    """What the code for tensors of an emulated device uses, once torch is imported."""
     tensor: Any = sys.modules["torch"].Tensor
     methods = {name: getattr(tensor, name) for name in ("data_ptr", "stride", "untyped_storage", "is_neg")}
     return {**methods, "dtype": tensor.dtype.__get__, "shape": tensor.shape.__get__}
@@ -370,8 +360,8 @@ class _ListLook:
                 number, row, size = self._kinds.arrays[item.dtype, item.shape, item.strides, writable, aligned]
             else:
                 writable = True
-                pretends = _is_pretended(kind)
-                if not pretends and not (_is_tensor(kind) and item.is_cpu):
+                is_emulated = _is_emulated(kind)
+                if not is_emulated and not (_is_tensor(kind) and item.is_cpu):
                     raise KeyError
                 address = item.data_ptr()
                 aligned = not address & (ALIGNMENT - 1)
@@ -400,7 +390,7 @@ class _Recognizer:
 
     def __init__(self, annotations: Sequence[Any], structure: Structure) -> None:
         self.known: dict[tuple[Hashable, ...], DirectLaunches] = {}
-        self.look: Look = _Writer().write(annotations, structure, self.known)
+        self.look: Look = _LookCode().look(annotations, structure, self.known)
 
 
 class _Key:

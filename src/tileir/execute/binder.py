@@ -1,7 +1,13 @@
-"""Functions written for a kernel, which check the arguments of a launch and pack them into its record.
+"""The one binder of arguments: Python functions written for the signature of a kernel.
 
-A loop over parameters takes twice the time of code that is written for the signature of the kernel.  `Slots` is that
-code, parameter by parameter; an engine adds what its records begin with and what it does with them.  Arguments come as
+A loop over parameters takes twice the time of code that is written for them.  `ArgumentCode` is that code, argument by
+argument; who launches adds what is done with the arguments:
+
+    Slots          what packs parameters into a record, 8 bytes each: of the CPU engine (`cpu/runtime/binder.py`) and of
+                   launches on a GPU (`gpu/short_launches.py`)
+    recognition    what tells whether a cuTile launch is like one before (`bridge/recognition.py`)
+
+Parameters are packed from
 
     objects    what the caller passes: arrays, and numbers of Python
     numbers    what somebody has looked at already (`engine.DirectLaunches`): of an array its address, what follows it
@@ -13,9 +19,11 @@ left to that, which has the messages.
 
 from __future__ import annotations
 
+import functools
 import struct
 import sys
 from collections.abc import Callable, Sequence, Set
+from types import CodeType
 from typing import Any, Final
 
 import numpy
@@ -23,24 +31,50 @@ import numpy
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments.binding import TORCH_DTYPES, accepted_dtypes, tensor_dtype
 from tileir.execute.engine.interface import Given
+from tileir.execute.errors import GENERATED
 from tileir.ir.types import F32, F64, IntegerType, Type
 
 SLOT_BYTES: Final = 8
 """Of each parameter in a record."""
 
 
-class Slots:
-    """Python code that packs parameters into a record, 8 bytes each."""
+class ArgumentCode:
+    """Python code that looks at the arguments of a launch."""
 
-    def __init__(self, head: str) -> None:
+    def __init__(self) -> None:
         self.names: dict[str, Any] = {}
         """What the code uses."""
         self.inputs: list[str] = []
         """The names of the arguments, or of the numbers."""
         self.checks: list[str] = []
-        """Lines that leave the function where something is out of the ordinary, and compute what is packed."""
+        """Lines that leave the function where something is out of the ordinary, and compute what is made of it."""
         self.values: list[str] = []
-        """What is packed, in order."""
+        """What is made of the arguments, in order."""
+
+    @property
+    def lines(self) -> list[str]:
+        """What takes `arguments` apart and checks them."""
+        return [f"[{', '.join(self.inputs)}] = arguments", *self.checks]
+
+    def function(self, parameters: str, lines: list[str]) -> Callable[..., Any]:
+        """The function of some parameters with such lines."""
+        text = "\n    ".join([f"def run({parameters}):", *lines])
+        exec(_compiled(text), self.names)
+        found: Callable[..., Any] = self.names["run"]
+        return found
+
+
+@functools.lru_cache(256)
+def _compiled(text: str) -> CodeType:
+    """Most kernels have parameters like another's: what differs should be in the names."""
+    return compile(text, GENERATED, "exec")
+
+
+class Slots(ArgumentCode):
+    """Code that packs parameters into a record, 8 bytes each."""
+
+    def __init__(self, head: str) -> None:
+        super().__init__()
         self.given: list[str] = []
         """The value of each parameter."""
         self.keys: list[tuple[int, int, str]] = []

@@ -220,9 +220,9 @@ class AssertionFailedError(ExecutionError):
 
 
 _PACKAGE: Final = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
-_GENERATED: Final = "<generated>"
-"""The file of functions that are written for a kernel (`generated_functions.py`)."""
-_BETWEEN: Final = frozenset(("torch", "jax", "jaxlib", "importlib"))
+GENERATED: Final = "<generated>"
+"""The file of functions that are written for a kernel (`binder.py`)."""
+_BETWEEN: Final = frozenset(("torch", "jax", "jaxlib", "importlib", "contextlib"))
 """Packages that call this one for the user: torch launches its operators, importlib imports torch."""
 
 
@@ -248,6 +248,6 @@ def warn_caller(message: str, category: type[Warning]) -> None:
 
 def _is_between(frame: FrameType) -> bool:
     file = frame.f_code.co_filename
-    if file == _GENERATED or file.startswith(_PACKAGE):
+    if file == GENERATED or file.startswith(_PACKAGE):
         return True
     return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _BETWEEN

@@ -90,10 +90,10 @@ class AssemblerBackend(CompileBackend):
         return target_named(text)
 
     def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
-        from tileir.execute.gpu.tileiras.compiling import assemble, assemble_module
+        from tileir.execute.gpu.tileiras.assembly import assemble
 
         options = self._options
-        made = assemble_module(module, target, options) if entry is None else assemble(entry, target, options)
+        made = assemble(module if entry is None else entry, target, options)
         data = made.cubin.data
         if self.stage:
             from tileir.execute.gpu.nvidia_tools import disassembled

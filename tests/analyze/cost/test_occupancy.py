@@ -41,7 +41,7 @@ def test_blocks_on_a_multiprocessor(
     found = occupancy_of(resources(registers, threads, shared), GPUS[gpu])
     assert (found.blocks, found.limit) == (blocks, limit)
     assert found.warps == threads // 32
-    assert found.share == blocks * threads / GPUS[gpu].threads
+    assert found.share == blocks * threads / GPUS[gpu].limits.threads
     assert found.reason is None
 
 

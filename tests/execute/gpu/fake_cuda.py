@@ -12,9 +12,9 @@ from typing import Any
 import numpy
 
 import tileir
-from tileir.execute.gpu import loading
+from tileir.execute.gpu import loaded_code
 from tileir.execute.gpu.driver import devices, library
-from tileir.execute.gpu.launching import GpuKernel
+from tileir.execute.gpu.launcher import GpuKernel
 
 SOURCE = Path(__file__).with_name("fake_driver.c")
 CUDA = 13000
@@ -96,9 +96,9 @@ class FakeDriver:
 def forget() -> None:
     """Have the launcher look for the driver anew."""
     library._driver = None
-    library._tried = None
+    library._failure.clear()
     devices._devices.clear()
-    loading._libraries.clear()
+    loaded_code._libraries.clear()
 
 
 # --- arrays ---
@@ -202,7 +202,7 @@ class CubinText:
         self.kernel = kernel
         self.target = target
         self.host = ""
-        self.parameter_sizes = None
+        self.parameter_sizes = [int(size) for size in sizes.split(",") if size] or None
         text = f"target {target}\nkernel {kernel} {sizes or '-'}\n"
         if does:
             text += f"does {kernel} {does}\n"

@@ -417,17 +417,6 @@ CUresult cuTensorMapEncodeTiled(void *map, int type, unsigned rank, uintptr_t ad
     ((uint64_t *)map)[0] = address, ((uint64_t *)map)[1] = rank, ((uint64_t *)map)[2] = dims[0], ((uint64_t *)map)[3] = swizzle;
     LEAVE(0);
 }
-CUresult cuKernelGetParamInfo(Kernel *kernel, size_t index, size_t *offset, size_t *size) {
-    ENTER("cuKernelGetParamInfo %zu", index)
-    if ((int)index >= kernel->count) LEAVE(1);
-    size_t place = 0;
-    for (int n = 0; n <= (int)index; n++) {
-        place += -place % kernel->sizes[n];
-        *offset = place, *size = kernel->sizes[n];
-        place += kernel->sizes[n];
-    }
-    LEAVE(0);
-}
 CUresult cuLibraryGetGlobal(uintptr_t *address, size_t *bytes, Library *library, const char *name) {
     ENTER("cuLibraryGetGlobal %s", name)
     if (!here()) LEAVE(201);

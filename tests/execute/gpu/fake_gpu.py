@@ -7,7 +7,7 @@ from typing import Any
 from tests.execute.gpu.fake_cuda import TextCubin, sizes_of
 
 import tileir
-from tileir.execute.gpu.launching import GpuKernel
+from tileir.execute.gpu.launcher import GpuKernel
 
 
 class FakeGpu(tileir.Engine):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tileir
-from tileir.execute.gpu.tileiras.compiling import assemble
+from tileir.execute.gpu.tileiras.assembly import assemble
 from tileir.execute.gpu.tileiras.tool import AssemblyOptions, why_missing
 
 pytestmark = pytest.mark.skipif(bool(why_missing()), reason="needs NVIDIA's assembler: pip install 'tileir[tileiras]'")

@@ -18,7 +18,7 @@ import tileir
 from tileir.bytecode.layouts import tile_module
 from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.gpu.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
-from tileir.execute.gpu.tileiras.compiling import assemble, assemble_module
+from tileir.execute.gpu.tileiras.assembly import assemble
 from tileir.execute.gpu.tileiras.tool import VARIABLE, AssemblyOptions
 
 
@@ -71,7 +71,7 @@ def test_error_about_several_kernels_is_at_their_module(assembler: FakeAssembler
     assembler.does("print('error: no'); sys.exit(5)")
     module = tileir.parse("cuda_tile.module @pair { entry @a() { return } entry @b() { return } }", "pair.mlir")
     with pytest.raises(AssemblerError) as caught:
-        assemble_module(tile_module(module), "sm_90")
+        assemble(tile_module(module), "sm_90")
     assert caught.value.message == "module @pair: no"
 
 

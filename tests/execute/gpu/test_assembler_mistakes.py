@@ -14,7 +14,7 @@ from tests.hardware.test_nvidia_page import CASES, ENDLESS
 import tileir
 from tileir.dialect.ops import ADDF, EXTI, FOR, FTOF, LOAD_PTR_TKO, MAXF, SELECT, STORE_PTR_TKO, TRUNCI
 from tileir.execute.gpu.driver.devices import why_no_gpu
-from tileir.execute.gpu.tileiras.program import avoid_mistakes
+from tileir.execute.gpu.tileiras.program import work_around
 from tileir.ir.core import Operation
 
 AVOIDED = ["folded maxf", "folded addf", "nearest_away of a NaN", "token of a load whose mask is false"]
@@ -32,11 +32,11 @@ def count(module: Operation, *declarations: object) -> int:
 def test_another_form_has_the_results_of_the_first(name: str) -> None:
     case = named(name)
     module = tileir.parse(case.text)
-    assert avoid_mistakes(module) == 1
+    assert work_around(module) == 1
     tileir.verify(module)
     assert found(case._replace(text=str(module)), "interpreter") == case.ours
     # There is nothing left to do, except that conversions are not looked at twice.
-    assert avoid_mistakes(module) == (1 if name.startswith("nearest_away") else 0)
+    assert work_around(module) == (1 if name.startswith("nearest_away") else 0)
 
 
 @pytest.mark.gpu
@@ -71,7 +71,7 @@ ACCESSES = """cuda_tile.module @m {
 def test_only_accesses_without_elements_go() -> None:
     text = ACCESSES
     module = tileir.parse(text)
-    assert avoid_mistakes(module) == 2
+    assert work_around(module) == 2
     tileir.verify(module)
     assert count(module, LOAD_PTR_TKO) == 1 and count(module, STORE_PTR_TKO) == 1
     arrays = []
@@ -96,7 +96,7 @@ def test_what_comes_out_right_stays() -> None:
   }
 }"""
     module = tileir.parse(text)
-    assert avoid_mistakes(module) == 0
+    assert work_around(module) == 0
     assert count(module, ADDF) == 2 and count(module, MAXF) == count(module, FTOF) == 1 and count(module, SELECT) == 0
 
 
@@ -133,13 +133,13 @@ def test_unsigned_loop_around_a_product_becomes_signed(bounds: str, is_widened: 
     case = ENDLESS._replace(text=text.replace("continue %after", seen))
     wanted = found(case, "interpreter")
     module = tileir.parse(case.text)
-    assert avoid_mistakes(module) == 1
+    assert work_around(module) == 1
     tileir.verify(module)
     [loop] = loops(module)
     assert "unsignedCmp" not in loop.attributes
     assert bool(count(module, EXTI)) == bool(count(module, TRUNCI)) == is_widened
     assert found(case._replace(text=str(module)), "interpreter") == wanted
-    assert avoid_mistakes(module) == 0
+    assert work_around(module) == 0
 
 
 def test_unsigned_loop_stays_without_a_product_or_a_wider_type() -> None:
@@ -151,7 +151,7 @@ def test_unsigned_loop_stays_without_a_product_or_a_wider_type() -> None:
     wide = wide.replace("step %step) : tile<i32>", "step %step) : tile<i64>")
     for text in (plain, wide):
         module = tileir.parse(text)
-        assert avoid_mistakes(module) == 0
+        assert work_around(module) == 0
         assert "unsignedCmp" in loops(module)[0].attributes
 
 

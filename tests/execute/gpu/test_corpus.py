@@ -10,7 +10,7 @@ import pytest
 from tests.kernels.export import TOOLS_MISSING, all_cases, export, tools_available
 
 import tileir
-from tileir.execute.gpu.tileiras.compiling import assemble
+from tileir.execute.gpu.tileiras.assembly import assemble
 from tileir.execute.gpu.tileiras.tool import AssemblyOptions, why_missing
 from tileir.execute.launching.entries import entries_of
 from tileir.ir.core import Operation

@@ -16,7 +16,7 @@ from tests.execute.gpu.fake_assembler import SUCCEED, FakeAssembler
 import tileir
 from tileir.execute.cache import code_cache
 from tileir.execute.cache.code_cache import default_cache
-from tileir.execute.gpu.tileiras import compiling
+from tileir.execute.gpu.tileiras import assembly
 from tileir.execute.gpu.tileiras.tool import VARIABLE
 
 
@@ -114,7 +114,7 @@ def test_locks_of_cubins_are_not_kept(assembler: FakeAssembler) -> None:
         with pytest.raises(tileir.AssemblerError):
             kernel(TEXT.replace("1.0", f"{number}.0")).cubin("sm_90")
     gc.collect()
-    assert not compiling._locks
+    assert not assembly._locks._locks
 
 
 def test_processes_that_make_the_same_do_not_disturb_each_other(assembler: FakeAssembler) -> None:

@@ -8,9 +8,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import numpy
 import pytest
@@ -23,7 +21,7 @@ from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.driver import library
 from tileir.execute.gpu.driver.devices import current, device, devices, why_no_gpu
 from tileir.execute.gpu.driver.library import DriverError, NoGpuError
-from tileir.execute.gpu.loading import unload_unused
+from tileir.execute.gpu.loaded_code import unload_unused
 from tileir.execute.gpu.targets import ASSEMBLER_DRIVER
 
 ORDINARY = LaunchOptions()
@@ -133,12 +131,6 @@ def test_devices_tell_what_they_are(fake: FakeDriver) -> None:
     fake.reset(3)
     found = devices()
     assert [each.words for each in found] == [f"cuda:{n} (Fake GPU {n}, sm_90)" for n in range(3)]
-    assert found[1].facts() == {
-        "name": "Fake GPU 1",
-        "compute capability": "9.0",
-        "memory": "8.0 GiB",
-        "multiprocessors": "116",
-    }
 
 
 def test_a_gpu_that_is_not_there_is_refused_by_number(fake: FakeDriver, torch: FakeTorch) -> None:
@@ -151,58 +143,13 @@ def test_a_gpu_that_is_not_there_is_refused_by_number(fake: FakeDriver, torch: F
 
 def test_nothing_loads_the_driver_before_a_launch(fake: FakeDriver) -> None:
     program = (
-        "import tileir.execute.gpu.launching, tileir.execute.gpu.driver.library as library\n"
+        "import tileir.execute.gpu.launcher, tileir.execute.gpu.driver.library as library\n"
         "assert library._driver is None and 'fake_cuda' not in open('/proc/self/maps').read()\n"
         "from tileir.execute.gpu.driver.devices import why_no_gpu\n"
         "assert why_no_gpu() == 'x' or 'fake_cuda' in open('/proc/self/maps').read()\n"
     )
     environment = {**os.environ, "TILEIR_LIBCUDA": str(fake.path)}
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)
-
-
-def install_bindings(monkeypatch: pytest.MonkeyPatch, find: Callable[..., object]) -> None:
-    """Have a package `cuda-bindings` that somebody uses."""
-    package = ModuleType("cuda.bindings")
-    module = ModuleType("cuda.bindings.driver")
-    module.cuGetProcAddress = package.driver = find
-    monkeypatch.setitem(sys.modules, "cuda.bindings", package)
-    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", module)
-
-
-def test_cuda_bindings_tells_the_functions_where_it_is_in_use(
-    fake: FakeDriver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-
-    def find(symbol: bytes, version: int, flags: int) -> tuple[int, int, int]:
-        assert version == (12040 if symbol == b"cuKernelGetParamInfo" else 12000)
-        asked.append(symbol.decode())
-        name = symbol.decode()
-        for each in (f"{name}_v2", name):
-            try:
-                return 0, ctypes.cast(getattr(fake._library, each), ctypes.c_void_p).value or 0, 0
-            except AttributeError:
-                continue
-        return 500, 0, 1
-
-    install_bindings(monkeypatch, find)
-    monkeypatch.delenv("TILEIR_LIBCUDA")
-    forget()
-    kernel_of(ONE).launch((1, 1, 1), (CudaArray(fake, four()),), ORDINARY)
-    assert library.driver().where == "cuda-bindings"
-    assert "cuCtxPushCurrent" in asked and not [name for name in asked if name.endswith("_v2")]
-    assert len(fake.calls("cuLaunchKernelEx")) == 1
-
-
-def test_a_broken_cuda_bindings_is_passed_over(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> object:
-        raise RuntimeError("broken")
-
-    install_bindings(monkeypatch, broken)
-    monkeypatch.delenv("TILEIR_LIBCUDA")
-    forget()
-    assert "no NVIDIA" in why_no_gpu() or library.driver().where != "cuda-bindings"
-    forget()
 
 
 # --- failures of calls ---
@@ -216,7 +163,7 @@ CALLS = [
     "cuPointerGetAttribute",
     "cuLibraryLoadData",
     "cuLibraryGetKernel",
-    "cuKernelGetParamInfo",
+    "cuKernelGetFunction",
     "cuEventCreate",
     "cuEventRecord",
     "cuStreamWaitEvent",
@@ -280,13 +227,6 @@ def test_gpu_that_does_not_say_its_name_is_one_all_the_same(fake: FakeDriver) ->
     assert device(0).words == "cuda:0 (a GPU, sm_90)"
 
 
-def test_memory_that_cannot_be_asked_for_is_told_in_the_words_of_the_driver(fake: FakeDriver) -> None:
-    fake.fail("cuDeviceTotalMem_v2", 999)
-    with pytest.raises(DriverError, match="asking for the memory of GPU 0 failed: cuDeviceTotalMem says"):
-        device(0).facts()
-    assert device(0).facts()["memory"] == f"{device(0).memory / (1 << 30):.1f} GiB"
-
-
 def test_first_launch_calls_what_it_needs_and_no_more(fake: FakeDriver, torch: FakeTorch) -> None:
     """Each call more is a moment more; those for messages come when there is something to say."""
     kernel = kernel_of(ONE)
@@ -301,12 +241,10 @@ def test_first_launch_calls_what_it_needs_and_no_more(fake: FakeDriver, torch: F
         "cuDeviceGetAttribute",
         "cuDevicePrimaryCtxRetain",
         "cuCtxGetCurrent",
+        "cuCtxGetCurrent",
         "cuLibraryLoadData",
         "cuLibraryGetKernel",
-        # Of a parameter, and that there is no other; cubins say so themselves.
-        "cuKernelGetParamInfo",
-        "cuKernelGetParamInfo",
-        "cuCtxGetCurrent",
+        "cuKernelGetFunction",
         "cuLaunchKernelEx",
     ]
 

@@ -22,8 +22,8 @@ from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.gpu.driver import devices
 from tileir.execute.gpu.driver.devices import device, target_here, why_no_gpu
 from tileir.execute.gpu.driver.library import DriverError, NoGpuError
-from tileir.execute.gpu.launching import GpuKernel
-from tileir.execute.gpu.tileiras.compiling import assemble
+from tileir.execute.gpu.launcher import GpuKernel
+from tileir.execute.gpu.tileiras.assembly import assemble
 from tileir.execute.memory import Globals
 from tileir.tools.main import run
 

@@ -12,9 +12,9 @@ from tests.execute.gpu.fake_cuda import PRIMARY, FakeDriver, FakeTorch, Tensor, 
 
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import BlockId, LaunchError
-from tileir.execute.gpu.launching import GpuLauncher
-from tileir.execute.gpu.loading import Complete, LaunchedCode, Launching, NotDescribed, VariantKey
-from tileir.execute.gpu.packing import Hidden, LaunchForm, Packer, Record
+from tileir.execute.gpu.launch_record import Hidden, LaunchForm, Packer, Record
+from tileir.execute.gpu.launcher import GpuLauncher
+from tileir.execute.gpu.loaded_code import Complete, LaunchedCode, Launching, NotDescribed
 
 ORDINARY = LaunchOptions()
 PARAMETERS = "%a: tile<ptr<f32>>, %n: tile<i32>, %f: tile<f32>"
@@ -30,8 +30,8 @@ class Varied(GpuLauncher):
         self.codes: dict[tuple[int, bool], LaunchedCode] = {}
 
     @property
-    def key(self) -> VariantKey:
-        return VariantKey(("{a} & 15", "{a}", ""))
+    def key_parts(self) -> tuple[str, ...]:
+        return ("{a} & 15", "{a}", "")
 
     def code_for(self, launching: Launching) -> LaunchedCode | None:
         self.asked.append(list(launching.values))

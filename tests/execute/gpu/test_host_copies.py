@@ -23,7 +23,7 @@ import tileir
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import AssertionFailedError, LaunchError
 from tileir.execute.gpu.driver.library import DriverError
-from tileir.execute.gpu.launching import GpuKernel
+from tileir.execute.gpu.launcher import GpuKernel
 from tileir.execute.memory import Globals
 
 ORDINARY = LaunchOptions()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tileir
-from tileir.execute.gpu.tileiras.compiling import OutOfTime, narrowed
+from tileir.execute.gpu.tileiras.assembly import OutOfTime, narrowed
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
 

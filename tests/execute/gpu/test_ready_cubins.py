@@ -30,13 +30,13 @@ def test_cubin_is_given_as_bytes_or_by_its_path(assembler: FakeAssembler, tmp_pa
     path = tmp_path / "k.cubin"
     path.write_bytes(data)
     for given in (data, path, str(path)):
-        made = prepared(ready(given))._made("sm_90")
+        made = prepared(ready(given)).code._make_cubin("sm_90")
         assert (made.data, made.kernel, made.resources.registers) == (data, "k", 77)
     assert assembler.calls == [], "nothing is compiled"
 
 
 def test_only_kernel_of_a_cubin_may_have_another_name() -> None:
-    assert prepared(ready(cubin(("renamed",))))._made("sm_90").kernel == "renamed"
+    assert prepared(ready(cubin(("renamed",)))).code._make_cubin("sm_90").kernel == "renamed"
 
 
 def test_kernel_is_not_mistaken_for_another_of_its_module() -> None:
@@ -52,7 +52,7 @@ def test_kernel_is_not_mistaken_for_another_of_its_module() -> None:
 def test_copies_and_siblings_keep_it() -> None:
     kernel = ready(cubin(registers=77))
     for twin in (copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel)), kernel.sibling("k")):
-        assert prepared(twin)._made("sm_90").resources.registers == 77
+        assert prepared(twin).code._make_cubin("sm_90").resources.registers == 77
 
 
 def test_kernel_gives_the_cubin_that_it_was_given(assembler: FakeAssembler) -> None:

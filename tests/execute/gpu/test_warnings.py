@@ -147,7 +147,7 @@ def test_launches_do_not_repeat_what_the_assembler_said(assembler: FakeAssembler
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for _ in range(2):
-            assert TileirasKernel(kernel().entry, {})._made("sm_90").data == SPILLING
+            assert TileirasKernel(kernel().entry, {}).code._make_cubin("sm_90").data == SPILLING
     # Whoever asks for the cubin next is told.
     with pytest.warns(tileir.AssemblerWarning):
         kernel().cubin("sm_90")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from tests.hardware.agreement.program import Program
 
 import tileir
-from tileir.execute.gpu.tileiras.program import avoid_mistakes, rewrite_refused
+from tileir.execute.gpu.tileiras.program import work_around
 from tileir.ir.traversal import clone
 
 TOGETHER = 24
@@ -91,8 +91,7 @@ def _groups(programs: list[Program], refused: dict[str, str], as_written: bool) 
             module = tileir.parse(text)
             tileir.run_passes(module, ["legalize"])
             if not as_written:
-                rewrite_refused(module)
-                avoid_mistakes(module)
+                work_around(module)
             tileir.to_bytecode(module)
         except tileir.TileIRError as error:
             refused[text] = f"tileir: {str(error).splitlines()[0]}"

@@ -10,8 +10,8 @@ from contextlib import ExitStack
 from tileir.execute.gpu.arrays import synchronize
 from tileir.execute.gpu.driver.devices import DeviceMemory, copy_from_gpu, copy_to_gpu, current, device
 from tileir.execute.gpu.driver.library import driver, version_words
-from tileir.execute.gpu.loading import LoadedLibrary
-from tileir.execute.gpu.packing import CONFIGURATION
+from tileir.execute.gpu.launch_record import CONFIGURATION
+from tileir.execute.gpu.loaded_code import LoadedLibrary
 
 
 class Device:

@@ -12,7 +12,7 @@ from tests.hardware.agreement.device import Device
 from tests.hardware.agreement.program import Pointer, Program, dtype_of
 
 from tileir.execute.errors import LaunchError
-from tileir.execute.gpu.loading import LoadedLibrary
+from tileir.execute.gpu.loaded_code import LoadedLibrary
 
 GUARD = 512
 """Bytes before and after every memory that nobody may change."""

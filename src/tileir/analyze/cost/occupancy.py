@@ -74,13 +74,13 @@ def occupancy_of(resources: Resources, gpu: Gpu) -> Occupancy:
     warps = -(-resources.threads // WARP_SIZE)
     limits = {
         "registers": _by_registers(resources.registers, warps),
-        "shared memory": gpu.shared_memory // _rounded(resources.shared + _SHARED_OF_SYSTEM, _SHARED_UNIT),
-        "warps": gpu.threads // WARP_SIZE // warps,
-        "thread blocks": gpu.blocks,
+        "shared memory": gpu.limits.shared_memory // _rounded(resources.shared + _SHARED_OF_SYSTEM, _SHARED_UNIT),
+        "warps": gpu.limits.threads // WARP_SIZE // warps,
+        "thread blocks": gpu.limits.blocks,
     }
     blocks = min(limits.values())
     limit = ", ".join([name for name, most in limits.items() if most == blocks])
-    share = blocks * warps * WARP_SIZE / gpu.threads
+    share = blocks * warps * WARP_SIZE / gpu.limits.threads
     shared = resources.shared
     spills, cluster = resources.spills, resources.cluster
     return Occupancy(resources.registers, shared, warps, blocks, limit, share, spills, None, cluster)
@@ -94,7 +94,7 @@ def guessed_blocks(entry: Operation, gpu: Gpu) -> int:
         tiles = [value.type for value in (*operation.operands, *operation.results)]
         most = max(most, sum([prod(type.shape) for type in tiles if isinstance(type, TileType)]))
     registers = min(_USUAL_REGISTERS + most // (USUAL_WARPS * WARP_SIZE), MOST_REGISTERS)
-    return max(min(_by_registers(registers, USUAL_WARPS), gpu.threads // WARP_SIZE // USUAL_WARPS), 1)
+    return max(min(_by_registers(registers, USUAL_WARPS), gpu.limits.threads // WARP_SIZE // USUAL_WARPS), 1)
 
 
 def _by_registers(registers: int, warps: int) -> int:

@@ -31,12 +31,12 @@ class Properties:
         self.total_memory = gpu.memory
         self.multi_processor_count = gpu.multiprocessors
         self.warp_size = gpus.WARP_SIZE
-        self.max_threads_per_multi_processor = gpu.threads
+        self.max_threads_per_multi_processor = gpu.limits.threads
         self.max_threads_per_block = gpus.THREADS_PER_BLOCK
         self.regs_per_multiprocessor = gpus.REGISTERS
         self.shared_memory_per_block = gpus.SHARED_MEMORY_PER_BLOCK
-        self.shared_memory_per_block_optin = gpu.shared_memory_per_block
-        self.shared_memory_per_multiprocessor = gpu.shared_memory
+        self.shared_memory_per_block_optin = gpu.limits.shared_memory_per_block
+        self.shared_memory_per_multiprocessor = gpu.limits.shared_memory
         self.L2_cache_size = gpu.l2_cache
         self.clock_rate = gpu.clock
         self.memory_clock_rate = gpu.memory_clock

@@ -1,10 +1,9 @@
 """Arrays of a launch, in the memory of a GPU or copied there, and the stream that it goes to.
 
 Tensors of torch, arrays of CuPy, `__cuda_array_interface__` and DLPack are used where they are.  What an array reports
-is checked as on the host (`execute/arguments/array_memory.py`), and the driver is attribute_of whose memory it is.
-
-Arrays of the host are copied to the GPU before the launch, and back after it if the kernel may write to them.  Arrays
-that share memory share its copy.
+is checked as on the host (`execute/arguments/array_memory.py`), and the driver is asked whose memory it is.  Arrays of
+the host are copied to the GPU before the launch, and back after it if the kernel may write to them.  Arrays that share
+memory share its copy.
 
 A launch goes to the stream that its caller names; otherwise to torch's current one if there is a tensor of torch among
 its arrays, to CuPy's if there is an array of CuPy, to the one that an array names in `__cuda_array_interface__`, or to
@@ -17,7 +16,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any, Final, cast
 
 from tileir.execute.analysis.parameters import may_write
@@ -31,6 +30,7 @@ from tileir.execute.arguments.array_memory import (
 )
 from tileir.execute.arguments.binding import (
     ArgumentLabel,
+    BoundArguments,
     Buffer,
     Pointer,
     buffer_of,
@@ -47,8 +47,6 @@ from tileir.ir.quoting import type_text
 LEGACY: Final = 1
 """The driver's other name for the default stream, 0."""
 _NO_TIMING: Final = 2
-_HostRange = tuple[int, int, bool]
-"""Memory of the host: where it begins and ends, and whether the kernel may write to it."""
 
 
 class DeviceBuffer(Buffer):
@@ -61,7 +59,6 @@ class DeviceBuffer(Buffer):
     ) -> None:
         super().__init__(*described, kind)
         self.ordinal: int = ordinal
-        """The number of the GPU."""
         self.context: int = context
         """The context that the memory was reserved in; 0 if that is the primary one, or all are as good."""
         self.stream: int | None = stream
@@ -107,15 +104,13 @@ def interface_stream(value: object) -> int | None:
     return stream
 
 
-# --- arrays of the host ---
-
-
 class HostCopies:
     """The copies of one launch, in the context that is current."""
 
     def __init__(self, entry: Operation, buffers: list[tuple[Buffer, ArgumentLabel]], stream: int) -> None:
         self._stream: Final = stream
-        self._ranges: Final[list[_HostRange]] = []
+        self._ranges: Final[list[tuple[int, int, bool]]] = []
+        """Where memory of the host begins and ends, and whether the kernel may write to it."""
         self._copies: Final[list[int]] = []
         """Where the copy of each is."""
         found = [
@@ -129,24 +124,24 @@ class HostCopies:
                 low, high, is_written = before[0], max(before[1], high), before[2] or is_written
             self._ranges.append((low, high, is_written))
 
-    def copy_there(self, stack: ExitStack) -> None:
-        """Copy them to the GPU; the copies are given back at the end of `stack`."""
+    def copy_there(self, bound: BoundArguments, stack: ExitStack) -> list[Any]:
+        """Copy them to the GPU until the end of `stack`; returns the arguments with addresses of the copies."""
         for low, high, _ in self._ranges:
             self._copies.append(stack.enter_context(DeviceMemory(high - low)).address)
             copy_to_gpu(self._copies[-1], low, high - low, self._stream)
+        values = list(bound.values)
+        for buffer, label in bound.buffers:
+            if is_on_host(buffer):
+                copies = zip(self._ranges, self._copies, strict=True)
+                found = [copy + buffer.address - low for (low, high, _), copy in copies if low <= buffer.low < high]
+                values[label.number] = found[0] if found else 0
+        return values
 
     def copy_back(self) -> None:
         """Have what was written copied back; it is there when the stream is done."""
         for (low, high, is_written), copy in zip(self._ranges, self._copies, strict=True):
             if is_written:
                 copy_from_gpu(low, copy, high - low, self._stream)
-
-    def address(self, buffer: Buffer) -> int:
-        """Where the first element of an array is on the GPU."""
-        for (low, high, _), copy in zip(self._ranges, self._copies, strict=True):
-            if low <= buffer.low < high:
-                return copy + (buffer.address - low)
-        return 0
 
 
 def is_on_host(buffer: Buffer) -> bool:
@@ -168,10 +163,8 @@ def warn_of_copies(name: str, buffers: list[tuple[Buffer, ArgumentLabel]], where
 
 def torch_stream() -> Callable[[int], int] | None:
     """What tells the current stream of a GPU in torch; None if torch is not imported, or without CUDA."""
-    torch: Any = sys.modules.get("torch")
-    if torch is None:
-        return None
-    raw: Callable[[int], int] | None = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
+    internals = getattr(sys.modules.get("torch"), "_C", None)
+    raw: Callable[[int], int] | None = getattr(internals, "_cuda_getCurrentRawStream", None)
     return raw
 
 
@@ -214,11 +207,9 @@ def stream_for(arguments: Iterable[object], given: object) -> int:
             stream = cupy_stream()
             found = 0 if stream is None else stream(int(cast(Any, value).data.device_id))
         elif found is None and is_on_gpu(value) and has_attribute(value, "__cuda_array_interface__"):
-            try:
+            # Said by who reads the array, with its name.
+            with suppress(BadArray):
                 found = interface_stream(value)
-            except BadArray:
-                # Said by who reads the array, with its name.
-                pass
     return found or 0
 
 
@@ -232,22 +223,18 @@ def stream_handle(given: object) -> int:
         found = getattr(given, name, None)
         if isinstance(found, int) and not isinstance(found, bool):
             return found
-    protocol = getattr(given, "__cuda_stream__", None)
-    if protocol is not None:
-        found = protocol()
-        if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], int):
-            return found[1]
+    found = given.__cuda_stream__() if hasattr(given, "__cuda_stream__") else None
+    if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], int):
+        return found[1]
     raise LaunchError(
         f"stream is {given!r}: pass the handle of a CUDA stream, or a stream of torch or CuPy, as "
         "torch.cuda.current_stream()"
     )
 
 
-def wait_for(stream: int, others: Iterable[int]) -> None:
-    """Have a stream of the current context wait for what is under way in others."""
-    waiting = {other or LEGACY for other in others} - {stream or LEGACY}
-    if not waiting:
-        return
+def wait_for(stream: int, others: Iterable[int | None]) -> None:
+    """Have a stream of the current context wait for what is under way in others; None is no stream."""
+    waiting = {other or LEGACY for other in others if other is not None} - {stream or LEGACY}
     of = driver()
     attempt = "having a stream wait for another"
     for other in sorted(waiting):

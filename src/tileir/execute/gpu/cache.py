@@ -8,7 +8,7 @@ from __future__ import annotations
 from _blake2 import blake2b
 from collections import Counter
 from threading import Lock
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 from weakref import WeakValueDictionary
 
 from tileir.execute.cache.code_cache import default_cache
@@ -18,19 +18,9 @@ from tileir.ir.core import Operation
 PREFIX: Final = "choice-"
 
 
-class Compiler(Protocol):
-    """What makes code, on this machine."""
-
-    @property
-    def stamp(self) -> str:
-        """What tells, without starting it, that it is the same."""
-
-    @property
-    def version(self) -> str: ...
-
-
-def is_made_by(description: dict[str, Any], compiler: Compiler | None) -> bool:
-    """Whether what the cache has is what a compiler would make; it is, where there is none."""
+def is_made_by(description: dict[str, Any], compiler: Any) -> bool:
+    """Whether what the cache has is what a compiler would make, by its `stamp`, else its `version`, which takes a
+    process; it is, where there is none."""
     if compiler is None or description.get("stamp") == compiler.stamp:
         return True
     return bool(description.get("version") == compiler.version)
@@ -51,16 +41,9 @@ class KeyLocks:
         self._locks: Final[WeakValueDictionary[str, Lock]] = WeakValueDictionary()
         self._finding: Final = Lock()
 
-    def __len__(self) -> int:
-        """How many are held or waited for."""
-        return len(self._locks)
-
     def of(self, key: str) -> Lock:
         with self._finding:
             return self._locks.setdefault(key, Lock())
-
-
-# --- choices of an engine ---
 
 
 class Choice(NamedTuple):

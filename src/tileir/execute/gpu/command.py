@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,16 +17,15 @@ import threading
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tileir.execute.cache.code_cache import default_cache
 
-_FIRST_PAUSE: Final = 0.001
-_LONGEST_PAUSE: Final = 0.02
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.02
 _KIBIBYTE: Final = 1024
 _MOST_PROCESSORS: Final = 64
-_MOST_SECONDS: Final = 1 << 31
-_MOST_MEMORY: Final = 1 << 62
+_MOST_SECONDS, _MOST_MEMORY = 1 << 31, 1 << 62
 """The system takes numbers of 64 bits, and counts seconds in nanoseconds."""
 
 _ENDING_SIGNALS: Final = tuple([getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)])
@@ -46,7 +44,6 @@ class Outcome(NamedTuple):
     """All that it printed."""
     files: dict[str, bytes]
     """What it wrote, of the files that were asked for."""
-    seconds: float
     peak: int
     """The most bytes of memory that it had; 0 if unknown."""
     timed_out: bool
@@ -65,28 +62,32 @@ def run_command(
 
     Variables of the environment that are named in `without` are kept from it.
     """
-    with _orderly_end():
-        directory = tempfile.mkdtemp(prefix="tileir-")
-        try:
-            for name, data in (inputs or {}).items():
-                with open(os.path.join(directory, name), "wb") as file:
-                    file.write(data)
-            output = os.path.join(directory, "said")
-            with open(output, "wb") as sink:
-                status, seconds, peak, timed_out = _run(command, directory, sink, time_limit, memory_limit, without)
-            text = _read(output).decode("utf-8", "surrogateescape")
-            found = {name: os.path.join(directory, name) for name in outputs}
-            files = {name: _read(path) for name, path in found.items() if os.path.isfile(path)}
-            return Outcome(status, text, files, seconds, peak, timed_out)
-        finally:
-            shutil.rmtree(directory, ignore_errors=True)
+    with _orderly_end(), tempfile.TemporaryDirectory(prefix="tileir-", ignore_cleanup_errors=True) as folder:
+        directory = Path(folder)
+        for file, data in (inputs or {}).items():
+            (directory / file).write_bytes(data)
+        # The tool's own temporary files, and those of what it starts, stay with the rest.
+        environment = {name: value for name, value in os.environ.items() if name not in without}
+        environment.update(TMPDIR=folder, TMP=folder, TEMP=folder)
+        output = directory / "said"
+        with output.open("wb") as sink:
+            process = subprocess.Popen(
+                command,
+                cwd=directory,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            status, peak = _awaited(process, time_limit, memory_limit) or (-int(signal.SIGTERM), -1)
+        text = output.read_bytes().decode("utf-8", "surrogateescape")
+        files = {file: (directory / file).read_bytes() for file in outputs if (directory / file).is_file()}
+        return Outcome(status, text, files, max(peak, 0), peak < 0)
 
 
 class _Ended(BaseException):
-    """A signal ends this process."""
-
-    def __init__(self, number: int) -> None:
-        self.number: int = number
+    """A signal of some number ends this process."""
 
 
 @contextmanager
@@ -104,51 +105,27 @@ def _orderly_end() -> Iterator[None]:
             signal.signal(each, end)
         yield
     except _Ended as ended:
-        signal.signal(ended.number, signal.SIG_DFL)
-        signal.raise_signal(ended.number)
+        signal.signal(ended.args[0], signal.SIG_DFL)
+        signal.raise_signal(ended.args[0])
         raise
     finally:
         for each in ending:
             signal.signal(each, signal.SIG_DFL)
 
 
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def _run(
-    command: list[str], directory: str, sink: Any, time_limit: float, memory_limit: int, without: Collection[str]
-) -> tuple[int, float, int, bool]:
-    # The tool's own temporary files, and those of what it starts, stay with the rest.
-    environment = {name: value for name, value in os.environ.items() if name not in without}
-    environment.update(TMPDIR=directory, TMP=directory, TEMP=directory)
+def _awaited(process: subprocess.Popen[bytes], time_limit: float, memory_limit: int) -> tuple[int, int] | None:
+    """The exit status of a process and the most memory it had; None if its time is up, and it is ended."""
     begun = time.monotonic()
-    process = subprocess.Popen(
-        command,
-        cwd=directory,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=sink,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-    ended = False
+    found: tuple[int, int] | None = None
+    pause = _FIRST_PAUSE
     try:
         _limit(process.pid, time_limit, memory_limit)
-        pause = _FIRST_PAUSE
-        while True:
-            found = _ended(process)
-            if found is not None:
-                ended = True
-                status, peak = found
-                return status, time.monotonic() - begun, peak, False
-            if time.monotonic() - begun > time_limit:
-                return -int(signal.SIGTERM), time.monotonic() - begun, 0, True
+        while (found := _ended(process)) is None and time.monotonic() - begun <= time_limit:
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
+        return found
     finally:
-        if not ended:
+        if found is None:
             _end(process)
 
 
@@ -166,11 +143,8 @@ def _ended(process: subprocess.Popen[bytes]) -> tuple[int, int] | None:
 
 
 def _limit(process: int, seconds: float, memory: int) -> None:
-    """No more memory than this for a process and what it starts, and no file with its memory when it crashes.
-
-    Should this process be killed, and nobody wait for that one any more, it ends by a limit that it does not reach
-    otherwise.
-    """
+    """No more memory than this for a process and what it starts, no file with its memory when it crashes, and an end
+    should this process be killed, so that nobody waits for it any more."""
     try:
         import resource
 
@@ -228,25 +202,19 @@ def save_reproducer(
     `arguments` is the command, in which `{}` stands for the directory; `before` comes before it in the shell.  `what`
     happened stands beside them, with its `output`.
     """
-    for parent in _places():
+    cache = default_cache().directory
+    places = [os.path.join(os.path.dirname(cache), "crashes")] if cache is not None else []
+    places.append(os.path.join(tempfile.gettempdir(), "tileir-crashes"))
+    named = os.environ.get(VARIABLE)
+    for parent in [os.path.abspath(named)] if named else places:
         directory = os.path.join(parent, name)
         command = before + shlex.join([argument.replace("{}", directory) for argument in arguments])
         report = f"{what} in\n{command}\nand printed:\n{output}".encode("utf-8", "surrogateescape")
         try:
             os.makedirs(directory, mode=0o700, exist_ok=True)
             for file_name, data in {**files, "crash.txt": report}.items():
-                with open(os.path.join(directory, file_name), "wb") as file:
-                    file.write(data)
+                Path(directory, file_name).write_bytes(data)
         except OSError:
             continue
         return Reproducer(directory, command)
     return Reproducer()
-
-
-def _places() -> list[str]:
-    named = os.environ.get(VARIABLE)
-    if named:
-        return [os.path.abspath(named)]
-    cache = default_cache().directory
-    found = [os.path.join(os.path.dirname(cache), "crashes")] if cache is not None else []
-    return [*found, os.path.join(tempfile.gettempdir(), "tileir-crashes")]

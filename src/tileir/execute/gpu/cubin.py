@@ -1,12 +1,10 @@
 """Compiled kernels for a GPU: an ELF file that the CUDA driver loads, read without NVIDIA's tools.
 
-Where things stand:
+The GPU is in the flags of the ELF header.  Sections:
 
-* the GPU in the flags of the ELF header;
-* for each kernel `.text.NAME`, its instructions; `.nv.shared.NAME`, as large as its shared memory; `.nv.info.NAME`, its
-  parameters, threads and barriers; `.nv.info`, registers and stack frames of all of them, by number of their symbols;
-* `.nv.host`, an object file with code for the machine that the GPU is in, which the driver runs before launches.  So a
-  cubin is made for a kind of host too.
+    .text.NAME, .nv.shared.NAME    instructions of a kernel; as large as its shared memory
+    .nv.info.NAME, .nv.info        its parameters, threads and barriers; registers and stack frames of all, by symbol
+    .nv.host                       an object file for the machine that launches, so that a cubin is for a kind of host
 
 `.nv.info` is a list of attributes: a byte for the format of the value, one that says which attribute it is, and the
 value, of two bytes or, in one of the formats, of as many as these two bytes say.
@@ -21,7 +19,7 @@ from functools import cached_property
 from math import prod
 from typing import Final, NamedTuple
 
-from tileir.execute.errors import LaunchError
+from tileir.execute.errors import AssemblerWarning, LaunchError, warn_caller
 from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
@@ -39,20 +37,13 @@ _NEWER_ABI: Final = 8
 
 # Attributes of `.nv.info`, and the format with as many bytes as it says.
 _WITH_SIZE: Final = 4
-_MAX_THREADS: Final = 0x05
-_REQUIRED_THREADS: Final = 0x10
-_FRAME_SIZE: Final = 0x11
-_PARAMETER: Final = 0x17
-_NEWER_PARAMETER: Final = 0x45
-"""Of kernels for which the driver fills in descriptors of tensors, for TMA."""
-_REGISTERS: Final = 0x2F
-_CLUSTER: Final = 0x3D
-_BARRIERS: Final = 0x4C
+_MAX_THREADS, _REQUIRED_THREADS, _FRAME_SIZE, _REGISTERS, _CLUSTER, _BARRIERS = 0x05, 0x10, 0x11, 0x2F, 0x3D, 0x4C
+_PARAMETER, _NEWER_PARAMETER = 0x17, 0x45
+"""The newer one of kernels for which the driver fills in descriptors of tensors, for TMA."""
 
 # Instructions take 16 bytes, of which the lowest 12 bits tell them apart.
 _INSTRUCTION: Final = 16
-_STORE_LOCAL: Final = 0x387
-_LOAD_LOCAL: Final = 0x983
+_STORE_LOCAL, _LOAD_LOCAL = 0x387, 0x983
 
 _MOST_REGISTERS: Final = 255
 _REGISTERS_OF_BLOCK: Final = 65536
@@ -99,8 +90,7 @@ class Resources(NamedTuple):
     def spills(self) -> bool:
         """Whether values that belong into registers are kept in memory, for want of registers: such a kernel is slow.
 
-        The file does not say.  Kernels have a stack for other reasons: what they print, and tables that functions of
-        f64 compute with.
+        The file does not say.  Kernels also have a stack for what they print, and for tables that functions of f64 use.
         """
         return bool(self.local_stores and self.local_loads) and self.registers + _REGISTER_UNIT > self.most_registers
 
@@ -118,22 +108,20 @@ class Cubin:
         self.version: Final = version
         """Of the assembler that made it, as far as known."""
         self._file: Final = _Elf(data)
-        kernels = self.kernels
+        prefix = ".nv.info."
+        kernels = [name.removeprefix(prefix) for name in self._file.sections if name.startswith(prefix)]
+        self.kernels: Final = kernels
         if not kernel and len(kernels) == 1:
             kernel = kernels[0]
         if kernel not in kernels:
-            has = ", ".join(kernels) or "none"
             wanted = f"has no kernel '{kernel}'" if kernel else "has several kernels, and none was chosen"
-            raise CubinError(f"the cubin {wanted}: those in it are {has}")
+            raise CubinError(f"the cubin {wanted}: those in it are {', '.join(kernels) or 'none'}")
         self.kernel: Final = kernel
+        self.target: Final = self._file.target
+        """The GPU, as `sm_90`."""
 
     def __repr__(self) -> str:
         return f"<Cubin {self.kernel}, {self.target}, {len(self.data)} bytes>"
-
-    @property
-    def target(self) -> str:
-        """The GPU, as `sm_90`."""
-        return self._file.target
 
     @property
     def oldest_driver(self) -> int:
@@ -150,13 +138,7 @@ class Cubin:
         return _HOSTS.get(int.from_bytes(found[18:20], "little"), "another kind")
 
     @cached_property
-    def kernels(self) -> list[str]:
-        prefix = ".nv.info."
-        return [name.removeprefix(prefix) for name in self._file.names if name.startswith(prefix)]
-
-    @cached_property
     def _parameters(self) -> tuple[Parameter, ...]:
-        """Where the driver expects arguments."""
         found: dict[int, Parameter] = {}
         for attribute, value in self._file.attributes(f".nv.info.{self.kernel}"):
             if attribute in (_PARAMETER, _NEWER_PARAMETER) and len(value) == 12:
@@ -166,7 +148,7 @@ class Cubin:
 
     @property
     def parameter_sizes(self) -> list[int] | None:
-        """How many bytes each parameter takes; None if there are none, or they are described in a way that is new."""
+        """Bytes of each parameter; None if there are none, or they are described in a way that is new."""
         return [parameter.size for parameter in self._parameters] or None
 
     @cached_property
@@ -186,19 +168,11 @@ class Cubin:
         code = file.section(f".text.{kernel}")
         operations = [code[n] | (code[n + 1] & 0xF) << 8 for n in range(0, len(code) - 1, _INSTRUCTION)]
         return Resources(
-            kernel,
-            self.target,
-            found[_REGISTERS],
-            found[_FRAME_SIZE],
-            operations.count(_STORE_LOCAL),
-            operations.count(_LOAD_LOCAL),
-            file.size(f".nv.shared.{kernel}"),
-            found[_BARRIERS],
-            found[_REQUIRED_THREADS],
-            len(code),
-            self._parameters,
-            max(found[_CLUSTER], 1),
-        )
+            kernel=kernel, target=self.target, registers=found[_REGISTERS], stack=found[_FRAME_SIZE],
+            local_stores=operations.count(_STORE_LOCAL), local_loads=operations.count(_LOAD_LOCAL),
+            shared=file.size(f".nv.shared.{kernel}"), barriers=found[_BARRIERS], threads=found[_REQUIRED_THREADS],
+            code=len(code), parameters=self._parameters, cluster=max(found[_CLUSTER], 1),
+        )  # fmt: skip
 
     def save(self, path: str | os.PathLike[str]) -> None:
         with open(path, "wb") as file:
@@ -231,11 +205,10 @@ class _Elf:
         self.abi: Final = identification[8]
         number = flags >> 8 & 0xFF if self.abi >= _NEWER_ABI else flags & 0xFF
         self.target: Final = f"sm_{number}"
-        self._sections: Final = self._read_sections(header[6], header[11], header[12], header[13])
-        self.names: Final = list(self._sections)
+        self.sections: Final = self._read_sections(header[6], *header[11:14])
+        """The type, place and size of each, by name."""
 
     def _read_sections(self, start: int, size: int, count: int, names: int) -> dict[str, tuple[int, int, int]]:
-        """The type, place and size of each section."""
         if size != _SECTION.size or start + size * count > len(self._data) or names >= count:
             raise CubinError("the cubin is not whole: it ends before its table of sections does")
         rows = [_SECTION.unpack_from(self._data, start + number * size) for number in range(count)]
@@ -252,20 +225,19 @@ class _Elf:
         return self._data[offset : end if end >= 0 else len(self._data)].decode("utf-8", "replace")
 
     def section(self, name: str) -> bytes:
-        """What is in a section; nothing if there is none."""
-        kind, offset, size = self._sections.get(name, (_NO_BITS, 0, 0))
+        kind, offset, size = self.sections.get(name, (_NO_BITS, 0, 0))
         return b"" if kind == _NO_BITS else self._data[offset : offset + size]
 
     def size(self, name: str) -> int:
         """How many bytes a section stands for, be they in the file or not."""
-        return self._sections.get(name, (0, 0, 0))[2]
+        return self.sections.get(name, (0, 0, 0))[2]
 
     def symbol(self, number: int) -> str:
-        _, offset, size = self._sections.get(".symtab", (0, 0, 0))
+        _, offset, size = self.sections.get(".symtab", (0, 0, 0))
         if (number + 1) * _SYMBOL.size > size:
             return ""
         name = _SYMBOL.unpack_from(self._data, offset + number * _SYMBOL.size)[0]
-        return self._string(self._sections.get(".strtab", (0, 0, 0))[1] + name)
+        return self._string(self.sections.get(".strtab", (0, 0, 0))[1] + name)
 
     def attributes(self, name: str) -> Iterator[tuple[int, bytes]]:
         """The attributes in a section of `.nv.info`, with their values."""
@@ -282,10 +254,16 @@ class _Elf:
 
 
 def spill_warning(entry: Operation, resources: Resources) -> Diagnostic:
-    """That a kernel keeps values in memory for want of registers, at the kernel."""
     words = (
         f"kernel @{entry.symbol_name} runs out of registers on {resources.target}: it keeps {resources.stack} bytes "
         f"for each thread in memory, with {resources.local_stores} stores and {resources.local_loads} loads; "
         "use smaller tiles"
     )
     return Diagnostic("warning", words, user_location(entry.location))
+
+
+def warn_of(diagnostics: list[Diagnostic]) -> None:
+    """Warn of what a compiler has warned of, at the caller's line."""
+    for each in diagnostics:
+        if each.severity == "warning":
+            warn_caller(each.render(), AssemblerWarning)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tileir.execute.engine.interface import Engine, EngineForm, KernelSettings, LaunchOptions
+from tileir.execute.errors import LaunchError
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
-    from tileir.execute.gpu.choosing import ChosenKernel
     from tileir.execute.gpu.cubin import Cubin, Resources
+    from tileir.execute.gpu.engine_choice import ChosenKernel
     from tileir.execute.gpu.tileiras.kernel import TileirasKernel
     from tileir.execute.gpu.triton.kernel import TritonKernel
     from tileir.execute.memory import Region
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 VARIABLE: Final = "TILEIR_GPU_ENGINE"
 """Names the engine for GPUs that is taken instead of the faster one."""
 _SHOWN: Final = (("ttir", "TTIR"), ("ttgir", "TTGIR"), ("ptx", "PTX of Triton"), ("sass", "SASS of Triton"))
-_SHOWN_TARGETS: Final = ("sm_90", "sm_100")
+_MOST_SHOWN: Final = 20_000
+"""Operations of a kernel that is compiled only to look at its code."""
 
 
 class TileirasEngine(Engine):
     name: str = "tileiras"
-    title: str = "the engine 'tileiras'"
     summary: str = "NVIDIA GPUs, through NVIDIA's assembler"
     options: frozenset[str] = frozenset(("stream", "cubin"))
     stages: tuple[str, ...] = ("bytecode", "sass")
@@ -40,7 +41,6 @@ class TileirasEngine(Engine):
         return why_no_gpu(ASSEMBLER_DRIVER)
 
     def facts(self) -> dict[str, str]:
-        from tileir.execute.errors import LaunchError
         from tileir.execute.gpu.tileiras.tool import find_assembler
 
         try:
@@ -52,13 +52,13 @@ class TileirasEngine(Engine):
 
     def forms(self) -> list[EngineForm]:
         from tileir.execute.gpu import nvidia_tools
-        from tileir.execute.gpu.tileiras.tool import MOST_SHOWN, SASS, SHOWN_TARGETS, why_missing
+        from tileir.execute.gpu.tileiras.tool import SASS, why_missing
 
-        # No GPU is needed to compile for one.
+        # No GPU is needed to compile for one; one of each generation is shown.
         reason = why_missing() or nvidia_tools.why_missing()
         return [
-            EngineForm(f"{SASS}{target}", f"SASS for {target}", "assembly", f"{SASS}{target}", reason, MOST_SHOWN)
-            for target in SHOWN_TARGETS
+            EngineForm(f"{SASS}{target}", f"SASS for {target}", "assembly", f"{SASS}{target}", reason, _MOST_SHOWN)
+            for target in ("sm_80", "sm_90", "sm_100", "sm_120")
         ]
 
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> TileirasKernel:
@@ -69,7 +69,6 @@ class TileirasEngine(Engine):
 
 class TritonEngine(Engine):
     name: str = "triton"
-    title: str = "the engine 'triton'"
     summary: str = "NVIDIA GPUs, through Triton"
     options: frozenset[str] = frozenset(("stream", "fast", "tune"))
     stages: tuple[str, ...] = ("schedule", "tile", "ttir", "ttgir", "llvm", "ptx", "sass", "amdgcn")
@@ -83,7 +82,6 @@ class TritonEngine(Engine):
         return why_no_gpu(OLDEST_DRIVER)
 
     def facts(self) -> dict[str, str]:
-        from tileir.execute.errors import LaunchError
         from tileir.execute.gpu.triton.toolchain import find_triton
 
         gpus = _gpu_facts()
@@ -98,24 +96,17 @@ class TritonEngine(Engine):
 
     def forms(self) -> list[EngineForm]:
         from tileir.execute.gpu import nvidia_tools
-        from tileir.execute.gpu.tileiras.tool import MOST_SHOWN
         from tileir.execute.gpu.triton.toolchain import why_missing
 
         # No GPU is needed to compile for one, and nothing at all for TTIR.
         reason = why_missing()
         lacks = {"ttir": "", "sass": reason or nvidia_tools.why_missing()}
-        return [
-            EngineForm(
-                f"triton-{stage}-{target}",
-                f"{title} for {target}",
-                "assembly",
-                f"{stage}-{target}",
-                lacks.get(stage, reason),
-                MOST_SHOWN,
-            )
+        shown = [
+            (f"{stage}-{target}", f"{title} for {target}", lacks.get(stage, reason))
             for stage, title in _SHOWN
-            for target in _SHOWN_TARGETS
+            for target in ("sm_90", "sm_100")
         ]
+        return [EngineForm(f"triton-{id}", title, "assembly", id, lack, _MOST_SHOWN) for id, title, lack in shown]
 
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> TritonKernel:
         from tileir.execute.gpu.triton.kernel import TritonKernel
@@ -142,9 +133,9 @@ class GpuChoice(Engine):
         return self._engines[0].refusal(entry, options)
 
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> ChosenKernel:
-        from tileir.execute.gpu.choosing import ChosenKernel
+        from tileir.execute.gpu.engine_choice import ChosenKernel
 
-        return ChosenKernel(entry, globals, settings, self._engines, _versions)
+        return ChosenKernel(entry, globals, settings, self._engines)
 
 
 def _gpu_facts() -> dict[str, str]:
@@ -158,15 +149,6 @@ def _gpu_facts() -> dict[str, str]:
         "driver": f"for CUDA {version_words(driver().version)}",
         "GPUs": ", ".join([each.words for each in devices()]),
     }
-
-
-def _versions() -> tuple[str, ...]:
-    """The file stamps of the compilers."""
-    from tileir.execute.gpu.tileiras.tool import installed_assembler
-    from tileir.execute.gpu.triton.toolchain import installed_triton
-
-    assembler, triton = installed_assembler(), installed_triton()
-    return ("" if assembler is None else assembler.stamp, "" if triton is None else triton.stamp)
 
 
 def compilers_here() -> dict[str, bool]:
@@ -183,11 +165,10 @@ COMPILERS: Final = ("tileiras", "triton")
 
 
 class CodeRequest(NamedTuple):
-    """What is asked for."""
+    """What is asked for; no target is the GPU of this machine."""
 
     entry: Operation
     target: str | None = None
-    """None for the GPU of this machine."""
     opt_level: int = 3
     lineinfo: bool = False
     host: str = ""
@@ -199,33 +180,23 @@ class CodeRequest(NamedTuple):
 
 def compiled(backend: str, request: CodeRequest) -> tuple[Cubin, Resources]:
     """The cubin of a kernel, and what it takes of a GPU; what there is to say about it is a warning."""
-    from tileir.execute.errors import LaunchError
-
     if backend not in COMPILERS:
         raise LaunchError(f"'{backend}' makes no cubins: choose the backend {' or '.join(COMPILERS)}")
     return _by_triton(request) if backend == "triton" else _by_assembler(request)
 
 
 def _by_assembler(request: CodeRequest) -> tuple[Cubin, Resources]:
-    from tileir.execute.gpu.cubin import cubin_of
-    from tileir.execute.gpu.driver.devices import target_here
-    from tileir.execute.gpu.targets import target_named
-    from tileir.execute.gpu.tileiras.kernel import make_cubin
+    from tileir.execute.gpu.tileiras.kernel import cubin_for
     from tileir.execute.gpu.tileiras.tool import TIME_LIMIT, AssemblyOptions
 
     limit = TIME_LIMIT if request.time_limit is None else request.time_limit
     options = AssemblyOptions(request.opt_level, request.lineinfo, request.host, time_limit=limit)
-    target = request.target
-    if request.ready is not None and options == AssemblyOptions():
-        ready = cubin_of(request.entry, request.ready)
-        if target is None or target_named(target) == ready.target:
-            return ready, ready.resources
-    found = make_cubin(request.entry, target_here() if target is None else target, options, warns=True)
+    found = cubin_for(request.entry, request.target, request.ready, options, warns=True)
     return found, found.resources
 
 
 def _by_triton(request: CodeRequest) -> tuple[Cubin, Resources]:
-    from tileir.execute.errors import AssemblerWarning, LaunchError, warn_caller
+    from tileir.execute.gpu.cubin import warn_of
     from tileir.execute.gpu.driver.devices import target_here
     from tileir.execute.gpu.triton.code import CodeOptions, Limits
     from tileir.execute.gpu.triton.compiler import make
@@ -239,7 +210,5 @@ def _by_triton(request: CodeRequest) -> tuple[Cubin, Resources]:
     limits = Limits() if request.time_limit is None else Limits(request.time_limit)
     made = make(request.entry, target, CodeOptions(request.fast, request.lineinfo), limits)
     assert made.code is not None and made.resources is not None, "it is code for NVIDIA"
-    for each in made.diagnostics:
-        if each.severity == "warning":
-            warn_caller(each.render(), AssemblerWarning)
+    warn_of(made.diagnostics)
     return made.code.cubin, made.resources

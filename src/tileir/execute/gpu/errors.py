@@ -6,46 +6,18 @@ from tileir.execute.errors import CompilationError
 from tileir.ir.diagnostics import Diagnostic
 
 
-class AssemblerError(CompilationError):
-    """NVIDIA's assembler makes no cubin of a kernel; the diagnostics say why, at the operations it means."""
-
-    def __init__(self, diagnostics: list[Diagnostic]) -> None:
-        super().__init__(diagnostics[0].message)
-        self.diagnostics = diagnostics
-
-
-class AssemblerCrash(AssemblerError):
-    """NVIDIA's assembler was ended by a signal: `signal`, as "SIGSEGV".
-
-    The files that reproduce it are in `directory`, and `command` runs them; both are empty if nothing could be kept.
-    """
-
-    def __init__(self, diagnostics: list[Diagnostic], signal: str, directory: str, command: str) -> None:
-        super().__init__(diagnostics)
-        self.signal: str = signal
-        self.directory: str = directory
-        self.command: str = command
-
-
-class AssemblerTimeout(AssemblerError):
-    """NVIDIA's assembler took longer than it may."""
-
-
-class TritonError(CompilationError):
-    """Triton makes no code of a kernel; the diagnostics say why, at the operations it is about."""
-
-    is_of_program: bool = True
-    """Whether another program of the same meaning may compile."""
+class _CompilerError(CompilationError):
+    signal: str = ""
 
     def __init__(self, diagnostics: list[Diagnostic], output: str = "") -> None:
         super().__init__(diagnostics[0].message)
         self.diagnostics = diagnostics
         self.said: str = output
-        """All that it printed."""
+        """All that the compiler printed."""
 
 
-class TritonCrash(TritonError):
-    """The process that runs Triton was ended: `signal`, as "SIGABRT", or empty if it ended by itself.
+class _Crash(_CompilerError):
+    """A process was ended: `signal`, as "SIGABRT", or empty if it ended by itself.
 
     The files that reproduce it are in `directory`, and `command` runs them; both are empty if nothing could be kept.
     """
@@ -54,14 +26,35 @@ class TritonCrash(TritonError):
         self, diagnostics: list[Diagnostic], output: str, signal: str, directory: str = "", command: str = ""
     ) -> None:
         super().__init__(diagnostics, output)
-        self.signal: str = signal
+        self.signal = signal
         self.directory: str = directory
         self.command: str = command
-        # A user, or a system that is short of memory, sends these.
-        self.is_of_program = signal not in ("SIGKILL", "SIGTERM")
+
+
+class AssemblerError(_CompilerError):
+    """NVIDIA's assembler makes no cubin of a kernel; the diagnostics say why, at the operations it means."""
+
+
+class AssemblerCrash(_Crash, AssemblerError):
+    """NVIDIA's assembler was ended by a signal."""
+
+
+class AssemblerTimeout(AssemblerError):
+    """NVIDIA's assembler took longer than it may."""
+
+
+class TritonError(_CompilerError):
+    """Triton makes no code of a kernel; the diagnostics say why, at the operations it is about."""
+
+    @property
+    def is_of_program(self) -> bool:
+        """Whether another program of the same meaning may compile: not if a user ended Triton, or want of memory."""
+        return not isinstance(self, TritonTimeout) and self.signal not in ("SIGKILL", "SIGTERM")
+
+
+class TritonCrash(_Crash, TritonError):
+    """The process that runs Triton was ended."""
 
 
 class TritonTimeout(TritonError):
     """Triton took longer than it may."""
-
-    is_of_program: bool = False

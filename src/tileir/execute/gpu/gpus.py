@@ -1,11 +1,9 @@
 """GPUs by the names that `tileir.emulate(gpu=..)` and `tileir.cost(target=..)` take, and their peak rates.
 
-What the driver reports: memory is the total, clocks are the boost clocks.
-
-`Peaks` are found by the names that drivers report, since one key is sold with different memory and clocks: memory in
-TB/s, arithmetic in TFLOP/s (TOP/s for i8), by NVIDIA's word.  Matrix products are dense (NVIDIA's tables often double
-them for sparse ones) and accumulate in f32; the rest is what ordinary instructions do, a fused multiply-add counted as
-two.  None where nothing is published.
+A `Gpu` is what the driver reports: memory is the total, clocks are the boost clocks.  `Peaks` are found by the names
+that drivers report, since one key is sold with different memory and clocks: memory in TB/s, arithmetic in TFLOP/s
+(TOP/s for i8), by NVIDIA's word.  Matrix products are dense (NVIDIA's tables often double them for sparse ones) and
+accumulate in f32; the rest is what ordinary instructions do, a fused multiply-add counted as two; None if not known.
 """
 
 from __future__ import annotations
@@ -13,25 +11,28 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from tileir.execute.errors import LaunchError
-from tileir.execute.gpu.targets import ARCHITECTURES
+from tileir.execute.gpu.targets import ARCHITECTURES, Architecture
 from tileir.execute.work.operations import Work
 from tileir.ir.quoting import type_text
 
 DEFAULT: Final = "h100"
 
-_KIB: Final = 1 << 10
 _MIB: Final = 1 << 20
-
 WARP_SIZE: Final = 32
 REGISTERS: Final = 65536
 THREADS_PER_BLOCK: Final = 1024
-SHARED_MEMORY_PER_BLOCK: Final = 48 * _KIB
+SHARED_MEMORY_PER_BLOCK: Final = 48 << 10
 """What a block gets without asking for more."""
 _AMPERE: Final = "NVIDIA A100 Tensor Core GPU datasheet, 2021"
 _GA102: Final = "NVIDIA Ampere GA102 GPU architecture whitepaper, 2021"
 _ADA: Final = "NVIDIA Ada GPU architecture whitepaper, 2023"
 _HOPPER: Final = "NVIDIA H100 Tensor Core GPU architecture whitepaper, 2023"
 _BLACKWELL: Final = "NVIDIA Blackwell architecture technical brief, 2024"
+_H200: Final = "NVIDIA H200 Tensor Core GPU datasheet, 2024"
+_GB200: Final = "NVIDIA GB200 NVL72 datasheet, 2024"
+_B300: Final = "NVIDIA HGX B300 datasheet, 2025"
+_RTX_PRO: Final = "NVIDIA RTX PRO Blackwell GPU architecture whitepaper, 2025"
+_HOPPER_MATRIX: Final = {"f64": 66.9, "tf32": 494.7, "f16": 989.4, "f8": 1978.9, "i8": 1978.9}
 _RTX_BLACKWELL: Final = "NVIDIA RTX Blackwell GPU architecture whitepaper, 2025"
 
 
@@ -44,15 +45,11 @@ class Gpu(NamedTuple):
     minor: int
     multiprocessors: int
     memory: int
-    """Bytes of memory."""
+    """Bytes, as of the cache; clocks are in kHz, the bus in bits."""
     l2_cache: int
-    """Bytes of the level-2 cache."""
     clock: int
-    """kHz."""
     memory_clock: int
-    """kHz."""
     memory_bus: int
-    """Bits."""
     integrated: bool = False
     """Whether it shares the memory of the host."""
 
@@ -65,22 +62,9 @@ class Gpu(NamedTuple):
         return f"sm_{self.major}{self.minor}"
 
     @property
-    def shared_memory(self) -> int:
-        return ARCHITECTURES[self.architecture].shared_memory
-
-    @property
-    def shared_memory_per_block(self) -> int:
-        """What a block may ask for."""
-        return ARCHITECTURES[self.architecture].shared_memory_per_block
-
-    @property
-    def threads(self) -> int:
-        return ARCHITECTURES[self.architecture].threads
-
-    @property
-    def blocks(self) -> int:
-        """Thread blocks that a multiprocessor holds, however small."""
-        return ARCHITECTURES[self.architecture].blocks
+    def limits(self) -> Architecture:
+        """What a multiprocessor holds."""
+        return ARCHITECTURES[self.architecture]
 
 
 # Multiprocessors, memory and cache in MiB, clocks of the GPU and of its memory in MHz, the bus in bits.
@@ -161,77 +145,52 @@ class Peaks(NamedTuple):
 
 
 def _peaks(
-    key: str, names: tuple[str, ...], memory: float, double: float | None, single: float, source: str, **matrix: float
+    key: str, names: str, memory: float, double: float | None, single: float, source: str, **matrix: float
 ) -> Peaks:
-    return Peaks(key, names, memory, double, single, matrix, source)
+    return Peaks(key, tuple([f"NVIDIA {name}" for name in names.split(", ")]), memory, double, single, matrix, source)
 
 
 PEAKS: Final[tuple[Peaks, ...]] = (
+    _peaks("a100", "A100-SXM4-80GB, A100-SXM-80GB", 2.039, 9.7, 19.5, _AMPERE, f64=19.5, tf32=156, f16=312, i8=624),
+    _peaks("a100", "A100 80GB PCIe", 1.935, 9.7, 19.5, _AMPERE, f64=19.5, tf32=156, f16=312, i8=624),
+    _peaks("a100", "A100", 1.555, 9.7, 19.5, _AMPERE, f64=19.5, tf32=156, f16=312, i8=624),
+    _peaks("a10", "A10", 0.600, 0.49, 31.2, "NVIDIA A10 datasheet, 2021", tf32=62.5, f16=125, i8=250),
+    _peaks("rtx3090", "GeForce RTX 3090", 0.936, 0.56, 35.6, _GA102, tf32=35.6, f16=71, i8=284),
+    _peaks("rtx4090", "GeForce RTX 4090", 1.008, 1.29, 82.6, _ADA, tf32=82.6, f16=165.2, f8=330.3, i8=660.6),
+    _peaks("l40s", "L40S", 0.864, 1.43, 91.6, "NVIDIA L40S datasheet, 2023", tf32=183, f16=362, f8=733, i8=733),
+    _peaks("l4", "L4", 0.300, 0.49, 30.3, "NVIDIA L4 datasheet, 2023", tf32=60, f16=121, f8=242.5, i8=242.5),
+    _peaks("h200", "H200 NVL", 4.8, 30, 60, _H200, f64=60, tf32=417.5, f16=835.5, f8=1670.5, i8=1670.5),
+    _peaks("h200", "H200, GH200 144G", 4.8, 33.5, 66.9, f"{_H200}; arithmetic as {_HOPPER}", **_HOPPER_MATRIX),
+    _peaks("h100", "H100 PCIe", 2.039, 25.6, 51.2, _HOPPER, f64=51.2, tf32=378, f16=756, f8=1513, i8=1513),
+    _peaks("h100", "H100, GH200", 3.352, 33.5, 66.9, _HOPPER, **_HOPPER_MATRIX),
+    _peaks("gb200", "GB200", 8.0, 40, 80, _GB200, f64=40, tf32=1250, f16=2500, f8=5000, i8=5000, f4=10000),
+    _peaks("b200", "B200", 8.0, 37, 75, _BLACKWELL, f64=37, tf32=1100, f16=2250, f8=4500, i8=4500, f4=9000),
+    _peaks("b300", "B300", 8.0, 1.25, 75, _B300, tf32=1100, f16=2250, f8=4500, i8=150, f4=14000),
     _peaks(
-        "a100", ("NVIDIA A100-SXM4-80GB", "NVIDIA A100-SXM-80GB"), 2.039, 9.7, 19.5, _AMPERE,
-        f64=19.5, tf32=156, f16=312, i8=624,
-    ),
-    _peaks("a100", ("NVIDIA A100 80GB PCIe",), 1.935, 9.7, 19.5, _AMPERE, f64=19.5, tf32=156, f16=312, i8=624),
-    _peaks("a100", ("NVIDIA A100",), 1.555, 9.7, 19.5, _AMPERE, f64=19.5, tf32=156, f16=312, i8=624),
-    _peaks("a10", ("NVIDIA A10",), 0.600, 0.49, 31.2, "NVIDIA A10 datasheet, 2021", tf32=62.5, f16=125, i8=250),
-    _peaks("rtx3090", ("NVIDIA GeForce RTX 3090",), 0.936, 0.56, 35.6, _GA102, tf32=35.6, f16=71, i8=284),
-    _peaks("rtx4090", ("NVIDIA GeForce RTX 4090",), 1.008, 1.29, 82.6, _ADA, tf32=82.6, f16=165.2, f8=330.3, i8=660.6),
-    _peaks(
-        "l40s", ("NVIDIA L40S",), 0.864, 1.43, 91.6, "NVIDIA L40S datasheet, 2023", tf32=183, f16=362, f8=733, i8=733
-    ),
-    _peaks(
-        "l4", ("NVIDIA L4",), 0.300, 0.49, 30.3, "NVIDIA L4 datasheet, 2023", tf32=60, f16=121, f8=242.5, i8=242.5
-    ),
-    _peaks(
-        "h200", ("NVIDIA H200 NVL",), 4.8, 30, 60, "NVIDIA H200 Tensor Core GPU datasheet, 2024",
-        f64=60, tf32=417.5, f16=835.5, f8=1670.5, i8=1670.5,
-    ),
-    _peaks(
-        "h200", ("NVIDIA H200", "NVIDIA GH200 144G"), 4.8, 33.5, 66.9,
-        "NVIDIA H200 Tensor Core GPU datasheet, 2024; arithmetic as " + _HOPPER,
-        f64=66.9, tf32=494.7, f16=989.4, f8=1978.9, i8=1978.9,
-    ),
-    _peaks(
-        "h100", ("NVIDIA H100 PCIe",), 2.039, 25.6, 51.2, _HOPPER, f64=51.2, tf32=378, f16=756, f8=1513, i8=1513
-    ),
-    _peaks(
-        "h100", ("NVIDIA H100", "NVIDIA GH200"), 3.352, 33.5, 66.9, _HOPPER,
-        f64=66.9, tf32=494.7, f16=989.4, f8=1978.9, i8=1978.9,
-    ),
-    _peaks(
-        "gb200", ("NVIDIA GB200",), 8.0, 40, 80, "NVIDIA GB200 NVL72 datasheet, 2024",
-        f64=40, tf32=1250, f16=2500, f8=5000, i8=5000, f4=10000,
-    ),
-    _peaks(
-        "b200", ("NVIDIA B200",), 8.0, 37, 75, _BLACKWELL, f64=37, tf32=1100, f16=2250, f8=4500, i8=4500, f4=9000
-    ),
-    _peaks(
-        "b300", ("NVIDIA B300",), 8.0, 1.25, 75, "NVIDIA HGX B300 datasheet, 2025",
-        tf32=1100, f16=2250, f8=4500, i8=150, f4=14000,
-    ),
-    _peaks(
-        "rtx5080", ("NVIDIA GeForce RTX 5080",), 0.960, 0.88, 56.3, _RTX_BLACKWELL,
+        "rtx5080", "GeForce RTX 5080", 0.960, 0.88, 56.3, _RTX_BLACKWELL,
         tf32=56.3, f16=112.6, f8=225.1, i8=450.2, f4=900.4,
     ),
     _peaks(
-        "rtx5090", ("NVIDIA GeForce RTX 5090",), 1.792, 1.64, 104.8, _RTX_BLACKWELL,
+        "rtx5090", "GeForce RTX 5090", 1.792, 1.64, 104.8, _RTX_BLACKWELL,
         tf32=104.8, f16=209.5, f8=419, i8=838, f4=1676,
     ),
     _peaks(
-        "rtxpro6000", ("NVIDIA RTX PRO 6000 Blackwell",), 1.792, 1.97, 126,
-        "NVIDIA RTX PRO Blackwell GPU architecture whitepaper, 2025", tf32=251.9, f16=503.8, f8=1007.6, i8=1007.6,
-        f4=2015.2,
+        "rtxpro6000", "RTX PRO 6000 Blackwell", 1.792, 1.97, 126, _RTX_PRO,
+        tf32=251.9, f16=503.8, f8=1007.6, i8=1007.6, f4=2015.2,
     ),
-    _peaks("gb10", ("NVIDIA GB10",), 0.273, None, 31, "NVIDIA DGX Spark datasheet, 2025"),
+    _peaks("gb10", "GB10", 0.273, None, 31, "NVIDIA DGX Spark datasheet, 2025"),
 )  # fmt: skip
 
 
 def peaks_of(device: str) -> Peaks | None:
-    """The peaks of the GPU that the driver reports by a name; None if they are not known."""
-    found = [(len(name), each) for each in PEAKS for name in each.names if _begins(device, name)]
+    """The peaks of the GPU that the driver reports by a name; None if they are not known.
+
+    The longest name counts with which it begins as whole words: an A100 is no A10.
+    """
+    names = [(name, each) for each in PEAKS for name in each.names]
+    found = [
+        (len(name), each)
+        for name, each in names
+        if device.startswith(name) and not device[len(name) : len(name) + 1].isalnum()
+    ]
     return max(found, key=lambda pair: pair[0])[1] if found else None
-
-
-def _begins(device: str, name: str) -> bool:
-    """Whether a name of a device begins with another as whole words: an A100 is no A10."""
-    return device.startswith(name) and not device[len(name) : len(name) + 1].isalnum()

@@ -23,7 +23,6 @@ _TRITON_TOOLS: Final = os.path.join("triton", "backends", "nvidia", "bin")
 _SECONDS: Final = 60.0
 _FILE: Final = "kernel.cubin"
 _TOOL: Final = "nvdisasm"
-_WARNING: Final = f"{_TOOL} warning"
 _PLACE: Final = re.compile(r'\s*//## File ".*", line (\d+)')
 _INSTRUCTION: Final = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+\S")
 
@@ -47,28 +46,18 @@ def _installed(name: str) -> str:
             kits = os.listdir(packages)
         except OSError:
             continue
-        for kit in sorted(kits, key=_number, reverse=True):
+        for kit in sorted(kits, key=lambda kit: int(kit[2:]) if re.fullmatch("cu[0-9]+", kit) else -1, reverse=True):
             path = os.path.join(packages, kit, "bin", name)
             if kit.startswith("cu") and os.path.isfile(path):
                 return os.path.abspath(path)
     return ""
 
 
-def _number(kit: str) -> int:
-    digits = kit.removeprefix("cu")
-    return int(digits) if digits.isascii() and digits.isdecimal() else -1
-
-
 def why_missing() -> str:
     """Why there is no disassembler, with what to do about it; empty if there is one."""
-    if find_tool(_TOOL):
-        return ""
-    return "NVIDIA's disassembler, nvdisasm, is not installed: pip install nvidia-cuda-nvdisasm"
-
-
-def disassembled(cubin: Cubin) -> str:
-    """What `nvdisasm` prints of a kernel."""
-    return _output(cubin, "-c")
+    return (
+        "" if find_tool(_TOOL) else f"NVIDIA's disassembler, {_TOOL}, is not installed: pip install nvidia-cuda-{_TOOL}"
+    )
 
 
 def disassembled_lines(cubin: Cubin) -> tuple[list[str], list[int]]:
@@ -76,7 +65,7 @@ def disassembled_lines(cubin: Cubin) -> tuple[list[str], list[int]]:
     lines: list[str] = []
     numbers: list[int] = []
     number = 0
-    for line in _output(cubin, "-c", "-g").splitlines():
+    for line in disassembled(cubin, "-g").splitlines():
         place = _PLACE.match(line)
         if place is not None:
             number = int(place[1])
@@ -87,30 +76,29 @@ def disassembled_lines(cubin: Cubin) -> tuple[list[str], list[int]]:
     return lines, numbers
 
 
-def _output(cubin: Cubin, *options: str) -> str:
+def disassembled(cubin: Cubin, *options: str) -> str:
+    """What `nvdisasm` prints of a kernel."""
     tool = find_tool(_TOOL)
     if not tool:
         raise MissingDependencyError(why_missing())
-    key = _key(tool, options, cubin)
+    try:
+        stamp = name_of([stamp_of(tool, os.stat(tool))], " ".join(options))
+    except OSError as error:
+        raise MissingDependencyError(f"NVIDIA's disassembler, '{tool}', cannot be used: {error.strerror}") from None
+    key = blake2b(stamp.encode() + cubin.data, digest_size=20).hexdigest()
     kept = default_cache().get(key)
     if kept is not None:
         return kept[0].decode("utf-8", "surrogateescape")
     # Imported here: who only looks for a tool starts no process.
     from tileir.execute.gpu.command import run_command
 
-    outcome = run_command([tool, *options, _FILE], {_FILE: cubin.data}, time_limit=_SECONDS)
+    outcome = run_command([tool, "-c", *options, _FILE], {_FILE: cubin.data}, time_limit=_SECONDS)
     if outcome.status != 0:
         how = "did not finish" if outcome.timed_out else f"ended with status {outcome.status}"
         raise CompilationError(f"NVIDIA's disassembler {how}: {outcome.output.strip()}")
     # One that is older than what made the cubin warns of its format.
-    output = "".join([line for line in outcome.output.splitlines(keepends=True) if not line.startswith(_WARNING)])
+    output = "".join(
+        [line for line in outcome.output.splitlines(keepends=True) if not line.startswith(f"{_TOOL} warning")]
+    )
     default_cache().put(key, output.encode("utf-8", "surrogateescape"), {})
     return output
-
-
-def _key(tool: str, options: tuple[str, ...], cubin: Cubin) -> str:
-    try:
-        stamp = name_of([stamp_of(tool, os.stat(tool))], " ".join(options))
-    except OSError as error:
-        raise MissingDependencyError(f"NVIDIA's disassembler, '{tool}', cannot be used: {error.strerror}") from None
-    return blake2b(stamp.encode() + cubin.data, digest_size=20).hexdigest()

@@ -1,12 +1,9 @@
 """What a kernel prints on a GPU, and asserts that fail there, brought to who launches it.
 
-The driver keeps what `print_tko` prints in a buffer of the GPU, and writes it to the standard output of the process
-when a context is synchronized: to the descriptor, past whatever Python has put in the place of `sys.stdout`.  So a
-launch of a kernel that prints is synchronized, with the descriptor turned to a file meanwhile.  What other threads
-print at that very time ends up there too.
-
-An `assert` that fails prints a line and traps; the launch fails, and no context of the GPU can be used by this process
-any more:
+The driver writes what `print_tko` prints to the descriptor of standard output when a context is synchronized.  So a
+launch of a kernel that prints is synchronized, with the descriptor turned to a file meanwhile, where what other threads
+print at that time ends up too.  An `assert` that fails prints a line and traps, after which this process cannot use the
+GPU any more:
 
     FILE:LINE: tile block: [1, 0, 0], position: [3]: words of the program
 """
@@ -40,7 +37,7 @@ OperationAt = Callable[[str, int], "Operation | None"]
 
 
 class DeviceOutput(NamedTuple):
-    """What a kernel may have to say."""
+    """Whether a kernel prints, and its asserts."""
 
     prints: bool
     asserts: tuple[Operation, ...]
@@ -50,21 +47,14 @@ class DeviceOutput(NamedTuple):
 
 
 def device_output_of(entry: Operation) -> DeviceOutput:
-    prints = False
-    asserts: list[Operation] = []
-    for operation in entry.walk():
-        prints = prints or operation.declaration is PRINT_TKO
-        if operation.declaration is ASSERT:
-            asserts.append(operation)
-    return DeviceOutput(prints, tuple(asserts))
+    operations = [each for each in entry.walk() if each.declaration in (PRINT_TKO, ASSERT)]
+    asserts = tuple([each for each in operations if each.declaration is ASSERT])
+    return DeviceOutput(len(asserts) < len(operations), asserts)
 
 
 @contextmanager
 def captured() -> Iterator[list[str]]:
-    """Take what is written to the descriptor of standard output meanwhile, by code that is not Python's.
-
-    The list has its text when all of it is there.
-    """
+    """Take what code that is not Python's writes to the descriptor of standard output; at the end the list has it."""
     # Imported here: few kernels print, and a first launch is to be short.
     import tempfile
 
@@ -90,7 +80,7 @@ def captured() -> Iterator[list[str]]:
 
 
 def write_output(text: str, output: Callable[[str], object] | None) -> None:
-    """Give what was printed to who asked for it, a line at a time, or to standard output."""
+    """Write what was printed a line at a time, by default to standard output."""
     write = output if output is not None else sys.stdout.write
     for line in text.splitlines(keepends=True):
         write(line)
@@ -128,5 +118,5 @@ def failed_assert(
 
 def asserted(words: str, device_output: DeviceOutput) -> Operation:
     """The assert that has these words; of several, the first."""
-    matching = [each for each in device_output.asserts if each.message == words]
-    return matching[0] if matching else device_output.asserts[0]
+    asserts = device_output.asserts
+    return next((each for each in asserts if each.message == words), asserts[0])

@@ -2,7 +2,7 @@
 
 `usual_launch` writes a function for a kernel that takes contiguous arrays of torch or CuPy and numbers of Python.
 `GpuDirect` is for launches whose arguments somebody else has inspected: those of cuTile's kernels that are like one
-before.  Both inspect arguments, find the code, fill a record and call the driver in one function that is generated for
+before.  Both inspect arguments, find the code, fill a record and call the driver in one function that is written for
 the kernel's parameters; whatever is out of the ordinary they leave to `GpuLauncher.launch_thoroughly`.
 
 `repeated` is a launch that is made again and again with the same arguments: its record is filled once for each stream.
@@ -22,9 +22,8 @@ from tileir.execute.engine.interface import Again, DirectLaunches, Given, Launch
 from tileir.execute.errors import BlockId
 from tileir.execute.gpu.arrays import DeviceBuffer, cupy_stream, library_of, stream_handle, torch_stream
 from tileir.execute.gpu.driver.library import OTHER_CONTEXT, driver
-from tileir.execute.gpu.loading import LaunchedCode, Launching, NotDescribed
-from tileir.execute.gpu.packing import CONFIGURATION, Record
-from tileir.execute.launching.generated_functions import generated
+from tileir.execute.gpu.launch_record import CONFIGURATION, Record
+from tileir.execute.gpu.loaded_code import LaunchedCode, Launching, NotDescribed
 from tileir.ir.types import Type
 
 Launcher: TypeAlias = Any
@@ -36,53 +35,48 @@ _UNUSUAL: Final = (
 that has just taken the record; an array of which the driver makes no descriptor."""
 _MOST_STREAMS: Final = 64
 """That a repeated launch keeps records for."""
-_TABLE: Final = 1
-"""The parameters that follow a list of arrays: how many there are.  Its table is not on the GPU yet."""
+
+_LAUNCH: Final = """\
+try:
+    {inspection}
+    if of.forked: return False
+    x, y, z = grid
+    key = ({key},)
+except unusual:
+    return False
+found = variants.get(key)
+if found is None:
+    found = find(key, grid, stream, {arguments})
+    if found is None: return False
+place, context, function, packer, spare, threads, shared, complete = found
+try:
+    record = spare.pop() if spare else Record(packer)
+    pack(record.memory, 0, {packed})
+    if complete is not None: complete(record, context, grid, stream, {arguments})
+except unusual:
+    return False
+code = launch(record.configuration, function, record.parameters, None)
+if code in other_context: code = launch_in(context, record, function)
+spare.append(record)
+if code: raise failed(code, place)
+place.latest = name
+return True"""
+"""Whether the context is current the driver sees anyway: to ask it takes a call."""
 
 
-def _launch_function(
-    kernel: Launcher, slots: Slots, inspection: list[str], names: dict[str, Any]
-) -> Callable[..., bool]:
+def _launch_function(kernel: Launcher, slots: Slots, inspection: list[str]) -> Callable[..., bool]:
     """A function of a grid, arguments and another value: whether the kernel was launched.
 
     `inspection` are the lines that set `stream`, and `device` where the arrays do not tell it.
     """
-    arguments = f"({''.join([f'{each}, ' for each in slots.given])})"
-    key = ", ".join(["device", *[part for part in (*_key_parts(kernel, slots), kernel.key.of_grid) if part]])
-    packed = ", ".join(["x, y, z, threads, 1, 1, shared, stream, 0, 0", *slots.values])
-    lines = [
-        "def run(grid, arguments, other):",
-        "    try:",
-        *([f"        [{', '.join(slots.inputs)}] = arguments"] if slots.inputs else []),
-        *[f"        {line}" for line in (*slots.checks, *inspection)],
-        "        if of.forked: return False",
-        "        x, y, z = grid",
-        f"        key = ({key},)",
-        "    except unusual:",
-        "        return False",
-        "    found = variants.get(key)",
-        "    if found is None:",
-        f"        found = find(key, grid, stream, {arguments})",
-        "        if found is None: return False",
-        "    place, context, function, spare, make_record, threads, shared, complete = found",
-        "    try:",
-        "        record = spare.pop() if spare else make_record()",
-        f"        pack(record.memory, 0, {packed})",
-        "        if complete is not None:",
-        f"            complete(record, context, grid, stream, {arguments})",
-        "    except unusual:",
-        "        return False",
-        # Whether its context is current the driver sees anyway: to ask it takes a call.
-        "    code = launch(record.configuration, function, record.parameters, None)",
-        "    if code in other_context:",
-        "        code = launch_in(context, record, function)",
-        "    spare.append(record)",
-        "    if code:",
-        "        raise failed(code, place)",
-        "    place.latest = name",
-        "    return True",
+    parts: Sequence[str] = kernel.key_parts
+    # Of the extents and strides of an array all or nothing decides on the code.
+    keys = [
+        parts[number].format(a=name) if count == 1 else name if any(parts[number : number + count]) else ""
+        for number, count, name in slots.keys
     ]
-    names |= slots.names | {
+    slots.names |= {
+        "Record": Record,
         "pack": slots.pack(),
         "unusual": _UNUSUAL,
         "variants": kernel.variants,
@@ -94,16 +88,13 @@ def _launch_function(
         "failed": kernel.error,
         "name": kernel.name,
     }
-    return generated("run", lines, names)
-
-
-def _key_parts(kernel: Launcher, slots: Slots) -> list[str]:
-    """What of each parameter decides the code; of the extents and strides of an array all or nothing."""
-    key = kernel.key
-    return [
-        key.part(number, name) if count == 1 else name if any(key.parts[number : number + count]) else ""
-        for number, count, name in slots.keys
-    ]
+    text = _LAUNCH.format(
+        inspection="\n    ".join([*slots.lines, *inspection]),
+        key=", ".join(["device", *[part for part in (*keys, kernel.key_of_grid) if part]]),
+        arguments=f"({''.join([f'{each}, ' for each in slots.given])})",
+        packed=", ".join(["x, y, z, threads, 1, 1, shared, stream, 0, 0", *slots.values]),
+    )
+    return slots.function("grid, arguments, other", text.splitlines())
 
 
 # --- arrays of a library, numbers of Python ---
@@ -112,7 +103,7 @@ UsualLaunch = Callable[[BlockId, tuple[object, ...], int | None], bool]
 """Of a grid, arguments and a stream, None for the current one: whether the kernel was launched."""
 
 
-def no_usual_launch(grid: BlockId, arguments: tuple[object, ...], stream: int | None) -> bool:
+def no_usual_launch(grid: BlockId, arguments: object, stream: int | None) -> bool:
     """Where there is no short way: for kernels that were not launched yet too."""
     return False
 
@@ -167,17 +158,12 @@ def library_among(arguments: tuple[object, ...]) -> ArrayLibrary | None:
 
 def usual_launch(kernel: Launcher, library: ArrayLibrary, arguments: tuple[object, ...]) -> UsualLaunch:
     """The function for a kernel and for arrays of a library; `arguments` were launched."""
-    stream_of = library.stream()
-    classes = library.classes()
-    names: dict[str, Any] = {"classes": classes, "plain": classes[0], "stream_of": stream_of}
-    dtypes: dict[Type, Set[object]] = {}
+    stream_of, classes = library.stream(), library.classes()
 
     def array_checks(slots: Slots, number: int, pointee: Type) -> list[str]:
-        if pointee not in dtypes:
-            dtypes[pointee] = library.dtypes(pointee)
-        names[f"dtypes{number}"] = taken = dtypes[pointee]
+        taken = library.dtypes(pointee)
         seen = getattr(arguments[number], "dtype", None) if number < len(arguments) else None
-        names[f"dtype{number}"] = seen if seen in taken else next(iter(taken))
+        slots.names |= {f"dtypes{number}": taken, f"dtype{number}": seen if seen in taken else next(iter(taken))}
         unusual, device, address = [text.format(a=f"a{number}", n=number) for text in library[:3]]
         return [
             f"if {unusual}: return False",
@@ -189,7 +175,8 @@ def usual_launch(kernel: Launcher, library: ArrayLibrary, arguments: tuple[objec
     if slots is None or not slots.arrays or stream_of is None:
         # Nothing tells the GPU, or the stream.
         return no_usual_launch
-    return _launch_function(kernel, slots, ["stream = stream_of(device) if other is None else other"], names)
+    slots.names |= {"classes": classes, "plain": classes[0], "stream_of": stream_of}
+    return _launch_function(kernel, slots, ["stream = stream_of(device) if other is None else other"])
 
 
 # --- arguments that somebody else has inspected ---
@@ -213,24 +200,23 @@ class GpuDirect(DirectLaunches):
         arguments, _ = again()
         self._kernel.launch_thoroughly(grid, arguments, self._options)
         stream_of = torch_stream()
-        for value in arguments:
-            array: Any = value.array if isinstance(value, Pointer) else value
-            if stream_of is not None and self._device < 0 and library_of(array) == "torch":
-                # All are on the same, or this would not be such a launch.
-                self._device = int(array.get_device())
-                inspection = ["device = other", "stream = stream_of(device)"]
-                self._run = _launch_function(self._kernel, self._slots, inspection, {"stream_of": stream_of})
+        arrays: list[Any] = [each.array if isinstance(each, Pointer) else each for each in arguments]
+        tensors = [each for each in arrays if library_of(each) == "torch"]
+        if stream_of is not None and self._device < 0 and tensors:
+            # All are on the same, or this would not be such a launch.
+            self._device = int(tensors[0].get_device())
+            self._slots.names["stream_of"] = stream_of
+            inspection = ["device = other", "stream = stream_of(device)"]
+            self._run = _launch_function(self._kernel, self._slots, inspection)
 
 
 def direct_launches(kernel: Launcher, kind: Sequence[Given], options: LaunchOptions) -> GpuDirect | None:
     """Direct launches of a kernel; None if there is no short way for arguments of this kind."""
-    if any(given is not None and given[0] == _TABLE for given in kind):
+    # The table of a list of arrays, which its length alone follows, is not on the GPU yet.
+    if any(given is not None and given[0] == 1 for given in kind):
         return None
     slots = slots_of_numbers(kernel.packer.types, kind, CONFIGURATION, "return False")
     return None if slots is None else GpuDirect(kernel, slots, options)
-
-
-# --- the same launch again and again ---
 
 
 def repeated(
@@ -252,24 +238,21 @@ def repeated(
     for buffer, label in bound.buffers:
         value = arguments[label.number]
         array: Any = value.array if isinstance(value, Pointer) else value
-        library = library_of(array)
-        if not isinstance(buffer, DeviceBuffer) or library not in ("torch", "cupy"):
+        libraries.add(library_of(array))
+        if not isinstance(buffer, DeviceBuffer) or libraries not in ({"torch"}, {"cupy"}):
             return None
-        libraries.add(library)
-        moved.append((array.data_ptr if library == "torch" else _address_of(array), buffer.address))
-    if len(libraries) > 1:
-        return None
+        moved.append((array.data_ptr if "torch" in libraries else _address_of(array), buffer.address))
     of = driver()
     launch = of.function("cuLaunchKernelEx")
     named = 0 if options.stream is None else stream_handle(options.stream)
     stream_of = None
     if options.stream is None and libraries:
-        stream_of = torch_stream() if "torch" in libraries else cupy_stream()
+        stream_of = _LIBRARIES[libraries.pop()].stream()
     ordinal = place.ordinal
     records: dict[int, Record] = {}
 
     def made(stream: int) -> Record:
-        record = code.packer.make()
+        record = Record(code.packer)
         code.fill(record, launching._replace(stream=stream), is_kept=True)
         if len(records) < _MOST_STREAMS:
             records[stream] = record

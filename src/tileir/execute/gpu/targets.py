@@ -1,8 +1,7 @@
 """The GPUs that code is made for, and what each architecture has that matters for kernels.
 
-`sm_90` is what a device of compute capability 9.0 runs.  Code for one GPU runs on another only where the first is older
-and both have the same number in front: that for sm_80 on sm_86.  From sm_90 on the assembler uses what a single
-architecture has (NVIDIA's `sm_90a`): that runs nowhere else.
+Code for one GPU runs on another only where the first is older and both have the same number in front: that for sm_80
+on sm_86.  From sm_90 on the assembler uses what a single architecture has (NVIDIA's `sm_90a`): that runs nowhere else.
 
 Shared memory, threads and thread blocks of a multiprocessor are from the table of compute capabilities in the CUDA C++
 programming guide; what tensor cores multiply, and TMA, from the PTX manual.
@@ -99,17 +98,12 @@ TARGETS: Final = tuple(ARCHITECTURES)
 
 def target_named(text: object) -> str:
     """The target that a text names: `sm_90`, or in other ways that people write it, `sm_90a`, `90` and `9.0`."""
-    if isinstance(text, str):
-        found = _SPELLINGS.fullmatch(text.strip())
-        if found is not None:
-            name = f"sm_{found[1] or found[2] + found[3]}"
-            if name in TARGETS:
-                return name
-    raise OptionError(f"{_shown(text)} is no GPU that Tile IR is compiled for: choose one of {', '.join(TARGETS)}")
-
-
-def _shown(text: object) -> str:
-    return f"'{text}'" if isinstance(text, str) else repr(text)
+    found = _SPELLINGS.fullmatch(text.strip()) if isinstance(text, str) else None
+    name = "" if found is None else f"sm_{found[1] or found[2] + found[3]}"
+    if name not in TARGETS:
+        shown = f"'{text}'" if isinstance(text, str) else repr(text)
+        raise OptionError(f"{shown} is no GPU that Tile IR is compiled for: choose one of {', '.join(TARGETS)}")
+    return name
 
 
 def number_of(target: str) -> int:
@@ -119,9 +113,6 @@ def number_of(target: str) -> int:
 
 def target_of_device(major: int, minor: int) -> str:
     """The best target for a device of a compute capability; empty if nothing that is compiled runs on it."""
-    name = f"sm_{major}{minor}"
-    if name in TARGETS:
-        return name
     able = [target for target in TARGETS if runs_on(target, major, minor)]
     return able[-1] if able else ""
 

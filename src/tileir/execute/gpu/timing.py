@@ -1,8 +1,6 @@
 """How long launches take on a GPU, by CUDA events, and which launches can be made several times.
 
 `event_times` times one code: all launches are queued before the first is awaited, so that the host is not measured.
-Between two launches the level-2 cache can be flushed, by writing to twice as much memory as it holds.
-
 `measured` times several codes in turn, so that a clock that falls or a cache that fills favors none.  Arrays that the
 kernel reads and writes are restored before each run, outside of what is timed.
 """
@@ -13,28 +11,27 @@ import ctypes
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from tileir.dialect.ops import GET_GLOBAL, INT_TO_PTR
 from tileir.execute.analysis.parameters import readers_of, writers_of
 from tileir.execute.arguments.binding import BoundArguments
 from tileir.execute.gpu.arrays import synchronize
 from tileir.execute.gpu.driver.devices import Device, DeviceMemory
-from tileir.execute.gpu.driver.library import Driver, driver
+from tileir.execute.gpu.driver.library import driver
 from tileir.execute.gpu.output import device_output_of
+from tileir.execute.launching.timing import enough
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
 from tileir.ir.symbols import lookup_symbol, nearest_symbol_table
 
-_L2_CACHE: Final = 38
-_WITH_TIMING: Final = 0
+_L2_CACHE, _WITH_TIMING = 38, 0
 _ATTEMPT: Final = "timing a launch"
 _BUDGET: Final = 0.02
 """Seconds that each code is run for, about."""
 _LONG: Final = 0.25
 """Seconds of a run that need not be made again."""
-_LEAST: Final = 3
-_MOST: Final = 20
+_LEAST, _MOST = 3, 20
 _SHARE: Final = 8
 """The part of the free memory that copies may take: one in so many."""
 
@@ -42,83 +39,63 @@ MemoryRange = tuple[int, int]
 """An address, and how many bytes."""
 
 
-class Repeatable:
-    """The parameters of a kernel whose launches can be made several times."""
+class Repeatable(NamedTuple):
+    """A kernel whose launches can be made several times: the parameters through which it may write, and read."""
 
-    def __init__(self, entry: Operation) -> None:
-        parameters = range(len(entry.regions[0].blocks[0].arguments))
-        writers = {number: set(writers_of(entry, number)) for number in parameters}
-        self.written: frozenset[int] = frozenset([number for number in parameters if writers[number]])
-        """Those through which it may write."""
-        self.read: frozenset[int] = frozenset(
-            [number for number in parameters if next(readers_of(entry, number), None) is not None]
-        )
-        """Those through which it may read."""
-        self.writers: set[Operation] = {operation for each in writers.values() for operation in each}
+    written: frozenset[int]
+    read: frozenset[int]
 
 
 def repeatable(entry: Operation) -> Repeatable | None:
     """None if launches have effects that cannot be taken back: what is printed, asserts, global variables, and memory
     that is reached through numbers."""
-    if device_output_of(entry):
+    if device_output_of(entry) or writes_globals(entry):
         return None
-    found = Repeatable(entry)
+    parameters = range(len(entry.regions[0].blocks[0].arguments))
+    writers = {number: set(writers_of(entry, number)) for number in parameters}
+    known = set().union(*writers.values())
     for operation in entry.walk():
         declaration = operation.declaration
-        if declaration is INT_TO_PTR or (declaration is GET_GLOBAL and _is_variable(operation)):
+        if declaration is INT_TO_PTR or (declaration.writes is not None and operation not in known):
             return None
-        if declaration.writes is not None and operation not in found.writers:
-            return None
-    return found
+    read = [number for number in parameters if next(readers_of(entry, number), None) is not None]
+    return Repeatable(frozenset([number for number in parameters if writers[number]]), frozenset(read))
 
 
 def writes_globals(entry: Operation) -> bool:
-    """Whether a kernel uses global variables, which each engine has for itself."""
-    return any(each.declaration is GET_GLOBAL and _is_variable(each) for each in entry.walk())
-
-
-def _is_variable(operation: Operation) -> bool:
-    """Whether the global that an operation asks for is no constant."""
-    table = nearest_symbol_table(operation)
-    name = cast(SymbolAttribute, operation.attribute("name"))
-    found = None if table is None else lookup_symbol(table, name.path[-1])
-    return found is None or not found.constant
+    """Whether a kernel uses global variables, which each engine has for itself; constants are none."""
+    table = nearest_symbol_table(entry)
+    uses = [each for each in entry.walk() if each.declaration is GET_GLOBAL]
+    names = [cast(SymbolAttribute, each.attribute("name")).path[-1] for each in uses]
+    found = [None if table is None else lookup_symbol(table, name) for name in names]
+    return any(each is None or not each.constant for each in found)
 
 
 def event_times(
-    launch: Callable[[], None],
-    stream: int,
-    place: Device,
-    repeat: int | None,
-    flush_cache: bool,
-    enough: Callable[[float], int],
+    launch: Callable[[], None], stream: int, place: Device, repeat: int | None, flush_cache: bool
 ) -> list[float]:
-    """Seconds of each launch, after two that do not count; the context of the GPU is current.
-
-    `enough` says how many launches of some length to make where `repeat` does not.
-    """
-    of = driver()
+    """Seconds of each launch, after two that do not count; the context of the GPU is current."""
     with ExitStack() as stack:
         flush: Callable[[], None] | None = None
         if flush_cache:
             memory = stack.enter_context(DeviceMemory(2 * max(place.attribute(_L2_CACHE), 1 << 20)))
             attempt = "emptying the cache of the GPU"
-            flush = partial(of.call, "cuMemsetD8Async", attempt, memory.address, 0, memory.size, stream)
+            flush = partial(driver().call, "cuMemsetD8Async", attempt, memory.address, 0, memory.size, stream)
         launch()
-        (first,) = _measured(of, launch, stream, 1, flush)
-        return _measured(of, launch, stream, enough(first) if repeat is None else repeat, flush)
+        (first,) = _measured(launch, stream, 1, flush)
+        return _measured(launch, stream, enough(first) if repeat is None else repeat, flush)
 
 
-def _measured(
-    of: Driver, launch: Callable[[], None], stream: int, count: int, flush: Callable[[], None] | None
-) -> list[float]:
+def _measured(launch: Callable[[], None], stream: int, count: int, before: Callable[[], None] | None) -> list[float]:
+    """Seconds of launches, with something done before each that is not timed."""
+    of = driver()
     events: list[int] = []
     try:
         for _ in range(2 * count):
             events.append(of.handle("cuEventCreate", _ATTEMPT, _WITH_TIMING))
         for begin, end in zip(events[::2], events[1::2], strict=True):
-            if flush is not None:
-                flush()
+            if before is not None:
+                before()
             of.call("cuEventRecord", _ATTEMPT, begin, stream)
             launch()
             of.call("cuEventRecord", _ATTEMPT, end, stream)
@@ -135,13 +112,13 @@ def _measured(
 def restored(kernel: Repeatable, bound: BoundArguments) -> list[MemoryRange]:
     """The memory that has to be restored between launches with such arguments."""
     ranges = {label.number: (buffer.low, buffer.high) for buffer, label in bound.buffers}
-    found: list[MemoryRange] = []
-    for number in sorted(kernel.written & ranges.keys()):
-        low, high = ranges[number]
-        read = [ranges[other] for other in kernel.read & ranges.keys()]
-        if low < high and any(start < high and low < end for start, end in read):
-            found.append((low, high - low))
-    return found
+    read = [ranges[number] for number in kernel.read & ranges.keys()]
+    written = [ranges[number] for number in sorted(kernel.written & ranges.keys())]
+    return [
+        (low, high - low)
+        for low, high in written
+        if low < high and any(start < high and low < end for start, end in read)
+    ]
 
 
 def has_space(ranges: Sequence[MemoryRange]) -> bool:
@@ -174,22 +151,18 @@ class SavedMemory:
 
 def measured(launches: Sequence[Callable[[], None]], stream: int, ranges: Sequence[MemoryRange]) -> list[float]:
     """Seconds that each launch takes, in the context that is current; what they write is restored at the end."""
-    of = driver()
     with ExitStack() as stack:
         saved = SavedMemory(ranges, stream, stack)
 
-        def timed(launch: Callable[[], None]) -> float:
-            return _measured(of, launch, stream, 1, saved.restore)[0]
+        def timed() -> list[float]:
+            return [_measured(launch, stream, 1, saved.restore)[0] for launch in launches]
 
         try:
-            firsts = [timed(launch) for launch in launches]
+            firsts = timed()
             if max(firsts) >= _LONG:
                 return firsts
-            times: list[list[float]] = [[] for _ in launches]
-            longest = max(max(firsts), 1e-6)
-            for _ in range(max(_LEAST, min(_MOST, int(_BUDGET / longest)))):
-                for launch, found in zip(launches, times, strict=True):
-                    found.append(timed(launch))
-            return [sorted(found)[len(found) // 2] for found in times]
+            count = max(_LEAST, min(_MOST, int(_BUDGET / max(*firsts, 1e-6))))
+            rounds = [timed() for _ in range(count)]
+            return [sorted(found)[count // 2] for found in zip(*rounds, strict=True)]
         finally:
             saved.end()

@@ -4,7 +4,6 @@ kernel.py               `compile` and `Kernel`; begin here
 entries.py              the kernels of a module, and grids
 options.py              the options of a launch, checked
 timing.py               how long launches take
-generated_functions.py  Python functions made from text, for what each launch does
 torch_compiler.py       keeps `torch.compile` from tracing launches
 release.py              `release_memory`
 """

@@ -7,7 +7,7 @@ from functools import partial
 from tileir.analyze.cost.costs import cost
 from tileir.analyze.cost.targets import ProcessorTarget, target_named
 from tileir.execute.gpu.cubin import Resources
-from tileir.execute.gpu.tileiras.compiling import assemble_module
+from tileir.execute.gpu.tileiras.assembly import assemble
 from tileir.execute.gpu.tileiras.tool import AssemblyOptions
 from tileir.judge.judging.subjects import Subject, subject_of
 from tileir.judge.judging.work import Work
@@ -33,7 +33,7 @@ def _compile(work: Work, subject: Subject, target: str, step: Step) -> None:
     limits = work.plan.limits
     # Ended here where the limit is: how long it took is told, and who waits for this process has not lost patience.
     options = AssemblyOptions(time_limit=limits.seconds, memory_limit=limits.memory)
-    made = assemble_module(subject.module, target, options)
+    made = assemble(subject.module, target, options)
     step.details["assembler"] = made.cubin.version
     step.details["kernels"] = described_resources(made.resources)
 

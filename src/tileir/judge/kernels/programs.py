@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
 from tileir.analyze.cost.costs import cost
-from tileir.execute.gpu.tileiras.compiling import assemble_module
+from tileir.execute.gpu.tileiras.assembly import assemble
 from tileir.execute.gpu.tileiras.tool import AssemblyOptions
 from tileir.execute.launching.kernel import Kernel, compile
 from tileir.execute.sanitizer.report import SanitizerError
@@ -154,7 +154,7 @@ def _sanitize(step: Step, argument: str, launch: KeptLaunch, plan: Plan) -> None
 def _compile(step: Step, argument: str, launch: KeptLaunch, plan: Plan) -> None:
     limits = plan.limits
     options = AssemblyOptions(time_limit=limits.seconds, memory_limit=limits.memory)
-    made = assemble_module(from_bytecode(launch.bytecode), argument, options)
+    made = assemble(from_bytecode(launch.bytecode), argument, options)
     step.details["assembler"] = made.cubin.version
     step.details.setdefault("kernels", {}).update(described_resources(made.resources))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.execute.gpu.fake_cuda import CubinText, entry_of
 
-from tileir.execute.gpu.packing import Hidden
+from tileir.execute.gpu.launch_record import Hidden
 from tileir.execute.gpu.triton.code import Code, Schedule, Slot, Specialization, TensorMap
 from tileir.execute.gpu.triton.hidden_parameters import launch_form
 from tileir.execute.gpu.triton.kernel import TritonKernel

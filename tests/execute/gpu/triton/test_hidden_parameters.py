@@ -10,8 +10,8 @@ import pytest
 from tests.execute.gpu.fake_cuda import PRIMARY, FakeDriver, entry_of
 
 import tileir
-from tileir.execute.gpu.loading import NotDescribed
-from tileir.execute.gpu.packing import LaunchForm, Packer, Record
+from tileir.execute.gpu.launch_record import LaunchForm, Packer, Record
+from tileir.execute.gpu.loaded_code import NotDescribed
 from tileir.execute.gpu.triton.code import Slot, TensorMap, argument, constant
 from tileir.execute.gpu.triton.device_memory import release_scratch
 from tileir.execute.gpu.triton.hidden_parameters import HiddenParameters, launch_form
@@ -53,7 +53,7 @@ class Launches:
 
     def record(self, values: list[Any], grid: tuple[int, int, int] = (2, 3, 4), stream: int = 0, context: int = PRIMARY,
                is_kept: bool = False) -> Record:  # fmt: skip
-        record = self.packer.make()
+        record = self.packer.take()
         complete = self.hidden.complete()
         if complete is not None:
             complete(record, context, grid, stream, values, is_kept)
@@ -188,4 +188,4 @@ def test_scratch_that_is_launched_again_is_its_own(gpu: FakeDriver, why: str) ->
 def test_nothing_needs_no_filling(gpu: FakeDriver) -> None:
     launches = Launches(Slot("argument", 0), Slot("nothing"), Slot("nothing"))
     assert launches.hidden.complete() is None
-    assert launches.word(launches.packer.make(), 1) == 0
+    assert launches.word(launches.packer.take(), 1) == 0

@@ -35,7 +35,6 @@ from tileir.execute.binder import (
 from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, REGION_WORDS, SLOT_BYTES, Layout, Record
 from tileir.execute.engine.interface import Again, Given
 from tileir.execute.errors import BlockId
-from tileir.execute.launching.generated_functions import generated
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
@@ -242,10 +241,9 @@ def _quick_function(binder: Binder) -> Fill:
     if slots is None:
         return lambda *_: None
     slots.names |= {"ndarray": numpy.ndarray, **array_addresses.NAMES}
-    unpacked = "".join([f"{name}, " for name in slots.inputs])
     # Another number of arguments; a tensor of an old torch, or one whose data cannot be had.
     unusual = "TypeError, ValueError, AttributeError, RuntimeError"
-    return _filling(binder, slots, "arguments, slots, count, x, y, z, chunk", [f"[{unpacked}] = arguments"], unusual)
+    return _filling(binder, slots, "arguments, slots, count, x, y, z, chunk", slots.lines, unusual)
 
 
 def filling(binder: Binder, kind: Sequence[Given]) -> Fill | None:
@@ -255,11 +253,11 @@ def filling(binder: Binder, kind: Sequence[Given]) -> Fill | None:
     if slots is None or list(slots.arrays) != binder.layout.pointers:
         return None
     slots.checks += [f"q{number} = p{number} + n{number}" for number in slots.arrays]
-    return _filling(binder, slots, ", ".join(["slots, count, x, y, z, chunk", *slots.inputs]), [], "")
+    return _filling(binder, slots, ", ".join(["slots, count, x, y, z, chunk", *slots.inputs]), slots.checks, "")
 
 
-def _filling(binder: Binder, slots: Slots, parameters: str, first: list[str], unusual: str) -> Fill:
-    """The function, with some lines first; an argument is out of the ordinary where it raises one of some errors."""
+def _filling(binder: Binder, slots: Slots, parameters: str, looks: list[str], unusual: str) -> Fill:
+    """The function; an argument is out of the ordinary where one of the `looks` at them raises some errors."""
     for number, writable in slots.arrays.items():
         slots.add(f"p{number}, q{number}, {int(writable)}", f"{REGION_WORDS}Q")
     slots.names["pack"] = slots.pack()
@@ -268,16 +266,15 @@ def _filling(binder: Binder, slots: Slots, parameters: str, first: list[str], un
         # Where some of what is shared is not to be written to, a table says which.
         overlap = f"None if {overlap} else False"
     lines = [
-        f"def fill({parameters}):",
-        "    try:",
-        *[f"        {line}" for line in [*first, *slots.checks]],
-        f"        pack(slots, 0, {', '.join([HEADER, *slots.values])})",
+        "try:",
+        *[f"    {line}" for line in looks],
+        f"    pack(slots, 0, {', '.join([HEADER, *slots.values])})",
         # A float that its type cannot hold.
-        f"    except (OverflowError, {unusual}):",
-        "        return None",
-        f"    return {overlap}",
+        f"except (OverflowError, {unusual}):",
+        "    return None",
+        f"return {overlap}",
     ]
-    return generated("fill", lines, slots.names)
+    return slots.function(parameters, lines)
 
 
 class Tensors:

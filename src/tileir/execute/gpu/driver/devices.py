@@ -6,7 +6,6 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from types import TracebackType
 from typing import Final
 
 from tileir.execute.gpu.driver.library import (
@@ -23,12 +22,9 @@ from tileir.execute.gpu.targets import target_of_device
 from tileir.forking import NO_FORK
 from tileir.ir.diagnostics import OptionError
 
-_MAJOR: Final = 75
-_MINOR: Final = 76
-_MULTIPROCESSORS: Final = 16
-
-_POINTER_CONTEXT: Final = 1
-_POINTER_DEVICE: Final = 9
+# Numbers of the driver's questions about devices, and about pointers.
+_MAJOR, _MINOR = 75, 76
+_POINTER_CONTEXT, _POINTER_DEVICE = 1, 9
 
 _devices: Final[dict[int, Device]] = {}
 
@@ -47,23 +43,12 @@ class Device:
         self.latest: str = ""
         """The kernel that was launched on it last."""
 
-    def __repr__(self) -> str:
-        return f"<Device {self.words}>"
-
-    # Asked for by messages and reports alone: a first launch is to be short.
-
     @cached_property
     def name(self) -> str:
         """As in "NVIDIA H200"; empty if the driver does not say, which must not keep a message from being made."""
         name = ctypes.create_string_buffer(256)
         failed = self._driver.forked or self._driver.function("cuDeviceGetName")(name, len(name), self.handle)
         return "" if failed else name.value.decode("utf-8", "replace")
-
-    @cached_property
-    def memory(self) -> int:
-        """How much memory it has, in bytes."""
-        attempt = f"asking for the memory of GPU {self.ordinal}"
-        return self._driver.number("cuDeviceTotalMem_v2", attempt, self.handle, kind=ctypes.c_size_t)
 
     @property
     def target(self) -> str:
@@ -77,7 +62,6 @@ class Device:
         return f"cuda:{self.ordinal} ({self.name or 'a GPU'}, {self.target})"
 
     def attribute(self, number: int) -> int:
-        """What the driver says of it, by the driver's number for the question."""
         return self._driver.number("cuDeviceGetAttribute", f"asking GPU {self.ordinal} what it is", number, self.handle)
 
     @property
@@ -90,15 +74,6 @@ class Device:
                         "cuDevicePrimaryCtxRetain", lambda: f"starting {self.words}", self.handle
                     )
         return self._context
-
-    def facts(self) -> dict[str, str]:
-        """What `tileir info` shows."""
-        return {
-            "name": self.name,
-            "compute capability": f"{self.capability[0]}.{self.capability[1]}",
-            "memory": f"{self.memory / (1 << 30):.1f} GiB",
-            "multiprocessors": str(self.attribute(_MULTIPROCESSORS)),
-        }
 
 
 def device_count() -> int:
@@ -127,14 +102,13 @@ def devices() -> list[Device]:
 def why_no_gpu(oldest_driver: int = 0) -> str:
     """Why no GPU can be used here; empty if one can.  `oldest_driver` is the version of CUDA that it must support."""
     try:
-        of = driver()
-        if of.forked:
+        if driver().forked:
             raise forked_error("using a GPU")
         if not device_count():
             raise NoGpuError("the NVIDIA driver finds no GPU on this machine")
         require_driver(oldest_driver)
     except (NoGpuError, DriverError) as error:
-        return error.message.rpartition("; ")[0] if isinstance(error, NoGpuError) else error.message
+        return error.why if isinstance(error, NoGpuError) else error.message
     return ""
 
 
@@ -156,9 +130,6 @@ def require_driver(oldest: int) -> None:
         )
 
 
-# --- contexts ---
-
-
 def current_context() -> int:
     """The context that is current on this thread; 0 if there is none."""
     return driver().handle("cuCtxGetCurrent", "asking for the current context")
@@ -166,14 +137,10 @@ def current_context() -> int:
 
 def current_ordinal() -> int:
     """The number of the GPU whose context is current on this thread; 0 if there is no such context."""
-    of = driver()
     if not current_context():
         return 0
-    handle = of.number("cuCtxGetDevice", "asking for the current GPU")
-    for found in devices():
-        if found.handle == handle:
-            return found.ordinal
-    return 0
+    handle = driver().number("cuCtxGetDevice", "asking for the current GPU")
+    return next((found.ordinal for found in devices() if found.handle == handle), 0)
 
 
 @contextmanager
@@ -194,9 +161,9 @@ def current(context: int) -> Iterator[None]:
 
 
 def pointer_place(address: int) -> tuple[int, int]:
-    """The GPU that an address belongs to, and the context its memory was reserved in, 0 if in none.
+    """The GPU that an address belongs to, -1 if the driver does not know it, and the context of its memory, 0 if none.
 
-    The number is -1 if the driver does not know the memory.  What it knows of the host a GPU reaches too.
+    Memory of the host that the driver knows, a GPU reaches too.
     """
     of = driver()
     ordinal, context = ctypes.c_int(), ctypes.c_size_t()
@@ -212,8 +179,6 @@ def pointer_place(address: int) -> tuple[int, int]:
 class DeviceMemory:
     """Some memory of the current GPU, until the end of a `with`, in the context it was reserved in."""
 
-    __slots__ = ("address", "size")
-
     def __init__(self, size: int) -> None:
         self.size: Final = size
         self.address: Final = driver().handle("cuMemAlloc_v2", f"reserving {size} bytes on the GPU", size)
@@ -221,9 +186,7 @@ class DeviceMemory:
     def __enter__(self) -> DeviceMemory:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         code = driver().function("cuMemFree_v2")(self.address)
         if code and kind is None:
             # After another error this one says nothing new.

@@ -1,10 +1,7 @@
-"""libcuda: found and loaded when it is first needed, called through ctypes; failures in the driver's words.
+"""libcuda: loaded when it is first needed, called through ctypes; failures in the driver's words.
 
-Where NVIDIA's package `cuda-bindings` is in use already, it tells where the functions are.  Otherwise the system's
-loader is asked, and where that finds nothing the package, if it is installed: importing it takes as long as many first
-launches.  `TILEIR_LIBCUDA` names another file.  A call that fails raises a `DriverError` with what was attempted.
-
-A function is named here as the driver's header does; what the library exports may have a version at its end.
+`TILEIR_LIBCUDA` names another file than the one that the system's loader finds.  Functions are named as the library
+exports them, some with a version at the end that their documentation leaves out.
 """
 
 from __future__ import annotations
@@ -14,36 +11,26 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
 
 from tileir.execute.errors import LaunchError
 from tileir.forking import NO_FORK
 
-INVALID_VALUE: Final = 1
-OUT_OF_MEMORY: Final = 2
-NOT_INITIALIZED: Final = 3
-INVALID_DEVICE: Final = 101
-INVALID_CONTEXT: Final = 201
-NO_BINARY_FOR_GPU: Final = 209
-INVALID_HANDLE: Final = 400
-NOT_FOUND: Final = 500
-ILLEGAL_ADDRESS: Final = 700
-ASSERT: Final = 710
+INVALID_VALUE, NOT_INITIALIZED, INVALID_DEVICE, NOT_FOUND = 1, 3, 101, 500
+OTHER_CONTEXT: Final = (400, 201)
+"""What a launch is refused with where another context is current than that of its function, or none: INVALID_HANDLE,
+INVALID_CONTEXT."""
 
-OTHER_CONTEXT: Final = (INVALID_HANDLE, INVALID_CONTEXT)
-"""What a launch is refused with where another context is current than that of its function, or none."""
-
-STICKY: Final = frozenset((ILLEGAL_ADDRESS, ASSERT, 702, *range(714, 720), 721))
+# An illegal address, an assert that failed, a time limit, traps and their kin.
+_STICKY: Final = frozenset((700, 710, 702, *range(714, 720), 721))
 """What a kernel leaves behind that has run wild: every later call in the context fails with it."""
 
 _ADVICE: Final = {
-    OUT_OF_MEMORY: "free memory of the GPU",
+    2: "free memory of the GPU",
     NOT_INITIALIZED: "a process that was forked from one that uses CUDA cannot use it: start it by 'spawn'",
-    NO_BINARY_FOR_GPU: "compile it for this GPU",
+    209: "compile it for this GPU",
 }
-
 _LOST: Final = "this process cannot use the GPU any more (CUDA_LAUNCH_BLOCKING=1 shows which kernel it is)"
 
 LIBRARY_VARIABLE: Final = "TILEIR_LIBCUDA"
@@ -55,11 +42,11 @@ _LETTERS: Final[dict[str, Any]] = {
 # What each takes, a letter for each argument: a pointer or handle, a number, a size or address, a string.
 _FUNCTIONS: Final[dict[str, str]] = {
     "cuInit": "u", "cuDriverGetVersion": "p", "cuGetErrorName": "ip", "cuGetErrorString": "ip",
-    "cuDeviceGetCount": "p", "cuDeviceGet": "pi", "cuDeviceGetName": "pii", "cuDeviceTotalMem_v2": "pi",
+    "cuDeviceGetCount": "p", "cuDeviceGet": "pi", "cuDeviceGetName": "pii",
     "cuDeviceGetAttribute": "pii", "cuDevicePrimaryCtxRetain": "pi", "cuCtxGetCurrent": "p", "cuCtxGetDevice": "p",
     "cuCtxPushCurrent_v2": "p", "cuCtxPopCurrent_v2": "p", "cuCtxSynchronize": "", "cuPointerGetAttribute": "pin",
     "cuLibraryLoadData": "ppppuppu", "cuLibraryGetKernel": "pps", "cuLibraryGetGlobal": "ppps",
-    "cuLibraryUnload": "p", "cuKernelGetFunction": "pp", "cuKernelGetParamInfo": "pnpp", "cuFuncSetAttribute": "pii",
+    "cuLibraryUnload": "p", "cuKernelGetFunction": "pp", "cuFuncSetAttribute": "pii",
     "cuLaunchKernelEx": "pppp", "cuTensorMapEncodeTiled": "piunppppiiii", "cuMemGetInfo_v2": "pp",
     "cuMemAlloc_v2": "pn", "cuMemFree_v2": "n", "cuMemsetD8Async": "nunp", "cuMemcpyHtoD_v2": "npn",
     "cuMemcpyDtoH_v2": "pnn", "cuMemcpyHtoDAsync_v2": "npnp", "cuMemcpyDtoHAsync_v2": "pnnp",
@@ -67,21 +54,15 @@ _FUNCTIONS: Final[dict[str, str]] = {
     "cuStreamWaitEvent": "ppu", "cuStreamIsCapturing": "pp", "cuEventCreate": "pu", "cuEventRecord": "pp",
     "cuEventQuery": "p", "cuEventSynchronize": "p", "cuEventElapsedTime": "ppp", "cuEventDestroy_v2": "p",
 }  # fmt: skip
-_NEWER: Final = {"cuKernelGetParamInfo": 12040}
-"""The versions of CUDA that brought functions which `OLDEST_DRIVER` has not."""
-_AT_ONCE: Final = frozenset(("cuCtxGetCurrent",))
-"""Functions that return at once: letting other threads run meanwhile would take longer."""
 # Not one for each list of parameters: to make a class takes longer than most calls.
 _KIND: Final[Any] = ctypes.CFUNCTYPE(ctypes.c_int)
-_AT_ONCE_KIND: Final[Any] = ctypes.PYFUNCTYPE(ctypes.c_int)
-_EVERY_LAUNCH: Final = frozenset(("cuLaunchKernelEx",))
-"""Functions that are called with pointers of ctypes only, which then need not look at them."""
+_AT_ONCE: Final[Any] = {"cuCtxGetCurrent": ctypes.PYFUNCTYPE(ctypes.c_int)}
+"""Functions that return at once: letting other threads run meanwhile would take longer."""
 Attempt = str | Callable[[], str]
 """What is attempted, in words; or what tells it, where that takes calls of its own."""
 _driver: Driver | None = None
-_failure: str = ""
-_tried: str | None = None
-"""What `TILEIR_LIBCUDA` was when the library was looked for."""
+_failure: dict[str, str] = {}
+"""Why there is none, by what `TILEIR_LIBCUDA` was when it was looked for."""
 
 
 class DriverError(LaunchError):
@@ -96,14 +77,14 @@ class DriverError(LaunchError):
         self._parts: tuple[str, str] = (attempt, words)
         said = f"{name} ({words})" if words else name
         advice = _ADVICE.get(code, "")
-        if code in STICKY:
+        if code in _STICKY:
             advice = f"{why or 'a kernel that was launched before went wrong'}; {_LOST}"
         super().__init__(f"{attempt} failed: {function} says {said}{f': {advice}' if advice else ''}")
 
     @property
     def is_sticky(self) -> bool:
         """Whether a kernel has run wild, so that every later call of this process fails too."""
-        return self.code in STICKY
+        return self.code in _STICKY
 
     def after(self, why: str) -> DriverError:
         """The same, if it is sticky with a word on where it may come from."""
@@ -118,6 +99,7 @@ class NoGpuError(LaunchError):
 
     def __init__(self, why: str) -> None:
         super().__init__(f"{why}; {alternative()}")
+        self.why: str = why
 
 
 @cache
@@ -129,12 +111,10 @@ def alternative() -> str:
 class Driver:
     """The functions of libcuda, initialized; made by `driver`."""
 
-    def __init__(self, address_of: Callable[[str], int], where: str) -> None:
-        self.where: Final = where
-        """The file it was loaded from, or the package that did."""
+    def __init__(self, library: ctypes.CDLL) -> None:
         self.forked: bool = False
         """Whether this process was forked from the one that initialized it, and cannot use it."""
-        self._address_of: Final = address_of
+        self._library: Final = library
         self._functions: dict[str, Any] = {}
         self.version: int = 0
         """The version of CUDA that it supports, as in 13000."""
@@ -143,14 +123,16 @@ class Driver:
         """A function to call with what ctypes takes; gives an error code."""
         found = self._functions.get(name)
         if found is None:
-            address = self._address_of(name)
-            if not address:
+            try:
+                # Of a type of its own: types of arguments of the library's functions are everybody's to set.
+                made = _AT_ONCE.get(name, _KIND)((name, self._library))
+            except AttributeError:
                 raise NoGpuError(
                     f"the NVIDIA driver of this machine is too old: it supports CUDA {version_words(self.version)} "
                     f"and has no {name}"
-                )
-            made = (_AT_ONCE_KIND if name in _AT_ONCE else _KIND)(address)
-            if name not in _EVERY_LAUNCH:
+                ) from None
+            # Launches pass pointers of ctypes only, which need not be looked at.
+            if name != "cuLaunchKernelEx":
                 made.argtypes = [_LETTERS[letter] for letter in _FUNCTIONS[name]]
             found = self._functions.setdefault(name, made)
         return found
@@ -166,7 +148,7 @@ class Driver:
     def error(self, name: str, code: int, attempt: str) -> DriverError:
         """What a function that gave an error code becomes."""
         words = self._words("cuGetErrorName", code) or f"error {code}"
-        return DriverError(attempt, _public(name), code, words, self._words("cuGetErrorString", code))
+        return DriverError(attempt, name.removesuffix("_v2"), code, words, self._words("cuGetErrorString", code))
 
     def _words(self, function: str, code: int) -> str:
         text = ctypes.c_char_p()
@@ -190,11 +172,6 @@ def version_words(version: int) -> str:
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
-def _public(name: str) -> str:
-    """The name of a function as documentation has it."""
-    return name.removesuffix("_v2")
-
-
 def forked_error(attempt: str) -> NoGpuError:
     return NoGpuError(
         f"{attempt} is not possible: this process was forked from one that uses CUDA, whose contexts do not survive "
@@ -202,39 +179,37 @@ def forked_error(attempt: str) -> NoGpuError:
     )
 
 
-# --- the one of this process ---
-
-
 def driver() -> Driver:
     """The driver, loaded and initialized; a `NoGpuError` if there is none."""
-    found = _driver
-    return found if found is not None else _loaded()
-
-
-def _loaded() -> Driver:
-    global _driver, _failure, _tried
+    global _driver, _failure
+    if _driver is not None:
+        return _driver
     with NO_FORK:
-        if _driver is not None:
-            return _driver
-        given = os.environ.get(LIBRARY_VARIABLE, "")
-        if _tried == given:
-            raise NoGpuError(_failure)
-        try:
-            _driver = _initialized(given)
-        except NoGpuError as error:
-            _failure, _tried = error.message.rpartition("; ")[0], given
-            raise
+        if _driver is None:
+            given = os.environ.get(LIBRARY_VARIABLE, "")
+            if given in _failure:
+                raise NoGpuError(_failure[given])
+            try:
+                _driver = _initialized(given)
+            except NoGpuError as error:
+                _failure = {given: error.why}
+                raise
         return _driver
 
 
 def _initialized(given: str) -> Driver:
-    found = _opened(given)
+    name = given or ("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    try:
+        found = Driver(ctypes.CDLL(name))
+    except OSError as error:
+        what = f"{name}, which {LIBRARY_VARIABLE} names," if given else name
+        raise NoGpuError(f"this machine has no NVIDIA driver: {what} cannot be loaded ({error})") from None
     code = found.function("cuInit")(0)
     if code:
-        error = found.error("cuInit", code, "starting the NVIDIA driver")
+        failed = found.error("cuInit", code, "starting the NVIDIA driver")
         if code == NOT_INITIALIZED:
-            raise NoGpuError(error.message)
-        raise NoGpuError(f"there is no NVIDIA GPU that this process can use: {error.message}")
+            raise NoGpuError(failed.message)
+        raise NoGpuError(f"there is no NVIDIA GPU that this process can use: {failed.message}")
     found.version = found.number("cuDriverGetVersion", "asking the NVIDIA driver for its version")
     if found.version < OLDEST_DRIVER:
         raise NoGpuError(
@@ -242,52 +217,6 @@ def _initialized(given: str) -> Driver:
             f"{version_words(OLDEST_DRIVER)} is needed: install a newer one"
         )
     return found
-
-
-def _opened(given: str) -> Driver:
-    if not given and "cuda.bindings.driver" in sys.modules:
-        found = _bindings()
-        if found is not None:
-            return found
-    name = given or ("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-    try:
-        library = ctypes.CDLL(name)
-    except OSError as error:
-        found = None if given else _bindings()
-        if found is not None:
-            return found
-        what = f"{name}, which {LIBRARY_VARIABLE} names," if given else name
-        raise NoGpuError(f"this machine has no NVIDIA driver: {what} cannot be loaded ({error})") from None
-
-    def address_of(name: str) -> int:
-        try:
-            return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
-        except AttributeError:
-            return 0
-
-    return Driver(address_of, name)
-
-
-def _bindings() -> Driver | None:
-    """The driver as NVIDIA's package finds it; None if it is not installed, or does not find it."""
-    try:
-        package: Any = import_module("cuda.bindings.driver")
-    except Exception:
-        # Somebody else's code, which may be installed and broken.
-        return None
-
-    def address_of(name: str) -> int:
-        # A later version may have a function of that name with other parameters.
-        version = _NEWER.get(name, OLDEST_DRIVER)
-        code, address, *_ = package.cuGetProcAddress(_public(name).encode(), version, 0)
-        return 0 if int(code) else int(address)
-
-    try:
-        if not address_of("cuInit"):
-            return None
-    except Exception:
-        return None
-    return Driver(address_of, "cuda-bindings")
 
 
 def _after_fork() -> None:

@@ -1,6 +1,6 @@
 """Kernels of the engine `tileiras`, with cubins out of the cache or made.
 
-The key of a cubin is made of bytecode (`compiling.py`), and what writes that takes longer to import than everything
+The key of a cubin is made of bytecode (`assembly.py`), and what writes that takes longer to import than everything
 else a first launch does.  So the cache also has, under a key of the structure of the module and of the sources that
 write bytecode, the key of the cubin, and whether there are warnings: their text depends on where the program stands.
 """
@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from tileir.execute.cache.code_cache import default_cache, hash_of_installed, hash_of_sources
 from tileir.execute.engine.interface import LocatedText, located_lines
-from tileir.execute.errors import AssemblerWarning, warn_caller
 from tileir.execute.gpu.cache import is_made_by, program_digest
-from tileir.execute.gpu.cubin import Cubin, CubinError, cubin_of
+from tileir.execute.gpu.cubin import Cubin, CubinError, cubin_of, warn_of
 from tileir.execute.gpu.driver.devices import target_here
-from tileir.execute.gpu.launching import GpuKernel
+from tileir.execute.gpu.launcher import GpuKernel
 from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.tool import AssemblyOptions, installed_assembler
 from tileir.execute.launching.entries import select_entry
@@ -29,9 +28,19 @@ if TYPE_CHECKING:
 
 _USUAL: Final = AssemblyOptions()
 PARTS: Final = ("bytecode", "dialect", "execute/gpu/tileiras", "ir", "passes", "rewrite")
-"""The folders of the package that decide what bytecode the assembler gets: to look at a file takes microseconds."""
-
+"""The folders of the package that decide what bytecode the assembler gets."""
 _sources: bytes = b""
+
+
+def cubin_for(
+    entry: Operation, target: str | None, ready: bytes | None, options: AssemblyOptions = _USUAL, warns: bool = False
+) -> Cubin:
+    """A cubin that is `ready` if it is what is asked for, else one that is made; None is the GPU of this machine."""
+    if ready is not None and options == _USUAL:
+        found = cubin_of(entry, ready)
+        if target is None or target_named(target) == found.target:
+            return found
+    return make_cubin(entry, target_here() if target is None else target, options, warns=warns)
 
 
 def make_cubin(entry: Operation, target: str, options: AssemblyOptions = _USUAL, *, warns: bool = False) -> Cubin:
@@ -45,16 +54,15 @@ def make_cubin(entry: Operation, target: str, options: AssemblyOptions = _USUAL,
     short = "" if options.lineinfo else _short_key(entry, target, options)
     found = _found(short, warns) if short else None
     if found is None:
-        from tileir.execute.gpu.tileiras.compiling import assemble
+        from tileir.execute.gpu.tileiras.assembly import assemble
 
         made = assemble(entry, target, options)
         found = made.cubin
-        warnings = [each for each in made.diagnostics if each.severity == "warning"]
         if short:
-            default_cache().put(short, b"", {"key": made.key, "kernel": found.kernel, "warnings": len(warnings)})
+            warnings = sum([each.severity == "warning" for each in made.diagnostics])
+            default_cache().put(short, b"", {"key": made.key, "kernel": found.kernel, "warnings": warnings})
         if warns:
-            for each in warnings:
-                warn_caller(each.render(), AssemblerWarning)
+            warn_of(made.diagnostics)
     return found
 
 
@@ -87,31 +95,26 @@ class TileirasKernel(GpuKernel):
     def __init__(self, entry: Operation, globals: dict[str, Region], ready: bytes | None = None) -> None:
         """`ready` is a cubin with the kernel, which is not compiled then."""
         made = None if ready is None else cubin_of(entry, ready)
-        self._ready_cubin: Final = made
-        super().__init__(entry, globals, self._made, operation_at=self._operation_at_position)
-
-    def _made(self, target: str) -> Cubin:
-        return self._ready_cubin if self._ready_cubin is not None else make_cubin(self.entry, target)
+        self._ready: Final = ready
+        super().__init__(
+            entry,
+            globals,
+            lambda target: make_cubin(entry, target) if made is None else made,
+            operation_at=lambda file, line: self._program().positions.operation_at(file, line),
+        )
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False, target: str | None = None) -> str:
         if stage == "sass":
             from tileir.execute.gpu.nvidia_tools import disassembled
 
-            return disassembled(self._cubin_for(target))
+            return disassembled(cubin_for(self.entry, target, self._ready))
         return self._program().module.text()
-
-    def _cubin_for(self, target: str | None) -> Cubin:
-        """The cubin for a GPU that is named; by default the one that was given, else for the GPU of this machine."""
-        ready = self._ready_cubin
-        if ready is not None and (target is None or target_named(target) == ready.target):
-            return ready
-        return make_cubin(self.entry, target_here() if target is None else target)
 
     def located(self, stage: str) -> LocatedText:
         from tileir.execute.gpu.nvidia_tools import disassembled_lines
-        from tileir.execute.gpu.tileiras.compiling import assemble
+        from tileir.execute.gpu.tileiras.assembly import assemble
         from tileir.execute.gpu.tileiras.program import NUMBERED
-        from tileir.execute.gpu.tileiras.tool import SASS, AssemblyOptions, find_assembler
+        from tileir.execute.gpu.tileiras.tool import SASS, find_assembler
 
         options = AssemblyOptions(lineinfo=True, numbered=True)
         made = assemble(self.entry, stage.removeprefix(SASS), options)
@@ -124,12 +127,7 @@ class TileirasKernel(GpuKernel):
         return located_lines(entry, lines, linked, [each.message for each in made.diagnostics])
 
     def _program(self, version: Version = NEWEST) -> Program:
-        module = self.entry.parent_operation
-        assert module is not None, "a kernel stands in a module"
         # Imported here: a kernel from the cache runs without what compiles it.
         from tileir.execute.gpu.tileiras.program import Program
 
-        return Program(module, self.entry, lineinfo=False, version=version)
-
-    def _operation_at_position(self, file: str, line: int) -> Operation | None:
-        return self._program().positions.operation_at(file, line)
+        return Program(self.entry, version=version)

@@ -1,26 +1,12 @@
 """Kernels as the assembler gets them: bytecode of a copy of their module.
 
 Operations of the drafts are legalized, forms that the assembler refuses or gets wrong are rewritten as others, and the
-program is down-leveled if the assembler is older than the dialect.
-Operations are located by their number (`NUMBERED`), so that whatever the assembler reports is about one of them, and
-the same program has the same bytecode wherever it stands.  Only where profilers and debuggers are to find the lines of
-the source, operations keep their locations.
+program is down-leveled if the assembler is older than the dialect.  Operations are located by their number
+(`NUMBERED`), so that whatever the assembler reports is about one of them, and the same program has the same bytecode
+wherever it stands.  Only where profilers are to find the lines of the source, operations keep their locations.
 
-Versions up to 13.4.92 answer "failed to compile Tile IR program" to
-
-* `ftof` with a rounding mode where the target holds every number of the source: there is nothing to round;
-* `ftoi saturating` from tf32 and types of eight bits and fewer: f32 holds their numbers;
-* `load_view_tko` that promises `inbounds` of a view with a padding value: the promise is not needed.
-
-They compile these to wrong code (docs/nvidia.md):
-
-* A load or store whose mask is false everywhere is left out, and its token with it.  Here it goes first: its token is
-  the one that it takes.
-* `ftof` to tf32 with `nearest_away` cuts off the bits that make a NaN one.  It gets the canonical NaN instead.
-* Sums of constants with `flush_to_zero` are rounded wrongly at ties.  They are constants here already.
-* A constant signaling NaN wins in `maxf` and `minf`.  A quiet one does not, and is as good.
-* A `for` that loads the operands of a small matmul never ends if it begins at the least number of its type, which zero
-  is to unsigned ones.  Such a loop goes over the same numbers in a wider type.
+What versions up to 13.4.92 refuse ("failed to compile Tile IR program") or compile to wrong code (docs/nvidia.md) is
+said at the function that rewrites it.
 
 What the assembler reports becomes diagnostics at the operations that it means.  Errors and warnings are lines
 `PLACE: error: words`, where the place is a location as MLIR spells it, with the debug scope it is in, or missing; lines
@@ -32,14 +18,15 @@ without a severity belong to the one before.  Remarks are blocks of lines:
        = name: RemarkMemoryTmaLoadFailed
        = reason: loc("matmul.mlir":28:22): stride not 16-byte aligned
 
-All have positions out of the debug information of the bytecode.  There the file is `NUMBERED` and the line the number
-of an operation, unless the positions were to be those of the source (`--lineinfo`).
+All have positions out of the debug information of the bytecode.
 """
 
 from __future__ import annotations
 
 import re
 from _blake2 import blake2b
+from collections.abc import Callable
+from itertools import count
 from typing import TYPE_CHECKING, Final, cast
 
 from tileir.bytecode.layouts import to_bytes
@@ -48,7 +35,8 @@ from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.dialect.types import TileViewType, with_element
 from tileir.execute.locations.source_locations import frames_of, location_notes, user_location
 from tileir.ir.core import Operation
-from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.dense import dense_attribute, element_bytes
 from tileir.ir.diagnostics import Diagnostic, note, source_of
 from tileir.ir.floats import FORMATS, FloatFormat, is_nan
 from tileir.ir.location import UNKNOWN, file_location
@@ -56,15 +44,14 @@ from tileir.ir.symbols import lookup_symbol
 from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.traversal import clone, pre_order
 from tileir.ir.types import F32, I64, TF32, FloatType
-from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST, Version
 from tileir.passes import downlevel, legalize
 from tileir.passes.debug_info import rename_symbol, synthesize_scopes
-from tileir.passes.emit import UNSIGNED, Emit, width_of
+from tileir.passes.emit import UNSIGNED, Emit, taken_token, width_of
 from tileir.passes.expansions import is_widening
 from tileir.rewrite.facts import Facts
 from tileir.rewrite.folds import add_constants
-from tileir.rewrite.matching import tile_of
+from tileir.rewrite.matching import constant_value, tile_of
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.tileiras.tool import AssemblyOptions
@@ -182,124 +169,101 @@ _TAKEN_NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9_$]*|[_$][a-zA-Z0-9_$]+")
 _OTHER_CHARACTERS: Final = re.compile(r"[^a-zA-Z0-9_$]")
 
 
-def rewrite_refused(root: Operation) -> int:
-    """Rewrite what is inside `root`; gives the number of operations rewritten."""
-    return sum([_rewrite_refused(operation) for operation in list(root.walk())])
+def work_around(root: Operation) -> int:
+    """Rewrite what the assembler refuses or gets wrong inside `root`; returns the number of operations rewritten."""
+    return sum([_REWRITES[each.declaration](each) for each in list(root.walk()) if each.declaration in _REWRITES])
 
 
-def _rewrite_refused(operation: Operation) -> int:
-    declaration = operation.declaration
-    if declaration is ops.FTOF and "rounding_mode" in operation.attributes:
-        source, target = (tile_of(value).element for value in (operation.operands[0], operation.results[0]))
-        if is_widening(source, target):
-            operation.set_attribute("rounding_mode", None)
-            return 1
-    elif declaration is ops.FTOI and operation.saturating:
-        value = operation.operands[0]
-        element = cast(FloatType, tile_of(value).element)
-        if element is TF32 or element.width <= 8:
-            operation.set_operand(0, Emit(operation).convert(ops.FTOF, value, F32))
-            return 1
-    elif declaration is ops.LOAD_VIEW_TKO and operation.inbounds is not None:
-        if cast(TileViewType, operation.operands[0].type).padding is not None:
-            operation.set_attribute("inbounds", None)
-            return 1
-    return 0
+# Each returns whether it has rewritten the operation.
 
 
-def avoid_mistakes(root: Operation) -> int:
-    """Rewrite what is inside `root`; gives the number of operations rewritten."""
-    return sum([_rewrite_wrong(operation) for operation in list(root.walk())])
+def _float_conversion(operation: Operation) -> bool:
+    """Refused with a rounding mode where nothing is rounded; to tf32 with `nearest_away`, NaNs lose what makes them."""
+    value = operation.operands[0]
+    source, target = tile_of(value).element, tile_of(operation.results[0]).element
+    if "rounding_mode" in operation.attributes and is_widening(source, target):
+        operation.set_attribute("rounding_mode", None)
+        return True
+    if operation.rounding_mode == "nearest_away" and target is TF32 and source is F32:
+        emit = Emit(operation)
+        nan = emit.compare_floats("not_equal", "unordered", value, value)
+        operation.set_operand(0, emit.select(nan, emit.bits(tile_of(value), _CANONICAL), value))
+        return True
+    return False
 
 
-def _rewrite_wrong(operation: Operation) -> int:
-    declaration = operation.declaration
-    if declaration in (ops.LOAD_PTR_TKO, ops.STORE_PTR_TKO):
-        return _without_access(operation)
-    if declaration is ops.FTOF:
-        return _with_canonical_nan(operation)
-    if declaration is ops.ADDF:
-        return _folded_sum(operation)
-    if declaration in (ops.MAXF, ops.MINF):
-        return sum([_with_quiet_constant(operation, index) for index in (0, 1)])
-    if declaration is ops.FOR and operation.unsigned_cmp:
-        return _signed_loop(operation)
-    return 0
+def _from_f32(operation: Operation) -> bool:
+    """Refused to saturate from tf32 and types of eight bits and fewer: f32 holds their numbers."""
+    value = operation.operands[0]
+    element = cast(FloatType, tile_of(value).element)
+    if not operation.saturating or (element is not TF32 and element.width > 8):
+        return False
+    operation.set_operand(0, Emit(operation).convert(ops.FTOF, value, F32))
+    return True
 
 
-def _constant(value: Value) -> DenseAttribute | None:
-    source = value.defining_operation
-    if source is None or source.declaration is not ops.CONSTANT:
-        return None
-    return source.value_attribute
+def _without_promise(operation: Operation) -> bool:
+    """Refused to promise `inbounds` of a view with a padding value: the promise is not needed."""
+    if operation.inbounds is None or cast(TileViewType, operation.operands[0].type).padding is None:
+        return False
+    operation.set_attribute("inbounds", None)
+    return True
 
 
-def _without_access(operation: Operation) -> int:
+def _without_access(operation: Operation) -> bool:
+    """A load or store whose mask is false everywhere is left out, and its token, which becomes the one it takes."""
     mask = operation.mask
     while mask is not None and (source := mask.defining_operation) is not None:
         if source.declaration not in (ops.BROADCAST, ops.RESHAPE):
             break
         mask = source.operands[0]
-    elements = _constant(mask) if mask is not None else None
+    elements = constant_value(mask) if mask is not None else None
     if elements is None or any(elements.values()):
-        return 0
-    emit = Emit(operation)
-    token = operation.token
-    if token is None:
-        token = emit.create(ops.MAKE_TOKEN, [], [operation.results[-1].type]).results[0]
+        return False
+    token = taken_token(operation)
     if operation.declaration is ops.STORE_PTR_TKO:
         operation.replace_with([token])
-        return 1
-    tile = operation.padding_value
-    if tile is None:
+    else:
         # Of what is not loaded any value will do.
-        tile = emit.bits(tile_of(operation.results[0]), 0)
-    operation.replace_with([tile, token])
-    return 1
+        tile = operation.padding_value or Emit(operation).bits(tile_of(operation.results[0]), 0)
+        operation.replace_with([tile, token])
+    return True
 
 
-def _with_canonical_nan(operation: Operation) -> int:
-    value = operation.operands[0]
-    target = tile_of(operation.results[0]).element
-    if operation.rounding_mode != "nearest_away" or target is not TF32 or tile_of(value).element is not F32:
-        return 0
-    emit = Emit(operation)
-    nan = emit.compare_floats("not_equal", "unordered", value, value)
-    operation.set_operand(0, emit.select(nan, emit.bits(tile_of(value), _CANONICAL), value))
-    return 1
-
-
-def _folded_sum(operation: Operation) -> int:
-    left, right = (_constant(value) for value in operation.operands)
+def _folded_sum(operation: Operation) -> bool:
+    """Sums of constants with `flush_to_zero` are rounded wrongly at ties."""
+    left, right = (constant_value(value) for value in operation.operands)
     if left is None or right is None or not operation.flush_to_zero:
-        return 0
+        return False
     total = add_constants(left, right, operation.rounding_mode, True)
-    if total is None:
-        return 0
-    result = operation.results[0]
-    operation.replace_with([Emit(operation).create(ops.CONSTANT, [], [result.type], {"value": total}).results[0]])
-    return 1
+    if total is not None:
+        operation.replace_with([Emit(operation).constant(total)])
+    return total is not None
 
 
-def _with_quiet_constant(operation: Operation, index: int) -> int:
-    found = _constant(operation.operands[index])
-    if found is None:
-        return 0
-    form = FORMATS[cast(FloatType, found.element_type).name]
-    if not any(_is_signalling(form, bits) for bits in found.values()):
-        return 0
-    size = element_bytes(found.element_type)
-    quiet = [bits | form.quiet_nan if _is_signalling(form, bits) else bits for bits in found.values()]
-    data = b"".join([bits.to_bytes(size, "little") for bits in quiet])
-    attribute = dense_attribute(found.type, found.shape, found.element_type, data)
-    constant = Emit(operation).create(ops.CONSTANT, [], [operation.operands[index].type], {"value": attribute})
-    operation.set_operand(index, constant.results[0])
-    return 1
+def _with_quiet_constants(operation: Operation) -> bool:
+    """A constant signaling NaN wins; a quiet one does not, and is as good."""
+    is_rewritten = False
+    for index, value in enumerate(list(operation.operands)):
+        found = constant_value(value)
+        form = None if found is None else FORMATS[cast(FloatType, found.element_type).name]
+        if found is None or form is None or not any(_is_signalling(form, bits) for bits in found.values()):
+            continue
+        size = element_bytes(found.element_type)
+        quiet = [bits | form.quiet_nan if _is_signalling(form, bits) else bits for bits in found.values()]
+        data = b"".join([bits.to_bytes(size, "little") for bits in quiet])
+        constant = dense_attribute(found.type, found.shape, found.element_type, data)
+        operation.set_operand(index, Emit(operation).constant(constant))
+        is_rewritten = True
+    return is_rewritten
 
 
-def _signed_loop(operation: Operation) -> int:
-    if not any(inner.declaration.has_trait(MATRIX_PRODUCT) for inner in operation.walk()):
-        return 0
+def _signed_loop(operation: Operation) -> bool:
+    """A loop that loads the operands of a small matmul never ends if it begins at the least number of its type, which
+    zero is to unsigned ones: it goes over the same numbers in a wider type."""
+    has_product = any(inner.declaration.has_trait(MATRIX_PRODUCT) for inner in operation.walk())
+    if not operation.unsigned_cmp or not has_product:
+        return False
     facts = Facts()
     lower, upper, step = [facts.range(value, signed=True) for value in operation.operands[:3]]
     width = width_of(tile_of(operation.operands[0]))
@@ -307,11 +271,10 @@ def _signed_loop(operation: Operation) -> int:
     if lower[0] >= 0 and upper[0] >= 0 and step[0] > 0 and upper[1] + step[1] <= largest:
         # The same numbers either way, the one after the last included.
         operation.set_attribute("unsignedCmp", None)
-        return 1
-    if width == 64:
-        return 0
-    _widen_loop(operation)
-    return 1
+        return True
+    if width < 64:
+        _widen_loop(operation)
+    return width < 64
 
 
 def _widen_loop(operation: Operation) -> None:
@@ -329,27 +292,41 @@ def _widen_loop(operation: Operation) -> None:
         return
     number = Emit(body.first).convert(ops.TRUNCI, counter, narrow.element)
     for user in users:
-        for index, value in enumerate(list(user.operands)):
-            if value is counter:
-                user.set_operand(index, number)
+        for index in [index for index, value in enumerate(user.operands) if value is counter]:
+            user.set_operand(index, number)
 
 
 def _is_signalling(form: FloatFormat, bits: int) -> bool:
     return is_nan(form, bits) and bits & form.quiet_nan != form.quiet_nan
 
 
+_REWRITES: Final[dict[OperationDeclaration, Callable[[Operation], bool]]] = {
+    ops.FTOF: _float_conversion,
+    ops.FTOI: _from_f32,
+    ops.LOAD_VIEW_TKO: _without_promise,
+    ops.LOAD_PTR_TKO: _without_access,
+    ops.STORE_PTR_TKO: _without_access,
+    ops.ADDF: _folded_sum,
+    ops.MAXF: _with_quiet_constants,
+    ops.MINF: _with_quiet_constants,
+    ops.FOR: _signed_loop,
+}
+
+
 class Program:
     """What the assembler gets for a kernel, or for all kernels of a module."""
 
-    def __init__(self, module: Operation, entry: Operation | None, lineinfo: bool, version: Version = NEWEST) -> None:
-        """`module` is the one that the kernel stands in; with no `entry`, all of it."""
+    def __init__(self, root: Operation, lineinfo: bool = False, version: Version = NEWEST) -> None:
+        """`root` is the kernel, or the module."""
+        entry = root if root.declaration is ENTRY else None
+        module = root if entry is None else entry.parent_operation
+        assert module is not None, "a kernel stands in a module"
+        self.root: Final = root
         self.source: Final = module
-        self.entry: Final = entry
         self.warnings: Final[list[Diagnostic]] = []
         copy = clone(module) if entry is None else _alone(module, entry)
         legalize.run(copy, self.warnings)
-        rewrite_refused(copy)
-        avoid_mistakes(copy)
+        work_around(copy)
         if version < NEWEST:
             downlevel.run(copy, version, self.warnings)
         entries = [each for each in pre_order(copy) if each.declaration is ENTRY]
@@ -367,23 +344,20 @@ class Program:
         for operation, location in zip(operations, locations, strict=True):
             operation.location = location
         self.module: Final = copy
+        own = "" if entry is None else entry.symbol_name or ""
+        self.name: Final = self.kernels.get(own) or next(iter(self.kernels.values()), "")
+        """Of the kernel in the cubin; of the first, if there are several."""
         if entry is None and len(entries) == 1:
             entry = entries[0]
-        own = "" if entry is None else entry.symbol_name or ""
-        self.name: Final = next(iter(self.kernels.values()), "") if entry is None else self.kernels.get(own, own)
-        """Of the kernel in the cubin; of the first, if there are several."""
         self.positions: Final = Positions(entry if entry is not None else module, operations)
 
     def _rename(self, module: Operation, entry: Operation) -> None:
         name = entry.symbol_name or ""
         if _TAKEN_NAME.fullmatch(name):
             return
-        number = 1
         plain = f"kernel_{_OTHER_CHARACTERS.sub('_', name)}"
-        new = plain
-        while lookup_symbol(module, new) is not None:
-            number += 1
-            new = f"{plain}_{number}"
+        names = (f"{plain}_{number}" if number > 1 else plain for number in count(1))
+        new = next(each for each in names if lookup_symbol(module, each) is None)
         words = f"kernel @{name} is '{new}' in the cubin: NVIDIA's assembler takes no such name"
         self.warnings.append(Diagnostic("warning", words, user_location(entry.location)))
         rename_symbol(module, entry, new)

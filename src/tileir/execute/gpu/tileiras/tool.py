@@ -27,10 +27,6 @@ SYSTEMS: Final = ("linux", "windows")
 
 SASS: Final = "sass-"
 """What begins the names of stages that are code for a GPU, which is named behind it."""
-SHOWN_TARGETS: Final = ("sm_80", "sm_90", "sm_100", "sm_120")
-"""The GPUs whose code is shown beside the program: one of each generation."""
-MOST_SHOWN: Final = 20_000
-"""Operations of a kernel that is compiled only to look at its code."""
 
 VARIABLE: Final = "TILEIR_TILEIRAS"
 CUDA_VARIABLES: Final = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
@@ -65,10 +61,12 @@ class AssemblyOptions(NamedTuple):
         """The options, with what is left to this machine; refused if they make no sense."""
         if self.opt_level not in (0, 1, 2, 3) or isinstance(self.opt_level, bool):
             raise OptionError(f"the optimization level is {self.opt_level!r}: choose one from 0 to 3")
-        if not _is_number(self.time_limit) or not self.time_limit > 0:
-            raise OptionError(f"the time limit of the assembler is {self.time_limit!r}: give seconds, as in 60")
-        if not _is_number(self.memory_limit) or not self.memory_limit > 0:
-            raise OptionError(f"the memory limit of the assembler is {self.memory_limit!r}: give a number of bytes")
+        for what, limit, advice in (
+            ("time", self.time_limit, "give seconds, as in 60"),
+            ("memory", self.memory_limit, "give a number of bytes"),
+        ):
+            if not isinstance(limit, (int, float)) or isinstance(limit, bool) or not limit > 0:
+                raise OptionError(f"the {what} limit of the assembler is {limit!r}: {advice}")
         host = self.host or host_here()
         if host not in HOSTS:
             raise OptionError(f"'{host}' is no machine that launches kernels: choose the host {' or '.join(HOSTS)}")
@@ -76,10 +74,6 @@ class AssemblyOptions(NamedTuple):
         if system not in SYSTEMS:
             raise OptionError(f"'{system}' is no system that launches kernels: choose {' or '.join(SYSTEMS)}")
         return self._replace(host=host, system=system)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 class Assembler:
@@ -121,15 +115,13 @@ class Assembler:
     def misleading(self) -> tuple[str, ...]:
         """Variables of the environment to keep from it: they name another CUDA, whose libraries it would use instead of
         those that it was installed with, and fail without a word."""
-        root = os.path.dirname(os.path.dirname(self.path))
-        for folder in ("lib", "lib64", "bin", os.path.join("nvvm", "lib64"), os.path.join("nvvm", "bin")):
-            try:
-                names = os.listdir(os.path.join(root, folder))
-            except OSError:
-                continue
-            if any("nvvm" in name and ("libnvvm" in name or name.endswith(".dll")) for name in names):
-                return CUDA_VARIABLES
-        return ()
+        # Imported here: a kernel from the cache needs no process.
+        from pathlib import Path
+
+        root = Path(self.path).parent.parent
+        folders = ("lib", "lib64", "bin", "nvvm/lib64", "nvvm/bin")
+        has_own = any(any(root.glob(f"{each}/{name}")) for each in folders for name in ("*libnvvm*", "*nvvm*.dll"))
+        return CUDA_VARIABLES if has_own else ()
 
     @property
     def has_remarks(self) -> bool:
@@ -177,10 +169,7 @@ def installed_assembler() -> Assembler | None:
     except OSError as error:
         where = f"{VARIABLE} names '{path}'" if named else f"the assembler is '{path}'"
         raise MissingDependencyError(f"{where}, which cannot be used: {error.strerror or error}") from None
-    found = _tools.get(stamp)
-    if found is None:
-        found = _tools.setdefault(stamp, Assembler(path, stamp))
-    return found
+    return _tools.setdefault(stamp, Assembler(path, stamp))
 
 
 def why_missing() -> str:

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from tileir.execute.errors import BlockId
 from tileir.execute.gpu.driver.library import INVALID_VALUE, driver
-from tileir.execute.gpu.loading import Complete, NotDescribed
-from tileir.execute.gpu.packing import Hidden, LaunchForm, Packer, Record
+from tileir.execute.gpu.launch_record import Hidden, LaunchForm, Packer, Record
+from tileir.execute.gpu.loaded_code import Complete, NotDescribed
 from tileir.execute.gpu.triton.code import REPORTED, Code, Slot, TensorMap, arguments_of, evaluate
 from tileir.execute.memory import Region
 

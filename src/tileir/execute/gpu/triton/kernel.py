@@ -17,10 +17,10 @@ from tileir.execute.errors import BlockId, ChoiceError, CompilationError
 from tileir.execute.gpu.cache import KeyLocks
 from tileir.execute.gpu.driver.devices import Device, current_ordinal, device, require_driver, target_here
 from tileir.execute.gpu.driver.library import OLDEST_DRIVER
-from tileir.execute.gpu.launching import GpuLauncher
-from tileir.execute.gpu.loading import LaunchedCode, Launching, VariantKey
+from tileir.execute.gpu.launch_record import Packer
+from tileir.execute.gpu.launcher import GpuLauncher
+from tileir.execute.gpu.loaded_code import LaunchedCode, Launching
 from tileir.execute.gpu.output import write_output
-from tileir.execute.gpu.packing import Packer
 from tileir.execute.gpu.triton.code import Code, CodeOptions, Limits, Schedule, Specialization
 from tileir.execute.gpu.triton.hidden_parameters import HiddenParameters, launch_form
 from tileir.execute.gpu.triton.stored_code import keep_schedule, kept_schedule, program_key, stored_code
@@ -89,9 +89,9 @@ class TritonKernel(GpuLauncher):
     def _classifier(self) -> Classifier:
         return Classifier(self.packer.types, launch_views(self.entry))
 
-    @cached_property
-    def key(self) -> VariantKey:
-        return VariantKey(self._classifier.parts)
+    @property
+    def key_parts(self) -> tuple[str, ...]:
+        return self._classifier.parts
 
     def kind_of(self, launching: Launching) -> Specialization:
         has_tma = triton_target(launching.place.target).has_tma
@@ -170,7 +170,7 @@ class TritonKernel(GpuLauncher):
         self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions, progress: Progress | None = None
     ) -> Tuning:
         """Search the schedule for launches like this one, and use it from now on; arrays stay as they are."""
-        with self.arguments_on_gpu(grid, arguments, options) as launching:
+        with self.arguments_on_gpu(grid, arguments, options, copies_back=False) as launching:
             target = triton_target(launching.place.target)
             kind = self.kind_of(launching)
             with self._making:

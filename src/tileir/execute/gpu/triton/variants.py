@@ -56,7 +56,7 @@ class Classifier:
             is_whole = number in of_views and divisors is not _POINTER_DIVISORS
             parts.append("{a}" if is_whole else "{a} & 15" if divisors else "")
         self.parts: Final = tuple(parts)
-        """What of each argument decides on the kind of a launch (`VariantKey`)."""
+        """What of each argument decides on the kind of a launch (`GpuLauncher.key_parts`)."""
 
     def signed(self, values: Sequence[Any]) -> list[int]:
         """The arguments of a launch as numbers: integers with their sign, pointers as addresses, 0 for others."""

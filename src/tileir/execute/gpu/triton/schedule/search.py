@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, Final
 
 import numpy
@@ -27,7 +28,7 @@ from tileir.execute.errors import CompilationError, LaunchError
 from tileir.execute.gpu.arrays import synchronize
 from tileir.execute.gpu.driver.devices import copy_from_gpu
 from tileir.execute.gpu.driver.library import driver
-from tileir.execute.gpu.loading import LaunchedCode, Launching, NotDescribed, launch_again
+from tileir.execute.gpu.loaded_code import LaunchedCode, Launching, NotDescribed, launch_filled
 from tileir.execute.gpu.timing import MemoryRange, Repeatable, SavedMemory, has_space, measured, repeatable
 from tileir.execute.gpu.triton.code import Code, Schedule, Trial, Tuning
 from tileir.execute.gpu.triton.program import Program
@@ -236,13 +237,11 @@ class Search:
         """A launch by some code, made each time it is called."""
         loaded, launching = self._load(code), self._launching
         name = self._entry.symbol_name or ""
-        kernel = loaded.kernel(launching.place, launching.context)
-        record = loaded.packer.make()
+        function = loaded.function(launching.place, launching.context)
+        record = loaded.packer.take()
         loaded.fill(record, launching, True)
-        function = kernel.function_in(launching.context, name)
-        return launch_again(
-            record, function, lambda code: driver().error("cuLaunchKernelEx", code, f"launching @{name}")
-        )
+        failed = partial(driver().error, "cuLaunchKernelEx", attempt=f"launching @{name}")
+        return partial(launch_filled, record, function, failed)
 
     def _results(self, launch: Callable[[], None], saved: SavedMemory) -> list[Any]:
         saved.restore()

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import cached_property
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any, Final
 
 from tileir.execute.arguments.binding import BoundArguments, Pointer, bind
@@ -32,16 +32,9 @@ from tileir.execute.gpu.arrays import (
 from tileir.execute.gpu.cubin import Cubin
 from tileir.execute.gpu.driver.devices import Device, current, current_ordinal, device, require_driver
 from tileir.execute.gpu.driver.library import DriverError, driver, forked_error
-from tileir.execute.gpu.loading import (
-    Found,
-    LaunchedCode,
-    Launching,
-    NotDescribed,
-    VariantKey,
-    launch_again,
-)
+from tileir.execute.gpu.launch_record import Packer, Record, Report
+from tileir.execute.gpu.loaded_code import LaunchedCode, Launching, NotDescribed, launch_filled
 from tileir.execute.gpu.output import OperationAt, captured, device_output_of, failed_assert, write_output
-from tileir.execute.gpu.packing import Packer, Record, Report
 from tileir.execute.gpu.short_launches import (
     ArrayLibrary,
     UsualLaunch,
@@ -63,9 +56,11 @@ _MOST_FOUND: Final = 1024
 class GpuLauncher(PreparedKernel):
     """A kernel ready to run on GPUs, by the code that `code_for` gives for a launch.
 
-    One that has several codes says by a `key` what of a launch makes the difference.  `operation_at` finds operations
-    by the positions in the code's debug information, for asserts that fail.
+    `operation_at` finds operations by the positions in the code's debug information, for asserts that fail.
     """
+
+    key_of_grid: str = ""
+    """What of a grid of x, y and z decides on the code, in Python; empty if nothing does."""
 
     def __init__(self, entry: Operation, *, oldest_driver: int, operation_at: OperationAt | None = None) -> None:
         self.entry: Final = entry
@@ -74,8 +69,8 @@ class GpuLauncher(PreparedKernel):
         self._operation_at: Final = operation_at
         self.device_output: Final = device_output_of(entry)
         self.packer: Final = Packer(entry)
-        self.variants: Final[dict[Any, Found]] = {}
-        """What launches need, by the number of the GPU and the key of the kernel."""
+        self.variants: Final[dict[Any, tuple[Any, ...]]] = {}
+        """What launches need (`find`), by the number of the GPU and what decides on the code."""
         self._usual: LaunchOptions | None = None
         """Options that were seen to ask for nothing."""
         self._library: ArrayLibrary | None = None
@@ -85,15 +80,14 @@ class GpuLauncher(PreparedKernel):
 
     def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
         stream = None
+        is_usual = True
         if options is not self._usual:
-            if options.progress is not None or options.memory:
-                self.launch_thoroughly(grid, arguments, options)
-                return
-            if options.stream is None:
-                self._usual = options
-            else:
+            is_usual = options.progress is None and not options.memory
+            if options.stream is not None:
                 stream = stream_handle(options.stream)
-        if not self._usual_launch(grid, arguments, stream):
+            elif is_usual:
+                self._usual = options
+        if not is_usual or not self._usual_launch(grid, arguments, stream):
             self.launch_thoroughly(grid, arguments, options)
 
     def _write_usual_launch(self, grid: BlockId, arguments: tuple[object, ...], stream: int | None) -> bool:
@@ -102,30 +96,28 @@ class GpuLauncher(PreparedKernel):
         self._usual_launch = usual_launch(self, self._library, arguments)
         return self._usual_launch(grid, arguments, stream)
 
-    @cached_property
-    def key(self) -> VariantKey:
-        """What of a launch decides on its code; by default nothing, as there is only one."""
-        return VariantKey(("",) * len(self.packer.types))
+    @property
+    def key_parts(self) -> tuple[str, ...]:
+        """For each parameter, what of the argument {a} decides on the code, in Python; empty if nothing does."""
+        return ("",) * len(self.packer.types)
 
     @abstractmethod
     def code_for(self, launching: Launching) -> LaunchedCode | None:
         """The code for a launch, in whose context it is asked; None if arguments have to be looked at first."""
 
-    def make_ready(self, place: Device, context: int) -> None:
-        """Compile and load what there is to compile before anything is copied for a launch."""
-
-    def find(self, key: Any, grid: BlockId, stream: int | None, values: tuple[Any, ...]) -> Found | None:
-        """What a launch needs whose key is like none before; None if it has to be looked at more closely.
-
-        A key begins with the number of the GPU.
-        """
+    def find(self, key: Any, grid: BlockId, stream: int | None, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """What a launch whose key is like none before needs beside its arguments; None if it has to be looked at more
+        closely.  A key begins with the number of the GPU."""
         place = device(key[0])
         context = place.context
         with current(context):
             code = self.code_for(Launching(place, context, grid, stream or 0, values))
-            if code is None or not code.is_short:
+            if code is None or code.packer.form.cluster > 1:
                 return None
-            found = code.found(place, context, code.kernel(place, context).function_here(self.name))
+            packer = code.packer
+            function = code.function(place, context)
+        form = packer.form
+        found = (place, context, function, packer, packer.spare, form.threads, form.shared, code.complete)
         if len(self.variants) >= _MOST_FOUND:
             self.variants.clear()
         self.variants[key] = found
@@ -135,23 +127,23 @@ class GpuLauncher(PreparedKernel):
         """The code for a launch, a record that is filled for it, and the function, in the context that is current."""
         code = self.code_for(launching)
         assert code is not None, "there is code for arguments that were looked at"
-        kernel = code.kernel(launching.place, launching.context)
+        function = code.function(launching.place, launching.context)
         record = code.packer.take()
         try:
             code.fill(record, launching)
         except NotDescribed:
-            code.packer.give(record)
+            code.packer.spare.append(record)
             if not launching.is_described:
                 raise
             return self.filled(launching._replace(is_described=False))
-        return code, record, kernel.function_in(launching.context, self.name)
+        return code, record, function
 
     def give_back(self, code: LaunchedCode, record: Record, is_launched: bool = False) -> None:
-        """Have others use a record; `is_launched` says that somebody waits for what the launch has to say."""
+        """Have others use a record; `is_launched` says that somebody waits for its report."""
         if record.report is not None and not is_launched:
             record.report.give_back()
         record.report = None
-        code.packer.give(record)
+        code.packer.spare.append(record)
 
     def launch_in(self, context: int, record: Record, function: Any) -> int:
         """Launch in a context that is not current; gives the code of the driver."""
@@ -166,36 +158,28 @@ class GpuLauncher(PreparedKernel):
         stream = stream_for(arguments, options.stream)
         bound = self._bound(arguments, stream, options)
         place, context = self._place(bound)
-        if any(self.key.parts) and any(is_on_host(buffer) for buffer, _ in bound.buffers):
+        if any(self.key_parts) and any(is_on_host(buffer) for buffer, _ in bound.buffers):
             # Which code it gets depends on the copies.
             return None
         launching = Launching(place, context, grid, stream, bound.values, bound)
         with current(context):
-            code, record, _ = self.filled(launching)
+            code, record, function = self.filled(launching)
             self.give_back(code, record)
-            kernel = code.kernel(place, context)
-            if self.device_output or context != place.context or options.progress is not None or options.memory:
-                return None
-            function = kernel.function_here(self.name)
+        if self.device_output or context != place.context or options.progress is not None or options.memory:
+            return None
         return repeated(self, code, launching, arguments, options, function)
 
     def launch_thoroughly(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
         """Make a launch with arguments of whatever kinds, and with options."""
-        of = driver()
-        if of.forked:
+        if driver().forked:
             raise forked_error(f"launching @{self.name}")
-        launching, copies = self._prepared(grid, arguments, options)
-        place, context, _, stream, *_ = launching
-        self.make_ready(place, context)
-        with current(context), ExitStack() as stack:
-            if launching.bound is not None:
-                others = [buffer.stream for buffer, _ in launching.bound.buffers if isinstance(buffer, DeviceBuffer)]
-                wait_for(stream, [other for other in others if other is not None])
-            launching = _copied(launching, copies, stack)
-            if options.progress is not None:
-                options.progress(0, grid[0] * grid[1] * grid[2])
+        blocks = grid[0] * grid[1] * grid[2]
+        progress = options.progress or (lambda done, count: None)
+        with self.arguments_on_gpu(grid, arguments, options, waits=options.progress is not None) as launching:
+            place, context, _, stream, *_ = launching
+            progress(0, blocks)
             code, record, function = self.filled(launching)
-            failed = of.function("cuLaunchKernelEx")(record.configuration, function, record.parameters, None)
+            failed = driver().function("cuLaunchKernelEx")(record.configuration, function, record.parameters, None)
             report = record.report
             self.give_back(code, record, is_launched=True)
             if failed:
@@ -203,44 +187,38 @@ class GpuLauncher(PreparedKernel):
             place.latest = self.name
             if self.device_output and not is_capturing(stream):
                 self.listen(stream, options, place, report)
-            if copies is not None:
-                copies.copy_back()
-            if copies is not None or options.progress is not None:
-                self.wait(stream, place)
-        if options.progress is not None:
-            options.progress(grid[0] * grid[1] * grid[2], grid[0] * grid[1] * grid[2])
+        progress(blocks, blocks)
         if not self.device_output and context == place.context:
             library = library_among(arguments)
             if library is not None and library is not self._library:
                 self._library, self._usual_launch = library, self._write_usual_launch
 
+    @contextmanager
     def arguments_on_gpu(
-        self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions, copies_back: bool = False
-    ) -> AbstractContextManager[Launching]:
-        """A launch that is not made: its arguments on the GPU, whose context is current; arrays of the host are copied
-        there once, and back at the end if it `copies_back`."""
-        # Warned of here: a context manager would stand between the warning and the caller.
-        launching, copies = self._prepared(grid, arguments, options)
-        return self._on_gpu(launching, copies, copies_back)
-
-    def _prepared(
-        self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions
-    ) -> tuple[Launching, HostCopies | None]:
-        """A launch whose arguments are checked, and the copies of arrays of the host; None if there are none."""
+        self,
+        grid: BlockId,
+        arguments: tuple[object, ...],
+        options: LaunchOptions,
+        copies_back: bool = True,
+        waits: bool = True,
+    ) -> Iterator[Launching]:
+        """A launch whose arguments are on a GPU, with its context current; it is waited for if one of them is a copy of
+        an array of the host, which is copied back if it `copies_back`, or if it `waits`."""
         stream = stream_for(arguments, options.stream)
         bound = self._bound(arguments, stream, options)
         self._check_memory(options)
         place, context = self._place(bound)
         copies = self._copies(bound, place, stream)
-        return Launching(place, context, grid, stream, bound.values, bound), copies
-
-    @contextmanager
-    def _on_gpu(self, launching: Launching, copies: HostCopies | None, copies_back: bool) -> Iterator[Launching]:
-        with current(launching.context), ExitStack() as stack:
-            yield _copied(launching, copies, stack)
+        launching = Launching(place, context, grid, stream, bound.values, bound)
+        with current(context), ExitStack() as stack:
+            wait_for(stream, [buffer.stream for buffer, _ in bound.buffers if isinstance(buffer, DeviceBuffer)])
+            if copies is not None:
+                launching = launching._replace(values=copies.copy_there(bound, stack))
+            yield launching
             if copies is not None and copies_back:
                 copies.copy_back()
-            self.wait(launching.stream, launching.place)
+            if copies is not None or waits:
+                self.wait(stream, place)
 
     def timed(
         self,
@@ -252,20 +230,17 @@ class GpuLauncher(PreparedKernel):
     ) -> Measured:
         # Imported here: few ask, and a first launch is to be short.
         from tileir.execute.gpu.timing import event_times
-        from tileir.execute.launching.timing import enough
 
-        with self.arguments_on_gpu(grid, arguments, options, copies_back=True) as launching:
+        with self.arguments_on_gpu(grid, arguments, options) as launching:
             place = launching.place
             filled, record, function = self.filled(launching)
-            once = launch_again(record, function, lambda code: self.error(code, place))
+            once = partial(launch_filled, record, function, lambda code: self.error(code, place))
             try:
-                seconds = event_times(once, launching.stream, place, repeat, flush_cache, enough)
+                seconds = event_times(once, launching.stream, place, repeat, flush_cache)
             except DriverError as error:
                 raise error.after(f"@{self.name} or a kernel before it went wrong on {place.words}") from None
             self.give_back(filled, record)
         return Measured(seconds, place.name, "CUDA events")
-
-    # --- arguments ---
 
     def _bound(self, arguments: tuple[object, ...], stream: int, options: LaunchOptions) -> BoundArguments:
         require_driver(self._oldest_driver)
@@ -300,7 +275,7 @@ class GpuLauncher(PreparedKernel):
         return place, context or place.context
 
     def _copies(self, bound: BoundArguments, place: Device, stream: int) -> HostCopies | None:
-        """The copies of arrays on the host; None if there are no such arrays."""
+        """None if there are no arrays of the host."""
         if not any(is_on_host(buffer) for buffer, _ in bound.buffers):
             return None
         launches = overlapped()
@@ -313,7 +288,7 @@ class GpuLauncher(PreparedKernel):
         return HostCopies(self.entry, bound.buffers, stream)
 
     def _check_memory(self, options: LaunchOptions) -> None:
-        """Refuse arrays of the host that the kernel would have to reach by their addresses."""
+        """Refuse memory of the host, which the kernel would have to reach by its address."""
         for number, array in enumerate(options.memory):
             what = f"element {number} of `memory`"
             if isinstance(array, Pointer):
@@ -322,8 +297,6 @@ class GpuLauncher(PreparedKernel):
                 raise LaunchError(
                     f"{what} is on the host, where a kernel on a GPU does not reach it: pass an array on the GPU"
                 )
-
-    # --- what comes back ---
 
     def listen(self, stream: int, options: LaunchOptions, place: Device, report: Report | None) -> None:
         """Wait for the kernel, and bring what it prints to the caller."""
@@ -369,18 +342,3 @@ class GpuKernel(GpuLauncher):
 
     def code_for(self, launching: Launching) -> LaunchedCode:
         return self.code
-
-    def make_ready(self, place: Device, context: int) -> None:
-        self.code.kernel(place, context)
-
-
-def _copied(launching: Launching, copies: HostCopies | None, stack: ExitStack) -> Launching:
-    """A launch with copies of arrays in the place of those on the host."""
-    if copies is None or launching.bound is None:
-        return launching
-    copies.copy_there(stack)
-    values = list(launching.values)
-    for buffer, label in launching.bound.buffers:
-        if is_on_host(buffer):
-            values[label.number] = copies.address(buffer)
-    return launching._replace(values=values)

@@ -11,7 +11,7 @@ to a factor of two, a GPU, and the compilers of both engines.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import partial
 from threading import Lock
 from typing import Any, Final
 
@@ -21,16 +21,16 @@ from tileir.execute.gpu.arrays import is_capturing
 from tileir.execute.gpu.cache import Choice, choice_key, keep_choice, kept_choice
 from tileir.execute.gpu.driver.devices import Device
 from tileir.execute.gpu.driver.library import OLDEST_DRIVER, DriverError
-from tileir.execute.gpu.launching import GpuLauncher
-from tileir.execute.gpu.loading import LaunchedCode, Launching, VariantKey, launch_again
+from tileir.execute.gpu.launcher import GpuLauncher
+from tileir.execute.gpu.loaded_code import LaunchedCode, Launching, launch_filled
+from tileir.execute.gpu.tileiras.tool import installed_assembler
 from tileir.execute.gpu.timing import repeatable, writes_globals
 from tileir.execute.gpu.triton.kernel import TritonKernel
 from tileir.execute.gpu.triton.stored_code import structure_key
+from tileir.execute.gpu.triton.toolchain import installed_triton
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
 
-_BLOCKS: Final = "(x * y * z).bit_length()"
-"""Launches of more or fewer tile blocks, by a factor of two, are measured again."""
 _MOST_MEASURED: Final = 16
 """Kinds of launches of a kernel that are measured: further ones go where most of those went."""
 
@@ -38,39 +38,28 @@ _MOST_MEASURED: Final = 16
 class ChosenKernel(GpuLauncher):
     """A kernel as several engines have it; the first launch of a kind decides which of them runs such launches."""
 
+    # Launches of more or fewer tile blocks, by a factor of two, are measured again.
+    key_of_grid: str = "(x * y * z).bit_length()"
+
     def __init__(
-        self,
-        entry: Operation,
-        globals: dict[str, Region],
-        settings: KernelSettings,
-        engines: list[Engine],
-        versions: Callable[[], tuple[str, ...]],
+        self, entry: Operation, globals: dict[str, Region], settings: KernelSettings, engines: list[Engine]
     ) -> None:
-        """`versions` tells those of the compilers."""
         super().__init__(entry, oldest_driver=OLDEST_DRIVER)
         self._kernels: Final[dict[str, GpuLauncher]] = {}
         for engine in engines:
             made = engine.prepare(entry, globals, settings)
             assert isinstance(made, GpuLauncher), "engines of this package have such kernels"
             self._kernels[engine.name] = made
-        self._versions: Final = versions
+        self._triton: Final = next(each for each in self._kernels.values() if isinstance(each, TritonKernel))
         self._fast: Final = settings.fast
-        self._chosen: Final[dict[tuple[object, ...], Choice]] = {}
+        self.choices: Final[dict[tuple[object, ...], Choice]] = {}
+        """What was chosen so far, by kind of launches."""
         self._choosing: Final = Lock()
         self.chosen_engine: str = ""
 
     @property
-    def choices(self) -> list[Choice]:
-        """What was chosen so far, by kind of launches."""
-        return list(self._chosen.values())
-
-    @cached_property
-    def _triton(self) -> TritonKernel:
-        return next(each for each in self._kernels.values() if isinstance(each, TritonKernel))
-
-    @cached_property
-    def key(self) -> VariantKey:
-        return VariantKey(self._triton.key.parts, _BLOCKS)
+    def key_parts(self) -> tuple[str, ...]:
+        return self._triton.key_parts
 
     def listen(self, stream: int, options: LaunchOptions, place: Device, report: Any) -> None:
         # Code of Triton writes what it has to say to a report, that of others to standard output.
@@ -81,14 +70,12 @@ class ChosenKernel(GpuLauncher):
         x, y, z = launching.grid
         kind = self._triton.kind_of(launching)
         circumstances = (launching.place.target, launching.place.name, kind, (x * y * z).bit_length())
-        choice = self._chosen.get(circumstances)
+        choice = self.choices.get(circumstances)
         if choice is None:
             if launching.bound is None:
                 return None
             with self._choosing:
-                choice = self._chosen.get(circumstances)
-                if choice is None:
-                    choice = self._choose(circumstances, launching)
+                choice = self.choices.get(circumstances) or self._choose(circumstances, launching)
         self.chosen_engine = choice.engine
         return self._kernels[choice.engine].code_for(launching)
 
@@ -96,12 +83,11 @@ class ChosenKernel(GpuLauncher):
         if writes_globals(self.entry):
             # Each engine has its own: all kernels of the module have to be the same engine's, whatever else there is.
             choice = Choice(next(iter(self._kernels)), {}, {})
-        elif len(self._chosen) >= _MOST_MEASURED:
-            engines = [choice.engine for choice in self._chosen.values()]
+        elif len(self.choices) >= _MOST_MEASURED:
+            engines = [choice.engine for choice in self.choices.values()]
             choice = self._first(launching, max(self._kernels, key=engines.count))
         else:
-            parts = (structure_key(self.entry), self._fast, *self._versions(), *map(_plain, circumstances))
-            key = choice_key(parts)
+            key = choice_key((structure_key(self.entry), self._fast, *compiler_stamps(), *map(_plain, circumstances)))
             kept = kept_choice(key)
             if kept is not None and kept.engine in self._kernels:
                 choice = self._first(launching, kept.engine)
@@ -111,7 +97,7 @@ class ChosenKernel(GpuLauncher):
                 if not is_kept:
                     return choice
                 keep_choice(key, choice)
-        self._chosen[circumstances] = choice
+        self.choices[circumstances] = choice
         return choice
 
     def _made(self, launching: Launching) -> tuple[Choice, bool]:
@@ -123,20 +109,17 @@ class ChosenKernel(GpuLauncher):
         from tileir.execute.gpu.timing import has_space, measured, restored
 
         plan = repeatable(self.entry)
-        bound = launching.bound
-        assert bound is not None, "the arguments were looked at"
-        ranges = [] if plan is None else restored(plan, bound)
+        ranges = [] if plan is None or launching.bound is None else restored(plan, launching.bound)
         if plan is None or not has_space(ranges):
             return self._first(launching), True
-        codes, errors = self._compiled(launching)
+        compiled, errors = self._compiled(launching)
         failures = {name: str(error) for name, error in errors.items()}
-        if not codes:
-            raise _telling(list(errors.values()))
-        if len(codes) == 1:
-            return Choice(next(iter(codes)), {}, failures), True
-        launches = {name: self._launch_of(name, launching) for name in codes}
-        times = measured(list(launches.values()), launching.stream, ranges)
-        seconds = dict(zip(launches, times, strict=True))
+        if not compiled:
+            raise _telling(errors)
+        if len(compiled) == 1:
+            return Choice(compiled[0], {}, failures), True
+        times = measured([self._launch_of(name, launching) for name in compiled], launching.stream, ranges)
+        seconds = dict(zip(compiled, times, strict=True))
         return Choice(min(seconds, key=lambda name: seconds[name]), seconds, failures), True
 
     def _first(self, launching: Launching, preferred: str = "") -> Choice:
@@ -144,45 +127,46 @@ class ChosenKernel(GpuLauncher):
         errors: dict[str, LaunchError] = {}
         for name in sorted(self._kernels, key=lambda name: name != preferred):
             try:
-                _loaded(self._kernels[name], launching)
+                _load(self._kernels[name], launching)
                 return Choice(name, {}, {name: str(error) for name, error in errors.items()})
             except (CompilationError, MissingDependencyError) as error:
                 errors[name] = error
-        raise _telling(list(errors.values()))
+        raise _telling(errors)
 
-    def _compiled(self, launching: Launching) -> tuple[dict[str, LaunchedCode], dict[str, LaunchError]]:
-        """The codes of all engines, compiled at the same time; and why there is none of some."""
+    def _compiled(self, launching: Launching) -> tuple[list[str], dict[str, LaunchError]]:
+        """The engines that have code, compiled by all at the same time; and why the others have none."""
         # Imported here: where a choice is kept, nothing is compiled for it.
         from concurrent.futures import ThreadPoolExecutor
 
-        codes: dict[str, LaunchedCode] = {}
         errors: dict[str, LaunchError] = {}
         with ThreadPoolExecutor(len(self._kernels)) as pool:
-            made = {name: pool.submit(_loaded, kernel, launching) for name, kernel in self._kernels.items()}
+            made = {name: pool.submit(_load, kernel, launching) for name, kernel in self._kernels.items()}
         for name, future in made.items():
             try:
-                codes[name] = future.result()
+                future.result()
             except LaunchError as error:
                 errors[name] = error
-        return codes, errors
+        return [name for name in made if name not in errors], errors
 
     def _launch_of(self, name: str, launching: Launching) -> Callable[[], None]:
         _, record, function = self._kernels[name].filled(launching)
-        return launch_again(record, function, lambda code: self.error(code, launching.place))
+        return partial(launch_filled, record, function, lambda code: self.error(code, launching.place))
 
 
-def _loaded(kernel: GpuLauncher, launching: Launching) -> LaunchedCode:
-    """The code of a kernel for a launch, in the driver."""
+def compiler_stamps() -> list[str]:
+    return ["" if each is None else each.stamp for each in (installed_assembler(), installed_triton())]
+
+
+def _load(kernel: GpuLauncher, launching: Launching) -> None:
+    """Have the code of a kernel for a launch in the driver."""
     code = kernel.code_for(launching)
     assert code is not None, "there is code for arguments that were looked at"
-    code.kernel(launching.place, launching.context)
-    return code
+    code.load(launching.place, launching.context)
 
 
-def _telling(errors: list[LaunchError]) -> LaunchError:
+def _telling(errors: dict[str, LaunchError]) -> LaunchError:
     """The error that says most about the program: that of an engine that is there."""
-    found = [error for error in errors if not isinstance(error, (MissingDependencyError, DriverError))]
-    return (found or errors)[0]
+    return min(errors.values(), key=lambda error: isinstance(error, (MissingDependencyError, DriverError)))
 
 
 def _plain(part: object) -> object:

@@ -1,16 +1,12 @@
 """The arguments of launches as the driver takes them, in memory that is laid out once.
 
-`cuLaunchKernelEx` takes a description of the grid, a table with the address of each parameter, and the parameters, of
-which it reads as many bytes as the kernel's code declares.  A `Record` holds all of these: a launch fills in numbers,
-and what points from one to another stays.
+A `Record` holds all that `cuLaunchKernelEx` takes: a launch fills in numbers, and pointers between them stay.
 
-    the grid, threads ..   the arguments, 8 bytes each   what code takes beside them   the table
+    the grid, threads ..   the arguments, 8 bytes each   what code takes beside them   the address of each parameter
 
-Where code takes its parameters from is said by its `LaunchForm`.  Cubins of NVIDIA's assembler take the arguments of
-the kernel, one by one, and have the driver make descriptors for the tensor memory accelerator.  Code of others takes
-these as parameters, of 128 bytes that are aligned to 64, and addresses of memory of its own.
-
-Functions that are generated for kernels fill them at once (`short_launches.py`).
+Cubins of NVIDIA's assembler take the arguments of the kernel, one by one, and have the driver make descriptors for the
+tensor memory accelerator.  Code of others takes these as parameters, of 128 bytes that are aligned to 64, and addresses
+of memory of its own: its `LaunchForm` says where its parameters are from.
 """
 
 from __future__ import annotations
@@ -20,16 +16,14 @@ import struct
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from tileir.execute.binder import bits_of
+from tileir.execute.binder import SLOT_BYTES, bits_of
 from tileir.ir.core import Operation
 
 CONFIGURATION: Final = "<7I4xQQI4x"
 """CUlaunchConfig: the grid, threads and shared memory, the stream, attributes and how many there are."""
 
-_SLOT: Final = 8
 _FIRST: Final = struct.calcsize(CONFIGURATION)
 """Where the arguments begin."""
-
 _CLUSTER: Final = "<I4x3I52x"
 """CUlaunchAttribute: which it is, and a value of 64 bytes, here three extents."""
 _CLUSTER_EXTENTS: Final = 4
@@ -59,10 +53,9 @@ PLAIN: Final = LaunchForm()
 
 
 class Report(Protocol):
-    """What a launch has to say."""
+    """What a launch prints, in memory that others use after `give_back`."""
 
-    def give_back(self) -> None:
-        """Have others use the memory that it is written to."""
+    def give_back(self) -> None: ...
 
 
 class Record:
@@ -76,8 +69,8 @@ class Record:
         skipped = -ctypes.addressof(raw) % packer.alignment
         self.memory: Any = (ctypes.c_char * packer.size).from_buffer(raw, skipped)
         start = ctypes.addressof(self.memory)
-        for number, place in enumerate(packer.places):
-            struct.pack_into("<Q", self.memory, packer.table + _SLOT * number, start + place)
+        addresses = [start + place for place in packer.places]
+        struct.pack_into(f"<{len(addresses)}Q", self.memory, packer.table, *addresses)
         self.attributes: int = 0
         """Where the driver finds what else is said about the launch; 0 if there is nothing."""
         if packer.form.cluster > 1:
@@ -86,7 +79,7 @@ class Record:
         self.configuration: Final = ctypes.c_void_p(start)
         self.parameters: Final = ctypes.c_void_p(start + packer.table)
         self.report: Report | None = None
-        """Where the launch writes what it has to say, of code that writes it to memory of its own."""
+        """Where the launch writes what it prints, of code that writes it to memory of its own."""
 
 
 class Packer:
@@ -95,55 +88,34 @@ class Packer:
     def __init__(self, entry: Operation, form: LaunchForm = PLAIN) -> None:
         self.types: Final = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
         self.form: Final = form
-        sources = list(range(len(self.types)) if form.parameters is None else form.parameters)
-        self.places: Final = [0 if isinstance(each, Hidden) else _FIRST + _SLOT * each for each in sources]
+        self.sources: Final = list(range(len(self.types)) if form.parameters is None else form.parameters)
+        self.places: Final = [0 if isinstance(each, Hidden) else _FIRST + SLOT_BYTES * each for each in self.sources]
         """Where each parameter of the code stands in a record; hidden ones of one alignment in order, without gaps."""
         self.alignment: int = 16
-        end = _FIRST + _SLOT * len(self.types)
-        hidden = [(number, each) for number, each in enumerate(sources) if isinstance(each, Hidden)]
+        end = _FIRST + SLOT_BYTES * len(self.types)
+        hidden = [(number, each) for number, each in enumerate(self.sources) if isinstance(each, Hidden)]
         for number, each in sorted(hidden, key=lambda pair: -pair[1].alignment):
             self.alignment = max(self.alignment, each.alignment)
             end += -end % each.alignment
             self.places[number] = end
             end += each.size
-        self.cluster: Final = end + -end % _SLOT
+        self.cluster: Final = end + -end % SLOT_BYTES
         self.table: Final = self.cluster + (struct.calcsize(_CLUSTER) if form.cluster > 1 else 0)
-        self.size: Final = self.table + _SLOT * max(len(self.places), 1)
+        self.size: Final = self.table + SLOT_BYTES * max(len(self.places), 1)
         self._pack: Final = struct.Struct(f"{CONFIGURATION}{len(self.types)}Q").pack_into
         self.spare: Final[list[Record]] = []
         """Those that no launch has."""
-        self.give: Final = self.spare.append
-        """Take back a record after its launch."""
 
     def take(self) -> Record:
         """A record for a launch, not one that another has."""
         try:
             return self.spare.pop()
         except IndexError:
-            return self.make()
-
-    def make(self) -> Record:
-        """A record that was not there."""
-        return Record(self)
+            return Record(self)
 
     def fill(self, record: Record, grid: tuple[int, int, int], stream: int, values: Sequence[Any]) -> None:
         """Fill a record with what `arguments.bind` makes of arguments."""
         x, y, z = grid
         threads, shared, cluster, _ = self.form
-        attributes = record.attributes
-        bits = [bits_of(value) for value in values]
-        self._pack(
-            record.memory,
-            0,
-            x * cluster,
-            y,
-            z,
-            threads,
-            1,
-            1,
-            shared,
-            stream,
-            attributes,
-            1 if attributes else 0,
-            *bits,
-        )
+        configuration = (x * cluster, y, z, threads, 1, 1, shared, stream, record.attributes, bool(record.attributes))
+        self._pack(record.memory, 0, *configuration, *[bits_of(value) for value in values])

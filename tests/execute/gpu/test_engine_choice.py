@@ -16,9 +16,9 @@ from tileir.execute.engine.interface import Engine, KernelSettings, LaunchOption
 from tileir.execute.engine.registry import _CHOICE, choose
 from tileir.execute.errors import CompilationError, MissingDependencyError
 from tileir.execute.gpu.cache import choices_words
-from tileir.execute.gpu.choosing import ChosenKernel
+from tileir.execute.gpu.engine_choice import ChosenKernel
 from tileir.execute.gpu.errors import TritonCrash
-from tileir.execute.gpu.launching import GpuKernel, GpuLauncher
+from tileir.execute.gpu.launcher import GpuKernel, GpuLauncher
 from tileir.execute.gpu.timing import repeatable
 from tileir.execute.gpu.triton.code import Code, Schedule, Specialization
 from tileir.execute.gpu.triton.toolchain import TritonTarget
@@ -90,14 +90,16 @@ class Choosing:
     def kernel(self, body: str = PURE, more: str = "") -> ChosenKernel:
         entry = entry_of(PARAMETERS, body, more=more)
         globals = Globals(entry.parent_operation).regions
-        return ChosenKernel(entry, globals, KernelSettings(), [self.first, self.second], lambda: self.versions)
+        return ChosenKernel(entry, globals, KernelSettings(), [self.first, self.second])
 
 
 @pytest.fixture
 def engines(fake: FakeDriver, torch: FakeTorch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Choosing:
     monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path / "cache"))
     fake.push(PRIMARY)
-    return Choosing()
+    made = Choosing()
+    monkeypatch.setattr("tileir.execute.gpu.engine_choice.compiler_stamps", lambda: made.versions)
+    return made
 
 
 def tensors() -> tuple[Tensor, Tensor, int]:
@@ -121,7 +123,7 @@ def test_faster_engine_runs_the_launch_and_all_that_follow(
     counts = parameters(fake)
     # In turn, and then the launch itself.
     assert counts[:4] == [3, 5, 3, 5] and counts[-1] == count
-    assert kernel.choices[0].seconds == pytest.approx({"first": 300e-6, "second": takes * 1e-6})
+    assert next(iter(kernel.choices.values())).seconds == pytest.approx({"first": 300e-6, "second": takes * 1e-6})
     fake.clear()
     for _ in range(3):
         kernel.launch((1, 1, 1), arguments, ORDINARY)
@@ -221,7 +223,7 @@ def test_engine_that_has_no_code_leaves_the_launch_to_the_other(fake: FakeDriver
     kernel = engines.kernel()
     kernel.launch((1, 1, 1), tensors(), ORDINARY)
     assert parameters(fake) == [3] and kernel.chosen_engine == "first"
-    assert "the second crashes" in kernel.choices[0].failures["second"]
+    assert "the second crashes" in next(iter(kernel.choices.values())).failures["second"]
     # It is not tried again in another process.
     engines.second.error = AssertionError("not again")
     engines.kernel().launch((1, 1, 1), tensors(), ORDINARY)
@@ -267,8 +269,8 @@ def test_many_kinds_go_where_most_went(fake: FakeDriver, engines: Choosing) -> N
     arguments = tensors()
     for bits in range(20):
         kernel.launch((1 << bits, 1, 1), arguments, ORDINARY)
-    measured = [choice for choice in kernel.choices if choice.seconds]
-    assert len(measured) == 16 and {choice.engine for choice in kernel.choices} == {"second"}
+    measured = [choice for choice in kernel.choices.values() if choice.seconds]
+    assert len(measured) == 16 and {choice.engine for choice in kernel.choices.values()} == {"second"}
 
 
 def test_preferred_engine_that_has_no_code_leaves_the_launch_to_the_other(fake: FakeDriver, engines: Choosing) -> None:
@@ -279,11 +281,15 @@ def test_preferred_engine_that_has_no_code_leaves_the_launch_to_the_other(fake: 
     engines.second.error = TritonCrash([Diagnostic("error", "the second crashes", UNKNOWN)], "", "SIGABRT")
     odd = Tensor(arguments[0].array[1:])
     kernel.launch((1, 1, 1), (odd, *arguments[1:]), ORDINARY)
-    assert kernel.chosen_engine == "first" and "the second crashes" in kernel.choices[-1].failures["second"]
+    assert (
+        kernel.chosen_engine == "first" and "the second crashes" in list(kernel.choices.values())[-1].failures["second"]
+    )
     # One that was kept on disk, too.
     other = engines.kernel()
     other.launch((1, 1, 1), arguments, ORDINARY)
-    assert other.chosen_engine == "first" and "the second crashes" in other.choices[-1].failures["second"]
+    assert (
+        other.chosen_engine == "first" and "the second crashes" in list(other.choices.values())[-1].failures["second"]
+    )
 
 
 def test_failure_of_the_driver_is_told(fake: FakeDriver, engines: Choosing) -> None:
