@@ -16,6 +16,8 @@ import tileir
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
+from tileir.execute.cpu.ir.statements import PackCache
+
 FORMS = ("plain", "turned", "half", "computed", "batched", "turned half")
 Tile = tuple[int, int, int]
 
@@ -198,16 +200,16 @@ def test_more_terms_than_are_taken_at_once(left: str) -> None:
     tile = (8, 16, 16)
     text = program(tile, left, "plain")
     (loop,) = k_loops(text)
-    assert loop.a_cache is not None
+    assert isinstance(loop.packed[0], PackCache)
     agrees(text, [left, "plain"], tile, (24, 32, 2100), 0, 132, batch=1)
 
 
 def test_few_places_for_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows beyond those that are cached share a slot."""
-    from tileir.execute.cpu.matmul import recognize
+    from tileir.execute.cpu.matmul import mma
 
     monkeypatch.setenv("TILEIR_CACHE", "0")
-    monkeypatch.setattr(recognize, "cache_slots", lambda size: 2)
+    monkeypatch.setattr(mma, "cache_slots", lambda size: 2)
     tile = (8, 16, 8)
     for left in ("turned", "computed"):
         agrees(program(tile, left, "turned"), [left, "turned"], tile, (50, 70, 40), 0, 5)

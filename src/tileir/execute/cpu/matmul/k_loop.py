@@ -1,66 +1,235 @@
 """Code of matmuls and k-loops: k-blocks, one after the other, each packed and multiplied.
 
-A matmul outside of a k-loop is a k-loop of one iteration.  Where only k ends, for both operands, the last k-block ends
-there too, and nothing is copied: the k tail.
+A matmul outside of a k-loop is a k-loop of one iteration.  A is read where it lies, or copied or packed; B is packed.
+What lies over an edge is zeros.  Where only k ends, for both operands, the last k-block ends there too, and nothing is
+copied: the k tail.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from tileir.execute.analysis.values import dtype_of, is_scalar
-from tileir.execute.cpu.codegen import nontemporal
+from tileir.execute.cpu.codegen import bounds, nontemporal, view_access
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.exits import is_stopped, leave_worker
 from tileir.execute.cpu.codegen.scalars import emit_loop
-from tileir.execute.cpu.ir.statements import Matmul
+from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, PointerLoad, matrix_in_memory
+from tileir.execute.cpu.ir.statements import Matmul, PackCache
 from tileir.execute.cpu.matmul.affine import AffineReader, Exact
-from tileir.execute.cpu.matmul.macrokernel import Operands, call_macrokernel
-from tileir.execute.cpu.matmul.operands import Operand, PointerOperand, compared, quotient, smaller
-from tileir.execute.cpu.matmul.packed_operands import PackedOperands
-from tileir.execute.cpu.matmul.plan import Rows
+from tileir.execute.cpu.matmul.functions import cached_panel
+from tileir.execute.cpu.matmul.macrokernel import Operands, call_macrokernel, chosen
+from tileir.execute.cpu.matmul.operands import UNBOUNDED, Operand, pointer_operand, view_operand
+from tileir.execute.cpu.matmul.pack import Source, pack_rows, scan_packed
+from tileir.execute.cpu.matmul.pack_tile import TilePacker
+from tileir.execute.cpu.matmul.plan import Layout, Rows
+from tileir.execute.cpu.matmul.store_target import destination_of
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop, Number
-from tileir.execute.cpu.vector.llvm import Register, scalar_type
+from tileir.execute.cpu.vector.llvm import index_register, scalar_type
 
 
-class KLoop(PackedOperands):
+class KBlock(NamedTuple):
+    """So many iterations of the loop from the `first`, with an extent of k."""
+
+    first: Number
+    count: Number
+    end: Number
+    k: Number
+    whole: tuple[str, str]
+    """Of A and B an i1: all of it is valid, and lies in memory in rows."""
+
+
+class KLoop:
     """Writes the k-blocks of a matmul, of one of a batch."""
 
     def __init__(self, emission: Emission, matmul: Matmul, batch: Number = 0) -> None:
-        super().__init__(emission, matmul, batch)
+        self.emission: Final = emission
+        self.builder: Final = emission.builder
+        self.matmul: Final = matmul
+        self.plan: Final = matmul.plan
+        self.batch: Final = batch
+        self.counter: Final = matmul.loop.regions[0].blocks[0].arguments[0] if matmul.loop is not None else None
+        self.exact: Final = Exact(emission)
+        """The conditions under which operands behind pointers lie side by side."""
+        self.lower: Number = 0
+        self.iterations: Number = 1
+        self.operands: Final = self._open_pointers() if matmul.general is not None else self._open_views()
+        """A and B; None where they are computed."""
+        self.destination: Final = destination_of(emission, matmul)
         self.k_tail: Final = self._has_k_tail()
         """An i1: k ends with both operands, within the last iteration, and k-blocks go no further."""
-        if self.k_tail != "false":
-            for operand in (self.a, self.b):
-                operand.room = self.builder.emit(f"select i1 {self.k_tail}, i64 {self.iterations}, i64 {operand.room}")
-        self.room: Final = smaller(self.builder, self.a.room, self.b.room)
+        self.room: Number = UNBOUNDED
         """The iterations before tiles begin to lie over an edge of k."""
+        for operand in self.operands:
+            if operand is not None and operand.room != UNBOUNDED:
+                if self.k_tail != "false":
+                    text = f"select i1 {self.k_tail}, i64 {self.iterations}, i64 {operand.room}"
+                    operand.room = self.builder.emit(text)
+                self.room = self.builder.smaller(self.room, operand.room)
         offset = self.builder.multiply(batch, self.plan.m * self.plan.n * self.plan.acc_dtype.itemsize)
         self.accumulator: Final = self.builder.moved(emission.buffer(matmul.accumulator), offset)
+
+    # --- operands ---
+
+    def _open_views(self) -> list[Operand | None]:
+        emission, builder, matmul, plan = self.emission, self.builder, self.matmul, self.plan
+        if matmul.loop is not None and self.counter is not None:
+            self.lower, upper = (emission.whole(value) for value in matmul.loop.operands[:2])
+            self.iterations = builder.call("i64", "llvm.ssub.sat.i64", [f"i64 {upper}", f"i64 {self.lower}"])
+            # The tiles of the first iteration: the counter is the lower bound.
+            emission.scalars[self.counter] = emission.scalars[matmul.loop.operands[0]]
+        found: list[Operand | None] = []
+        for side, expression in enumerate((matmul.lhs, matmul.rhs)):
+            load = matrix_in_memory(expression)
+            if side in matmul.computed:
+                found.append(None)
+            elif isinstance(expression, BufferRead):
+                row = plan.k * plan.a_dtype.itemsize
+                offset = builder.multiply(self.batch, plan.m * row)
+                found.append(Operand(builder.moved(emission.buffer(expression.buffer), offset), row))
+            elif load is None or emission.sanitize:
+                # The sanitizer judges each element.
+                found.append(None)
+            else:
+                found.append(view_operand(emission, load, side, self.lower, self.batch, plan))
+        return found
+
+    def _open_pointers(self) -> list[Operand | None]:
+        emission, builder, exact, loop = self.emission, self.builder, self.exact, self.matmul.loop
+        assert loop is not None
+        lower, upper, step = (emission.whole(value) for value in loop.operands[:3])
+        exact.need("sge", step, 1)
+        divisor = step
+        if not isinstance(step, int):
+            divisor = builder.call("i64", "llvm.smax.i64", [f"i64 {step}", "i64 1"])
+        distance = exact.plus(exact.minus(upper, lower), builder.subtract(divisor, 1))
+        self.iterations = builder.emit(f"sdiv i64 {distance}, {divisor}")
+        exact.need("sge", self.iterations, 1)
+        found: list[Operand | None] = []
+        for side, load in enumerate((self.matmul.lhs, self.matmul.rhs)):
+            assert isinstance(load, PointerLoad)
+            reader = AffineReader(loop, exact, (load.shape[0], load.shape[1], self.iterations))
+            found.append(pointer_operand(emission, load, side, reader, self.plan, self.iterations))
+        return found
 
     def _has_k_tail(self) -> str:
         """Whether nothing but zeros lies behind the end of both operands, and the last iteration goes beyond it.
 
         Then that iteration takes what is valid of k where it lies, instead of a k-block of its own with copies of it.
         """
-        builder, a, b, plan = self.builder, self.a, self.b, self.plan
-        if self.matmul.loop is None or plan.kind != "fma" or not (a.is_zero_padded and b.is_zero_padded):
+        builder, plan, (a, b) = self.builder, self.plan, self.operands
+        if self.matmul.loop is None or plan.kind != "fma" or a is None or b is None:
             return "false"
-        if isinstance(a, PointerOperand) and isinstance(b, PointerOperand) and not (a.has_limits or b.has_limits):
+        if not (a.is_zero_padded and b.is_zero_padded) or UNBOUNDED in (a.room, b.room):
             return "false"
-        iterations = quotient(builder, builder.add(a.along, plan.k - 1), plan.k)
-        # Where no tile is packed by itself, that of B may lie over an edge in the other dimension.
-        is_sure = a.in_rows == b.in_rows == "true"
+        iterations, _ = builder.divided(builder.add(a.along, plan.k - 1), plan.k)
         return builder.all_of(
             [
-                a.in_rows,
-                b.in_rows if is_sure else b.is_whole,
-                compared(builder, "eq", a.along, b.along),
-                compared(builder, "eq", iterations, self.iterations),
-                builder.emit(f"icmp eq i64 {builder.emit(f'and i64 {a.along}, {plan.k_unroll - 1}')}, 0"),
+                # Tiles that are packed one by one are whole along k.
+                *[each.in_rows if each.in_rows == "true" else each.is_whole for each in (a, b)],
+                builder.compared("eq", a.along, b.along),
+                builder.compared("eq", iterations, self.iterations),
+                builder.compared("eq", builder.divided(a.along, plan.k_unroll)[1], 0),
             ]
         )
+
+    # --- packed operands ---
+
+    def _packed(self, side: int, block: KBlock, whole: str) -> tuple[str, str]:
+        """Packed A or B of a k-block, found in its cache or packed; and an i1: there are special values."""
+        emission, builder, matmul, plan = self.emission, self.builder, self.matmul, self.plan
+        operand, cache = self.operands[side], matmul.packed[side]
+        if not isinstance(cache, PackCache):
+            assert cache is not None
+            packed = emission.buffer(cache)
+            return packed, self._pack(side, block, whole, packed)
+        keys = places = [emission.whole(key) for key in cache.keys]
+        if matmul.general is not None and operand is not None:
+            keys, places = operand.keys, [builder.divided(operand.keys[0], plan.n * plan.b_dtype.itemsize)[0]]
+        elif len((matmul.lhs, matmul.rhs)[side].shape) == 3:
+            keys = places = [*keys, self.batch]
+        # K-blocks of other indices have other slots, as far as there are enough.
+        slot: Number = 0
+        for key in places:
+            slot = builder.add(slot, key)
+        if matmul.loop is not None:
+            # Rounded up: the last k-block may begin within the one before.
+            length = matmul.iterations
+            blocks, _ = builder.divided(builder.add(self.iterations, length - 1), length)
+            number, _ = builder.divided(builder.add(block.first, length - 1), length)
+            slot = builder.add(number, builder.multiply(slot, blocks))
+            keys = [builder.add(self.lower, block.first), *keys, block.k]
+        size = cache.panels.bytes // cache.slots
+        return cached_panel(emission, cache, keys, slot, size, lambda to: self._pack(side, block, whole, to))
+
+    def _pack(self, side: int, block: KBlock, whole: str, to: str) -> str:
+        """Pack A or B of a k-block; an i1: there are special values."""
+        emission, builder, plan, operand = self.emission, self.builder, self.plan, self.operands[side]
+        layout = Layout(plan, side)
+
+        def tiles() -> list[str]:
+            builder.count(0, block.count, 1, lambda number: self._pack_tile(side, block, number, to))
+            return [f"i1 {scan_packed(emission, layout, to, block.k)}"]
+
+        if operand is None:
+            return tiles()[0].removeprefix("i1 ")
+        rows = operand.at(builder, block.first), operand.row
+
+        def plain() -> list[str]:
+            return [f"i1 {pack_rows(emission, layout, Source(rows, (plan.m, block.k)[side]), to, block.k)}"]
+
+        def edge() -> list[str]:
+            left = builder.remaining(operand.along, builder.multiply(block.first, plan.k))
+            along = builder.smaller(left, block.k)
+            across = builder.smaller(operand.across, (plan.m, plan.n)[side])
+            count = block.k
+            if side == 0:
+                count = plan.m
+                if self.destination is not None and isinstance(self.matmul.packed[0], Buffer):
+                    # The last row block may go on behind the rows that are stored.
+                    count = builder.smaller(builder.add(self.destination.extents[0], plan.mr), plan.m)
+            source = Source(rows, count, (along, across) if side else (across, along))
+            return [f"i1 {pack_rows(emission, layout, source, to, block.k)}"]
+
+        otherwise = edge if operand.in_rows == "true" and operand.is_zero_padded else tiles
+        if whole in ("true", "false"):
+            return (plain if whole == "true" else otherwise)()[0].removeprefix("i1 ")
+        (found,) = builder.branch(whole, plain, otherwise)
+        return found if plan.guard else "false"
+
+    def _pack_tile(self, side: int, block: KBlock, number: Number, to: str) -> None:
+        """Pack the tile of an iteration by a loop nest."""
+        emission, builder, (a, _) = self.emission, self.builder, self.operands
+        if self.counter is not None:
+            place = builder.add(builder.add(self.lower, block.first), number)
+            register = casting.cast(builder, index_register(place), dtype_of(self.counter))
+            emission.scalars[self.counter] = register
+        if side == 1 and a is not None and a.load is not None:
+            # A is checked first: of several errors the first is reported.
+            access = view_access.tile_access(emission, a.load)
+            builder.branch(block.whole[0], None, lambda: bounds.check_tile(emission, access))
+        packer, operand = TilePacker(emission, self.matmul, side, self.batch), self.operands[side]
+        target = builder.moved(to, builder.multiply(number, self.plan.k * packer.layout.step))
+        packer.pack(target, block.k, operand is not None and operand.is_row_major)
+
+    def _a_rows(self, block: KBlock) -> tuple[Rows, str]:
+        """A of a k-block as the kernel reads it, and an i1: there are special values."""
+        builder, plan, a, whole = self.builder, self.plan, self.operands[0], block.whole[0]
+        row = builder.multiply(block.k, plan.a_dtype.itemsize)
+        if plan.kind == "amx" or a is None or whole == "false":
+            pointer, special = self._packed(0, block, whole)
+            return (pointer, row), special
+        here = a.at(builder, block.first), a.row
+        if whole == "true":
+            return here, "false"
+
+        def copied() -> list[str]:
+            return [f"ptr {self._packed(0, block, 'false')[0]}", f"i64 {row}"]
+
+        pointer, stride = builder.branch(whole, lambda: [f"ptr {here[0]}", f"i64 {here[1]}"], copied)
+        return (pointer, stride), "false"
 
     # --- k-blocks ---
 
@@ -73,30 +242,23 @@ class KLoop(PackedOperands):
         else:
             is_left = builder.emit(f"icmp slt i64 0, {self.iterations}")
             builder.branch(is_left, self._k_blocks)
-        if destination is not None and destination.target is not None and destination.target.is_copy:
+        if destination is not None and destination.target.is_copy:
             self.emission.done[destination.target.user] = builder.all_of([destination.direct, is_left])
-
-    def zero_fill(self) -> None:
-        """Fill the accumulator where there is no iteration to begin with zeros."""
-        if self.matmul.zero_init:
-            is_empty = self.builder.emit(f"icmp sle i64 {self.iterations}, 0")
-            size = self.matmul.accumulator.bytes
-            self.builder.branch(is_empty, lambda: self.builder.fill(self.accumulator, 0, size))
 
     def _k_blocks(self) -> None:
         """Emit k-blocks, one at least; one ends where tiles begin to lie over an edge."""
         builder, room, iterations = self.builder, self.room, self.iterations
         loop = Loop(builder)
         first = loop.carry("i64", 0)
-        count = ""
+        count: Number = 0
 
         def block() -> None:
             nonlocal count
-            is_before = builder.emit(f"icmp ult i64 {first}, {room}")
-            end = builder.emit(f"select i1 {is_before}, i64 {room}, i64 {iterations}")
-            end = builder.call("i64", "llvm.umin.i64", [f"i64 {end}", f"i64 {iterations}"])
-            rest = builder.emit(f"sub i64 {end}, {first}")
-            count = builder.call("i64", "llvm.umin.i64", [f"i64 {rest}", f"i64 {self.matmul.iterations}"])
+            end: Number = iterations
+            if room != UNBOUNDED:
+                is_before = builder.emit(f"icmp ult i64 {first}, {room}")
+                end = builder.smaller(builder.emit(f"select i1 {is_before}, i64 {room}, i64 {end}"), end)
+            count = builder.smaller(builder.subtract(end, first), self.matmul.iterations)
             self._k_block(first, count)
             # A tile block that would not end can still be stopped.
             builder.branch(is_stopped(self.emission), lambda: leave_worker(self.emission, 2))
@@ -109,86 +271,85 @@ class KLoop(PackedOperands):
         loop.write(block, again)
 
     def _k_block(self, first: Number, count: Number) -> None:
-        builder, plan = self.builder, self.plan
+        builder, plan, destination = self.builder, self.plan, self.destination
         end = builder.add(first, count)
-        k = self._extent(first, count)
-        a_whole, b_whole = (self._is_whole(operand, end) for operand in (self.a, self.b))
-
-        panel, b_special = self.b_panel(first, count, k, a_whole, b_whole)
-        rows, a_special = self.a_block(first, count, k, a_whole)
-        own = self.accumulator, plan.n * plan.acc_dtype.itemsize
-        destination = self.destination
-        c_out: Rows = own
+        a_whole, b_whole = (self._is_whole(operand, end) for operand in self.operands)
+        block = KBlock(first, count, end, self._extent(first, count), (a_whole, b_whole))
+        panel, b_special = self._packed(1, block, b_whole)
+        rows, a_special = self._a_rows(block)
+        own: Rows = self.accumulator, plan.n * plan.acc_dtype.itemsize
+        c_in = c_out = own
+        if self.matmul.zero_init:
+            zeros = self.emission.module.zeros(plan.n * plan.acc_dtype.itemsize)
+            c_in = chosen(builder, builder.compared("eq", first, 0), (zeros, 0), own)
         extents: tuple[Number, Number] = (plan.m, plan.n)
         if destination is not None:
             extents = destination.extents
             if destination.direct != "false":
                 # The last k-block writes the result where it is stored.
-                is_last = builder.all_of([destination.direct, compared(builder, "eq", end, self.iterations)])
-                c_out = destination.rows(builder, is_last, own)
-        c_in = self._zeros_at_first(first, own) if self.matmul.zero_init else own
+                is_last = builder.all_of([destination.direct, builder.compared("eq", end, self.iterations)])
+                c_out = chosen(builder, is_last, destination.rows, own)
         special = builder.any_of([a_special, b_special])
-        operands = Operands(rows, panel, c_in, c_out, k, *extents, special, self._signed_zero(end))
+        operands = Operands(*rows, panel, *c_in, *c_out, block.k, *extents, special, self._signed_zero(end))
         call_macrokernel(self.emission, plan, operands)
 
-    def _is_whole(self, operand: Operand, end: Number) -> str:
+    def _is_whole(self, operand: Operand | None, end: Number) -> str:
         """An i1: all of a k-block up to an iteration is valid."""
-        near = compared(self.builder, "ule", end, operand.room) if operand.is_whole != "false" else "false"
+        if operand is None or operand.is_whole == "false" or operand.room == UNBOUNDED:
+            return "false" if operand is None else operand.is_whole
+        near = self.builder.compared("ule", end, operand.room)
         return "false" if near == "false" else self.builder.all_of([operand.is_whole, near])
 
     def _extent(self, first: Number, count: Number) -> Number:
         """The extent of a k-block: so many iterations from one on, or less with a k tail."""
-        builder, k = self.builder, self.plan.k
+        builder, k, a = self.builder, self.plan.k, self.operands[0]
         extent = builder.multiply(count, k)
-        if self.k_tail == "false":
+        if self.k_tail == "false" or a is None:
             return extent
         # Without a k tail there are nothing but whole iterations, however little is valid.
-        left = builder.emit(f"sub i64 {self.a.along}, {builder.multiply(first, k)}")
-        left = builder.emit(f"select i1 {self.k_tail}, i64 {left}, i64 {extent}")
-        return smaller(builder, left, extent)
+        left = builder.subtract(a.along, builder.multiply(first, k))
+        return builder.smaller(builder.emit(f"select i1 {self.k_tail}, i64 {left}, i64 {extent}"), extent)
 
     def _signed_zero(self, end: Number) -> str:
         """What to add to accumulators up to an iteration; empty where it is never anything.
 
         The products of zeros that a k tail leaves out make nothing of an accumulator but zero of its negative.
         """
-        builder, kind = self.builder, scalar_type(self.plan.acc_dtype)
-        if self.k_tail == "false":
+        builder, kind, a = self.builder, scalar_type(self.plan.acc_dtype), self.operands[0]
+        if self.k_tail == "false" or a is None:
             return ""
-        is_last = compared(builder, "eq", end, self.iterations)
-        is_short = compared(builder, "ult", self.a.along, builder.multiply(self.iterations, self.plan.k))
+        is_last = builder.compared("eq", end, self.iterations)
+        is_short = builder.compared("ult", a.along, builder.multiply(self.iterations, self.plan.k))
         return builder.emit(f"select i1 {builder.all_of([self.k_tail, is_last, is_short])}, {kind} 0.0, {kind} -0.0")
-
-    def _zeros_at_first(self, first: Number, rows: Rows) -> Rows:
-        """Rows of zeros in the first iteration, else others."""
-        builder = self.builder
-        zeros = self.emission.module.zeros(self.plan.n * self.plan.acc_dtype.itemsize)
-        if first == 0:
-            return zeros, 0
-        is_first = builder.emit(f"icmp eq i64 {first}, 0")
-        pointer = builder.emit(f"select i1 {is_first}, ptr {zeros}, ptr {rows[0]}")
-        return pointer, builder.emit(f"select i1 {is_first}, i64 0, i64 {rows[1]}")
 
 
 def emit_matmul(emission: Emission, matmul: Matmul) -> None:
     """Emit a matmul of tiles, or a k-loop."""
-    if matmul.general is not None:
-        _emit_pointer_loop(emission, matmul)
-    elif matmul.loop is not None:
-        k_loop = KLoop(emission, matmul)
-        k_loop.zero_fill()
-        k_loop.emit()
-    else:
+    builder = emission.builder
+    if matmul.loop is None:
         nontemporal.prefetch_pointers(emission, [matmul.lhs, matmul.rhs])
         batch = matmul.lhs.shape[0] if len(matmul.lhs.shape) == 3 else 1
-        emission.builder.count(0, batch, 1, lambda number: KLoop(emission, matmul, number).emit())
-
-
-def _emit_pointer_loop(emission: Emission, matmul: Matmul) -> None:
-    """Emit a k-loop through pointers where tiles lie side by side, else the loop as it is."""
-    builder, loop, general = emission.builder, matmul.loop, matmul.general
-    assert loop is not None and general is not None
+        builder.count(0, batch, 1, lambda number: KLoop(emission, matmul, number).emit())
+        return
     k_loop = KLoop(emission, matmul)
+
+    def zero_fill() -> None:
+        builder.fill(k_loop.accumulator, 0, matmul.accumulator.bytes)
+
+    if matmul.general is not None:
+        _emit_pointer_loop(k_loop, zero_fill)
+        return
+    if matmul.zero_init:
+        # There may be no iteration to begin with zeros.
+        builder.branch(builder.emit(f"icmp sle i64 {k_loop.iterations}, 0"), zero_fill)
+    k_loop.emit()
+
+
+def _emit_pointer_loop(k_loop: KLoop, zero_fill: Callable[[], None]) -> None:
+    """Emit a k-loop through pointers where tiles lie side by side, else the loop as it is."""
+    emission, builder, matmul = k_loop.emission, k_loop.builder, k_loop.matmul
+    loop, general = matmul.loop, matmul.general
+    assert loop is not None and general is not None
     target = emission.program.store_targets.get(matmul)
     carried = [argument for argument in loop.regions[0].blocks[0].arguments[1:] if is_scalar(argument)]
 
@@ -204,12 +365,12 @@ def _emit_pointer_loop(emission: Emission, matmul: Matmul) -> None:
             last = emission.whole(loop.operands[2 + argument.index])
             if by is not None:
                 last = builder.add(last, builder.multiply(k_loop.iterations, emission.whole(by)))
-            emission.put(argument, casting.cast(builder, Register(str(last), casting.INT64), dtype_of(argument)))
+            emission.put(argument, casting.cast(builder, index_register(last), dtype_of(argument)))
         return done()
 
     def each_iteration() -> list[str]:
         if matmul.zero_init:
-            builder.fill(k_loop.accumulator, 0, matmul.accumulator.bytes)
+            zero_fill()
         emit_loop(emission, general)
         return ["i1 false"] if done() else []
 

@@ -1,7 +1,8 @@
-"""Lowering of one matmul: its plan, its operands, and their scratch memory."""
+"""Lowering of one matmul: its plan and its operands; and scratch memory for all of them."""
 
 from __future__ import annotations
 
+from math import prod
 from typing import Final
 
 import numpy
@@ -22,10 +23,10 @@ from tileir.execute.cpu.ir.expressions import (
     matrix_in_memory,
     nodes,
 )
-from tileir.execute.cpu.ir.statements import LoopNest, Matmul, PackCache, StoreBuffer, StoreScalar
+from tileir.execute.cpu.ir.statements import LoopNest, Matmul, PackCache, Program, StoreBuffer, StoreScalar, statements
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering
-from tileir.execute.cpu.matmul.plan import Plan, make_plan, make_scaled_plan
+from tileir.execute.cpu.matmul.plan import Layout, Plan, make_plan, make_scaled_plan
 from tileir.execute.dtypes import DType, value_dtype
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, TF32
@@ -38,22 +39,20 @@ They pay as long as those of a whole row of tile blocks are cached, also far bey
 longer than reading from the next ones."""
 _CACHE_SLOTS: Final = 256
 _POINTER_KEYS: Final = 4
-"""What operands behind pointers are found by (`operands.PointerOperand`)."""
+"""What operands behind pointers are found by (`operands.pointer_operand`)."""
 _LARGEST_BATCH: Final = 8
 """Matmuls of one operation whose packed A are cached side by side."""
 
 
 def lower_mma(lowering: Lowering, operation: Operation) -> None:
-    lhs, rhs = operation.operands[:2]
-    result = operation.results[0]
-    type = tile_of(result)
+    result, type = operation.results[0], tile_of(operation.results[0])
     plan = _plan(lowering, operation)
-    scales = [lowering.expression(value) for value in operation.operands[3:5]]
-    left, right = lowering.expression(lhs), lowering.expression(rhs)
-    for value, expression in ((lhs, left), (rhs, right), *zip(operation.operands[3:5], scales, strict=True)):
+    values = [*operation.operands[:2], *operation.operands[3:5]]
+    roots = [lowering.expression(value) for value in values]
+    for value, expression in zip(values, roots, strict=True):
         if is_tile(value) and expression.cost > fusion.LARGEST // 2:
             lowering.store(value)
-    roots = lowering.resolved([left, right, *scales])
+    roots = lowering.resolved(roots)
     # A copy of A is a nest of its own: what is used elsewhere too is stored before.
     for root in roots:
         reach = fusion.Reach([root], root.shape, [operation])
@@ -67,8 +66,7 @@ def lower_mma(lowering: Lowering, operation: Operation) -> None:
     # The operands are read while the accumulator is written.
     busy = frozenset().union(*[root.buffers for root in roots])
     buffer, zero_init = _accumulator(lowering, operation, plan, busy)
-    left, right, *scales = lowering.resolved(roots)
-    lowering.body.append(_matmul(lowering, operation, plan, left, right, scales, buffer, zero_init))
+    lowering.body.append(_matmul(lowering, operation, plan, lowering.resolved(roots), (buffer, zero_init)))
     lowering.finish({operation})
     is_wide = plan.acc_dtype != value_dtype(type.element)
     held = BufferRead(tile_type(type.shape, F32) if is_wide else type, None, buffer)
@@ -82,51 +80,28 @@ def lower_mma(lowering: Lowering, operation: Operation) -> None:
 
 
 def _matmul(
-    lowering: Lowering,
-    operation: Operation,
-    plan: Plan,
-    left: Expression,
-    right: Expression,
-    scales: list[Expression],
-    accumulator: Buffer,
-    zero_init: bool,
+    lowering: Lowering, operation: Operation, plan: Plan, roots: list[Expression], accumulator: tuple[Buffer, bool]
 ) -> Matmul:
-    """A matmul and its scratch memory."""
+    left, right, *scales = roots
     computed = [side for side, operand in enumerate((left, right)) if scales or not _is_in_memory(plan, side, operand)]
-    a_scratch = a_packed = b_packed = a_cache = b_cache = None
-    if not isinstance(left, BufferRead) or not has_dtype(plan, 0, left) or scales:
-        a_scratch = lowering.new_buffer(plan.a_dtype, plan.m * plan.k)
-    b_keys = cache_keys(lowering, [right, *scales[1:]])
-    slots = cache_slots(plan.packed_bytes)
-    if b_keys and slots > 1:
-        b_cache = new_pack_cache(lowering, plan.b_dtype, b_keys, slots, plan.packed_elements)
-    else:
-        b_packed = lowering.new_buffer(plan.b_dtype, plan.packed_elements)
-    if plan.packs_a:
+    a_keys: list[Value] = []
+    load = matrix_in_memory(left)
+    if plan.kind == "amx" and load is not None and load.operation.parent is not operation.parent and not computed:
         # A that a loop finds made is packed once for all iterations.
-        load = matrix_in_memory(left)
-        batch = left.shape[0] if len(left.shape) == 3 else 1
-        is_invariant = load is not None and load.operation.parent is not operation.parent and 0 not in computed
-        a_keys = cache_keys(lowering, [left]) if is_invariant and batch <= _LARGEST_BATCH else []
-        elements = plan.m * plan.k * plan.parts
-        if a_keys:
-            a_cache = new_pack_cache(lowering, plan.a_dtype, a_keys, batch, elements)
-        else:
-            a_packed = lowering.new_buffer(plan.a_dtype, elements)
-    return Matmul(
-        operation, plan, left, right, scales, accumulator, frozenset(computed),
-        a_scratch, a_packed, b_packed, a_cache, b_cache, zero_init,
-    )  # fmt: skip
+        a_keys = cache_keys(lowering, [left]) if prod(left.shape[:-2]) <= _LARGEST_BATCH else []
+    b_keys = cache_keys(lowering, [right, *scales[1:]])
+    buffer, zero_init = accumulator
+    return Matmul(operation, plan, left, right, scales, buffer, frozenset(computed), (a_keys, b_keys), zero_init)
 
 
 def _plan(lowering: Lowering, operation: Operation) -> Plan:
     lhs, rhs, accumulator = [tile_of(value) for value in operation.operands[:3]]
-    m, k, n = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
+    shape = lhs.shape[-2], rhs.shape[-1], lhs.shape[-1]
     if operation.declaration is MMAF_SCALED:
-        return make_scaled_plan(lowering.target, tile_of(operation.operands[3]).element, m, n, k)
-    signs = [operation.keyword(f"signedness_{side}") != "unsigned" for side in ("lhs", "rhs")]
-    exact = lowering.options.exact
-    return make_plan(lowering.target, lhs.element, rhs.element, accumulator.element, m, n, k, exact, signs[0], signs[1])
+        return make_scaled_plan(lowering.target, tile_of(operation.operands[3]).element, shape)
+    a, b = (operation.keyword(f"signedness_{side}") != "unsigned" for side in ("lhs", "rhs"))
+    elements = lhs.element, rhs.element, accumulator.element
+    return make_plan(lowering.target, *elements, shape, lowering.options.exact, (a, b))
 
 
 def _accumulator(lowering: Lowering, operation: Operation, plan: Plan, busy: frozenset[Buffer]) -> tuple[Buffer, bool]:
@@ -209,17 +184,26 @@ def cache_slots(panel_bytes: int) -> int:
     return slots
 
 
-def new_pack_cache(lowering: Lowering, dtype: DType, keys: list[Value], slots: int, elements: int) -> PackCache:
-    """Memory for so many packed operands of a size."""
-    panels, tags = lowering.new_buffer(dtype, 0), lowering.new_buffer(numpy.dtype(numpy.int64), 0)
-    panels.persistent = tags.persistent = True
-    return resized(PackCache(keys, slots, panels, tags), keys, slots, elements)
+def allocate(program: Program) -> None:
+    """Give all matmuls scratch memory for the packed operands of a k-block."""
 
+    def new_buffer(dtype: DType, count: int, persistent: bool = False) -> Buffer:
+        program.buffers.append(Buffer(f"b{len(program.buffers)}", dtype, count, persistent))
+        return program.buffers[-1]
 
-def resized(cache: PackCache, keys: list[Value], slots: int, elements: int) -> PackCache:
-    """A cache with memory for other operands."""
-    cache.keys, cache.slots = keys, slots
-    cache.panels.count = slots * elements
-    # A batch, a first iteration and an extent may come to the keys; and the launch, and what packing returned.
-    cache.tags.count = slots * (max(len(keys), _POINTER_KEYS) + 5)
-    return cache
+    for matmul in list(statements(program.body)):
+        if not isinstance(matmul, Matmul):
+            continue
+        for side, keys in enumerate(matmul.keys):
+            layout = Layout(matmul.plan, side)
+            count = matmul.iterations * layout.elements
+            is_lone_a = matmul.loop is None and side == 0
+            slots = prod(matmul.lhs.shape[:-2]) if is_lone_a else cache_slots(count * layout.dtype.itemsize)
+            if keys and (slots > 1 or is_lone_a):
+                panels = new_buffer(layout.dtype, slots * count, True)
+                # A batch, a first iteration and an extent may come to the keys; the launch, and what packing returned.
+                words = max(len(keys), _POINTER_KEYS) + 5
+                tags = new_buffer(numpy.dtype(numpy.int64), slots * words, True)
+                matmul.packed[side] = PackCache(keys, slots, panels, tags)
+            elif side == 1 or layout.is_tiled or 0 in matmul.computed or not isinstance(matmul.lhs, BufferRead):
+                matmul.packed[side] = new_buffer(layout.dtype, count)

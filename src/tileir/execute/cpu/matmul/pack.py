@@ -1,18 +1,16 @@
-"""Packing of operands: into the layout that a plan reads, with zeros for what lies over an edge.
+"""Packing of rows in memory into the layout that a plan reads, with zeros for what lies over an edge.
 
-What lies in memory in rows is packed by functions, many tiles at a time: `pack_rows` packs B, `copy_rows` copies A,
-`pack_a` packs it for matrix tiles.  Anything else is packed tile by tile (`matmul.pack_tile`).
+Whatever does not lie in memory in rows is packed by a loop nest (`pack_tile`), into the same layout.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from tileir.execute.cpu.codegen.context import Emission
-from tileir.execute.cpu.matmul.amx import TILE_BYTES, emit_pack_a
 from tileir.execute.cpu.matmul.functions import call_function
-from tileir.execute.cpu.matmul.plan import AMX_ROWS, Plan, Rows
-from tileir.execute.cpu.matmul.special_values import SpecialValueScan, split_bf16
+from tileir.execute.cpu.matmul.plan import AMX_ROWS, Layout, Rows
+from tileir.execute.cpu.matmul.special_values import SCANNED, is_found, nothing_found, scan_memory, scanned
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, scalar_type, suffix_of, value_type
@@ -23,154 +21,125 @@ _ROWS_AHEAD: Final = 3
 nearest cache, which has no more than eight or twelve lines there: of eight rows the first would be gone again."""
 _LINE: Final = 64
 
-_PackedRows = tuple[list[tuple[str, Number]], str]
-"""A group of k: each row in memory, with how many of its columns are valid; and the row of the first panel."""
+
+class Source(NamedTuple):
+    """Rows in memory; of rows and columns only so many are valid, if not all: zeros for the others."""
+
+    rows: Rows
+    count: Number
+    """How many rows are packed."""
+    valid: tuple[Number, Number] | None = None
 
 
-# --- rows in memory ---
-
-
-def pack_rows(
-    emission: Emission, plan: Plan, source: Rows, panel: str, k: Number, valid: tuple[Number, Number] | None = None
-) -> str:
-    """Pack rows of B that lie in memory, k of them; an i1: there are special values.
-
-    Of rows and columns only so many are `valid`, if not all: zeros for the others.
-    """
-    parameters = {"%source": ("ptr", source[0]), "%row": ("i64", source[1]), "%panel": ("ptr", panel), "%k": ("i64", k)}
-    name = f"pack.{plan.name}"
-    if valid is not None:
-        parameters |= {"%rows": ("i64", valid[0]), "%columns": ("i64", valid[1])}
+def pack_rows(emission: Emission, layout: Layout, source: Source, to: str, k: Number) -> str:
+    """Pack rows into an operand of so many k; an i1: there are special values."""
+    pointer, row = source.rows
+    parameters = {
+        "%source": ("ptr", pointer), "%row": ("i64", row), "%to": ("ptr", to), "%k": ("i64", k),
+        "%count": ("i64", emission.builder.divided(source.count, layout.group)[0]),
+    }  # fmt: skip
+    name = f"pack.{'ab'[layout.side]}.{layout.plan.name}"
+    if source.valid is not None:
+        parameters |= {"%rows": ("i64", source.valid[0]), "%columns": ("i64", source.valid[1])}
         name = f"{name}.edge"
-    return call_function(emission, name, parameters, _RowPacker(emission, plan, valid is not None).write)
+    return call_function(emission, name, parameters, _RowPacker(emission, layout, source.valid is not None).write)
 
 
 class _RowPacker:
-    """Writes `pack_rows`.
+    """Writes `pack_rows`: a row at a time, with all columns.
 
-    A group of k at a time with all columns, in whole panels; for matrix tiles a tile of two panels at a time, so that
-    lines are read as a whole, and written next to each other.
+    For matrix tiles a few rows, or a tile of two panels, at a time: so lines are read as a whole, and written next to
+    each other.
     """
 
-    def __init__(self, emission: Emission, plan: Plan, is_masked: bool) -> None:
+    def __init__(self, emission: Emission, layout: Layout, is_masked: bool) -> None:
         self.emission: Final = emission
         self.builder: Final = emission.builder
-        self.plan: Final = plan
+        self.layout: Final = layout
         self.is_masked: Final = is_masked
-        self.depth: Final = AMX_ROWS if plan.kind == "amx" else 1
-        """Groups of k that are packed before the next columns."""
-        self.width: Final = plan.lanes if is_masked and plan.kind != "amx" else plan.column_block
+        plan = layout.plan
+        self.depth: Final = (4, AMX_ROWS)[layout.side] if layout.is_tiled else 1
+        """Rows that are packed before the next columns."""
+        width = plan.lanes if is_masked and not layout.is_tiled else plan.column_block
+        if not layout.side:
+            width = min(layout.adjacent, emission.target.vector_bytes // layout.unit, 32)
+        self.width: Final = width
         """Columns that are packed together."""
-        self.stored: Final = min(self.width, plan.nr)
-        """Columns of them in one panel."""
-        self.scan: Final = SpecialValueScan(plan.guard) if plan.guard else None
+        self.stored: Final = min(self.width, layout.adjacent)
+        """Columns of them that are adjacent."""
+        self.guard: Final = plan.guard if layout.side or layout.is_tiled else ""
 
     def write(self) -> str:
-        builder, plan, scan = self.builder, self.plan, self.scan
-        groups = builder.emit(f"udiv i64 %k, {plan.k_group}")
-        panel_bytes = builder.multiply("%k", plan.b_step)
+        builder, layout = self.builder, self.layout
+        columns = layout.plan.n if layout.side else "%k"
 
-        def tiles(first: Number, states: list[Register]) -> list[Register]:
-            def columns(column: Number, states: list[Register]) -> list[Register]:
-                def one(number: Number, states: list[Register]) -> list[Register]:
-                    return self._group(self._rows(builder.add(first, number)), column, panel_bytes, states)
+        def rows(first: Number, states: list[Register]) -> list[Register]:
+            row = self._row(first)
+            if self.depth == 1 and isinstance(columns, int) and not self.is_masked:
+                for column in range(0, columns, self.width):
+                    states = self._pack(row, column, states)
+                return states
 
-                return builder.carry(0, self.depth, 1, states, one)
+            def across(column: Number, states: list[Register]) -> list[Register]:
+                if self.depth == 1:
+                    return self._pack(row, column, states)
 
-            return builder.carry(0, plan.n, self.width, states, columns)
+                def down(number: Number, states: list[Register]) -> list[Register]:
+                    return self._pack(self._row(builder.add(first, number)), column, states)
 
-        def group(number: Number, states: list[Register]) -> list[Register]:
-            rows = self._rows(number)
-            if self.is_masked:
-                return builder.carry(
-                    0, plan.n, self.width, states, lambda column, one: self._group(rows, column, panel_bytes, one)
-                )
-            for column in range(0, plan.n, self.width):
-                states = self._group(rows, column, panel_bytes, states)
-            return states
+                return builder.carry(0, self.depth, 1, states, down)
 
-        start = []
-        if scan is not None:
-            start = [scan.start(self.stored * plan.k_group)] * (self.width // self.stored)
-        states = builder.carry(0, groups, self.depth, start, tiles if self.depth > 1 else group)
-        return "false" if scan is None else scan.result(builder, states)
+            return builder.carry(0, columns, self.width, states, across)
 
-    def _rows(self, group: Number) -> _PackedRows:
-        """A group of k, in memory and in the first panel."""
-        builder, plan = self.builder, self.plan
+        start = [nothing_found(self.stored * layout.group)] if self.guard else []
+        states = builder.carry(0, "%count", self.depth, start, rows)
+        return is_found(builder, states[0]) if states else "false"
+
+    def _row(self, row: Number) -> tuple[list[tuple[str, Number]], str]:
+        """The rows in memory that a packed row is made of, each with how many columns are valid; and that row."""
+        builder, layout = self.builder, self.layout
         found = []
-        for member in range(plan.k_group):
-            k = builder.add(builder.multiply(group, plan.k_group), member)
-            valid: Number = plan.n
+        for member in range(layout.group):
+            number = builder.add(builder.multiply(row, layout.group), member)
+            valid: Number = 0
             if self.is_masked:
-                is_valid = builder.emit(f"icmp ult i64 {k}, %rows")
+                is_valid = builder.emit(f"icmp ult i64 {number}, %rows")
                 valid = builder.emit(f"select i1 {is_valid}, i64 %columns, i64 0")
-            found.append((builder.moved("%source", builder.multiply(k, "%row")), valid))
-        return found, packed_pointer(builder, plan, ("%panel", 0), group, 0)
+            found.append((builder.moved("%source", builder.multiply(number, "%row")), valid))
+        return found, builder.moved("%to", layout.offset(builder, row, 0, "%k"))
 
-    def _group(self, rows: _PackedRows, column: Number, panel_bytes: Number, states: list[Register]) -> list[Register]:
-        """Pack some columns of a group of k."""
-        builder, plan = self.builder, self.plan
-        members = [self._load(pointer, valid, column) for pointer, valid in rows[0]]
-        panel, within = _divided(builder, column, plan.nr)
-        offset = builder.multiply(within, plan.k_group * plan.b_dtype.itemsize)
-        target = builder.moved(rows[1], builder.add(builder.multiply(panel, panel_bytes), offset))
-        found = []
-        for number in range(self.width // self.stored):
-            lanes = range(number * self.stored, (number + 1) * self.stored)
-            parts = members if self.width == self.stored else [shuffled(builder, one, None, lanes) for one in members]
-            pointer = builder.moved(target, builder.multiply(number, panel_bytes))
-            high = store_packed(builder, plan, interleaved(builder, parts), pointer)
-            if self.scan is not None:
-                found.append(self.scan.add(builder, states[number], high))
-        return found
+    def _pack(
+        self, row: tuple[list[tuple[str, Number]], str], column: Number, states: list[Register]
+    ) -> list[Register]:
+        """Pack some columns of a row."""
+        builder, layout = self.builder, self.layout
+        members = [self._load(pointer, valid, column) for pointer, valid in row[0]]
+        for start in range(0, self.width, self.stored):
+            parts = members
+            if self.stored < self.width:
+                lanes = range(start, start + self.stored)
+                parts = [shuffled(builder, member, None, lanes) for member in members]
+            to = builder.moved(row[1], layout.offset(builder, 0, builder.add(column, start), "%k"))
+            high = layout.store(builder, interleaved(builder, parts), to)
+            states = [scanned(builder, self.guard, state, high) for state in states]
+        return states
 
     def _load(self, row: str, valid: Number, column: Number) -> Register:
-        """Load some columns of one k, and prefetch those of a later one."""
-        builder, plan = self.builder, self.plan
-        dtype, size = plan.b_dtype, plan.b_dtype.itemsize
-        pointer = builder.moved(row, builder.multiply(column, size))
+        """Load some columns of a row, and prefetch those of a later one."""
+        builder, layout, dtype = self.builder, self.layout, self.layout.dtype
+        pointer = builder.moved(row, builder.multiply(column, dtype.itemsize))
         if self.is_masked:
             return load_valid(self.emission, dtype, self.width, pointer, builder.subtract(valid, column))
-        # Rows are often pages apart, where no machine prefetches by itself.
-        ahead = builder.moved(pointer, builder.multiply("%row", max(_ROWS_AHEAD, self.depth * plan.k_group)))
-        for line in range(0, self.width * size, _LINE):
-            if not isinstance(column, int) or (column * size + line) % _LINE == 0:
-                where = builder.moved(ahead, line)
-                builder.call("void", "llvm.prefetch.p0", [f"ptr {where}", "i32 0", "i32 3", "i32 1"])
-        text = f"load {value_type(dtype, self.width)}, ptr {pointer}, align {size}{self.emission.memory_suffix}"
+        if layout.side:
+            # Rows are often pages apart, where no machine prefetches by itself.
+            ahead = builder.moved(pointer, builder.multiply("%row", max(_ROWS_AHEAD, self.depth * layout.group)))
+            for line in range(0, self.width * dtype.itemsize, _LINE):
+                if not isinstance(column, int) or (column * dtype.itemsize + line) % _LINE == 0:
+                    where = builder.moved(ahead, line)
+                    builder.call("void", "llvm.prefetch.p0", [f"ptr {where}", "i32 0", "i32 3", "i32 1"])
+        kind = value_type(dtype, self.width)
+        text = f"load {kind}, ptr {pointer}, align {dtype.itemsize}{self.emission.memory_suffix}"
         return builder.value(text, dtype, self.width)
-
-
-def copy_rows(
-    emission: Emission, plan: Plan, source: Rows, to: str, k: Number, valid: tuple[Number, Number], count: Number
-) -> None:
-    """Copy so many rows of A, k elements of each: zeros where they are not valid."""
-    builder, size = emission.builder, plan.a_dtype.itemsize
-    lanes = min(plan.k, emission.target.vector_bytes // size, 32)
-
-    def write() -> None:
-        def one(row: Number) -> None:
-            is_valid = builder.emit(f"icmp ult i64 {row}, %rows")
-            count = builder.emit(f"select i1 {is_valid}, i64 %columns, i64 0")
-            here = builder.moved("%source", builder.multiply(row, "%row"))
-            there = builder.moved("%to", builder.multiply(row, builder.multiply("%k", size)))
-
-            def across(column: Number) -> None:
-                offset = builder.multiply(column, size)
-                rest = builder.subtract(count, column)
-                loaded = load_valid(emission, plan.a_dtype, lanes, builder.moved(here, offset), rest)
-                builder.do(f"store {loaded.typed}, ptr {builder.moved(there, offset)}, align {size}")
-
-            builder.count(0, "%k", lanes, across)
-
-        builder.count(0, "%count", 1, one)
-
-    parameters = {
-        "%source": ("ptr", source[0]), "%row": ("i64", source[1]), "%to": ("ptr", to), "%k": ("i64", k),
-        "%rows": ("i64", valid[0]), "%columns": ("i64", valid[1]), "%count": ("i64", count),
-    }  # fmt: skip
-    call_function(emission, f"copy.{plan.name}", parameters, write)
 
 
 def load_valid(emission: Emission, dtype: DType, width: int, pointer: str, count: Number) -> Register:
@@ -192,53 +161,6 @@ def load_valid(emission: Emission, dtype: DType, width: int, pointer: str, count
     return Register(builder.call(kind, name, operands, emission.memory_suffix), dtype, width)
 
 
-def pack_a(emission: Emission, plan: Plan, rows: Rows, to: str, k: Number) -> str:
-    """Pack A for matrix tiles; an i1: there are special values."""
-    parameters = {"%rows": ("ptr", rows[0]), "%row": ("i64", rows[1]), "%k": ("i64", k), "%to": ("ptr", to)}
-
-    def write() -> str:
-        return emit_pack_a(emission.builder, plan, ("%rows", "%row"), "%k", "%to")
-
-    return call_function(emission, f"pack.a.{plan.name}", parameters, write)
-
-
-def scan_packed(emission: Emission, plan: Plan, panel: str, k: Number) -> str:
-    """An i1: there are special values in packed B of so many k."""
-    if not plan.guard:
-        return "false"
-    size = emission.builder.multiply(k, plan.b_step * plan.n // plan.nr)
-
-    def write() -> str:
-        return SpecialValueScan(plan.guard).memory(emission.builder, "%panel", "%size")
-
-    parameters = {"%panel": ("ptr", panel), "%size": ("i64", size)}
-    return call_function(emission, f"scan.{plan.guard}", parameters, write)
-
-
-# --- the layout of packed B ---
-
-
-def packed_pointer(builder: Builder, plan: Plan, packed: tuple[str, Number], group: Number, column: Number) -> str:
-    """Where a group of k of a column is: `Plan.packed_index` in code; of packed B of so many k."""
-    panel, within = _divided(builder, column, plan.nr)
-    offset = builder.multiply(panel, builder.multiply(packed[1], plan.b_step))
-    offset = builder.add(offset, builder.multiply(within, plan.k_group * plan.b_dtype.itemsize))
-    row = plan.nr * plan.k_group * plan.b_dtype.itemsize
-    if plan.parts > 1:
-        tile, group = _divided(builder, group, AMX_ROWS)
-        offset = builder.add(offset, builder.multiply(tile, plan.parts * TILE_BYTES))
-    return builder.moved(packed[0], builder.add(offset, builder.multiply(group, row)))
-
-
-def store_packed(builder: Builder, plan: Plan, packed: Register, pointer: str) -> Register:
-    """Store elements of packed B, all parts of them; gives the first, to be searched for special values."""
-    parts = [packed] if plan.parts == 1 else split_bf16(builder, packed)
-    for number, part in enumerate(parts):
-        where = builder.moved(pointer, number * TILE_BYTES)
-        builder.do(f"store {part.typed}, ptr {where}, align {plan.b_dtype.itemsize}")
-    return parts[0]
-
-
 def interleaved(builder: Builder, parts: list[Register]) -> Register:
     """The lanes of several vectors in turn."""
     while len(parts) > 1:
@@ -257,10 +179,15 @@ def _interleaved(builder: Builder, first: Register, second: Register) -> Registe
     return shuffled(builder, first, second, [lane // 2 + (width if lane % 2 else 0) for lane in range(2 * width)])
 
 
-def _divided(builder: Builder, number: Number, size: int) -> tuple[Number, Number]:
-    """Quotient and remainder by a power of two."""
-    if isinstance(number, int):
-        return number // size, number % size
-    shift = size.bit_length() - 1
-    quotient = builder.emit(f"lshr i64 {number}, {shift}") if shift else number
-    return quotient, builder.emit(f"and i64 {number}, {size - 1}")
+def scan_packed(emission: Emission, layout: Layout, packed: str, k: Number) -> str:
+    """An i1: there are special values in a packed operand of so many k."""
+    builder, plan = emission.builder, layout.plan
+    if not plan.guard or not (layout.side or layout.is_tiled):
+        return "false"
+    blocks = plan.n // plan.nr if layout.side else plan.m // plan.mr
+    parameters = {"%to": ("ptr", packed), "%size": ("i64", builder.multiply(k, layout.step * blocks))}
+
+    def write() -> str:
+        return is_found(builder, scan_memory(builder, plan.guard, "%to", "%size", nothing_found(SCANNED)))
+
+    return call_function(emission, f"scan.{plan.guard}", parameters, write)

@@ -7,24 +7,24 @@ shuffles.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import numpy
 
 from tileir.execute.cpu.codegen.context import Emission, TileView
 from tileir.execute.cpu.codegen.edge_versions import lanes_of, over_an_edge, versions
-from tileir.execute.cpu.codegen.loop_nest import Axis, NestEmitter, Term
+from tileir.execute.cpu.codegen.loop_nest import Axis, NestEmitter
 from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, Expression, Mapped, ViewLoad, row_major
 from tileir.execute.cpu.ir.statements import Matmul
 from tileir.execute.cpu.matmul.functions import call_function
-from tileir.execute.cpu.matmul.pack import interleaved, packed_pointer, store_packed
-from tileir.execute.cpu.matmul.plan import Rows
+from tileir.execute.cpu.matmul.pack import interleaved
+from tileir.execute.cpu.matmul.plan import Layout, Rows
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import DOUBLE, SINGLE
 from tileir.execute.cpu.vector.lanes import shuffled
-from tileir.execute.cpu.vector.llvm import Register, scalar_type, value_type
+from tileir.execute.cpu.vector.llvm import Register, value_type
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import DType, tf32_numbers
 from tileir.ir import floats
@@ -34,65 +34,98 @@ _LANE_BYTES: Final = 16
 """Machines shuffle within parts of this size, or move the parts."""
 
 
-def pack_tile(
-    emission: Emission, matmul: Matmul, batch: Number, pointer: str, k: Number, is_edge: bool = False
-) -> None:
-    """Pack a tile of B into panels of so many k; with `is_edge` it is known to lie over an edge."""
-    builder, plan = emission.builder, matmul.plan
-    roots = [matmul.rhs, *matmul.scales[1:]]
-    lanes = min(lanes_of(emission, roots, []), plan.nr)
-    group, unit = plan.k_group, plan.k_group * plan.b_dtype.itemsize
-    side = min(emission.target.vector_bytes // unit, plan.nr, plan.k // group)
-    if not matmul.scales and unit in (4, 8) and side > 1 and _is_column_major(emission, matmul.rhs):
-        row = plan.nr * unit
+class TilePacker:
+    """Packs tiles of A or B, of one matmul of a batch."""
 
-        def place(top: Number, first: Number) -> Rows:
-            return packed_pointer(builder, plan, (pointer, k), top, first), row
+    def __init__(self, emission: Emission, matmul: Matmul, side: int, batch: Number) -> None:
+        self.emission: Final = emission
+        self.builder: Final = emission.builder
+        self.layout: Final = Layout(matmul.plan, side)
+        self.batch: Final = batch
+        self.operand: Final[Expression] = (matmul.lhs, matmul.rhs)[side]
+        self.scales: Final = matmul.scales[side : side + 1]
+        self.is_signed: Final = matmul.operation.keyword(f"signedness_{('lhs', 'rhs')[side]}") != "unsigned"
 
-        _transpose_tile(emission, matmul, 1, batch, side, place)
-        return
+    def pack(self, to: str, k: Number, is_edge: bool = False) -> None:
+        """Pack a tile into an operand of so many k; with `is_edge` it is known to lie over an edge."""
+        emission, builder, layout = self.emission, self.builder, self.layout
+        roots = [self.operand, *self.scales]
+        side = min(emission.target.vector_bytes // layout.unit, layout.adjacent, layout.shape[0])
+        if not self.scales and layout.unit in (4, 8) and side > 1 and _is_column_major(emission, self.operand):
+            self._transpose(to, k, side)
+            return
+        lanes = min(lanes_of(emission, roots, []), layout.adjacent)
+        if not layout.side:
+            lanes = min([lanes, *[layout.plan.k // scale.shape[-1] for scale in self.scales]])
 
-    def emit(masked: bool) -> None:
-        nest = NestEmitter(emission, (plan.k // group, plan.n), lanes, masked)
-        step, column = nest.index
-        members = []
-        for member in range(group):
-            row = _member(nest, step, group, member)
-            register = _element(emission, nest, matmul, 1, batch, row, column)
-            members.append(nest.spread_lanes(register, column))
+        def emit(masked: bool) -> None:
+            nest = NestEmitter(emission, layout.shape, lanes, masked)
+            row, column = nest.index
+            members = []
+            for member in range(layout.group):
+                element = self._element(nest, _member(nest, row, layout.group, member), column)
+                members.append(nest.spread_lanes(element, column))
+            with nest.at_level(nest.depth):
+                place = builder.moved(to, layout.offset(builder, row.base, column.base, k))
+                layout.store(builder, interleaved(builder, members), place)
+            nest.close()
+
+        (over_an_edge if is_edge else versions)(emission, roots, [], emit)
+
+    # --- elements ---
+
+    def _element(self, nest: NestEmitter, row: Axis, column: Axis) -> Register:
+        """An element as the kernel reads it, with its scale."""
+        layout, operand = self.layout, self.operand
+        first = [Axis(self.batch, False, 0)] if len(operand.shape) == 3 else []
+        register, _ = nest.at(operand, (*first, row, column))
         with nest.at_level(nest.depth):
-            packed = interleaved(builder, members)
-            store_packed(builder, plan, packed, packed_pointer(builder, plan, (pointer, k), step.base, column.base))
-        nest.close()
+            register = _converted(self.builder, operand.element, register, layout.dtype, self.is_signed)
+        for scale in self.scales:
+            # There is one for each block of elements along k.
+            block = layout.plan.k // scale.shape[-2 if layout.side else -1]
+            along = _scale_axis(nest, row if layout.side else column, block)
+            register = _scaled(nest, register, scale, (*first, *((along, column) if layout.side else (row, along))))
+        return register
 
-    (over_an_edge if is_edge else versions)(emission, roots, [], emit)
+    # --- column-major tiles ---
 
+    def _load_square(self, square: str, side: int, top: Number, first: Number) -> None:
+        """Copy so many columns from the `first` on to memory, of each as many packed rows from `top` on."""
+        builder, layout = self.builder, self.layout
+        length, size = side * layout.group, layout.dtype.itemsize
 
-def copy_tile(emission: Emission, matmul: Matmul, batch: Number, to: Rows, is_edge: bool = False) -> None:
-    """Copy a tile of A to rows; with `is_edge` it is known to lie over an edge."""
-    builder, plan = emission.builder, matmul.plan
-    roots = [matmul.lhs, *matmul.scales[:1]]
-    size = plan.a_dtype.itemsize
-    side = min(emission.target.vector_bytes // size, plan.m, plan.k)
-    if not matmul.scales and size in (4, 8) and side > 1 and _is_column_major(emission, matmul.lhs):
+        def emit(masked: bool) -> None:
+            nest = NestEmitter(self.emission, (side, length), length, masked)
+            number, lanes = nest.index
+            with nest.at_level(number.level):
+                column = Axis(builder.add(first, number.base), False, number.level)
+            row = Axis(top, True, 0)
+            register = nest.spread_lanes(self._element(nest, row, column), row)
+            nest.store(square, [(number, length * size), (lanes, size)], register, "")
+            nest.close()
 
-        def place(top: Number, first: Number) -> Rows:
-            offset = builder.add(builder.multiply(top, to[1]), builder.multiply(first, size))
-            return builder.moved(to[0], offset), to[1]
+        versions(self.emission, [self.operand], [], emit)
 
-        _transpose_tile(emission, matmul, 0, batch, side, place)
-        return
-    lanes = min([lanes_of(emission, roots, []), plan.k, *[plan.k // scale.shape[-1] for scale in matmul.scales[:1]]])
+    def _transpose(self, to: str, k: Number, side: int) -> None:
+        """Pack a column-major tile in squares of so many packed rows.
 
-    def emit(masked: bool) -> None:
-        nest = NestEmitter(emission, (plan.m, plan.k), lanes, masked)
-        row, column = nest.index
-        register = _element(emission, nest, matmul, 0, batch, row, column)
-        terms: list[Term] = [(row, to[1]), (column, size)]
-        nest.store(to[0], terms, register, emission.scratch_suffix)
-        nest.close()
+        Each goes through memory on the stack: transposing it takes as long as that, and is written once, not for every
+        edge.
+        """
+        builder, layout = self.builder, self.layout
+        size = side * side * layout.unit
+        square = self.emission.frame.stack("i8", size, 64, f"square{size}")
 
-    (over_an_edge if is_edge else versions)(emission, roots, [], emit)
+        def across(first: Number) -> None:
+            def down(top: Number) -> None:
+                self._load_square(square, side, builder.multiply(top, layout.group), first)
+                place = builder.moved(to, layout.offset(builder, top, first, k))
+                _call_transpose(self.emission, layout, side, square, (place, layout.offset(builder, 1, 0, k)))
+
+            builder.count(0, layout.shape[0], side, down)
+
+        builder.count(0, layout.shape[1], side, across)
 
 
 def _member(nest: NestEmitter, axis: Axis, group: int, member: int) -> Axis:
@@ -103,46 +136,21 @@ def _member(nest: NestEmitter, axis: Axis, group: int, member: int) -> Axis:
         return Axis(nest.builder.add(nest.builder.multiply(axis.base, group), member), False, axis.level)
 
 
-# --- elements ---
-
-
-def _element(
-    emission: Emission, nest: NestEmitter, matmul: Matmul, side: int, batch: Number, row: Axis, column: Axis
-) -> Register:
-    """An element of A or B as the kernel reads it, with its scale."""
-    plan, operand = matmul.plan, (matmul.lhs, matmul.rhs)[side]
-    dtype = (plan.a_dtype, plan.b_dtype)[side]
-    is_signed = matmul.operation.keyword(f"signedness_{('lhs', 'rhs')[side]}") != "unsigned"
-    first = [Axis(batch, False, 0)] if len(operand.shape) == 3 else []
-    register, _ = nest.at(operand, (*first, row, column))
-    with nest.at_level(nest.depth):
-        register = _converted(emission, operand.element, register, dtype, is_signed)
-    if not matmul.scales:
-        return register
-    scale = matmul.scales[side]
-    # There is one for each block of elements along k.
-    block = plan.k // scale.shape[-2 if side else -1]
-    along = _scale_axis(nest, row if side else column, block)
-    return _scaled(nest, register, scale, (*first, along, column) if side else (*first, row, along))
-
-
-def _converted(emission: Emission, element: Type, register: Register, dtype: DType, signed: bool) -> Register:
+def _converted(builder: Builder, element: Type, register: Register, dtype: DType, signed: bool) -> Register:
     """An element in the type that the kernel multiplies; the conversion is exact."""
     if element is TF32:
-        register = trace(emission.builder, tf32_numbers, [register])
+        register = trace(builder, tf32_numbers, [register])
     if register.dtype == numpy.int8 and not signed:
         register = casting.retag(register, numpy.dtype(numpy.uint8))
     if register.dtype == dtype or (register.dtype.itemsize == dtype.itemsize and dtype.kind in "iu"):
         return casting.retag(register, dtype)
-    return casting.cast(emission.builder, register, dtype)
+    return casting.cast(builder, register, dtype)
 
 
 def _scale_axis(nest: NestEmitter, axis: Axis, block: int) -> Axis:
     """The axis of scales: one for each block of elements."""
-    if isinstance(axis.base, int):
-        return Axis(axis.base // block, axis.lanes and block == 1, axis.level)
     with nest.at_level(axis.level):
-        return Axis(nest.builder.emit(f"udiv i64 {axis.base}, {block}"), axis.lanes and block == 1, axis.level)
+        return Axis(nest.builder.divided(axis.base, block)[0], axis.lanes and block == 1, axis.level)
 
 
 def _scaled(nest: NestEmitter, register: Register, scale: Expression, index: tuple[Axis, ...]) -> Register:
@@ -155,71 +163,6 @@ def _scaled(nest: NestEmitter, register: Register, scale: Expression, index: tup
         factor = casting.cast(builder, factor, register.dtype)
         width = max(register.width, factor.width)
         return casting.binary(builder, "fmul", builder.splat(register, width), builder.splat(factor, width))
-
-
-# --- column-major tiles ---
-
-
-def _load_square(
-    emission: Emission,
-    matmul: Matmul,
-    side: int,
-    batch: Number,
-    square: tuple[str, int, int],
-    top: Number,
-    first: Number,
-) -> None:
-    """Copy some columns of A or B, the `first` and those after it, to memory, each from `top` on.
-
-    A square is a pointer, how many columns, and how much of each.
-    """
-    builder, plan = emission.builder, matmul.plan
-    size = (plan.a_dtype, plan.b_dtype)[side].itemsize
-    pointer, count, length = square
-
-    def emit(masked: bool) -> None:
-        nest = NestEmitter(emission, (count, length), length, masked)
-        number, lanes = nest.index
-        with nest.at_level(number.level):
-            column = Axis(builder.add(first, number.base), False, number.level)
-        row = Axis(top, True, 0)
-        register = nest.spread_lanes(_element(emission, nest, matmul, side, batch, row, column), row)
-        nest.store(pointer, [(number, length * size), (lanes, size)], register, "")
-        nest.close()
-
-    versions(emission, [(matmul.lhs, matmul.rhs)[side]], [], emit)
-
-
-def _transpose_tile(
-    emission: Emission, matmul: Matmul, side: int, batch: Number, count: int, to: Callable[[Number, Number], Rows]
-) -> None:
-    """Copy a column-major tile of A or B to rows, in squares of so many groups of k a side.
-
-    Each goes through memory on the stack: transposing it takes as long as that, and is written once, not for every
-    edge.  `to` gives where a square goes, from its first group and column.
-    """
-    builder, plan = emission.builder, matmul.plan
-    dtype, group = ((plan.a_dtype, 1), (plan.b_dtype, plan.k_group))[side]
-    rows, columns = ((plan.m, plan.k), (plan.k // group, plan.n))[side]
-    unit = group * dtype.itemsize
-    square = emission.frame.stack("i8", count * count * unit, 64, f"square{count * count * unit}")
-
-    whole = SINGLE if unit == SINGLE.itemsize else DOUBLE
-    is_split = side == 1 and plan.parts > 1
-
-    def store_split(register: Register, pointer: str) -> None:
-        text = f"bitcast {register.typed} to {value_type(dtype, count * group)}"
-        store_packed(builder, plan, builder.value(text, dtype, count * group), pointer)
-
-    def across(first: Number) -> None:
-        def down(top: Number) -> None:
-            start = builder.multiply(top, group)
-            _load_square(emission, matmul, side, batch, (square, count, count * group), start, first)
-            _call_transpose(emission, whole, count, square, to(top, first), store_split if is_split else None)
-
-        builder.count(0, rows, count, down)
-
-    builder.count(0, columns, count, across)
 
 
 def _is_column_major(emission: Emission, matrix: Expression) -> bool:
@@ -278,28 +221,23 @@ def _sorted_parts(builder: Builder, vectors: list[Register], per: int) -> list[R
     return vectors
 
 
-def _call_transpose(
-    emission: Emission,
-    dtype: DType,
-    side: int,
-    square: str,
-    target: Rows,
-    store: Callable[[Register, str], None] | None = None,
-) -> None:
-    """Store the columns of a square in memory as rows, as they are if `store` does nothing else; the square is used up.
+def _call_transpose(emission: Emission, layout: Layout, side: int, square: str, target: Rows) -> None:
+    """Store the columns of a square in memory as packed rows; the square is used up.
 
     A loop over shuffles that are alike, since they take LLVM long.  Those of the other half follow each other: with a
     loop for them, too, a machine waits for what it has just stored.
     """
-    builder, size = emission.builder, dtype.itemsize
-    vector = f"<{side} x {scalar_type(dtype)}>"
-    per = min(side, _LANE_BYTES // size)
+    builder = emission.builder
+    dtype = SINGLE if layout.unit == SINGLE.itemsize else DOUBLE
+    size, per = dtype.itemsize, min(side, _LANE_BYTES // dtype.itemsize)
+    is_split = layout.plan.parts > 1
 
     def place(row: Number) -> str:
         return builder.moved("%square", builder.multiply(row, side * size))
 
     def load(rows: list[Number]) -> list[Register]:
-        return [builder.value(f"load {vector}, ptr {place(row)}, align 64", dtype, side) for row in rows]
+        kind = value_type(dtype, side)
+        return [builder.value(f"load {kind}, ptr {place(row)}, align 64", dtype, side) for row in rows]
 
     def interleave(first: Number) -> None:
         rows = [builder.add(first, number) for number in range(per)]
@@ -310,8 +248,10 @@ def _call_transpose(
         rows = [builder.add(number, first) for first in range(0, side, per)]
         for row, register in zip(rows, _sorted_parts(builder, load(rows), per), strict=True):
             where = builder.moved("%target", builder.multiply("%row", row))
-            if store is not None:
-                store(register, where)
+            if is_split:
+                width = side * layout.group
+                text = f"bitcast {register.typed} to {value_type(layout.dtype, width)}"
+                layout.store(builder, builder.value(text, layout.dtype, width), where)
             else:
                 builder.do(f"store {register.typed}, ptr {where}, align {size}")
 
@@ -321,5 +261,5 @@ def _call_transpose(
             sort(number)
 
     parameters = {"%square": ("ptr", square), "%target": ("ptr", target[0]), "%row": ("i64", target[1])}
-    kind = "split" if store is not None else "plain"
+    kind = "split" if is_split else "plain"
     call_function(emission, f"transpose.{kind}.{dtype.name}.{side}", parameters, write)

@@ -17,7 +17,7 @@ from typing import Final
 from tileir.dialect.ops import FOR, JOIN_TOKENS, MAKE_TOKEN
 from tileir.dialect.types import PartitionViewType
 from tileir.execute.analysis.values import is_scalar, is_tile, scalar_constant
-from tileir.execute.cpu.ir.expressions import PointerLoad, ViewLoad, matrix_in_memory
+from tileir.execute.cpu.ir.expressions import BufferRead, PointerLoad, ViewLoad, matrix_in_memory
 from tileir.execute.cpu.ir.statements import (
     Alias,
     LoopNest,
@@ -30,7 +30,7 @@ from tileir.execute.cpu.ir.statements import (
 )
 from tileir.execute.cpu.lowering.context import Lowering, source_of
 from tileir.execute.cpu.matmul.affine import AffineReader, Exact, is_index_arithmetic
-from tileir.execute.cpu.matmul.mma import cache_keys, cache_slots, has_dtype, is_zero, new_pack_cache, resized
+from tileir.execute.cpu.matmul.mma import cache_keys, cache_slots, has_dtype, is_zero
 from tileir.execute.cpu.matmul.plan import Plan
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation
@@ -96,10 +96,11 @@ def _block_iterations(lowering: Lowering, plan: Plan) -> int:
 
 def _suits(lowering: Lowering, loop: Operation, matmul: Matmul) -> bool:
     """Whether a loop over a matmul may be a k-loop."""
-    if matmul.scales or matmul.zero_init or len(matmul.lhs.shape) != 2:
+    if matmul.scales or matmul.zero_init or len(matmul.lhs.shape) != 2 or isinstance(matmul.lhs, BufferRead):
         return False
-    # Packed B is found by the next tile blocks; A is copied over an edge, and not packed once for all iterations.
-    if matmul.b_cache is None or matmul.a_scratch is None or matmul.a_cache is not None:
+    # Packed B is found by the next tile blocks; A is not packed once for all iterations.
+    a_keys, b_keys = matmul.keys
+    if a_keys or not b_keys or cache_slots(matmul.plan.packed_bytes) == 1:
         return False
     if scalar_constant(loop.operands[2]) != 1 or not _block_iterations(lowering, matmul.plan):
         return False
@@ -133,34 +134,19 @@ def _advances(lowering: Lowering, load: ViewLoad, axis: int, loop: Operation) ->
 
 
 def _become_loop(lowering: Lowering, loop: Operation, matmul: Matmul) -> None:
-    """Make a matmul the k-loop that it is the body of: its scratch memory holds k-blocks."""
+    """Make a matmul the k-loop that it is the body of."""
     plan, counter = matmul.plan, loop.regions[0].blocks[0].arguments[0]
-    matmul.computed = _computed(lowering, loop, matmul)
-    matmul.loop = loop
+    matmul.loop, matmul.computed = loop, _computed(lowering, loop, matmul)
     iterations = _block_iterations(lowering, plan)
     if 0 in matmul.computed:
         limit = lowering.target.second_cache_bytes // _COPY_PARTS
         tile = plan.m * plan.k * plan.a_dtype.itemsize
         iterations = max(min(iterations, _COPY_LENGTH // plan.k, limit // tile), 1)
     matmul.iterations = iterations
-    assert matmul.a_scratch is not None
-    matmul.a_scratch.count = plan.m * plan.k * iterations
-    if 0 in matmul.computed or plan.packs_a:
-        size = plan.m * plan.k * plan.parts * iterations
-        slots = cache_slots(size * plan.a_dtype.itemsize)
-        keys = cache_keys(lowering, [matmul.lhs])
-        if keys and slots > 1:
-            others = [key for key in keys if key is not counter]
-            matmul.a_cache = new_pack_cache(lowering, plan.a_dtype, others, slots, size)
-            matmul.a_packed = None
-            if not plan.packs_a:
-                matmul.a_scratch = None
-        elif matmul.a_packed is not None:
-            matmul.a_packed.count = size
-    assert matmul.b_cache is not None
-    keys = [key for key in matmul.b_cache.keys if key is not counter]
-    slots = cache_slots(iterations * plan.packed_bytes)
-    resized(matmul.b_cache, keys, slots, iterations * plan.packed_elements)
+    is_packed = 0 in matmul.computed or plan.kind == "amx"
+    a_keys = cache_keys(lowering, [matmul.lhs]) if is_packed else []
+    a_keys, b_keys = ([key for key in keys if key is not counter] for keys in (a_keys, matmul.keys[1]))
+    matmul.keys = a_keys, b_keys
 
 
 def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
@@ -182,7 +168,7 @@ def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
 def _from_pointers(lowering: Lowering, loop: LoopStatement) -> list[Matmul]:
     """The k-loop that a loop is whose operands are read through pointers, if it is one."""
     operation, matmul = loop.operation, _only_matmul(loop)
-    if matmul is None or matmul.plan.kind != "fma" or matmul.scales or matmul.zero_init or matmul.a_scratch is None:
+    if matmul is None or matmul.plan.kind != "fma" or matmul.scales or matmul.zero_init:
         return []
     plan, lhs, rhs = matmul.plan, matmul.lhs, matmul.rhs
     if not isinstance(lhs, PointerLoad) or not isinstance(rhs, PointerLoad) or len(lhs.shape) != 2:
@@ -201,12 +187,14 @@ def _from_pointers(lowering: Lowering, loop: LoopStatement) -> list[Matmul]:
     iterations = _block_iterations(lowering, plan)
     if not iterations:
         return []
-    slots = cache_slots(iterations * plan.packed_bytes)
-    elements = iterations * plan.packed_elements
-    cache = new_pack_cache(lowering, plan.b_dtype, keys, slots, elements)
-    matmul.a_scratch.count = plan.m * plan.k * iterations
     found = dataclasses.replace(
-        matmul, computed=frozenset(), b_packed=None, b_cache=cache, loop=operation, iterations=iterations, general=loop
+        matmul,
+        computed=frozenset(),
+        keys=([], keys),
+        loop=operation,
+        iterations=iterations,
+        general=loop,
+        packed=[None, None],
     )
     _take_zeros(lowering, [found])
     return [found]

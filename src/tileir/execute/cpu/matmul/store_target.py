@@ -14,7 +14,7 @@ from tileir.dialect.ops import EXTRACT, INSERT, MAKE_PARTITION_VIEW
 from tileir.dialect.types import PartitionViewType
 from tileir.execute.analysis.aliasing import Origins
 from tileir.execute.cpu.codegen import view_access
-from tileir.execute.cpu.codegen.context import Emission, TensorView, TileAccess, TileView
+from tileir.execute.cpu.codegen.context import Emission, TensorView, TileView
 from tileir.execute.cpu.codegen.nontemporal import moves_much
 from tileir.execute.cpu.ir.expressions import (
     Buffer,
@@ -39,9 +39,8 @@ from tileir.execute.cpu.ir.statements import (
     VersionedLoopNest,
     statements,
 )
-from tileir.execute.cpu.matmul.operands import remaining, smaller
 from tileir.execute.cpu.matmul.plan import Rows
-from tileir.execute.cpu.vector.builder import Builder, Number
+from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.dtypes import memory_bytes, plain_memory
 from tileir.ir.values import Value
 
@@ -176,19 +175,12 @@ def _is_copy(program: Program, matmul: Matmul, sink: StoreView) -> bool:
 class Destination(NamedTuple):
     """The rows in memory that a tile is stored to."""
 
-    box: TileAccess
-    row: Number
-    """The row stride in bytes."""
+    rows: Rows
     extents: tuple[Number, Number]
     """The rows and columns of the tile that lie in its tensor."""
+    target: StoreTarget
     direct: str = "false"
     """An i1: the matmul may write them, since the whole tile lies in its tensor and is stored as it is."""
-    target: StoreTarget | None = None
-
-    def rows(self, builder: Builder, condition: str, otherwise: Rows) -> Rows:
-        """These rows where an i1 holds, else others."""
-        pointer = builder.emit(f"select i1 {condition}, ptr {self.box.pointer}, ptr {otherwise[0]}")
-        return pointer, builder.emit(f"select i1 {condition}, i64 {self.row}, i64 {otherwise[1]}")
 
 
 def destination_of(emission: Emission, matmul: Matmul) -> Destination | None:
@@ -200,23 +192,23 @@ def destination_of(emission: Emission, matmul: Matmul) -> Destination | None:
     view = _view(emission, operation.view)
     if view is None or any(index not in emission.scalars for index in operation.index):
         return None
-    box = view_access.tile_access(emission, operation, view)
+    access = view_access.tile_access(emission, operation, view)
     size = memory_bytes(view.tensor.element)
     row = builder.multiply(view.strides[-2], size)
     rows, columns = (
-        smaller(builder, remaining(builder, view.extents[axis], box.starts[axis]), view.shape[axis])
+        builder.smaller(builder.remaining(view.extents[axis], access.starts[axis]), view.shape[axis])
         for axis in (-2, -1)
     )
+    found = Destination((access.pointer, row), (rows, columns), target)
     if not target.is_copy:
-        return Destination(box, row, (rows, columns), target=target)
+        return found
     cached = "true"
     if target.store in emission.program.nontemporal.values():
         streams = builder.all_of(moves_much(emission, prod(view.shape[-2:]) * size))
         cached = builder.emit(f"xor i1 {streams}, true")
     # Rows that overlap are written in order.
     apart = builder.emit(f"icmp sge i64 {row}, {view.shape[-1] * size}")
-    direct = builder.all_of([cached, view_access.is_inside(emission, box), apart])
-    return Destination(box, row, (rows, columns), direct, target)
+    return found._replace(direct=builder.all_of([cached, view_access.is_inside(emission, access), apart]))
 
 
 def _view(emission: Emission, value: Value) -> TileView | None:
