@@ -28,6 +28,7 @@ from tileir.execute.cpu.matmul.store_target import destination_of
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop, Number
 from tileir.execute.cpu.vector.llvm import index_register, scalar_type
+from tileir.ir.values import Value
 
 
 class KBlock(NamedTuple):
@@ -104,7 +105,7 @@ class KLoop:
         divisor = step
         if not isinstance(step, int):
             divisor = builder.call("i64", "llvm.smax.i64", [f"i64 {step}", "i64 1"])
-        distance = exact.plus(exact.minus(upper, lower), builder.subtract(divisor, 1))
+        distance = exact.of("add", exact.of("sub", upper, lower), builder.subtract(divisor, 1))
         self.iterations = builder.emit(f"sdiv i64 {distance}, {divisor}")
         exact.need("sge", self.iterations, 1)
         found: list[Operand | None] = []
@@ -363,7 +364,7 @@ def _emit_pointer_loop(k_loop: KLoop, zero_fill: Callable[[], None]) -> None:
         for argument in carried:
             by = reader.step_of(argument)
             last = emission.whole(loop.operands[2 + argument.index])
-            if by is not None:
+            if isinstance(by, Value):
                 last = builder.add(last, builder.multiply(k_loop.iterations, emission.whole(by)))
             emission.put(argument, casting.cast(builder, index_register(last), dtype_of(argument)))
         return done()

@@ -17,7 +17,7 @@ from tileir.execute.cpu.codegen import view_access
 from tileir.execute.cpu.codegen.bounds import accessed_array, places_in
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.ir.expressions import PointerLoad, ViewLoad
-from tileir.execute.cpu.matmul.affine import COLUMN, ITERATION, ROW, Affine, AffineReader
+from tileir.execute.cpu.matmul.affine import COLUMN, ROW, Affine, AffineReader
 from tileir.execute.cpu.matmul.plan import Plan
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.dtypes import memory_bytes
@@ -104,29 +104,30 @@ def pointer_operand(
     The conditions of the reader make sure of it: rows of neighbors, tiles side by side, and all of it in the array that
     the pointers come from, as far as masks do not leave it out.
     """
-    builder, exact, along = emission.builder, reader.exact, 1 - side
+    builder, exact, along = emission.builder, reader.exact, COLUMN if side == 0 else ROW
     size, extent = memory_bytes(load.element), (plan.m, plan.n)[side]
     access = reader.access(load)
     assert access is not None
-    first, steps = access.addresses
-    exact.need("eq", steps[COLUMN], size)
-    exact.need("eq", steps[ITERATION], exact.times(steps[along], plan.k))
-    found = Operand(builder.pointer(first), steps[ROW], steps[ITERATION], exact.times(iterations, plan.k), extent)
-    for limit in access.limits:
+    address, limits = access
+    exact.need("eq", address.column, size)
+    exact.need("eq", address.iteration, exact.of("mul", address[along], plan.k))
+    length = exact.of("mul", iterations, plan.k)
+    found = Operand(builder.pointer(address.first), address.row, address.iteration, length, extent)
+    for limit in limits:
         _end_at(builder, found, limit, reader, along, plan.k)
     found.is_whole = builder.compared("uge", found.across, extent)
     exact.need("sge", found.across, 1)
     exact.need("sge", found.along, 1)
-    found.keys = [first, found.row, found.along, found.across]
+    found.keys = [address.first, found.row, found.along, found.across]
     # All that is read lies in the array that it most likely does.
     array = accessed_array(emission, load.operation)
     if array is None:
         exact.conditions.append("false")
         return found
     last = builder.subtract(found.across, 1), builder.subtract(found.along, 1)
-    rows, columns = last if along == COLUMN else last[::-1]
+    rows, columns = last if side == 0 else last[::-1]
     places = places_in(emission, array, size)
-    for end in exact.ends(Affine(first, (steps[ROW], steps[COLUMN], 0)), (rows, columns, 0)):
+    for end in exact.ends(address, (rows, columns, 0)):
         moved = builder.emit(f"sub i64 {end}, {array.low}")
         exact.conditions.append(builder.emit(f"icmp ult i64 {moved}, {places}"))
     return found
@@ -134,17 +135,17 @@ def pointer_operand(
 
 def _end_at(builder: Builder, operand: Operand, rest: Affine, reader: AffineReader, along: int, k: int) -> None:
     """Let an operand go no further than a number is not negative."""
-    exact = reader.exact
+    exact, across = reader.exact, ROW + COLUMN - along
     if rest.is_scalar:
         exact.need("sge", rest.first, 0)
         return
-    goes_along = rest.steps[along] != 0 or rest.steps[ITERATION] != 0
-    exact.need("eq", rest.steps[along if goes_along else 1 - along], -1)
-    left = builder.call("i64", "llvm.smax.i64", [f"i64 {exact.plus(rest.first, 1)}", "i64 0"])
+    goes_along = rest[along] != 0 or rest.iteration != 0
+    exact.need("eq", rest[along if goes_along else across], -1)
+    left = builder.call("i64", "llvm.smax.i64", [f"i64 {exact.of('add', rest.first, 1)}", "i64 0"])
     if not goes_along:
         operand.across = builder.smaller(operand.across, left)
         return
-    exact.need("eq", rest.steps[1 - along], 0)
-    exact.need("eq", rest.steps[ITERATION], -k)
+    exact.need("eq", rest[across], 0)
+    exact.need("eq", rest.iteration, -k)
     operand.along = builder.smaller(operand.along, left)
     operand.room = builder.divided(operand.along, k)[0]

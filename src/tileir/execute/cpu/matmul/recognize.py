@@ -229,6 +229,6 @@ def _carries_nothing_else(loop: Operation, matmul: Matmul, reader: AffineReader)
         if argument is start:
             if following is not matmul.operation.results[0]:
                 return False
-        elif is_tile(argument) or (is_scalar(argument) and not reader.advances(argument)):
+        elif is_tile(argument) or (is_scalar(argument) and reader.step_of(argument) is None):
             return False
     return any(argument is start for argument in block.arguments[1:])
