@@ -36,7 +36,6 @@ class KBlock(NamedTuple):
 
     first: Number
     count: Number
-    end: Number
     k: Number
     whole: tuple[str, str]
     """Of A and B an i1: all of it is valid, and lies in memory in rows."""
@@ -59,14 +58,21 @@ class KLoop:
         self.operands: Final = self._open_pointers() if matmul.general is not None else self._open_views()
         """A and B; None where they are computed."""
         self.destination: Final = destination_of(emission, matmul)
-        self.k_tail: Final = self._has_k_tail()
-        """An i1: k ends with both operands, within the last iteration, and k-blocks go no further."""
+        k_tail = self._has_k_tail()
+        self.k_end: Number = UNBOUNDED
+        """Where k ends, within the last iteration; k-blocks go no further."""
+        self.signed_zero: str = ""
+        """What to add to accumulators: the products of zeros that a k tail leaves out make nothing of an accumulator
+        but zero of its negative."""
         self.room: Number = UNBOUNDED
         """The iterations before tiles begin to lie over an edge of k."""
         for operand in self.operands:
             if operand is not None and operand.room != UNBOUNDED:
-                if self.k_tail != "false":
-                    text = f"select i1 {self.k_tail}, i64 {self.iterations}, i64 {operand.room}"
+                if k_tail != "false":
+                    self.k_end = self.builder.emit(f"select i1 {k_tail}, i64 {operand.along}, i64 {UNBOUNDED}")
+                    kind = scalar_type(self.plan.acc_dtype)
+                    self.signed_zero = self.builder.emit(f"select i1 {k_tail}, {kind} 0.0, {kind} -0.0")
+                    text = f"select i1 {k_tail}, i64 {self.iterations}, i64 {operand.room}"
                     operand.room = self.builder.emit(text)
                 self.room = self.builder.smaller(self.room, operand.room)
         offset = self.builder.multiply(batch, self.plan.m * self.plan.n * self.plan.acc_dtype.itemsize)
@@ -116,7 +122,7 @@ class KLoop:
         return found
 
     def _has_k_tail(self) -> str:
-        """Whether nothing but zeros lies behind the end of both operands, and the last iteration goes beyond it.
+        """An i1: both operands end within the last iteration, with nothing but zeros behind their end.
 
         Then that iteration takes what is valid of k where it lies, instead of a k-block of its own with copies of it.
         """
@@ -125,14 +131,14 @@ class KLoop:
             return "false"
         if not (a.is_zero_padded and b.is_zero_padded) or UNBOUNDED in (a.room, b.room):
             return "false"
-        iterations, _ = builder.divided(builder.add(a.along, plan.k - 1), plan.k)
+        missing = builder.subtract(builder.multiply(self.iterations, plan.k), a.along)
         return builder.all_of(
             [
                 # Tiles that are packed one by one are whole along k.
                 *[each.in_rows if each.in_rows == "true" else each.is_whole for each in (a, b)],
                 builder.compared("eq", a.along, b.along),
-                builder.compared("eq", iterations, self.iterations),
-                builder.compared("eq", builder.divided(a.along, plan.k_unroll)[1], 0),
+                builder.compared("ult", builder.subtract(missing, 1), plan.k - 1),
+                builder.compared("eq", builder.divided(missing, plan.k_unroll)[1], 0),
             ]
         )
 
@@ -275,7 +281,10 @@ class KLoop:
         builder, plan, destination = self.builder, self.plan, self.destination
         end = builder.add(first, count)
         a_whole, b_whole = (self._is_whole(operand, end) for operand in self.operands)
-        block = KBlock(first, count, end, self._extent(first, count), (a_whole, b_whole))
+        k = builder.multiply(count, plan.k)
+        if self.k_end != UNBOUNDED:
+            k = builder.smaller(k, builder.subtract(self.k_end, builder.multiply(first, plan.k)))
+        block = KBlock(first, count, k, (a_whole, b_whole))
         panel, b_special = self._packed(1, block, b_whole)
         rows, a_special = self._a_rows(block)
         own: Rows = self.accumulator, plan.n * plan.acc_dtype.itemsize
@@ -291,7 +300,7 @@ class KLoop:
                 is_last = builder.all_of([destination.direct, builder.compared("eq", end, self.iterations)])
                 c_out = chosen(builder, is_last, destination.rows, own)
         special = builder.any_of([a_special, b_special])
-        operands = Operands(*rows, panel, *c_in, *c_out, block.k, *extents, special, self._signed_zero(end))
+        operands = Operands(*rows, panel, *c_in, *c_out, block.k, *extents, special, self.signed_zero)
         call_macrokernel(self.emission, plan, operands)
 
     def _is_whole(self, operand: Operand | None, end: Number) -> str:
@@ -300,28 +309,6 @@ class KLoop:
             return "false" if operand is None else operand.is_whole
         near = self.builder.compared("ule", end, operand.room)
         return "false" if near == "false" else self.builder.all_of([operand.is_whole, near])
-
-    def _extent(self, first: Number, count: Number) -> Number:
-        """The extent of a k-block: so many iterations from one on, or less with a k tail."""
-        builder, k, a = self.builder, self.plan.k, self.operands[0]
-        extent = builder.multiply(count, k)
-        if self.k_tail == "false" or a is None:
-            return extent
-        # Without a k tail there are nothing but whole iterations, however little is valid.
-        left = builder.subtract(a.along, builder.multiply(first, k))
-        return builder.smaller(builder.emit(f"select i1 {self.k_tail}, i64 {left}, i64 {extent}"), extent)
-
-    def _signed_zero(self, end: Number) -> str:
-        """What to add to accumulators up to an iteration; empty where it is never anything.
-
-        The products of zeros that a k tail leaves out make nothing of an accumulator but zero of its negative.
-        """
-        builder, kind, a = self.builder, scalar_type(self.plan.acc_dtype), self.operands[0]
-        if self.k_tail == "false" or a is None:
-            return ""
-        is_last = builder.compared("eq", end, self.iterations)
-        is_short = builder.compared("ult", a.along, builder.multiply(self.iterations, self.plan.k))
-        return builder.emit(f"select i1 {builder.all_of([self.k_tail, is_last, is_short])}, {kind} 0.0, {kind} -0.0")
 
 
 def emit_matmul(emission: Emission, matmul: Matmul) -> None:

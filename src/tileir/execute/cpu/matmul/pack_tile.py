@@ -1,8 +1,8 @@
 """Packing of a tile by a loop nest, for operands that are converted, scaled, transposed or computed.
 
 Where columns lie in memory one after another, as those of B in Q K^T do, vectors along a row would have to be gathered,
-an element at a time.  Vectors along columns are plain loads; as many of them as they have elements are transposed by
-shuffles.
+an element at a time.  Vectors along columns are plain loads; as many of them as they have elements, a square, are
+transposed by shuffles.
 """
 
 from __future__ import annotations
@@ -29,9 +29,6 @@ from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import DType, tf32_numbers
 from tileir.ir import floats
 from tileir.ir.types import FNV8E5M3FNU, TF32, Type
-
-_LANE_BYTES: Final = 16
-"""Machines shuffle within parts of this size, or move the parts."""
 
 
 class TilePacker:
@@ -63,7 +60,10 @@ class TilePacker:
             row, column = nest.index
             members = []
             for member in range(layout.group):
-                element = self._element(nest, _member(nest, row, layout.group, member), column)
+                with nest.at_level(row.level):
+                    number = builder.add(builder.multiply(row.base, layout.group), member)
+                member_row = Axis(number, row.lanes and layout.group == 1, row.level)
+                element = self._element(nest, member_row, column)
                 members.append(nest.spread_lanes(element, column))
             with nest.at_level(nest.depth):
                 place = builder.moved(to, layout.offset(builder, row.base, column.base, k))
@@ -83,29 +83,14 @@ class TilePacker:
             register = _converted(self.builder, operand.element, register, layout.dtype, self.is_signed)
         for scale in self.scales:
             # There is one for each block of elements along k.
-            block = layout.plan.k // scale.shape[-2 if layout.side else -1]
-            along = _scale_axis(nest, row if layout.side else column, block)
+            axis, count = (row, scale.shape[-2]) if layout.side else (column, scale.shape[-1])
+            block = layout.plan.k // count
+            with nest.at_level(axis.level):
+                along = Axis(self.builder.divided(axis.base, block)[0], axis.lanes and block == 1, axis.level)
             register = _scaled(nest, register, scale, (*first, *((along, column) if layout.side else (row, along))))
         return register
 
     # --- column-major tiles ---
-
-    def _load_square(self, square: str, side: int, top: Number, first: Number) -> None:
-        """Copy so many columns from the `first` on to memory, of each as many packed rows from `top` on."""
-        builder, layout = self.builder, self.layout
-        length, size = side * layout.group, layout.dtype.itemsize
-
-        def emit(masked: bool) -> None:
-            nest = NestEmitter(self.emission, (side, length), length, masked)
-            number, lanes = nest.index
-            with nest.at_level(number.level):
-                column = Axis(builder.add(first, number.base), False, number.level)
-            row = Axis(top, True, 0)
-            register = nest.spread_lanes(self._element(nest, row, column), row)
-            nest.store(square, [(number, length * size), (lanes, size)], register, "")
-            nest.close()
-
-        versions(self.emission, [self.operand], [], emit)
 
     def _transpose(self, to: str, k: Number, side: int) -> None:
         """Pack a column-major tile in squares of so many packed rows.
@@ -117,23 +102,28 @@ class TilePacker:
         size = side * side * layout.unit
         square = self.emission.frame.stack("i8", size, 64, f"square{size}")
 
-        def across(first: Number) -> None:
-            def down(top: Number) -> None:
-                self._load_square(square, side, builder.multiply(top, layout.group), first)
-                place = builder.moved(to, layout.offset(builder, top, first, k))
-                _call_transpose(self.emission, layout, side, square, (place, layout.offset(builder, 1, 0, k)))
+        def one(number: Number) -> None:
+            column, row = builder.divided(number, layout.shape[0] // side)
+            top, first = builder.multiply(row, side), builder.multiply(column, side)
+            versions(self.emission, [self.operand], [], lambda masked: self._load(square, side, (top, first), masked))
+            place = builder.moved(to, layout.offset(builder, top, first, k))
+            _call_transpose(self.emission, layout, side, square, (place, layout.offset(builder, 1, 0, k)))
 
-            builder.count(0, layout.shape[0], side, down)
+        builder.count(0, layout.shape[0] * layout.shape[1] // side**2, 1, one)
 
-        builder.count(0, layout.shape[1], side, across)
-
-
-def _member(nest: NestEmitter, axis: Axis, group: int, member: int) -> Axis:
-    """A member of a group of rows."""
-    if group == 1:
-        return axis
-    with nest.at_level(axis.level):
-        return Axis(nest.builder.add(nest.builder.multiply(axis.base, group), member), False, axis.level)
+    def _load(self, square: str, side: int, start: tuple[Number, Number], masked: bool) -> None:
+        """Copy so many columns to memory, of each as many packed rows, from a packed row and a column on."""
+        builder, layout = self.builder, self.layout
+        length, size = side * layout.group, layout.dtype.itemsize
+        nest = NestEmitter(self.emission, (side, length), length, masked)
+        number, lanes = nest.index
+        with nest.at_level(number.level):
+            column = Axis(builder.add(start[1], number.base), False, number.level)
+        with nest.at_level(0):
+            row = Axis(builder.multiply(start[0], layout.group), True, 0)
+        register = nest.spread_lanes(self._element(nest, row, column), row)
+        nest.store(square, [(number, length * size), (lanes, size)], register, "")
+        nest.close()
 
 
 def _converted(builder: Builder, element: Type, register: Register, dtype: DType, signed: bool) -> Register:
@@ -145,12 +135,6 @@ def _converted(builder: Builder, element: Type, register: Register, dtype: DType
     if register.dtype == dtype or (register.dtype.itemsize == dtype.itemsize and dtype.kind in "iu"):
         return casting.retag(register, dtype)
     return casting.cast(builder, register, dtype)
-
-
-def _scale_axis(nest: NestEmitter, axis: Axis, block: int) -> Axis:
-    """The axis of scales: one for each block of elements."""
-    with nest.at_level(axis.level):
-        return Axis(nest.builder.divided(axis.base, block)[0], axis.lanes and block == 1, axis.level)
 
 
 def _scaled(nest: NestEmitter, register: Register, scale: Expression, index: tuple[Axis, ...]) -> Register:
@@ -190,76 +174,29 @@ def _distances(emission: Emission, expression: Expression, axis: int | None) -> 
         yield 0
 
 
-def _interleaved(builder: Builder, rows: list[Register], per: int) -> list[Register]:
-    """Elements of rows in turn, until those of a column are together, within each part of so many elements."""
-    width = rows[0].width
-    for _ in range(per.bit_length() - 1):
-        half = len(rows) // 2
-        pairs = list(zip(rows[:half], rows[half:], strict=True))
-        rows = []
-        for first, second in pairs:
-            for start in (0, per // 2):
-                lanes = [
-                    part + start + place // 2 + (width if place % 2 else 0)
-                    for part in range(0, width, per)
-                    for place in range(per)
-                ]
-                rows.append(shuffled(builder, first, second, lanes))
-    return rows
-
-
-def _sorted_parts(builder: Builder, vectors: list[Register], per: int) -> list[Register]:
-    """The first parts of all vectors, then the second ones and on."""
-    width = vectors[0].width
-    for _ in range(len(vectors).bit_length() - 1):
-        pairs = list(zip(vectors[0::2], vectors[1::2], strict=True))
-        vectors = []
-        for odd in (0, 1):
-            parts = [part * per for part in range(odd, 2 * width // per, 2)]
-            lanes = [part + place for part in parts for place in range(per)]
-            vectors += [shuffled(builder, first, second, lanes) for first, second in pairs]
-    return vectors
-
-
 def _call_transpose(emission: Emission, layout: Layout, side: int, square: str, target: Rows) -> None:
-    """Store the columns of a square in memory as packed rows; the square is used up.
-
-    A loop over shuffles that are alike, since they take LLVM long.  Those of the other half follow each other: with a
-    loop for them, too, a machine waits for what it has just stored.
-    """
+    """Store the columns of a square in memory as packed rows."""
     builder = emission.builder
     dtype = SINGLE if layout.unit == SINGLE.itemsize else DOUBLE
-    size, per = dtype.itemsize, min(side, _LANE_BYTES // dtype.itemsize)
-    is_split = layout.plan.parts > 1
-
-    def place(row: Number) -> str:
-        return builder.moved("%square", builder.multiply(row, side * size))
-
-    def load(rows: list[Number]) -> list[Register]:
-        kind = value_type(dtype, side)
-        return [builder.value(f"load {kind}, ptr {place(row)}, align 64", dtype, side) for row in rows]
-
-    def interleave(first: Number) -> None:
-        rows = [builder.add(first, number) for number in range(per)]
-        for row, register in zip(rows, _interleaved(builder, load(rows), per), strict=True):
-            builder.do(f"store {register.typed}, ptr {place(row)}, align 64")
-
-    def sort(number: int) -> None:
-        rows = [builder.add(number, first) for first in range(0, side, per)]
-        for row, register in zip(rows, _sorted_parts(builder, load(rows), per), strict=True):
-            where = builder.moved("%target", builder.multiply("%row", row))
-            if is_split:
-                width = side * layout.group
-                text = f"bitcast {register.typed} to {value_type(layout.dtype, width)}"
-                layout.store(builder, builder.value(text, layout.dtype, width), where)
-            else:
-                builder.do(f"store {register.typed}, ptr {where}, align {size}")
+    kind, whole, half = value_type(dtype, side), side * layout.group, side // 2
 
     def write() -> None:
-        builder.count(0, side, per, interleave)
-        for number in range(per):
-            sort(number)
+        places = [builder.moved("%square", row * side * layout.unit) for row in range(side)]
+        rows = [builder.value(f"load {kind}, ptr {place}, align 16", dtype, side) for place in places]
+        for _ in range(side.bit_length() - 1):
+            # The elements of rows in turn, until those of a column are together.
+            rows = [
+                shuffled(
+                    builder, one, other, [place for lane in range(start, start + half) for place in (lane, lane + side)]
+                )
+                for one, other in zip(rows[:half], rows[half:], strict=True)
+                for start in (0, half)
+            ]
+        for number, row in enumerate(rows):
+            text = f"bitcast {row.typed} to {value_type(layout.dtype, whole)}"
+            where = builder.moved("%target", builder.multiply("%row", number))
+            layout.store(builder, builder.value(text, layout.dtype, whole), where)
 
     parameters = {"%square": ("ptr", square), "%target": ("ptr", target[0]), "%row": ("i64", target[1])}
-    kind = "split" if is_split else "plain"
-    call_function(emission, f"transpose.{kind}.{dtype.name}.{side}", parameters, write)
+    name = f"transpose.{layout.dtype.name}.{layout.group}.{layout.plan.parts}.{side}"
+    call_function(emission, name, parameters, write)
