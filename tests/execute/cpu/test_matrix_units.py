@@ -36,10 +36,6 @@ DTYPES = {
     "f8E5M2": numpy.dtype(ml_dtypes.float8_e5m2),
 }
 
-needs_vectors = pytest.mark.skipif(
-    not HERE.has_avx512, reason="neither matrix tiles nor the vectors of the machines that have them"
-)
-
 
 @pytest.fixture(autouse=True)
 def quiet():
@@ -101,7 +97,6 @@ def assert_same(result, expected):
 
 
 @pytest.mark.sampled(3)
-@needs_vectors
 @pytest.mark.parametrize("element", [BF16, F16, F8E4M3FN, F8E5M2], ids=str)
 @pytest.mark.parametrize(
     ("shape", "extent"),
@@ -114,7 +109,6 @@ def test_product_is_the_one_of_the_units_description(element, shape, extent):
     assert_same(product(element, shape, a, b, c), modelled(parts, a, b, c))
 
 
-@needs_vectors
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("place", [(0, 0), (17, 31), (5, 64), (31, 95)], ids=str)
 def test_subnormal_factor_is_not_lost(side, place):
@@ -136,7 +130,6 @@ def test_subnormal_factor_is_not_lost(side, place):
     assert_same(result, expected)
 
 
-@needs_vectors
 @pytest.mark.parametrize("number", [numpy.inf, -numpy.inf, numpy.nan])
 @pytest.mark.parametrize("element", [BF16, F16], ids=str)
 def test_infinite_factors_are_the_chains(element, number):
@@ -170,7 +163,6 @@ def swapped(array, axis):
     return numpy.flip(array.reshape(shape), axis + 1).reshape(array.shape)
 
 
-@needs_vectors
 @pytest.mark.parametrize(("shape", "extent"), [((1, 16, 32), 32), ((4, 32, 64), 64), ((16, 64, 32), 96)], ids=str)
 def test_pairs_are_a_chain_of_all_k(shape, extent):
     a, b, c = operands(BF16, shape[0], shape[1], extent)
@@ -179,7 +171,6 @@ def test_pairs_are_a_chain_of_all_k(shape, extent):
     assert_same(result, expected)
 
 
-@needs_vectors
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_subnormal_factor_of_a_pair_is_not_lost(side):
     a, b, c = operands(BF16, 16, 32, 96)
@@ -225,7 +216,6 @@ def vectors_of(step, patterns, results):
     return found.reshape(-1, results, 32)
 
 
-@needs_vectors
 def test_every_half_is_the_sum_of_two():
     def step(builder, pointer):
         number = builder.value(f"load <32 x half>, ptr {pointer}, align 2", numpy.dtype(numpy.float16), 32)
@@ -244,7 +234,6 @@ def test_every_half_is_the_sum_of_two():
     assert (numpy.signbit(high) == numpy.signbit(low))[finite & (low != 0)].all()
 
 
-@needs_vectors
 @pytest.mark.parametrize("name", ["subnormal", "infinite"])
 def test_guard_finds_what_it_is_about_and_nothing_else(name):
     def step(builder, pointer):
@@ -269,8 +258,6 @@ def test_guard_finds_what_it_is_about_and_nothing_else(name):
 @pytest.fixture
 def unit(monkeypatch):
     """The name of a machine with matrix tiles that runs here."""
-    if not HERE.has_avx512:
-        pytest.skip("neither matrix tiles nor the vectors of the machines that have them")
     return "native" if UNIT is HERE else emulate(monkeypatch)
 
 
@@ -327,8 +314,6 @@ def test_matrices_of_any_extent_are_near_the_exact_product(unit, element, extent
 @pytest.mark.parametrize("element", ["bf16", "f8E4M3FN"])
 def test_matrices_are_near_the_exact_product_by_pairs(monkeypatch, element):
     m, n, k = 40, 72, 100
-    if not HERE.has_avx512:
-        pytest.skip("no vectors of the machines that have pairs")
     machine = "native" if DOTS is HERE else emulate(monkeypatch, PAIRS)
     kernel = tileir.compile(tileir.parse(matmul(element, (16, 32, 32))), backend="cpu", cpu=machine)
     assert "plan: dots" in kernel.dump("loops")

@@ -20,22 +20,15 @@ them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy
 
-from tileir.execute.cpu.matmul.fma import widened_pairs
-from tileir.execute.cpu.matmul.plan import AMX_BYTES, AMX_ROWS, TILE_BYTES, Plan, RowBlock, Rows
-from tileir.execute.cpu.matmul.special_values import (
-    BFLOAT16,
-    SCANNED,
-    is_found,
-    nothing_found,
-    scan_memory,
-)
+from tileir.execute.cpu.matmul.fma import FmaKernel
+from tileir.execute.cpu.matmul.plan import AMX_BYTES, AMX_ROWS, TILE_BYTES, Plan, RowBlock, Rows, chosen
+from tileir.execute.cpu.matmul.special_values import SCANNED, is_found, nothing_found, scan_memory
 from tileir.execute.cpu.vector.builder import Builder, Number
-from tileir.execute.cpu.vector.casting import INT32, SINGLE, intrinsic
-from tileir.execute.cpu.vector.llvm import Register
 
 _TILES: Final = 8
 _INSTRUCTIONS: Final = {
@@ -147,54 +140,23 @@ class AmxKernel:
     def _fallback(self, a: str, panel: str, c_in: Rows, c_out: Rows, k: Number) -> None:
         """The chain of fused multiply-adds for k = 0, 1, 2 and on, for the columns of a panel."""
         builder, plan = self.builder, self.plan
-        kind, size = f"<{AMX_ROWS} x float>", plan.acc_dtype.itemsize
+        low_parts = (plan.mr * AMX_BYTES, TILE_BYTES) if plan.parts == 2 else (0, 0)
+        kernel = FmaKernel(builder, replace(plan, kind="dots", mr=_FALLBACK_ROWS, parts=1), low_parts=low_parts)
 
-        def pointers(c: Rows, row: Number) -> list[str]:
-            first = builder.moved(c[0], builder.multiply(row, c[1]))
-            return [builder.moved(first, builder.multiply(number, c[1])) for number in range(_FALLBACK_ROWS)]
+        def tile(number: Number) -> None:
+            left = builder.moved(a, builder.multiply(number, plan.a_step * plan.tile_k))
+            right = builder.moved(panel, builder.multiply(number, TILE_BYTES * plan.parts))
+            before = chosen(builder, builder.compared("eq", number, 0), c_in, c_out)
 
-        def rows(row: Number) -> None:
-            loads = [f"load {kind}, ptr {pointer}, align {size}" for pointer in pointers(c_in, row)]
-            accumulators = [builder.value(text, SINGLE, AMX_ROWS) for text in loads]
-            first = builder.moved(a, builder.multiply(row, AMX_BYTES))
+            def rows(row: Number) -> None:
+                offsets: list[Number] = [i * AMX_BYTES for i in range(_FALLBACK_ROWS)]
+                block = builder.moved(left, builder.multiply(row, AMX_BYTES)), offsets
+                start, end = (
+                    (builder.moved(pointer, builder.multiply(row, stride)), stride)
+                    for pointer, stride in (before, c_out)
+                )
+                kernel.block(block, (right, 0), start, end, plan.tile_k, True)
 
-            def pair(index: Number, before: list[Register]) -> list[Register]:
-                tile, within = builder.divided(index, AMX_BYTES // 4)
-                left = builder.moved(first, builder.multiply(tile, plan.a_step * plan.tile_k))
-                left = builder.moved(left, builder.multiply(within, 4))
-                right = builder.moved(panel, builder.multiply(tile, TILE_BYTES * plan.parts))
-                elements = self._pair(builder.moved(right, builder.multiply(within, AMX_BYTES)), TILE_BYTES, False)
-                found = []
-                for number, accumulator in enumerate(before):
-                    factors = self._pair(builder.moved(left, number * AMX_BYTES), plan.mr * AMX_BYTES, True)
-                    for one, other in zip(factors, elements, strict=True):
-                        accumulator = intrinsic(builder, "fma", [one, other, accumulator])
-                    found.append(accumulator)
-                return found
+            builder.count(0, plan.mr, _FALLBACK_ROWS, rows)
 
-            accumulators = builder.carry(0, builder.divided(k, 2)[0], 1, accumulators, pair)
-            for pointer, accumulator in zip(pointers(c_out, row), accumulators, strict=True):
-                builder.do(f"store {accumulator.typed}, ptr {pointer}, align {size}")
-
-        builder.count(0, plan.mr, _FALLBACK_ROWS, rows)
-
-    def _pair(self, pointer: str, part_bytes: int, is_a: bool) -> list[Register]:
-        """The elements of two successive k as f32: one of A in all lanes, or those of all columns of B."""
-        builder, plan = self.builder, self.plan
-        found: list[Register] = []
-        for part in range(plan.parts):
-            here = builder.moved(pointer, part * part_bytes)
-            if is_a:
-                word = builder.value(f"load i32, ptr {here}, align 4", INT32)
-                words = builder.splat(word, AMX_ROWS)
-            else:
-                text = f"load <{AMX_ROWS} x i32>, ptr {here}, align 64"
-                words = builder.value(text, INT32, AMX_ROWS)
-            pairs = builder.value(f"bitcast {words.typed} to <{2 * AMX_ROWS} x i16>", BFLOAT16, 2 * AMX_ROWS)
-            numbers = widened_pairs(builder, pairs)
-            if found:
-                # The sum of the parts is the number itself.
-                sums = zip(found, numbers, strict=True)
-                numbers = [builder.value(f"fadd {high.typed}, {low.name}", SINGLE, AMX_ROWS) for high, low in sums]
-            found = numbers
-        return found
+        builder.count(0, builder.divided(k, plan.tile_k)[0], 1, tile)

@@ -28,12 +28,18 @@ Step: TypeAlias = Callable[[Builder, Register, Register, Register], Register]
 
 
 class FmaKernel:
-    """Emits register tiles of a plan; `signed_zero` is a number to add to every accumulator at the end, if any."""
+    """Emits register tiles of a plan; `signed_zero` is a number to add to every accumulator at the end, if any.
 
-    def __init__(self, builder: Builder, plan: Plan, signed_zero: str = "") -> None:
+    `low_parts` is how far behind the elements of A and B their low parts lie, for the fallback, if they are split.
+    """
+
+    def __init__(
+        self, builder: Builder, plan: Plan, signed_zero: str = "", low_parts: tuple[int, int] = (0, 0)
+    ) -> None:
         self.builder: Final = builder
         self.plan: Final = plan
         self.signed_zero: Final = signed_zero
+        self.low_parts: Final = low_parts
         self.width: Final = plan.lanes if plan.lanes > 1 else 0
         self.vectors: Final = plan.nr // plan.lanes
 
@@ -42,12 +48,11 @@ class FmaKernel:
         builder, plan = self.builder, self.plan
         dtype, size = plan.acc_dtype, plan.acc_dtype.itemsize
         kind = value_type(dtype, self.width)
-        step = _pair_chain if fallback else _STEPS[plan.kind]
         starts, ends = (self._vectors(rows, len(a[1])) for rows in (c_in, c_out))
         accumulators = [builder.value(f"load {kind}, ptr {each}, align {size}", dtype, self.width) for each in starts]
 
         def iteration(index: Number, before: list[Register]) -> list[Register]:
-            return self._steps(step, a, b[0], index, before)
+            return self._steps(a, b[0], index, before, fallback)
 
         accumulators = builder.carry(0, k, plan.k_unroll, accumulators, iteration)
         if self.signed_zero:
@@ -64,25 +69,44 @@ class FmaKernel:
         step = self.plan.lanes * self.plan.acc_dtype.itemsize
         return [builder.moved(pointer, vector * step) for pointer in pointers for vector in range(self.vectors)]
 
-    def _steps(self, step: Step, a: RowBlock, panel: str, k: Number, accumulators: list[Register]) -> list[Register]:
+    def _steps(
+        self, a: RowBlock, panel: str, k: Number, accumulators: list[Register], fallback: bool
+    ) -> list[Register]:
         """The steps of one iteration of the innermost loop."""
         builder, plan = self.builder, self.plan
+        step = _fma if fallback else _STEPS[plan.kind]
         a_bytes, b_bytes = plan.k_group * plan.a_dtype.itemsize, plan.k_group * plan.b_step
         here = builder.moved(a[0], builder.multiply(k, plan.a_dtype.itemsize))
         rows = [builder.moved(here, offset) for offset in a[1]]
         panel_rows = builder.moved(panel, builder.multiply(k, plan.b_step))
         for number in range(plan.k_unroll // plan.k_group):
-            right = [
-                self._load_b(builder.moved(panel_rows, number * b_bytes + vector * b_bytes // self.vectors))
+            pointers = [
+                builder.moved(panel_rows, number * b_bytes + vector * b_bytes // self.vectors)
                 for vector in range(self.vectors)
             ]
+            rights = [self._factors(self._load_b, pointer, self.low_parts[1], fallback) for pointer in pointers]
             following = []
-            for row, pointer in enumerate(rows):
-                left = self._load_a(builder.moved(pointer, number * a_bytes))
-                for vector, one in enumerate(right):
-                    following.append(step(builder, left, one, accumulators[row * self.vectors + vector]))
+            for row in rows:
+                left = self._factors(self._load_a, builder.moved(row, number * a_bytes), self.low_parts[0], fallback)
+                for right in rights:
+                    accumulator = accumulators[len(following)]
+                    for one, other in zip(left, right, strict=True):
+                        accumulator = step(builder, one, other, accumulator)
+                    following.append(accumulator)
             accumulators = following
         return accumulators
+
+    def _factors(self, load: Callable[[str], Register], pointer: str, low: int, fallback: bool) -> list[Register]:
+        """What a step multiplies; for the fallback the even and the odd elements of pairs of bf16 as f32, one after
+        the other."""
+        if not fallback:
+            return [load(pointer)]
+        builder, found = self.builder, widened_pairs(self.builder, load(pointer))
+        if not low:
+            return found
+        # The sum of the parts is the number itself.
+        pairs = zip(found, widened_pairs(builder, load(builder.moved(pointer, low))), strict=True)
+        return [builder.value(f"fadd {high.typed}, {rest.name}", SINGLE, high.width) for high, rest in pairs]
 
     def _load_a(self, pointer: str) -> Register:
         """An element of A, or a pair of them, in all lanes."""
@@ -168,13 +192,6 @@ def _dot(builder: Builder, left: Register, right: Register, accumulator: Registe
     pairs = [f"{narrow} {builder.emit(f'bitcast {one.typed} to {narrow}')}" for one in (left, right)]
     name = builder.call(accumulator.type, "llvm.x86.avx512bf16.dpbf16ps.512", [accumulator.typed, *pairs])
     return Register(name, accumulator.dtype, accumulator.width)
-
-
-def _pair_chain(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
-    """The even element of each pair of bf16, then the odd one, as f32."""
-    for one, other in zip(widened_pairs(builder, left), widened_pairs(builder, right), strict=True):
-        accumulator = intrinsic(builder, "fma", [one, other, accumulator])
-    return accumulator
 
 
 def widened_pairs(builder: Builder, pairs: Register) -> list[Register]:

@@ -19,11 +19,11 @@ from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, PointerLoad, m
 from tileir.execute.cpu.ir.statements import Matmul, PackCache
 from tileir.execute.cpu.matmul.affine import AffineReader, Exact
 from tileir.execute.cpu.matmul.functions import cached_panel
-from tileir.execute.cpu.matmul.macrokernel import Operands, call_macrokernel, chosen
+from tileir.execute.cpu.matmul.macrokernel import Operands, call_macrokernel
 from tileir.execute.cpu.matmul.operands import UNBOUNDED, Operand, pointer_operand, view_operand
 from tileir.execute.cpu.matmul.pack import Source, pack_rows, scan_packed
 from tileir.execute.cpu.matmul.pack_tile import TilePacker
-from tileir.execute.cpu.matmul.plan import Layout, Rows
+from tileir.execute.cpu.matmul.plan import Layout, Rows, chosen
 from tileir.execute.cpu.matmul.store_target import destination_of
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop, Number

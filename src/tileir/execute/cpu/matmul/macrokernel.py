@@ -21,7 +21,7 @@ from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.matmul.amx import AmxKernel
 from tileir.execute.cpu.matmul.fma import FmaKernel
 from tileir.execute.cpu.matmul.functions import call_function
-from tileir.execute.cpu.matmul.plan import Plan, RowBlock, Rows
+from tileir.execute.cpu.matmul.plan import Plan, RowBlock, Rows, chosen
 from tileir.execute.cpu.matmul.special_values import SCANNED, is_found, nothing_found, scan_memory
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
@@ -160,11 +160,3 @@ class MacroKernel:
             builder.branch(found, partial(emit, True), partial(emit, False))
 
         builder.count(0, self.operands.k, length, part)
-
-
-def chosen(builder: Builder, condition: str, rows: Rows, otherwise: Rows) -> Rows:
-    """Rows where an i1 holds, else others."""
-    if condition in ("true", "false"):
-        return rows if condition == "true" else otherwise
-    pointer = builder.emit(f"select i1 {condition}, ptr {rows[0]}, ptr {otherwise[0]}")
-    return pointer, builder.emit(f"select i1 {condition}, i64 {rows[1]}, i64 {otherwise[1]}")

@@ -73,6 +73,14 @@ RowBlock = tuple[str, list[Number]]
 """The rows of A of a register tile: a pointer to the first, and the offset of each from it; none if A is packed."""
 
 
+def chosen(builder: Builder, condition: str, rows: Rows, otherwise: Rows) -> Rows:
+    """Rows where an i1 holds, else others."""
+    if condition in ("true", "false"):
+        return rows if condition == "true" else otherwise
+    pointer = builder.emit(f"select i1 {condition}, ptr {rows[0]}, ptr {otherwise[0]}")
+    return pointer, builder.emit(f"select i1 {condition}, i64 {rows[1]}, i64 {otherwise[1]}")
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How a matmul of an m x k by a k x n tile is computed; the table above lists the kinds.

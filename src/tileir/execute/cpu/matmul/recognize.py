@@ -11,7 +11,7 @@ is found where the program makes it.
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 from typing import Final
 
 from tileir.dialect.ops import FOR, JOIN_TOKENS, MAKE_TOKEN
@@ -31,9 +31,9 @@ from tileir.execute.cpu.ir.statements import (
 from tileir.execute.cpu.lowering.context import Lowering, source_of
 from tileir.execute.cpu.matmul.affine import AffineReader, Exact, is_index_arithmetic
 from tileir.execute.cpu.matmul.mma import cache_keys, cache_slots, has_dtype, is_zero
-from tileir.execute.cpu.matmul.plan import Plan
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation
+from tileir.ir.values import Value
 
 _K_BLOCK: Final[dict[str, int]] = {"amx": 1024, "dots": 1024}
 """About how many terms are a k-block; 2048 for other kinds: small register tiles are read and written for each k-block,
@@ -45,35 +45,23 @@ _COPY_PARTS: Final = 4
 """How large A of a k-block may be where it is computed: such a part of the second cache."""
 _COPY_LENGTH: Final = 1024
 """About how many terms are a k-block then: many rows are to be cached."""
-_TOKENS: Final = (MAKE_TOKEN, JOIN_TOKENS)
 
 
 def from_loop(lowering: Lowering, loop: LoopStatement) -> list[Matmul]:
     """The k-loops that a loop is, one for each accumulator; none where it is something else, or nothing is gained."""
     operation = loop.operation
-    if operation.declaration is not FOR or operation.unsigned_cmp:
+    matmuls = [each for each in loop.body if isinstance(each, Matmul)]
+    if operation.declaration is not FOR or operation.unsigned_cmp or not matmuls:
         return []
-    *matmuls, end = loop.body
-    if any(isinstance(each, Matmul) and isinstance(each.lhs, PointerLoad) for each in matmuls):
-        return _from_pointers(lowering, loop)
-    if not isinstance(end, Terminator) or not matmuls or len(matmuls) != len(operation.results):
+    has_pointers = any(isinstance(each.lhs, PointerLoad) for each in matmuls)
+    if len(matmuls) > 1 and (has_pointers or not all(_stays_in_arrays(lowering, each) for each in matmuls)):
         return []
-    block = operation.regions[0].blocks[0]
-    found: list[Matmul] = []
-    for matmul in matmuls:
-        if not isinstance(matmul, Matmul):
-            return []
-        start, result = matmul.operation.operands[2], matmul.operation.results[0]
-        places = [number for number, value in enumerate(end.operation.operands) if value is result]
-        if len(places) != 1 or block.arguments[1 + places[0]] is not start:
-            return []
-        if not _suits(lowering, operation, matmul):
-            return []
-        if len(matmuls) > 1 and not _stays_in_arrays(lowering, matmul):
-            return []
-        found.append(matmul)
-    for matmul in found:
-        _become_loop(lowering, operation, matmul)
+    reader = AffineReader(operation, Exact(None))
+    if not _does_nothing_else(loop, matmuls, reader if has_pointers else None):
+        return []
+    if not all(_block_iterations(lowering, each) and _suits(lowering, operation, each, reader) for each in matmuls):
+        return []
+    found = [_k_loop(lowering, loop, each) for each in matmuls]
     _take_zeros(lowering, found)
     return found
 
@@ -87,25 +75,61 @@ def _stays_in_arrays(lowering: Lowering, matmul: Matmul) -> bool:
     )
 
 
-def _block_iterations(lowering: Lowering, plan: Plan) -> int:
+def _does_nothing_else(loop: LoopStatement, matmuls: list[Matmul], reader: AffineReader | None) -> bool:
+    """Whether a loop carries nothing but accumulators, and with a reader also counts and carries tokens, and integers
+    that each iteration advances by as much."""
+    *body, end = loop.body
+    others = [each for each in body if not isinstance(each, Matmul)]
+    if not isinstance(end, Terminator) or not all(reader is not None and _is_counting(each) for each in others):
+        return False
+    results = {matmul.operation.operands[2]: matmul.operation.results[0] for matmul in matmuls}
+    arguments: list[Value] = [*loop.operation.regions[0].blocks[0].arguments[1:]]
+    for argument, following in zip(arguments, end.operation.operands, strict=True):
+        if argument in results:
+            if results.pop(argument) is not following:
+                return False
+        elif reader is None or is_tile(argument) or (is_scalar(argument) and reader.step_of(argument) is None):
+            return False
+    return not results and len(matmuls) <= len(arguments)
+
+
+def _is_counting(statement: Statement) -> bool:
+    if isinstance(statement, ScalarOp):
+        operation = statement.operation
+        return is_index_arithmetic(operation) or operation.declaration in (MAKE_TOKEN, JOIN_TOKENS)
+    return isinstance(statement, Alias)
+
+
+def _block_iterations(lowering: Lowering, matmul: Matmul) -> int:
     """How many iterations are a k-block; 0 where even one has too large a panel."""
+    plan = matmul.plan
     largest = lowering.target.second_cache_bytes // _PANEL_PARTS.get(plan.kind, 2)
     iterations = max(min(_K_BLOCK.get(plan.kind, 2048) // plan.k, largest // plan.packed_bytes), 1)
     return iterations if iterations * plan.packed_bytes <= largest else 0
 
 
-def _suits(lowering: Lowering, loop: Operation, matmul: Matmul) -> bool:
-    """Whether a loop over a matmul may be a k-loop."""
-    if matmul.scales or matmul.zero_init or len(matmul.lhs.shape) != 2 or isinstance(matmul.lhs, BufferRead):
+def _suits(lowering: Lowering, loop: Operation, matmul: Matmul, reader: AffineReader) -> bool:
+    """Whether a matmul in a loop may be a k-loop."""
+    plan, lhs, rhs = matmul.plan, matmul.lhs, matmul.rhs
+    if matmul.scales or matmul.zero_init or len(lhs.shape) != 2 or isinstance(lhs, BufferRead):
         return False
+    if isinstance(lhs, PointerLoad):
+        return (
+            isinstance(rhs, PointerLoad)
+            and plan.kind == "fma"
+            and has_dtype(plan, 0, lhs)
+            and has_dtype(plan, 1, rhs)
+            and lowering.is_never_written(lowering.origins.provenance(source_of(rhs)))
+            and reader.access(rhs) is not None
+            and reader.access(lhs) is not None
+            and all(reader.scalar(bound) is not None for bound in loop.operands[:3])
+        )
     # Packed B is found by the next tile blocks; A is not packed once for all iterations.
     a_keys, b_keys = matmul.keys
-    if a_keys or not b_keys or cache_slots(matmul.plan.packed_bytes) == 1:
-        return False
-    if scalar_constant(loop.operands[2]) != 1 or not _block_iterations(lowering, matmul.plan):
+    if a_keys or not b_keys or cache_slots(plan.packed_bytes) == 1 or scalar_constant(loop.operands[2]) != 1:
         return False
     # What is copied in every iteration anyway may be copied for many, but not what lies in a buffer.
-    return 0 not in _computed(lowering, loop, matmul) or not matmul.lhs.buffers
+    return 0 not in _computed(lowering, loop, matmul) or not lhs.buffers
 
 
 def _computed(lowering: Lowering, loop: Operation, matmul: Matmul) -> frozenset[int]:
@@ -119,13 +143,13 @@ def _computed(lowering: Lowering, loop: Operation, matmul: Matmul) -> frozenset[
 
 
 def _advances(lowering: Lowering, load: ViewLoad, axis: int, loop: Operation) -> bool:
-    """Whether a load goes along one dimension with the loop's counter, and stays where it is in the other."""
+    """Whether a load goes along one dimension with the loop's counter, and stays where it is in the others."""
     operation, counter = load.operation, loop.regions[0].blocks[0].arguments[0]
     if not isinstance(operation.view.type, PartitionViewType) or not plain_memory(load.element):
         return False
-    *before, row, column = operation.index
-    along, across = (row, column) if axis == 0 else (column, row)
-    for other in (*before, across):
+    others = [*operation.index]
+    along = others.pop(axis - 2)
+    for other in others:
         made = other.defining_operation
         inside = made is not None and lowering.begins[loop] <= lowering.begins[made] <= lowering.ends[loop]
         if other is counter or inside:
@@ -133,20 +157,26 @@ def _advances(lowering: Lowering, load: ViewLoad, axis: int, loop: Operation) ->
     return along is counter
 
 
-def _become_loop(lowering: Lowering, loop: Operation, matmul: Matmul) -> None:
-    """Make a matmul the k-loop that it is the body of."""
-    plan, counter = matmul.plan, loop.regions[0].blocks[0].arguments[0]
-    matmul.loop, matmul.computed = loop, _computed(lowering, loop, matmul)
-    iterations = _block_iterations(lowering, plan)
-    if 0 in matmul.computed:
-        limit = lowering.target.second_cache_bytes // _COPY_PARTS
-        tile = plan.m * plan.k * plan.a_dtype.itemsize
-        iterations = max(min(iterations, _COPY_LENGTH // plan.k, limit // tile), 1)
-    matmul.iterations = iterations
-    is_packed = 0 in matmul.computed or plan.kind == "amx"
-    a_keys = cache_keys(lowering, [matmul.lhs]) if is_packed else []
-    a_keys, b_keys = ([key for key in keys if key is not counter] for keys in (a_keys, matmul.keys[1]))
-    matmul.keys = a_keys, b_keys
+def _k_loop(lowering: Lowering, loop: LoopStatement, matmul: Matmul) -> Matmul:
+    """The k-loop that a matmul is the body of."""
+    operation, plan, iterations = loop.operation, matmul.plan, _block_iterations(lowering, matmul)
+    if isinstance(matmul.rhs, PointerLoad):
+        reader = AffineReader(operation, Exact(None))
+        reader.access(matmul.rhs)
+        keys = [], list(reader.leaves)
+        found = replace(matmul, computed=frozenset(), keys=keys, packed=[None, None], general=loop)
+    else:
+        found, counter = matmul, operation.regions[0].blocks[0].arguments[0]
+        found.computed = _computed(lowering, operation, matmul)
+        if 0 in found.computed:
+            limit = lowering.target.second_cache_bytes // _COPY_PARTS
+            tile = plan.m * plan.k * plan.a_dtype.itemsize
+            iterations = max(min(iterations, _COPY_LENGTH // plan.k, limit // tile), 1)
+        a_keys = cache_keys(lowering, [matmul.lhs]) if 0 in found.computed or plan.kind == "amx" else []
+        a_keys, b_keys = ([key for key in keys if key is not counter] for keys in (a_keys, matmul.keys[1]))
+        found.keys = a_keys, b_keys
+    found.loop, found.iterations = operation, iterations
+    return found
 
 
 def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
@@ -160,75 +190,3 @@ def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
             return
         matmul.zero_init = True
         lowering.body.pop()
-
-
-# --- k-loops through pointers ---
-
-
-def _from_pointers(lowering: Lowering, loop: LoopStatement) -> list[Matmul]:
-    """The k-loop that a loop is whose operands are read through pointers, if it is one."""
-    operation, matmul = loop.operation, _only_matmul(loop)
-    if matmul is None or matmul.plan.kind != "fma" or matmul.scales or matmul.zero_init:
-        return []
-    plan, lhs, rhs = matmul.plan, matmul.lhs, matmul.rhs
-    if not isinstance(lhs, PointerLoad) or not isinstance(rhs, PointerLoad) or len(lhs.shape) != 2:
-        return []
-    if not has_dtype(plan, 0, lhs) or not has_dtype(plan, 1, rhs):
-        return []
-    if not lowering.is_never_written(lowering.origins.provenance(source_of(rhs))):
-        return []
-    reader = AffineReader(operation, Exact(None))
-    right = reader.access(rhs)
-    keys = [*reader.leaves]
-    if right is None or reader.access(lhs) is None or not _carries_nothing_else(operation, matmul, reader):
-        return []
-    if any(reader.scalar(bound) is None for bound in operation.operands[:3]):
-        return []
-    iterations = _block_iterations(lowering, plan)
-    if not iterations:
-        return []
-    found = dataclasses.replace(
-        matmul,
-        computed=frozenset(),
-        keys=([], keys),
-        loop=operation,
-        iterations=iterations,
-        general=loop,
-        packed=[None, None],
-    )
-    _take_zeros(lowering, [found])
-    return [found]
-
-
-def _only_matmul(loop: LoopStatement) -> Matmul | None:
-    """What a loop multiplies, where it does nothing else but count."""
-    found: Matmul | None = None
-    for statement in loop.body[:-1]:
-        if isinstance(statement, Matmul):
-            if found is not None:
-                return None
-            found = statement
-        elif not _is_counting(statement):
-            return None
-    return found if loop.body and isinstance(loop.body[-1], Terminator) else None
-
-
-def _is_counting(statement: Statement) -> bool:
-    if isinstance(statement, ScalarOp):
-        return is_index_arithmetic(statement.operation) or statement.operation.declaration in _TOKENS
-    return isinstance(statement, Alias)
-
-
-def _carries_nothing_else(loop: Operation, matmul: Matmul, reader: AffineReader) -> bool:
-    """Whether a loop carries the accumulator, tokens, and integers that each iteration advances by as much."""
-    block, start = loop.regions[0].blocks[0], matmul.operation.operands[2]
-    end = block.last
-    if end is None:
-        return False
-    for argument, following in zip(block.arguments[1:], end.operands, strict=True):
-        if argument is start:
-            if following is not matmul.operation.results[0]:
-                return False
-        elif is_tile(argument) or (is_scalar(argument) and reader.step_of(argument) is None):
-            return False
-    return any(argument is start for argument in block.arguments[1:])

@@ -17,12 +17,8 @@ from tileir.execute.cpu.codegen import view_access
 from tileir.execute.cpu.codegen.context import Emission, TensorView, TileView
 from tileir.execute.cpu.codegen.nontemporal import moves_much
 from tileir.execute.cpu.ir.expressions import (
-    Buffer,
     BufferRead,
     Elementwise,
-    Expression,
-    PointerLoad,
-    ViewLoad,
     nodes,
     squeezed,
 )
@@ -39,6 +35,7 @@ from tileir.execute.cpu.ir.statements import (
     VersionedLoopNest,
     statements,
 )
+from tileir.execute.cpu.lowering.context import source_of
 from tileir.execute.cpu.matmul.plan import Rows
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.dtypes import memory_bytes, plain_memory
@@ -51,30 +48,24 @@ def choose(program: Program, overlapping: bool) -> None:
     # A matmul in the general version of a k-loop has no store of its own.
     inner = {id(each) for matmul in everything if isinstance(matmul, Matmul) for each in list(statements([matmul]))[1:]}
     for body in [program.body, *[body for each in everything for body in each.bodies]]:
-        found: list[tuple[Matmul, StoreTarget]] = []
-        for statement in body:
-            if isinstance(statement, Matmul) and id(statement) not in inner:
-                target = _target(program, body, statement, overlapping)
-                if target is not None:
-                    found.append((statement, target))
-        for statement, target in found:
-            _make_place(body, statement, target)
-            program.store_targets[statement] = target
+        matmuls = [each for each in body if isinstance(each, Matmul) and id(each) not in inner]
+        found = {matmul: _target(program, body, matmul, overlapping) for matmul in matmuls}
+        for matmul, target in found.items():
+            if target is not None:
+                _make_place(body, matmul, target)
+                program.store_targets[matmul] = target
 
 
 def _target(program: Program, body: list[Statement], matmul: Matmul, overlapping: bool) -> StoreTarget | None:
     plan, buffer = matmul.plan, matmul.accumulator
-    if body is not program.body and not matmul.zero_init:
-        # It may begin with the result of the iteration before.
-        return None
-    if prod(matmul.lhs.shape[:-2]) != 1:
+    # Inside a loop it may begin with the result of the iteration before.
+    if (body is not program.body and not matmul.zero_init) or prod(matmul.lhs.shape[:-2]) != 1:
         return None
     place = body.index(matmul)
-    users = [statement for statement in body[place + 1 :] if _reads(statement, buffer)]
-    if len(users) != 1:
-        return None
-    inside = {id(each) for each in (*statements([matmul]), *statements(users))}
-    if any(id(each) not in inside and _takes(each, buffer) for each in statements(program.body)):
+    readers = [each for each in statements(program.body) if any(buffer in root.buffers for root in each.roots)]
+    users = [each for each in body[place + 1 :] if any(inner in readers for inner in statements([each]))]
+    inside = [*statements([matmul]), *statements(users)]
+    if len(users) != 1 or any(each not in inside for each in readers):
         return None
     (user,) = users
     nest = user.fused if isinstance(user, VersionedLoopNest) else user
@@ -88,31 +79,15 @@ def _target(program: Program, body: list[Statement], matmul: Matmul, overlapping
         return None
     if prod(type.tile_shape[:-2]) != 1 or type.tile_shape[-2:] != (plan.m, plan.n):
         return None
-    if not _is_elementwise(sink.expression, buffer, (plan.m, plan.n)):
-        return None
+    # Each element of a tile is computed from the element of the buffer in the same place.
+    for node in nodes([sink.expression]):
+        if buffer in node.buffers and not isinstance(node, (Elementwise, BufferRead)):
+            return None
+        if buffer in node.buffers and squeezed(node.shape) != squeezed((plan.m, plan.n)):
+            return None
     between = body[place + 1 : body.index(user)]
     is_copy = not overlapping and nest is user and _is_plain(between) and _is_copy(program, matmul, sink)
     return StoreTarget(user, sink, is_copy)
-
-
-def _takes(statement: Statement, buffer: Buffer) -> bool:
-    """Whether a statement itself reads scratch memory."""
-    return any(buffer in root.buffers for root in statement.roots)
-
-
-def _reads(statement: Statement, buffer: Buffer) -> bool:
-    """Whether a statement reads scratch memory, or one inside it does."""
-    return any(_takes(each, buffer) for each in statements([statement]))
-
-
-def _is_elementwise(root: Expression, buffer: Buffer, shape: tuple[int, int]) -> bool:
-    """Whether each element of a tile is computed from the element of scratch memory in the same place."""
-    for node in nodes([root]):
-        if buffer in node.buffers and not isinstance(node, (Elementwise, BufferRead)):
-            return False
-        if buffer in node.buffers and squeezed(node.shape) != squeezed(shape):
-            return False
-    return True
 
 
 def _make_place(body: list[Statement], matmul: Matmul, target: StoreTarget) -> None:
@@ -131,12 +106,10 @@ def _make_place(body: list[Statement], matmul: Matmul, target: StoreTarget) -> N
         else:
             assert isinstance(statement, ScalarOp)
             made, used = [*statement.operation.results], statement.operation.operands
-        if any(value in late for value in used):
-            late.update(made)
-            behind.append(statement)
-        else:
-            before.append(statement)
-    body[first : first + 1 + len(before) + len(behind)] = [*before, matmul, *behind]
+        is_late = any(value in late for value in used)
+        late.update(made if is_late else ())
+        (behind if is_late else before).append(statement)
+    body[first : first + 1 + len(between)] = [*before, matmul, *behind]
 
 
 def _is_plain(between: list[Statement]) -> bool:
@@ -160,12 +133,8 @@ def _is_copy(program: Program, matmul: Matmul, sink: StoreView) -> bool:
         return False
     origins = Origins(program.entry, False)
     read: set[object] = set()
-    for root in matmul.roots:
-        for load in root.reads:
-            assert isinstance(load, (ViewLoad, PointerLoad))
-            source = load.operation.declaration.reads
-            assert source is not None
-            read |= origins.provenance(load.operation.operand_group(source)[0])
+    for load in [load for root in matmul.roots for load in root.reads]:
+        read |= origins.provenance(source_of(load))
     return is_apart(sink, origins, frozenset(read))
 
 
