@@ -7,7 +7,6 @@ copied: the k tail.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from tileir.execute.analysis.values import dtype_of, is_scalar
@@ -58,23 +57,14 @@ class KLoop:
         self.operands: Final = self._open_pointers() if matmul.general is not None else self._open_views()
         """A and B; None where they are computed."""
         self.destination: Final = destination_of(emission, matmul)
-        k_tail = self._has_k_tail()
         self.k_end: Number = UNBOUNDED
-        """Where k ends, within the last iteration; k-blocks go no further."""
+        """Where k ends within the last iteration: k-blocks go no further."""
         self.signed_zero: str = ""
         """What to add to accumulators: the products of zeros that a k tail leaves out make nothing of an accumulator
         but zero of its negative."""
         self.room: Number = UNBOUNDED
         """The iterations before tiles begin to lie over an edge of k."""
-        for operand in self.operands:
-            if operand is not None and operand.room != UNBOUNDED:
-                if k_tail != "false":
-                    self.k_end = self.builder.emit(f"select i1 {k_tail}, i64 {operand.along}, i64 {UNBOUNDED}")
-                    kind = scalar_type(self.plan.acc_dtype)
-                    self.signed_zero = self.builder.emit(f"select i1 {k_tail}, {kind} 0.0, {kind} -0.0")
-                    text = f"select i1 {k_tail}, i64 {self.iterations}, i64 {operand.room}"
-                    operand.room = self.builder.emit(text)
-                self.room = self.builder.smaller(self.room, operand.room)
+        self._find_k_end()
         offset = self.builder.multiply(batch, self.plan.m * self.plan.n * self.plan.acc_dtype.itemsize)
         self.accumulator: Final = self.builder.moved(emission.buffer(matmul.accumulator), offset)
 
@@ -121,26 +111,33 @@ class KLoop:
             found.append(pointer_operand(emission, load, side, reader, self.plan, self.iterations))
         return found
 
-    def _has_k_tail(self) -> str:
-        """An i1: both operands end within the last iteration, with nothing but zeros behind their end.
+    def _find_k_end(self) -> None:
+        """Find where k ends, for each operand, and whether it does for both within the last iteration.
 
         Then that iteration takes what is valid of k where it lies, instead of a k-block of its own with copies of it.
         """
-        builder, plan, (a, b) = self.builder, self.plan, self.operands
-        if self.matmul.loop is None or plan.kind != "fma" or a is None or b is None:
-            return "false"
-        if not (a.is_zero_padded and b.is_zero_padded) or UNBOUNDED in (a.room, b.room):
-            return "false"
-        missing = builder.subtract(builder.multiply(self.iterations, plan.k), a.along)
-        return builder.all_of(
-            [
-                # Tiles that are packed one by one are whole along k.
-                *[each.in_rows if each.in_rows == "true" else each.is_whole for each in (a, b)],
-                builder.compared("eq", a.along, b.along),
-                builder.compared("ult", builder.subtract(missing, 1), plan.k - 1),
-                builder.compared("eq", builder.divided(missing, plan.k_unroll)[1], 0),
-            ]
-        )
+        builder, plan = self.builder, self.plan
+        bounded = [each for each in self.operands if each is not None and each.room != UNBOUNDED]
+        is_padded = len(bounded) == 2 and all(each.is_zero_padded for each in bounded)
+        if self.matmul.loop is not None and plan.kind == "fma" and is_padded:
+            a, b = bounded
+            missing = builder.subtract(builder.multiply(self.iterations, plan.k), a.along)
+            k_tail = builder.all_of(
+                [
+                    # Tiles that are packed one by one are whole along k.
+                    *[each.in_rows if each.in_rows == "true" else each.is_whole for each in bounded],
+                    builder.compared("eq", a.along, b.along),
+                    builder.compared("ult", builder.subtract(missing, 1), plan.k - 1),
+                    builder.compared("eq", builder.divided(missing, plan.k_unroll)[1], 0),
+                ]
+            )
+            kind = scalar_type(plan.acc_dtype)
+            self.k_end = builder.emit(f"select i1 {k_tail}, i64 {a.along}, i64 {UNBOUNDED}")
+            self.signed_zero = builder.emit(f"select i1 {k_tail}, {kind} 0.0, {kind} -0.0")
+            for each in bounded:
+                each.room = builder.emit(f"select i1 {k_tail}, i64 {self.iterations}, i64 {each.room}")
+        for each in bounded:
+            self.room = builder.smaller(self.room, each.room)
 
     # --- packed operands ---
 
@@ -168,8 +165,7 @@ class KLoop:
             number, _ = builder.divided(builder.add(block.first, length - 1), length)
             slot = builder.add(number, builder.multiply(slot, blocks))
             keys = [builder.add(self.lower, block.first), *keys, block.k]
-        size = cache.panels.bytes // cache.slots
-        return cached_panel(emission, cache, keys, slot, size, lambda to: self._pack(side, block, whole, to))
+        return cached_panel(emission, cache, keys, slot, lambda to: self._pack(side, block, whole, to))
 
     def _pack(self, side: int, block: KBlock, whole: str, to: str) -> str:
         """Pack A or B of a k-block; an i1: there are special values."""
@@ -180,30 +176,22 @@ class KLoop:
             builder.count(0, block.count, 1, lambda number: self._pack_tile(side, block, number, to))
             return [f"i1 {scan_packed(emission, layout, to, block.k)}"]
 
-        if operand is None:
-            return tiles()[0].removeprefix("i1 ")
-        rows = operand.at(builder, block.first), operand.row
-
-        def plain() -> list[str]:
-            return [f"i1 {pack_rows(emission, layout, Source(rows, (plan.m, block.k)[side]), to, block.k)}"]
-
-        def edge() -> list[str]:
-            left = builder.remaining(operand.along, builder.multiply(block.first, plan.k))
-            along = builder.smaller(left, block.k)
-            across = builder.smaller(operand.across, (plan.m, plan.n)[side])
-            count = block.k
-            if side == 0:
-                count = plan.m
-                if self.destination is not None and isinstance(self.matmul.packed[0], Buffer):
+        def rows(is_edge: bool) -> list[str]:
+            assert operand is not None
+            source = Source((operand.at(builder, block.first), operand.row), (plan.m, block.k)[side])
+            if is_edge:
+                left = builder.remaining(operand.along, builder.multiply(block.first, plan.k))
+                along = builder.smaller(left, block.k)
+                across = builder.smaller(operand.across, (plan.m, plan.n)[side])
+                source = source._replace(valid=(along, across) if side else (across, along))
+                if side == 0 and self.destination is not None and isinstance(self.matmul.packed[0], Buffer):
                     # The last row block may go on behind the rows that are stored.
-                    count = builder.smaller(builder.add(self.destination.extents[0], plan.mr), plan.m)
-            source = Source(rows, count, (along, across) if side else (across, along))
+                    needed = builder.add(self.destination.extents[0], plan.mr)
+                    source = source._replace(count=builder.smaller(needed, plan.m))
             return [f"i1 {pack_rows(emission, layout, source, to, block.k)}"]
 
-        otherwise = edge if operand.in_rows == "true" and operand.is_zero_padded else tiles
-        if whole in ("true", "false"):
-            return (plain if whole == "true" else otherwise)()[0].removeprefix("i1 ")
-        (found,) = builder.branch(whole, plain, otherwise)
+        has_rows = operand is not None and operand.in_rows == "true" and operand.is_zero_padded
+        (found,) = builder.branch(whole, lambda: rows(False), (lambda: rows(True)) if has_rows else tiles)
         return found if plan.guard else "false"
 
     def _pack_tile(self, side: int, block: KBlock, number: Number, to: str) -> None:
@@ -225,32 +213,36 @@ class KLoop:
         """A of a k-block as the kernel reads it, and an i1: there are special values."""
         builder, plan, a, whole = self.builder, self.plan, self.operands[0], block.whole[0]
         row = builder.multiply(block.k, plan.a_dtype.itemsize)
-        if plan.kind == "amx" or a is None or whole == "false":
+        if plan.kind == "amx" or a is None:
             pointer, special = self._packed(0, block, whole)
             return (pointer, row), special
-        here = a.at(builder, block.first), a.row
-        if whole == "true":
-            return here, "false"
+
+        def in_place() -> list[str]:
+            return [f"ptr {a.at(builder, block.first)}", f"i64 {a.row}"]
 
         def copied() -> list[str]:
             return [f"ptr {self._packed(0, block, 'false')[0]}", f"i64 {row}"]
 
-        pointer, stride = builder.branch(whole, lambda: [f"ptr {here[0]}", f"i64 {here[1]}"], copied)
+        pointer, stride = builder.branch(whole, in_place, copied)
         return (pointer, stride), "false"
 
     # --- k-blocks ---
 
     def emit(self) -> None:
         """Emit all iterations."""
-        builder, destination = self.builder, self.destination
+        builder, destination, is_left = self.builder, self.destination, "true"
         if self.matmul.loop is None:
             self._k_block(0, 1)
-            is_left = "true"
         else:
             is_left = builder.emit(f"icmp slt i64 0, {self.iterations}")
-            builder.branch(is_left, self._k_blocks)
+            builder.branch(is_left, self._k_blocks, self.zero_fill)
         if destination is not None and destination.target.is_copy:
             self.emission.done[destination.target.user] = builder.all_of([destination.direct, is_left])
+
+    def zero_fill(self) -> None:
+        """Fill the accumulator where it does not begin with something else."""
+        if self.matmul.zero_init:
+            self.builder.fill(self.accumulator, 0, self.matmul.accumulator.bytes)
 
     def _k_blocks(self) -> None:
         """Emit k-blocks, one at least; one ends where tiles begin to lie over an edge."""
@@ -313,27 +305,17 @@ class KLoop:
 
 def emit_matmul(emission: Emission, matmul: Matmul) -> None:
     """Emit a matmul of tiles, or a k-loop."""
-    builder = emission.builder
     if matmul.loop is None:
         nontemporal.prefetch_pointers(emission, [matmul.lhs, matmul.rhs])
         batch = matmul.lhs.shape[0] if len(matmul.lhs.shape) == 3 else 1
-        builder.count(0, batch, 1, lambda number: KLoop(emission, matmul, number).emit())
-        return
-    k_loop = KLoop(emission, matmul)
-
-    def zero_fill() -> None:
-        builder.fill(k_loop.accumulator, 0, matmul.accumulator.bytes)
-
-    if matmul.general is not None:
-        _emit_pointer_loop(k_loop, zero_fill)
-        return
-    if matmul.zero_init:
-        # There may be no iteration to begin with zeros.
-        builder.branch(builder.emit(f"icmp sle i64 {k_loop.iterations}, 0"), zero_fill)
-    k_loop.emit()
+        emission.builder.count(0, batch, 1, lambda number: KLoop(emission, matmul, number).emit())
+    elif matmul.general is None:
+        KLoop(emission, matmul).emit()
+    else:
+        _emit_pointer_loop(KLoop(emission, matmul))
 
 
-def _emit_pointer_loop(k_loop: KLoop, zero_fill: Callable[[], None]) -> None:
+def _emit_pointer_loop(k_loop: KLoop) -> None:
     """Emit a k-loop through pointers where tiles lie side by side, else the loop as it is."""
     emission, builder, matmul = k_loop.emission, k_loop.builder, k_loop.matmul
     loop, general = matmul.loop, matmul.general
@@ -357,8 +339,7 @@ def _emit_pointer_loop(k_loop: KLoop, zero_fill: Callable[[], None]) -> None:
         return done()
 
     def each_iteration() -> list[str]:
-        if matmul.zero_init:
-            zero_fill()
+        k_loop.zero_fill()
         emit_loop(emission, general)
         return ["i1 false"] if done() else []
 

@@ -186,6 +186,13 @@ class Builder:
         """
         name = self.fresh("if")
         parts = {"then": then, "else": otherwise}
+        if condition in ("true", "false"):
+            part = then if condition == "true" else otherwise
+            if part is None:
+                return []
+            ways = self._way(name, f"{name}.end", part)
+            self.label(f"{name}.end")
+            return self._joined(ways)
         first, second = (f"{name}.{label if parts[label] is not None else 'end'}" for label in parts)
         self.do(f"br i1 {condition}, label %{first}, label %{second}{self._weights(likely)}")
         ways = []
