@@ -206,10 +206,10 @@ def test_more_terms_than_are_taken_at_once(left: str) -> None:
 
 def test_few_places_for_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows beyond those that are cached share a slot."""
-    from tileir.execute.cpu.matmul import mma
+    from tileir.execute.cpu.matmul import recognize
 
     monkeypatch.setenv("TILEIR_CACHE", "0")
-    monkeypatch.setattr(mma, "cache_slots", lambda size: 2)
+    monkeypatch.setattr(recognize, "cache_slots", lambda size: 2)
     tile = (8, 16, 8)
     for left in ("turned", "computed"):
         agrees(program(tile, left, "turned"), [left, "turned"], tile, (50, 70, 40), 0, 5)

@@ -20,7 +20,7 @@ from tileir.execute.cpu.matmul.affine import AffineReader, Exact
 from tileir.execute.cpu.matmul.functions import cached_panel
 from tileir.execute.cpu.matmul.macrokernel import Operands, call_macrokernel
 from tileir.execute.cpu.matmul.operands import UNBOUNDED, Operand, pointer_operand, view_operand
-from tileir.execute.cpu.matmul.pack import Source, pack_rows, scan_packed
+from tileir.execute.cpu.matmul.pack import pack_rows, scan_packed
 from tileir.execute.cpu.matmul.pack_tile import TilePacker
 from tileir.execute.cpu.matmul.plan import Layout, Rows, chosen
 from tileir.execute.cpu.matmul.store_target import destination_of
@@ -178,17 +178,17 @@ class KLoop:
 
         def rows(is_edge: bool) -> list[str]:
             assert operand is not None
-            source = Source((operand.at(builder, block.first), operand.row), (plan.m, block.k)[side])
-            if is_edge:
-                left = builder.remaining(operand.along, builder.multiply(block.first, plan.k))
-                along = builder.smaller(left, block.k)
-                across = builder.smaller(operand.across, (plan.m, plan.n)[side])
-                source = source._replace(valid=(along, across) if side else (across, along))
-                if side == 0 and self.destination is not None and isinstance(self.matmul.packed[0], Buffer):
-                    # The last row block may go on behind the rows that are stored.
-                    needed = builder.add(self.destination.extents[0], plan.mr)
-                    source = source._replace(count=builder.smaller(needed, plan.m))
-            return [f"i1 {pack_rows(emission, layout, source, to, block.k)}"]
+            source, count = (operand.at(builder, block.first), operand.row), (plan.m, block.k)[side]
+            if not is_edge:
+                return [f"i1 {pack_rows(emission, layout, source, count, None, (to, block.k))}"]
+            left = builder.remaining(operand.along, builder.multiply(block.first, plan.k))
+            along = builder.smaller(left, block.k)
+            across = builder.smaller(operand.across, (plan.m, plan.n)[side])
+            if side == 0 and self.destination is not None and isinstance(self.matmul.packed[0], Buffer):
+                # The last row block may go on behind the rows that are stored.
+                count = builder.smaller(builder.add(self.destination.extents[0], plan.mr), plan.m)
+            valid = (along, across) if side else (across, along)
+            return [f"i1 {pack_rows(emission, layout, source, count, valid, (to, block.k))}"]
 
         has_rows = operand is not None and operand.in_rows == "true" and operand.is_zero_padded
         (found,) = builder.branch(whole, lambda: rows(False), (lambda: rows(True)) if has_rows else tiles)

@@ -5,7 +5,7 @@ Whatever does not lie in memory in rows is packed by a loop nest (`pack_tile`), 
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.matmul.functions import call_function
@@ -22,27 +22,23 @@ nearest cache, which has no more than eight or twelve lines there: of eight rows
 _LINE: Final = 64
 
 
-class Source(NamedTuple):
-    """Rows in memory; of rows and columns only so many are valid, if not all: zeros for the others."""
+def pack_rows(
+    emission: Emission, layout: Layout, source: Rows, count: Number, valid: tuple[Number, Number] | None, to: Rows
+) -> str:
+    """Pack so many rows into an operand of so many k; an i1: there are special values.
 
-    rows: Rows
-    count: Number
-    """How many rows are packed."""
-    valid: tuple[Number, Number] | None = None
-
-
-def pack_rows(emission: Emission, layout: Layout, source: Source, to: str, k: Number) -> str:
-    """Pack rows into an operand of so many k; an i1: there are special values."""
-    pointer, row = source.rows
+    Of rows and columns only so many are `valid`, if not all: zeros for the others.
+    """
+    (pointer, row), (target, k) = source, to
     parameters = {
-        "%source": ("ptr", pointer), "%row": ("i64", row), "%to": ("ptr", to), "%k": ("i64", k),
-        "%count": ("i64", emission.builder.divided(source.count, layout.group)[0]),
+        "%source": ("ptr", pointer), "%row": ("i64", row), "%to": ("ptr", target), "%k": ("i64", k),
+        "%count": ("i64", emission.builder.divided(count, layout.group)[0]),
     }  # fmt: skip
     name = f"pack.{'ab'[layout.side]}.{layout.plan.name}"
-    if source.valid is not None:
-        parameters |= {"%rows": ("i64", source.valid[0]), "%columns": ("i64", source.valid[1])}
+    if valid is not None:
+        parameters |= {"%rows": ("i64", valid[0]), "%columns": ("i64", valid[1])}
         name = f"{name}.edge"
-    return call_function(emission, name, parameters, _RowPacker(emission, layout, source.valid is not None).write)
+    return call_function(emission, name, parameters, _RowPacker(emission, layout, valid is not None).write)
 
 
 class _RowPacker:
@@ -164,19 +160,11 @@ def load_valid(emission: Emission, dtype: DType, width: int, pointer: str, count
 def interleaved(builder: Builder, parts: list[Register]) -> Register:
     """The lanes of several vectors in turn."""
     while len(parts) > 1:
-        half = len(parts) // 2
-        parts = [_interleaved(builder, low, high) for low, high in zip(parts[:half], parts[half:], strict=True)]
-    (found,) = parts
-    return found
-
-
-def _interleaved(builder: Builder, first: Register, second: Register) -> Register:
-    if not first.width:
-        pair = f"<2 x {scalar_type(first.dtype)}>"
-        one = builder.emit(f"insertelement {pair} poison, {first.typed}, i64 0")
-        return builder.value(f"insertelement {pair} {one}, {second.typed}, i64 1", first.dtype, 2)
-    width = first.width
-    return shuffled(builder, first, second, [lane // 2 + (width if lane % 2 else 0) for lane in range(2 * width)])
+        half, width = len(parts) // 2, max(parts[0].width, 1)
+        vectors = [builder.splat(part, width) for part in parts]
+        lanes = [place for lane in range(width) for place in (lane, lane + width)]
+        parts = [shuffled(builder, *pair, lanes) for pair in zip(vectors[:half], vectors[half:], strict=True)]
+    return parts[0]
 
 
 def scan_packed(emission: Emission, layout: Layout, packed: str, k: Number) -> str:

@@ -1,4 +1,4 @@
-"""Recognition of k-loops: loops over k that do nothing but add matmuls.
+"""Recognition of matmuls: the `Matmul` statement of an operation, or of a loop over k that only adds matmuls.
 
 The tiles that a k-loop multiplies lie side by side in memory, so many matmuls of short tiles are one of long ones, a
 k-block.  The result is the same: its terms are added in the same order.  Accumulators stay in registers from the first
@@ -12,29 +12,36 @@ is found where the program makes it.
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import Final
 
-from tileir.dialect.ops import FOR, JOIN_TOKENS, MAKE_TOKEN
-from tileir.dialect.types import PartitionViewType
-from tileir.execute.analysis.values import is_scalar, is_tile, scalar_constant
-from tileir.execute.cpu.ir.expressions import BufferRead, PointerLoad, ViewLoad, matrix_in_memory
-from tileir.execute.cpu.ir.statements import (
-    Alias,
-    LoopNest,
-    LoopStatement,
-    Matmul,
-    ScalarOp,
-    Statement,
-    StoreBuffer,
-    Terminator,
-)
+import numpy
+
+from tileir.dialect.ops import FOR, JOIN_TOKENS, MAKE_TOKEN, MMAF_SCALED
+from tileir.dialect.types import PartitionViewType, tile_type
+from tileir.execute.analysis.values import dtype_of, is_scalar, is_tile, scalar_constant, tile_of
+from tileir.execute.cpu.ir import expressions, statements
+from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression, PointerLoad, ViewLoad, matrix_in_memory
+from tileir.execute.cpu.ir.statements import LoopNest, Matmul, StoreBuffer
+from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering, source_of
 from tileir.execute.cpu.matmul.affine import AffineReader, Exact, is_index_arithmetic
-from tileir.execute.cpu.matmul.mma import cache_keys, cache_slots, has_dtype, is_zero
-from tileir.execute.dtypes import plain_memory
+from tileir.execute.cpu.matmul.plan import Layout, Plan, make_plan, make_scaled_plan
+from tileir.execute.dtypes import DType, plain_memory, value_dtype
 from tileir.ir.core import Operation
+from tileir.ir.types import F32, TF32
 from tileir.ir.values import Value
 
+_CACHE_BYTES: Final = 1 << 23
+"""How much memory the packed operands of one matmul may take; what is not used of it is never touched.
+
+They pay as long as those of a whole row of tile blocks are cached, also far beyond a thread's own caches: packing takes
+longer than reading from the next ones."""
+_CACHE_SLOTS: Final = 256
+_POINTER_KEYS: Final = 4
+"""What operands behind pointers are found by (`operands.pointer_operand`)."""
+_LARGEST_BATCH: Final = 8
+"""Matmuls of one operation whose packed A are cached side by side."""
 _K_BLOCK: Final[dict[str, int]] = {"amx": 1024, "dots": 1024}
 """About how many terms are a k-block; 2048 for other kinds: small register tiles are read and written for each k-block,
 and wait for it.  Twice as many k-blocks of half as many terms took 4 % longer."""
@@ -47,7 +54,155 @@ _COPY_LENGTH: Final = 1024
 """About how many terms are a k-block then: many rows are to be cached."""
 
 
-def from_loop(lowering: Lowering, loop: LoopStatement) -> list[Matmul]:
+# --- one matmul ---
+
+
+def lower_mma(lowering: Lowering, operation: Operation) -> None:
+    result, type = operation.results[0], tile_of(operation.results[0])
+    plan = _plan(lowering, operation)
+    values = [*operation.operands[:2], *operation.operands[3:5]]
+    roots = [lowering.expression(value) for value in values]
+    for value, expression in zip(values, roots, strict=True):
+        if is_tile(value) and expression.cost > fusion.LARGEST // 2:
+            lowering.store(value)
+    roots = lowering.resolved(roots)
+    # A copy of A is a nest of its own: what is used elsewhere too is stored before.
+    for root in roots:
+        reach = fusion.Reach([root], root.shape, [operation])
+        for node in reach.order:
+            if fusion.must_be_kept(node, reach, lowering.done) and node.value is not None:
+                lowering.store(node.value)
+    roots = lowering.resolved(roots)
+    prepared = [lowering.prepare([root], root.shape, operation) for root in roots]
+    assert not any(kept for _, kept in prepared)
+    roots = lowering.resolved([root for (root,), _ in prepared])
+    # The operands are read while the accumulator is written.
+    busy = frozenset().union(*[root.buffers for root in roots])
+    buffer, zero_init = _accumulator(lowering, operation, plan, busy)
+    lowering.body.append(_matmul(lowering, operation, plan, lowering.resolved(roots), (buffer, zero_init)))
+    lowering.finish({operation})
+    is_wide = plan.acc_dtype != value_dtype(type.element)
+    held = BufferRead(tile_type(type.shape, F32) if is_wide else type, None, buffer)
+    if is_scalar(result):
+        lowering.body.append(LoopNest(type.shape, [statements.StoreScalar(held, result)]))
+        return
+    if is_wide:
+        buffer = lowering.new_buffer(value_dtype(type.element), type.count)
+        lowering.body.append(LoopNest(type.shape, [StoreBuffer(held, buffer)]))
+    lowering.stored(result, buffer)
+
+
+def _matmul(
+    lowering: Lowering, operation: Operation, plan: Plan, roots: list[Expression], accumulator: tuple[Buffer, bool]
+) -> Matmul:
+    left, right, *scales = roots
+    computed = [side for side, operand in enumerate((left, right)) if scales or not _is_in_memory(plan, side, operand)]
+    a_keys: list[Value] = []
+    load = matrix_in_memory(left)
+    if plan.kind == "amx" and load is not None and load.operation.parent is not operation.parent and not computed:
+        # A that a loop finds made is packed once for all iterations.
+        a_keys = cache_keys(lowering, [left]) if prod(left.shape[:-2]) <= _LARGEST_BATCH else []
+    b_keys = cache_keys(lowering, [right, *scales[1:]])
+    buffer, zero_init = accumulator
+    return Matmul(operation, plan, left, right, scales, buffer, frozenset(computed), (a_keys, b_keys), zero_init)
+
+
+def _plan(lowering: Lowering, operation: Operation) -> Plan:
+    lhs, rhs, accumulator = [tile_of(value) for value in operation.operands[:3]]
+    shape = lhs.shape[-2], rhs.shape[-1], lhs.shape[-1]
+    if operation.declaration is MMAF_SCALED:
+        return make_scaled_plan(lowering.target, tile_of(operation.operands[3]).element, shape)
+    a, b = (operation.keyword(f"signedness_{side}") != "unsigned" for side in ("lhs", "rhs"))
+    elements = lhs.element, rhs.element, accumulator.element
+    return make_plan(lowering.target, *elements, shape, lowering.options.exact, (a, b))
+
+
+def _accumulator(lowering: Lowering, operation: Operation, plan: Plan, busy: frozenset[Buffer]) -> tuple[Buffer, bool]:
+    """The buffer that gets the result, and whether the addend is zero and not there yet.
+
+    It is the addend's own buffer where nobody else needs it.
+    """
+    value, result = operation.operands[2], operation.results[0]
+    type = tile_of(result)
+    place = lowering.expression(value)
+    if plan.acc_dtype != value_dtype(type.element):
+        buffer = lowering.new_buffer(plan.acc_dtype, type.count)
+        lowering.nest(place, operation, lambda root: StoreBuffer(root, buffer))
+        return buffer, False
+    if isinstance(place, BufferRead) and value.parent_block is operation.parent and place.buffer not in busy:
+        alone = all(user is operation or user in lowering.done for user in value.users)
+        if alone and not lowering.shares(place.buffer, value, operation):
+            return place.buffer, False
+    reach = fusion.Reach([place], type.shape, [operation])
+    finished = fusion.finished(reach, set(), [operation], lowering.done)
+    buffer = lowering.buffer_for(result, reach, finished)
+    if buffer in busy:
+        buffer = lowering.new_buffer(plan.acc_dtype, type.count)
+    (place,), kept = lowering.prepare([place], place.shape, operation)
+    if is_zero(place) and not kept:
+        return buffer, True
+    lowering.body.append(LoopNest(place.shape, [*kept, StoreBuffer(place, buffer)]))
+    return buffer, False
+
+
+def is_zero(expression: Expression) -> bool:
+    """Whether all elements are 0, and none -0.0."""
+    return (
+        isinstance(expression, expressions.Table) and expression.array.size == 1 and not any(expression.array.tobytes())
+    )
+
+
+# --- operands ---
+
+
+def has_dtype(plan: Plan, side: int, operand: Expression) -> bool:
+    """Whether an operand has the elements that the kernel reads; of TF32 some bits do not count."""
+    return operand.dtype == (plan.a_dtype, plan.b_dtype)[side] and operand.element is not TF32
+
+
+def _is_in_memory(plan: Plan, side: int, operand: Expression) -> bool:
+    """Whether an operand is read or packed where it lies."""
+    if side == 0 and isinstance(operand, BufferRead):
+        return has_dtype(plan, side, operand)
+    load = matrix_in_memory(operand)
+    return load is not None and fusion.is_plain_load(load) and has_dtype(plan, side, operand)
+
+
+def cache_keys(lowering: Lowering, roots: list[Expression]) -> list[Value]:
+    """The numbers that operands depend on, besides memory that stays as it is; none where they depend on more."""
+    keys: dict[Value, None] = {}
+    for node in expressions.nodes(roots):
+        if isinstance(node, ViewLoad):
+            view = node.operation.view
+            if node.positions is not None or not lowering.origins.is_launch_constant(view):
+                return []
+            if not lowering.is_never_written(lowering.origins.of(view)):
+                return []
+            for index in node.operation.index:
+                keys[index] = None
+        elif isinstance(node, expressions.Splat):
+            keys[node.scalar] = None
+        elif isinstance(node, expressions.Mapped):
+            for _, scalar in node.mapping:
+                if scalar is not None:
+                    keys[scalar] = None
+        elif not isinstance(node, (expressions.Elementwise, expressions.Table, expressions.Iota)):
+            return []
+    return list(keys) if all(dtype_of(key).kind in "iub" for key in keys) else []
+
+
+def cache_slots(panel_bytes: int) -> int:
+    """How many operands of a size are cached; 1 where it is not worth it."""
+    slots = 1
+    while slots < _CACHE_SLOTS and 2 * slots * panel_bytes <= _CACHE_BYTES:
+        slots *= 2
+    return slots
+
+
+# --- k-loops ---
+
+
+def from_loop(lowering: Lowering, loop: statements.LoopStatement) -> list[Matmul]:
     """The k-loops that a loop is, one for each accumulator; none where it is something else, or nothing is gained."""
     operation = loop.operation
     matmuls = [each for each in loop.body if isinstance(each, Matmul)]
@@ -75,12 +230,14 @@ def _stays_in_arrays(lowering: Lowering, matmul: Matmul) -> bool:
     )
 
 
-def _does_nothing_else(loop: LoopStatement, matmuls: list[Matmul], reader: AffineReader | None) -> bool:
+def _does_nothing_else(loop: statements.LoopStatement, matmuls: list[Matmul], reader: AffineReader | None) -> bool:
     """Whether a loop carries nothing but accumulators, and with a reader also counts and carries tokens, and integers
     that each iteration advances by as much."""
     *body, end = loop.body
     others = [each for each in body if not isinstance(each, Matmul)]
-    if not isinstance(end, Terminator) or not all(reader is not None and _is_counting(each) for each in others):
+    if not isinstance(end, statements.Terminator) or not all(
+        reader is not None and _is_counting(each) for each in others
+    ):
         return False
     results = {matmul.operation.operands[2]: matmul.operation.results[0] for matmul in matmuls}
     arguments: list[Value] = [*loop.operation.regions[0].blocks[0].arguments[1:]]
@@ -93,11 +250,11 @@ def _does_nothing_else(loop: LoopStatement, matmuls: list[Matmul], reader: Affin
     return not results and len(matmuls) <= len(arguments)
 
 
-def _is_counting(statement: Statement) -> bool:
-    if isinstance(statement, ScalarOp):
+def _is_counting(statement: statements.Statement) -> bool:
+    if isinstance(statement, statements.ScalarOp):
         operation = statement.operation
         return is_index_arithmetic(operation) or operation.declaration in (MAKE_TOKEN, JOIN_TOKENS)
-    return isinstance(statement, Alias)
+    return isinstance(statement, statements.Alias)
 
 
 def _block_iterations(lowering: Lowering, matmul: Matmul) -> int:
@@ -157,7 +314,7 @@ def _advances(lowering: Lowering, load: ViewLoad, axis: int, loop: Operation) ->
     return along is counter
 
 
-def _k_loop(lowering: Lowering, loop: LoopStatement, matmul: Matmul) -> Matmul:
+def _k_loop(lowering: Lowering, loop: statements.LoopStatement, matmul: Matmul) -> Matmul:
     """The k-loop that a matmul is the body of."""
     operation, plan, iterations = loop.operation, matmul.plan, _block_iterations(lowering, matmul)
     if isinstance(matmul.rhs, PointerLoad):
@@ -190,3 +347,31 @@ def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
             return
         matmul.zero_init = True
         lowering.body.pop()
+
+
+# --- scratch memory ---
+
+
+def allocate(program: statements.Program) -> None:
+    """Give all matmuls scratch memory for the packed operands of a k-block."""
+
+    def new_buffer(dtype: DType, count: int, persistent: bool = False) -> Buffer:
+        program.buffers.append(Buffer(f"b{len(program.buffers)}", dtype, count, persistent))
+        return program.buffers[-1]
+
+    for matmul in list(statements.statements(program.body)):
+        if not isinstance(matmul, Matmul):
+            continue
+        for side, keys in enumerate(matmul.keys):
+            layout = Layout(matmul.plan, side)
+            count = matmul.iterations * layout.elements
+            is_lone_a = matmul.loop is None and side == 0
+            slots = prod(matmul.lhs.shape[:-2]) if is_lone_a else cache_slots(count * layout.dtype.itemsize)
+            if keys and (slots > 1 or is_lone_a):
+                panels = new_buffer(layout.dtype, slots * count, True)
+                # A batch, a first iteration and an extent may come to the keys; the launch, and what packing returned.
+                words = max(len(keys), _POINTER_KEYS) + 5
+                tags = new_buffer(numpy.dtype(numpy.int64), slots * words, True)
+                matmul.packed[side] = statements.PackCache(keys, slots, panels, tags)
+            elif side == 1 or layout.is_tiled or 0 in matmul.computed or not isinstance(matmul.lhs, BufferRead):
+                matmul.packed[side] = new_buffer(layout.dtype, count)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from math import prod
 from typing import NamedTuple
 
-from tileir.dialect.ops import EXTRACT, INSERT, MAKE_PARTITION_VIEW
+from tileir.dialect.ops import EXTRACT, INSERT
 from tileir.dialect.types import PartitionViewType
 from tileir.execute.analysis.aliasing import Origins
 from tileir.execute.cpu.codegen import view_access
-from tileir.execute.cpu.codegen.context import Emission, TensorView, TileView
+from tileir.execute.cpu.codegen.context import Emission, TileView
 from tileir.execute.cpu.codegen.nontemporal import moves_much
 from tileir.execute.cpu.ir.expressions import (
     BufferRead,
@@ -158,10 +158,10 @@ def destination_of(emission: Emission, matmul: Matmul) -> Destination | None:
     if target is None or emission.sanitize:
         return None
     builder, operation = emission.builder, target.store.operation
-    view = _view(emission, operation.view)
-    if view is None or any(index not in emission.scalars for index in operation.index):
+    view = emission.views.get(operation.view)
+    if not isinstance(view, TileView) or any(index not in emission.scalars for index in operation.index):
         return None
-    access = view_access.tile_access(emission, operation, view)
+    access = view_access.tile_access(emission, operation)
     size = memory_bytes(view.tensor.element)
     row = builder.multiply(view.strides[-2], size)
     rows, columns = (
@@ -178,17 +178,3 @@ def destination_of(emission: Emission, matmul: Matmul) -> Destination | None:
     # Rows that overlap are written in order.
     apart = builder.emit(f"icmp sge i64 {row}, {view.shape[-1] * size}")
     return found._replace(direct=builder.all_of([cached, view_access.is_inside(emission, access), apart]))
-
-
-def _view(emission: Emission, value: Value) -> TileView | None:
-    """A view that is made by now, or could be."""
-    found = emission.views.get(value)
-    if isinstance(found, TileView):
-        return found
-    operation = value.defining_operation
-    if operation is None or operation.declaration is not MAKE_PARTITION_VIEW:
-        return None
-    tensor = emission.views.get(operation.operands[0])
-    if not isinstance(tensor, TensorView) or not isinstance(value.type, PartitionViewType):
-        return None
-    return TileView(tensor, value.type)
