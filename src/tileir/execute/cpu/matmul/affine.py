@@ -34,7 +34,6 @@ _RENAMING: Final = (RESHAPE, BROADCAST)
 _MOST: Final = (1 << 63) - 1
 
 Axes = tuple["int | None", ...]
-Extents = tuple[Number, Number, Number]
 
 
 class Affine(NamedTuple):
@@ -51,13 +50,26 @@ class Affine(NamedTuple):
         return self[1:] == (0, 0, 0)
 
 
-class Exact:
-    """Arithmetic on i64s that never wraps: `conditions` are i1s that all have to hold for that, and for what is needed
-    beside it.  Without an emission nothing is written."""
+class AffineReader:
+    """Reads the tiles of a `for`; `leaves` are the scalars from outside that they are made of.
 
-    def __init__(self, emission: Emission | None) -> None:
+    Its arithmetic on i64s never wraps: `conditions` are i1s that all have to hold for that, and for what is needed
+    beside it.  Without an emission nothing is written.
+    """
+
+    def __init__(self, loop: Operation, emission: Emission | None = None) -> None:
+        self.loop: Final = loop
         self.emission: Final = emission
+        self.iterations: Number = 1
+        """How many iterations there are, one at least."""
         self.conditions: Final[list[str]] = []
+        self.leaves: Final[dict[Value, None]] = {}
+        self._shape: tuple[int, ...] = ()
+        self._block: Final = loop.regions[0].blocks[0]
+        # What is used twice is read once: otherwise scalars that are made of each other take as long as all their ways.
+        self._known: Final[dict[object, Affine | None]] = {}
+
+    # --- arithmetic ---
 
     def need(self, comparison: str, left: Number, right: Number) -> None:
         """Add a condition: `eq`, `sge` or `sle`."""
@@ -67,7 +79,7 @@ class Exact:
         elif left != right and self.emission is not None:
             self.conditions.append(self.emission.builder.emit(f"icmp {comparison} i64 {left}, {right}"))
 
-    def of(self, name: str, left: Number, right: Number) -> Number:
+    def exact(self, name: str, left: Number, right: Number) -> Number:
         """A sum (`add`), a difference (`sub`) or a product (`mul`)."""
         if isinstance(left, int) and isinstance(right, int):
             number = {"add": left + right, "sub": left - right, "mul": left * right}[name]
@@ -85,41 +97,40 @@ class Exact:
         self.conditions.append(self.emission.builder.emit(f"xor i1 {wraps}, true"))
         return exact
 
-    def ends(self, affine: Affine, last: Extents) -> tuple[Number, Number]:
+    def ends(self, affine: Affine, last: tuple[Number, Number, Number]) -> tuple[Number, Number]:
         """The least and the greatest element up to the last row, column and iteration."""
         low = high = affine.first
         for step, count in zip(affine[1:], last, strict=True):
-            way = self.of("mul", step, count)
+            way = self.exact("mul", step, count)
             if isinstance(way, int):
-                low, high = self.of("add", low, min(way, 0)), self.of("add", high, max(way, 0))
+                low, high = self.exact("add", low, min(way, 0)), self.exact("add", high, max(way, 0))
             elif self.emission is not None:
                 ways = [f"i64 {way}", "i64 0"]
                 down, up = (self.emission.builder.call("i64", f"llvm.{name}.i64", ways) for name in ("smin", "smax"))
-                low, high = self.of("add", low, down), self.of("add", high, up)
+                low, high = self.exact("add", low, down), self.exact("add", high, up)
         return low, high
 
+    def _combined(self, name: str, left: Affine, right: Affine) -> Affine:
+        return Affine(*[self.exact(name, *pair) for pair in zip(left, right, strict=True)])
 
-class AffineReader:
-    """Reads the tiles of a `for`; `leaves` are the scalars from outside that they are made of.
+    def _within(self, value: Value, affine: Affine) -> Affine:
+        """The same, which has to fit into the dtype of a value everywhere."""
+        width = 8 * dtype_of(value).itemsize
+        rows, columns = [extent - 1 for extent in self._shape] or (0, 0)
+        low, high = self.ends(affine, (rows, columns, self.exact("sub", self.iterations, 1)))
+        if width < 64:
+            self.need("sge", low, -(1 << (width - 1)))
+            self.need("sle", high, (1 << (width - 1)) - 1)
+        return affine
 
-    `extents` are the rows, columns and iterations, one at least.
-    """
-
-    def __init__(self, loop: Operation, exact: Exact, extents: Extents = (1, 1, 1)) -> None:
-        self.loop: Final = loop
-        self.exact: Final = exact
-        self.leaves: Final[dict[Value, None]] = {}
-        self._block: Final = loop.regions[0].blocks[0]
-        rows, columns, iterations = (exact.of("sub", extent, 1) for extent in extents)
-        self._last: Final[Extents] = (rows, columns, iterations)
-        # What is used twice is read once: otherwise scalars that are made of each other take as long as all their ways.
-        self._known: Final[dict[object, Affine | None]] = {}
+    # --- tiles ---
 
     def access(self, load: PointerLoad) -> tuple[Affine, list[Affine]] | None:
         """The addresses of a load, and numbers that are not negative where its mask is true.
 
         None where that is not known, or a mask leaves something else than zeros.
         """
+        self._shape = load.shape
         addresses = self._tile(load.pointers, (ROW, COLUMN), 0)
         if addresses is None or load.mask is None:
             return None if addresses is None else (addresses, [])
@@ -127,8 +138,6 @@ class AffineReader:
         if limits is None or not isinstance(load.padding, Table) or any(load.padding.array.tobytes()):
             return None
         return addresses, limits
-
-    # --- tiles ---
 
     def _tile(self, expression: Expression, axes: Axes, depth: int) -> Affine | None:
         """A tile whose dimensions are these axes; None where it is not affine."""
@@ -201,7 +210,7 @@ class AffineReader:
     def _read_scalar(self, value: Value, depth: int) -> Affine | None:
         if not self._is_inside(value):
             self.leaves[value] = None
-            return Affine(UNKNOWN if self.exact.emission is None else self.exact.emission.whole(value))
+            return Affine(UNKNOWN if self.emission is None else self.emission.whole(value))
         operation = value.defining_operation
         if operation is not None:
             if operation.parent is not self._block:
@@ -244,8 +253,6 @@ class AffineReader:
         owner = block.parent_operation if block is not None else None
         return owner is not None and (owner is self.loop or self.loop.is_ancestor_of(owner))
 
-    # --- arithmetic ---
-
     def _computed(self, operation: Operation, operands: list[Affine | None]) -> Affine | None:
         declaration = operation.declaration
         known = [operand for operand in operands if operand is not None]
@@ -265,18 +272,6 @@ class AffineReader:
                 return None
             right = Affine(*[right.first] * 4)
         return self._within(result, self._combined(_ARITHMETIC[declaration], left, right))
-
-    def _combined(self, name: str, left: Affine, right: Affine) -> Affine:
-        return Affine(*[self.exact.of(name, *pair) for pair in zip(left, right, strict=True)])
-
-    def _within(self, value: Value, affine: Affine) -> Affine:
-        """The same, which has to fit into the dtype of a value everywhere."""
-        width = 8 * dtype_of(value).itemsize
-        low, high = self.exact.ends(affine, self._last)
-        if width < 64:
-            self.exact.need("sge", low, -(1 << (width - 1)))
-            self.exact.need("sle", high, (1 << (width - 1)) - 1)
-        return affine
 
 
 def is_index_arithmetic(operation: Operation) -> bool:

@@ -15,8 +15,8 @@ from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.exits import is_stopped, leave_worker
 from tileir.execute.cpu.codegen.scalars import emit_loop
 from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, PointerLoad, matrix_in_memory
-from tileir.execute.cpu.ir.statements import Matmul, PackCache
-from tileir.execute.cpu.matmul.affine import AffineReader, Exact
+from tileir.execute.cpu.ir.statements import LoopStatement, Matmul, PackCache
+from tileir.execute.cpu.matmul.affine import AffineReader
 from tileir.execute.cpu.matmul.functions import cached_panel
 from tileir.execute.cpu.matmul.macrokernel import Operands, call_macrokernel
 from tileir.execute.cpu.matmul.operands import UNBOUNDED, Operand, pointer_operand, view_operand
@@ -50,11 +50,11 @@ class KLoop:
         self.plan: Final = matmul.plan
         self.batch: Final = batch
         self.counter: Final = matmul.loop.regions[0].blocks[0].arguments[0] if matmul.loop is not None else None
-        self.exact: Final = Exact(emission)
-        """The conditions under which operands behind pointers lie side by side."""
+        self.reader: Final = AffineReader(matmul.loop, emission) if matmul.general is not None and matmul.loop else None
+        """With the conditions under which operands behind pointers lie side by side."""
         self.lower: Number = 0
         self.iterations: Number = 1
-        self.operands: Final = self._open_pointers() if matmul.general is not None else self._open_views()
+        self.operands: Final = self._open_views() if self.reader is None else self._open_pointers(self.reader)
         """A and B; None where they are computed."""
         self.destination: Final = destination_of(emission, matmul)
         self.k_end: Number = UNBOUNDED
@@ -93,22 +93,20 @@ class KLoop:
                 found.append(view_operand(emission, load, side, self.lower, self.batch, plan))
         return found
 
-    def _open_pointers(self) -> list[Operand | None]:
-        emission, builder, exact, loop = self.emission, self.builder, self.exact, self.matmul.loop
-        assert loop is not None
-        lower, upper, step = (emission.whole(value) for value in loop.operands[:3])
-        exact.need("sge", step, 1)
+    def _open_pointers(self, reader: AffineReader) -> list[Operand | None]:
+        emission, builder = self.emission, self.builder
+        lower, upper, step = (emission.whole(value) for value in reader.loop.operands[:3])
+        reader.need("sge", step, 1)
         divisor = step
         if not isinstance(step, int):
             divisor = builder.call("i64", "llvm.smax.i64", [f"i64 {step}", "i64 1"])
-        distance = exact.of("add", exact.of("sub", upper, lower), builder.subtract(divisor, 1))
-        self.iterations = builder.emit(f"sdiv i64 {distance}, {divisor}")
-        exact.need("sge", self.iterations, 1)
+        distance = reader.exact("add", reader.exact("sub", upper, lower), builder.subtract(divisor, 1))
+        self.iterations = reader.iterations = builder.emit(f"sdiv i64 {distance}, {divisor}")
+        reader.need("sge", self.iterations, 1)
         found: list[Operand | None] = []
         for side, load in enumerate((self.matmul.lhs, self.matmul.rhs)):
             assert isinstance(load, PointerLoad)
-            reader = AffineReader(loop, exact, (load.shape[0], load.shape[1], self.iterations))
-            found.append(pointer_operand(emission, load, side, reader, self.plan, self.iterations))
+            found.append(pointer_operand(emission, load, side, reader, self.plan))
         return found
 
     def _find_k_end(self) -> None:
@@ -312,14 +310,14 @@ def emit_matmul(emission: Emission, matmul: Matmul) -> None:
     elif matmul.general is None:
         KLoop(emission, matmul).emit()
     else:
-        _emit_pointer_loop(KLoop(emission, matmul))
+        _emit_pointer_loop(KLoop(emission, matmul), matmul.general)
 
 
-def _emit_pointer_loop(k_loop: KLoop) -> None:
+def _emit_pointer_loop(k_loop: KLoop, general: LoopStatement) -> None:
     """Emit a k-loop through pointers where tiles lie side by side, else the loop as it is."""
     emission, builder, matmul = k_loop.emission, k_loop.builder, k_loop.matmul
-    loop, general = matmul.loop, matmul.general
-    assert loop is not None and general is not None
+    reader, loop = k_loop.reader, general.operation
+    assert reader is not None
     target = emission.program.store_targets.get(matmul)
     carried = [argument for argument in loop.regions[0].blocks[0].arguments[1:] if is_scalar(argument)]
 
@@ -329,7 +327,6 @@ def _emit_pointer_loop(k_loop: KLoop) -> None:
     def all_iterations() -> list[str]:
         k_loop.emit()
         # What the loop would carry to its end.
-        reader = AffineReader(loop, Exact(None))
         for argument in carried:
             by = reader.step_of(argument)
             last = emission.whole(loop.operands[2 + argument.index])
@@ -343,7 +340,7 @@ def _emit_pointer_loop(k_loop: KLoop) -> None:
         emit_loop(emission, general)
         return ["i1 false"] if done() else []
 
-    found = builder.branch(builder.all_of(k_loop.exact.conditions), all_iterations, each_iteration)
+    found = builder.branch(builder.all_of(reader.conditions), all_iterations, each_iteration)
     if target is not None and found:
         emission.done[target.user] = found[0]
     for argument in carried:

@@ -96,56 +96,54 @@ def view_operand(emission: Emission, load: ViewLoad, side: int, first: Number, b
     )
 
 
-def pointer_operand(
-    emission: Emission, load: PointerLoad, side: int, reader: AffineReader, plan: Plan, iterations: Number
-) -> Operand:
+def pointer_operand(emission: Emission, load: PointerLoad, side: int, reader: AffineReader, plan: Plan) -> Operand:
     """A (side 0) or B through pointers.
 
     The conditions of the reader make sure of it: rows of neighbors, tiles side by side, and all of it in the array that
     the pointers come from, as far as masks do not leave it out.
     """
-    builder, exact, along = emission.builder, reader.exact, COLUMN if side == 0 else ROW
+    builder, along = emission.builder, COLUMN if side == 0 else ROW
     size, extent = memory_bytes(load.element), (plan.m, plan.n)[side]
     access = reader.access(load)
     assert access is not None
     address, limits = access
-    exact.need("eq", address.column, size)
-    exact.need("eq", address.iteration, exact.of("mul", address[along], plan.k))
-    length = exact.of("mul", iterations, plan.k)
+    reader.need("eq", address.column, size)
+    reader.need("eq", address.iteration, reader.exact("mul", address[along], plan.k))
+    length = reader.exact("mul", reader.iterations, plan.k)
     found = Operand(builder.pointer(address.first), address.row, address.iteration, length, extent)
     for limit in limits:
         _end_at(builder, found, limit, reader, along, plan.k)
     found.is_whole = builder.compared("uge", found.across, extent)
-    exact.need("sge", found.across, 1)
-    exact.need("sge", found.along, 1)
+    reader.need("sge", found.across, 1)
+    reader.need("sge", found.along, 1)
     found.keys = [address.first, found.row, found.along, found.across]
     # All that is read lies in the array that it most likely does.
     array = accessed_array(emission, load.operation)
     if array is None:
-        exact.conditions.append("false")
+        reader.conditions.append("false")
         return found
     last = builder.subtract(found.across, 1), builder.subtract(found.along, 1)
     rows, columns = last if side == 0 else last[::-1]
     places = places_in(emission, array, size)
-    for end in exact.ends(address, (rows, columns, 0)):
+    for end in reader.ends(address, (rows, columns, 0)):
         moved = builder.emit(f"sub i64 {end}, {array.low}")
-        exact.conditions.append(builder.emit(f"icmp ult i64 {moved}, {places}"))
+        reader.conditions.append(builder.emit(f"icmp ult i64 {moved}, {places}"))
     return found
 
 
 def _end_at(builder: Builder, operand: Operand, rest: Affine, reader: AffineReader, along: int, k: int) -> None:
     """Let an operand go no further than a number is not negative."""
-    exact, across = reader.exact, ROW + COLUMN - along
+    across = ROW + COLUMN - along
     if rest.is_scalar:
-        exact.need("sge", rest.first, 0)
+        reader.need("sge", rest.first, 0)
         return
     goes_along = rest[along] != 0 or rest.iteration != 0
-    exact.need("eq", rest[along if goes_along else across], -1)
-    left = builder.call("i64", "llvm.smax.i64", [f"i64 {exact.of('add', rest.first, 1)}", "i64 0"])
+    reader.need("eq", rest[along if goes_along else across], -1)
+    left = builder.call("i64", "llvm.smax.i64", [f"i64 {reader.exact('add', rest.first, 1)}", "i64 0"])
     if not goes_along:
         operand.across = builder.smaller(operand.across, left)
         return
-    exact.need("eq", rest[across], 0)
-    exact.need("eq", rest.iteration, -k)
+    reader.need("eq", rest[across], 0)
+    reader.need("eq", rest.iteration, -k)
     operand.along = builder.smaller(operand.along, left)
     operand.room = builder.divided(operand.along, k)[0]

@@ -25,7 +25,7 @@ from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression, Po
 from tileir.execute.cpu.ir.statements import LoopNest, Matmul, StoreBuffer
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering, source_of
-from tileir.execute.cpu.matmul.affine import AffineReader, Exact, is_index_arithmetic
+from tileir.execute.cpu.matmul.affine import AffineReader, is_index_arithmetic
 from tileir.execute.cpu.matmul.plan import Layout, Plan, make_plan, make_scaled_plan
 from tileir.execute.dtypes import DType, plain_memory, value_dtype
 from tileir.ir.core import Operation
@@ -211,7 +211,7 @@ def from_loop(lowering: Lowering, loop: statements.LoopStatement) -> list[Matmul
     has_pointers = any(isinstance(each.lhs, PointerLoad) for each in matmuls)
     if len(matmuls) > 1 and (has_pointers or not all(_stays_in_arrays(lowering, each) for each in matmuls)):
         return []
-    reader = AffineReader(operation, Exact(None))
+    reader = AffineReader(operation)
     if not _does_nothing_else(loop, matmuls, reader if has_pointers else None):
         return []
     if not all(_block_iterations(lowering, each) and _suits(lowering, operation, each, reader) for each in matmuls):
@@ -318,7 +318,7 @@ def _k_loop(lowering: Lowering, loop: statements.LoopStatement, matmul: Matmul) 
     """The k-loop that a matmul is the body of."""
     operation, plan, iterations = loop.operation, matmul.plan, _block_iterations(lowering, matmul)
     if isinstance(matmul.rhs, PointerLoad):
-        reader = AffineReader(operation, Exact(None))
+        reader = AffineReader(operation)
         reader.access(matmul.rhs)
         keys = [], list(reader.leaves)
         found = replace(matmul, computed=frozenset(), keys=keys, packed=[None, None], general=loop)

@@ -16,25 +16,10 @@ from tileir.execute.analysis.aliasing import Origins
 from tileir.execute.cpu.codegen import view_access
 from tileir.execute.cpu.codegen.context import Emission, TileView
 from tileir.execute.cpu.codegen.nontemporal import moves_much
-from tileir.execute.cpu.ir.expressions import (
-    BufferRead,
-    Elementwise,
-    nodes,
-    squeezed,
-)
+from tileir.execute.cpu.ir import statements
+from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, nodes, squeezed
 from tileir.execute.cpu.ir.memory_hints import is_apart, may_change_order
-from tileir.execute.cpu.ir.statements import (
-    Alias,
-    LoopNest,
-    Matmul,
-    Program,
-    ScalarOp,
-    Statement,
-    StoreTarget,
-    StoreView,
-    VersionedLoopNest,
-    statements,
-)
+from tileir.execute.cpu.ir.statements import LoopNest, Matmul, Program, Statement, StoreTarget, StoreView
 from tileir.execute.cpu.lowering.context import source_of
 from tileir.execute.cpu.matmul.plan import Rows
 from tileir.execute.cpu.vector.builder import Number
@@ -44,9 +29,14 @@ from tileir.ir.values import Value
 
 def choose(program: Program, overlapping: bool) -> None:
     """Find the store of each matmul; with `overlapping`, arguments may share memory."""
-    everything = list(statements(program.body))
+    everything = list(statements.statements(program.body))
     # A matmul in the general version of a k-loop has no store of its own.
-    inner = {id(each) for matmul in everything if isinstance(matmul, Matmul) for each in list(statements([matmul]))[1:]}
+    inner = {
+        id(each)
+        for matmul in everything
+        if isinstance(matmul, Matmul)
+        for each in list(statements.statements([matmul]))[1:]
+    }
     for body in [program.body, *[body for each in everything for body in each.bodies]]:
         matmuls = [each for each in body if isinstance(each, Matmul) and id(each) not in inner]
         found = {matmul: _target(program, body, matmul, overlapping) for matmul in matmuls}
@@ -62,13 +52,15 @@ def _target(program: Program, body: list[Statement], matmul: Matmul, overlapping
     if (body is not program.body and not matmul.zero_init) or prod(matmul.lhs.shape[:-2]) != 1:
         return None
     place = body.index(matmul)
-    readers = [each for each in statements(program.body) if any(buffer in root.buffers for root in each.roots)]
-    users = [each for each in body[place + 1 :] if any(inner in readers for inner in statements([each]))]
-    inside = [*statements([matmul]), *statements(users)]
+    readers = [
+        each for each in statements.statements(program.body) if any(buffer in root.buffers for root in each.roots)
+    ]
+    users = [each for each in body[place + 1 :] if any(inner in readers for inner in statements.statements([each]))]
+    inside = [*statements.statements([matmul]), *statements.statements(users)]
     if len(users) != 1 or any(each not in inside for each in readers):
         return None
     (user,) = users
-    nest = user.fused if isinstance(user, VersionedLoopNest) else user
+    nest = user.fused if isinstance(user, statements.VersionedLoopNest) else user
     if not isinstance(nest, LoopNest) or len(nest.stores) != 1:
         return None
     (sink,) = nest.stores
@@ -101,10 +93,10 @@ def _make_place(body: list[Statement], matmul: Matmul, target: StoreTarget) -> N
     before: list[Statement] = []
     behind: list[Statement] = []
     for statement in between:
-        if isinstance(statement, Alias):
+        if isinstance(statement, statements.Alias):
             made, used = [statement.value], [statement.source]
         else:
-            assert isinstance(statement, ScalarOp)
+            assert isinstance(statement, statements.ScalarOp)
             made, used = [*statement.operation.results], statement.operation.operands
         is_late = any(value in late for value in used)
         late.update(made if is_late else ())
@@ -114,10 +106,12 @@ def _make_place(body: list[Statement], matmul: Matmul, target: StoreTarget) -> N
 
 def _is_plain(between: list[Statement]) -> bool:
     """Whether statements are nothing but scalars and views."""
-    if not all(isinstance(each, (ScalarOp, Alias)) for each in between):
+    if not all(isinstance(each, (statements.ScalarOp, statements.Alias)) for each in between):
         return False
     # Windows that are not there: whatever the matmul does comes before that.
-    return not any(isinstance(each, ScalarOp) and each.operation.declaration in (EXTRACT, INSERT) for each in between)
+    return not any(
+        isinstance(each, statements.ScalarOp) and each.operation.declaration in (EXTRACT, INSERT) for each in between
+    )
 
 
 def _is_copy(program: Program, matmul: Matmul, sink: StoreView) -> bool:
