@@ -55,7 +55,8 @@ def positions(plan: Plan, side: int, shape: tuple[int, int]) -> Any:
     layout, builder, k = Layout(plan, side), Builder(Module()), shape[1 - side]
     size, group = layout.dtype.itemsize, layout.group
     found = [
-        [layout.offset(builder, i // group, j, k) // size + i % group for j in range(shape[1])] for i in range(shape[0])
+        [int(layout.offset(builder, i // group, j, k)) // size + i % group for j in range(shape[1])]
+        for i in range(shape[0])
     ]
     return numpy.array(found)
 

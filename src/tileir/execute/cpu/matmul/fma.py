@@ -85,7 +85,7 @@ class FmaKernel:
                 for vector in range(self.vectors)
             ]
             rights = [self._factors(self._load_b, pointer, self.low_parts[1], fallback) for pointer in pointers]
-            following = []
+            following: list[Register] = []
             for row in rows:
                 left = self._factors(self._load_a, builder.moved(row, number * a_bytes), self.low_parts[0], fallback)
                 for right in rights:

@@ -20,8 +20,7 @@ from tileir.execute.cpu.matmul.affine import AffineReader
 from tileir.execute.cpu.matmul.functions import cached_panel
 from tileir.execute.cpu.matmul.macrokernel import Operands, call_macrokernel
 from tileir.execute.cpu.matmul.operands import UNBOUNDED, Operand, pointer_operand, view_operand
-from tileir.execute.cpu.matmul.pack import pack_rows, scan_packed
-from tileir.execute.cpu.matmul.pack_tile import TilePacker
+from tileir.execute.cpu.matmul.pack import TilePacker, pack_rows, scan_packed
 from tileir.execute.cpu.matmul.plan import Layout, Rows, chosen
 from tileir.execute.cpu.matmul.store_target import destination_of
 from tileir.execute.cpu.vector import casting
@@ -34,7 +33,7 @@ class KBlock(NamedTuple):
     """So many iterations of the loop from the `first`, with an extent of k."""
 
     first: Number
-    count: Number
+    iterations: Number
     k: Number
     whole: tuple[str, str]
     """Of A and B an i1: all of it is valid, and lies in memory in rows."""
@@ -171,7 +170,7 @@ class KLoop:
         layout = Layout(plan, side)
 
         def tiles() -> list[str]:
-            builder.count(0, block.count, 1, lambda number: self._pack_tile(side, block, number, to))
+            builder.count(0, block.iterations, 1, lambda number: self._pack_tile(side, block, number, to))
             return [f"i1 {scan_packed(emission, layout, to, block.k)}"]
 
         def rows(is_edge: bool) -> list[str]:

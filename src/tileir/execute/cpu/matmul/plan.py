@@ -187,18 +187,14 @@ class Layout:
     def offset(self, builder: Builder, row: Number, column: Number, k: Number) -> Number:
         """The bytes in front of a packed row and a column, of an operand with so many k."""
         plan = self.plan
-        if not self.side and not self.is_tiled:
-            return builder.add(
-                builder.multiply(row, builder.multiply(k, self.unit)), builder.multiply(column, self.unit)
-            )
-        if not self.side:
-            block, row = builder.divided(row, plan.mr)
-            tile, column = builder.divided(column, plan.tile_k)
-            terms = [(tile, TILE_BYTES // AMX_ROWS * plan.mr * plan.parts), (row, AMX_BYTES), (column, self.unit)]
-        else:
+        if self.side:
             block, column = builder.divided(column, plan.nr)
             tile, row = builder.divided(row, AMX_ROWS) if plan.parts > 1 else (0, row)
             terms = [(tile, TILE_BYTES * plan.parts), (row, plan.nr * self.unit), (column, self.unit)]
+        else:
+            block, row = builder.divided(row, plan.mr if self.is_tiled else 1)
+            tile, column = builder.divided(column, plan.tile_k) if self.is_tiled else (0, column)
+            terms = [(tile, AMX_BYTES * plan.mr * plan.parts), (row, AMX_BYTES), (column, self.unit)]
         total = builder.multiply(block, builder.multiply(k, self.step))
         for number, size in terms:
             total = builder.add(total, builder.multiply(number, size))

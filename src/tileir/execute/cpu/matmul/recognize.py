@@ -239,8 +239,8 @@ def _does_nothing_else(loop: statements.LoopStatement, matmuls: list[Matmul], re
         reader is not None and _is_counting(each) for each in others
     ):
         return False
-    results = {matmul.operation.operands[2]: matmul.operation.results[0] for matmul in matmuls}
-    arguments: list[Value] = [*loop.operation.regions[0].blocks[0].arguments[1:]]
+    results: dict[Value, Value] = {matmul.operation.operands[2]: matmul.operation.results[0] for matmul in matmuls}
+    arguments = loop.operation.regions[0].blocks[0].arguments[1:]
     for argument, following in zip(arguments, end.operation.operands, strict=True):
         if argument in results:
             if results.pop(argument) is not following:
@@ -320,8 +320,8 @@ def _k_loop(lowering: Lowering, loop: statements.LoopStatement, matmul: Matmul) 
     if isinstance(matmul.rhs, PointerLoad):
         reader = AffineReader(operation)
         reader.access(matmul.rhs)
-        keys = [], list(reader.leaves)
-        found = replace(matmul, computed=frozenset(), keys=keys, packed=[None, None], general=loop)
+        keys: list[Value] = list(reader.leaves)
+        found = replace(matmul, computed=frozenset(), keys=([], keys), packed=[None, None], general=loop)
     else:
         found, counter = matmul, operation.regions[0].blocks[0].arguments[0]
         found.computed = _computed(lowering, operation, matmul)
