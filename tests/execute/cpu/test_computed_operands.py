@@ -16,6 +16,8 @@ import tileir
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
+from tileir.execute.cpu.ir.statements import PackCache
+
 FORMS = ("plain", "turned", "half", "computed", "batched", "turned half")
 Tile = tuple[int, int, int]
 
@@ -198,7 +200,7 @@ def test_more_terms_than_are_taken_at_once(left: str) -> None:
     tile = (8, 16, 16)
     text = program(tile, left, "plain")
     (loop,) = k_loops(text)
-    assert loop.a_cache is not None
+    assert isinstance(loop.packed[0], PackCache)
     agrees(text, [left, "plain"], tile, (24, 32, 2100), 0, 132, batch=1)
 
 

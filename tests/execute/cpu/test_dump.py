@@ -64,7 +64,7 @@ def test_matmuls_show_their_plan_and_their_operands() -> None:
         "matmul 64x64x32: b0 <- %pview[%blockId_x, %loopIdx] x %pview_4[%loopIdx, %blockId_y]",
         "  k-loop: for %loopIdx in (%cst_0_i32 to %0#1), 16 iterations per k-block",
         "  plan: fma, register tile 6x16 in vectors of 8, float32 x float32 to float32",
-        "  A: copied, 64 cached in b4 by %blockId_x (b5); B: packed, 64 cached in b2 by %blockId_y (b3)",
+        "  A: copied, 64 cached in b1 by %blockId_x (b2); B: packed, 64 cached in b3 by %blockId_y (b4)",
     ]
     assert any(line.endswith("kept from tile block to tile block") for line in lines)
 

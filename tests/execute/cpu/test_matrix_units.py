@@ -17,11 +17,10 @@ from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
 from tests.execute.cpu.emulated_amx import PAIRS, emulate, emulated, emulating_target
+from tests.execute.cpu.macrokernels import BFLOAT16, aligned, multiplied, parts_of, positions, text_of
 
-from tileir.execute.cpu.matmul.amx import configure, emit_pack_a, release
-from tileir.execute.cpu.matmul.macrokernel import MacroKernel, Operands
 from tileir.execute.cpu.matmul.plan import make_plan
-from tileir.execute.cpu.matmul.special_values import SpecialValueScan, split_bf16
+from tileir.execute.cpu.matmul.special_values import is_found, nothing_found, scanned, split_bf16
 from tileir.execute.cpu.runtime.llvm_compile import assemble, assembly
 from tileir.execute.cpu.runtime.loader import load
 from tileir.execute.cpu.runtime.target import host
@@ -30,17 +29,12 @@ from tileir.execute.cpu.vector.builder import Builder, Module
 HERE = host("native")
 UNIT = HERE if HERE.has_amx else emulating_target()
 DOTS = HERE if HERE.has_bf16_dots else emulating_target(PAIRS)
-BFLOAT16 = numpy.dtype(ml_dtypes.bfloat16)
 DTYPES = {
     "bf16": BFLOAT16,
     "f16": numpy.dtype(numpy.float16),
     "f8E4M3FN": numpy.dtype(ml_dtypes.float8_e4m3fn),
     "f8E5M2": numpy.dtype(ml_dtypes.float8_e5m2),
 }
-
-needs_vectors = pytest.mark.skipif(
-    not HERE.has_avx512, reason="neither matrix tiles nor the vectors of the machines that have them"
-)
 
 
 @pytest.fixture(autouse=True)
@@ -49,74 +43,20 @@ def quiet():
         yield
 
 
-def parts_of(array):
-    """The high and the low half of f16 as bf16, by NumPy."""
-    wide = array.astype(numpy.float32)
-    high = (wide.view(numpy.uint32) & 0xFFFF0000).view(numpy.float32)
-    rest = wide - high
-    low = numpy.where(numpy.isnan(rest), numpy.float32(0), rest)
-    return [high.astype(BFLOAT16), low.astype(BFLOAT16)]
-
-
 # --- one product ---
-
-
-def aligned(count, dtype):
-    raw = numpy.zeros(count * dtype.itemsize + 64, numpy.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + count * dtype.itemsize].view(dtype)
-
-
-def text_of(chosen, extent):
-    builder = Builder(Module())
-    words = [builder.word("%record", slot) for slot in range(5)]
-    a, b, c = (builder.pointer(words[slot]) for slot in (0, 2, 3))
-    special = builder.emit(f"icmp ne i64 {words[4]}, 0")
-    if chosen.kind == "amx":
-        configure(builder)
-    if chosen.packs_a:
-        special = builder.any_of([special, emit_pack_a(builder, chosen, (a, words[1]), str(extent), "%arena")])
-        a = "%arena"
-    rows = c, chosen.n * 4
-    operands = Operands((a, words[1]), b, rows, rows, str(extent), chosen.m, chosen.n, special)
-    MacroKernel(builder, chosen, operands).emit()
-    if chosen.kind == "amx":
-        release(builder)
-    builder.do("ret i64 0")
-    builder.module.add(["define i64 @worker(ptr %record, ptr %arena) {", "entry:", *builder.lines, "}"])
-    return builder.module.text()
 
 
 @functools.cache
 def compiled(element, shape, extent):
-    chosen = make_plan(UNIT, element, element, F32, shape[0], shape[1], shape[2], False)
+    chosen = make_plan(UNIT, element, element, F32, shape, False)
     text = text_of(chosen, extent)
     return chosen, load(assemble(text if UNIT is HERE else emulated(text), UNIT))
 
 
 def product(element, shape, a, b, c):
-    """C + A * B by the unit; the rows of A lie apart in memory, k may go on beyond the shape."""
-    m, n, k = a.shape[0], b.shape[1], a.shape[1]
-    chosen, code = compiled(element, shape, k)
-    wide = numpy.zeros((m, k + 3), chosen.a_dtype)
-    wide[:, :k] = a.astype(chosen.a_dtype)
-    packed = aligned(n * k * chosen.parts, BFLOAT16)
-    positions = numpy.array([[chosen.packed_index(row, column, k) for column in range(n)] for row in range(k)])
-    parts = parts_of(b) if chosen.parts == 2 else [b.astype(BFLOAT16)]
-    for number, part in enumerate(parts):
-        packed[positions + 512 * number] = part
-    numbers = packed.astype(numpy.float32)
-    if chosen.parts == 2:
-        odd = not numpy.isfinite(numbers).all()
-    else:
-        odd = bool(((numbers != 0) & (abs(numbers) < 2.0**-126)).any())
-    result = aligned(m * n, numpy.dtype(numpy.float32))
-    result[:] = c.reshape(-1)
-    words = [wide.ctypes.data, wide.strides[0], packed.ctypes.data, result.ctypes.data, odd]
-    record = numpy.array(words, numpy.int64)
-    packed_a = aligned(m * k * chosen.parts, chosen.a_dtype)
-    assert code.call(record.ctypes.data, packed_a.ctypes.data) == 0
-    return result.reshape(m, n)
+    """C + A * B by the unit; k may go on beyond the shape."""
+    chosen, code = compiled(element, shape, a.shape[1])
+    return multiplied(code, chosen, a, b, c)
 
 
 def modelled(parts, a, b, c):
@@ -157,7 +97,6 @@ def assert_same(result, expected):
 
 
 @pytest.mark.sampled(3)
-@needs_vectors
 @pytest.mark.parametrize("element", [BF16, F16, F8E4M3FN, F8E5M2], ids=str)
 @pytest.mark.parametrize(
     ("shape", "extent"),
@@ -170,7 +109,6 @@ def test_product_is_the_one_of_the_units_description(element, shape, extent):
     assert_same(product(element, shape, a, b, c), modelled(parts, a, b, c))
 
 
-@needs_vectors
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("place", [(0, 0), (17, 31), (5, 64), (31, 95)], ids=str)
 def test_subnormal_factor_is_not_lost(side, place):
@@ -192,7 +130,6 @@ def test_subnormal_factor_is_not_lost(side, place):
     assert_same(result, expected)
 
 
-@needs_vectors
 @pytest.mark.parametrize("number", [numpy.inf, -numpy.inf, numpy.nan])
 @pytest.mark.parametrize("element", [BF16, F16], ids=str)
 def test_infinite_factors_are_the_chains(element, number):
@@ -212,23 +149,11 @@ def test_infinite_factors_are_the_chains(element, number):
 
 def dots(shape, a, b, c):
     """C + A * B two k at a time, in vectors."""
-    m, n, k = a.shape[0], b.shape[1], a.shape[1]
-    chosen = make_plan(DOTS, BF16, BF16, F32, shape[0], shape[1], shape[2], False)
+    chosen = make_plan(DOTS, BF16, BF16, F32, shape, False)
     assert chosen.kind == "dots"
-    text = text_of(chosen, k)
+    text = text_of(chosen, a.shape[1])
     code = load(assemble(text if DOTS is HERE else emulated(text), DOTS))
-    wide = numpy.zeros((m, k + 3), BFLOAT16)
-    wide[:, :k] = a
-    packed = aligned(n * k, BFLOAT16)
-    packed[numpy.array([[chosen.packed_index(row, column, k) for column in range(n)] for row in range(k)])] = b
-    numbers = packed.astype(numpy.float32)
-    odd = bool(((numbers != 0) & (abs(numbers) < 2.0**-126)).any())
-    result = aligned(m * n, numpy.dtype(numpy.float32))
-    result[:] = c.reshape(-1)
-    words = [wide.ctypes.data, wide.strides[0], packed.ctypes.data, result.ctypes.data, odd]
-    record = numpy.array(words, numpy.int64)
-    assert code.call(record.ctypes.data, 0) == 0
-    return result.reshape(m, n)
+    return multiplied(code, chosen, a, b, c)
 
 
 def swapped(array, axis):
@@ -238,7 +163,6 @@ def swapped(array, axis):
     return numpy.flip(array.reshape(shape), axis + 1).reshape(array.shape)
 
 
-@needs_vectors
 @pytest.mark.parametrize(("shape", "extent"), [((1, 16, 32), 32), ((4, 32, 64), 64), ((16, 64, 32), 96)], ids=str)
 def test_pairs_are_a_chain_of_all_k(shape, extent):
     a, b, c = operands(BF16, shape[0], shape[1], extent)
@@ -247,7 +171,6 @@ def test_pairs_are_a_chain_of_all_k(shape, extent):
     assert_same(result, expected)
 
 
-@needs_vectors
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_subnormal_factor_of_a_pair_is_not_lost(side):
     a, b, c = operands(BF16, 16, 32, 96)
@@ -293,7 +216,6 @@ def vectors_of(step, patterns, results):
     return found.reshape(-1, results, 32)
 
 
-@needs_vectors
 def test_every_half_is_the_sum_of_two():
     def step(builder, pointer):
         number = builder.value(f"load <32 x half>, ptr {pointer}, align 2", numpy.dtype(numpy.float16), 32)
@@ -312,14 +234,11 @@ def test_every_half_is_the_sum_of_two():
     assert (numpy.signbit(high) == numpy.signbit(low))[finite & (low != 0)].all()
 
 
-@needs_vectors
 @pytest.mark.parametrize("name", ["subnormal", "infinite"])
 def test_guard_finds_what_it_is_about_and_nothing_else(name):
-    scan = SpecialValueScan(name)
-
     def step(builder, pointer):
         number = builder.value(f"load <32 x i16>, ptr {pointer}, align 2", BFLOAT16, 32)
-        answer = scan.result(builder, [scan.add(builder, scan.start(32), number)])
+        answer = is_found(builder, scanned(builder, name, nothing_found(32), number))
         wide = builder.emit(f"sext i1 {answer} to i512")
         return [f"<32 x i16> {builder.emit(f'bitcast i512 {wide} to <32 x i16>')}"]
 
@@ -339,8 +258,6 @@ def test_guard_finds_what_it_is_about_and_nothing_else(name):
 @pytest.fixture
 def unit(monkeypatch):
     """The name of a machine with matrix tiles that runs here."""
-    if not HERE.has_avx512:
-        pytest.skip("neither matrix tiles nor the vectors of the machines that have them")
     return "native" if UNIT is HERE else emulate(monkeypatch)
 
 
@@ -397,8 +314,6 @@ def test_matrices_of_any_extent_are_near_the_exact_product(unit, element, extent
 @pytest.mark.parametrize("element", ["bf16", "f8E4M3FN"])
 def test_matrices_are_near_the_exact_product_by_pairs(monkeypatch, element):
     m, n, k = 40, 72, 100
-    if not HERE.has_avx512:
-        pytest.skip("no vectors of the machines that have pairs")
     machine = "native" if DOTS is HERE else emulate(monkeypatch, PAIRS)
     kernel = tileir.compile(tileir.parse(matmul(element, (16, 32, 32))), backend="cpu", cpu=machine)
     assert "plan: dots" in kernel.dump("loops")
@@ -511,12 +426,12 @@ def test_narrow_floats_are_multiplied_by_the_unit_of_the_machine():
     target = host("sapphirerapids")
 
     def summary(element, exact=False, shape=(64, 64, 64), accumulator=F32):
-        found = make_plan(target, element, element, accumulator, shape[0], shape[1], shape[2], exact)
+        found = make_plan(target, element, element, accumulator, shape, exact)
         return found.kind, found.parts, found.guard
 
     assert summary(BF16) == ("amx", 1, "subnormal")
     assert summary(F16) == summary(F16, accumulator=F16) == ("amx", 2, "infinite")
-    granite = make_plan(host("graniterapids"), F16, F16, F32, 64, 64, 64, False)
+    granite = make_plan(host("graniterapids"), F16, F16, F32, (64, 64, 64), False)
     assert (granite.kind, granite.parts, granite.guard) == ("amx", 1, "")
     code = assembly(text_of(granite, 128), host("graniterapids"))
     assert "tdpfp16ps" in code and "tdpbf16ps" not in code
@@ -528,27 +443,28 @@ def test_narrow_floats_are_multiplied_by_the_unit_of_the_machine():
 def test_machines_without_matrix_tiles_multiply_pairs_where_they_can():
     for name in ("znver4", "znver5"):
         target = host(name)
-        found = make_plan(target, BF16, BF16, F32, 64, 64, 64, False)
+        found = make_plan(target, BF16, BF16, F32, (64, 64, 64), False)
         assert (found.kind, found.guard) == ("dots", "subnormal")
-        assert make_plan(target, BF16, BF16, F32, 64, 64, 64, True).kind == "fma"
-        assert make_plan(target, F16, F16, F32, 64, 64, 64, False).kind == "fma"
-        assert make_plan(target, BF16, BF16, F32, 64, 8, 64, False).kind == "fma"
+        assert make_plan(target, BF16, BF16, F32, (64, 64, 64), True).kind == "fma"
+        assert make_plan(target, F16, F16, F32, (64, 64, 64), False).kind == "fma"
+        assert make_plan(target, BF16, BF16, F32, (64, 8, 64), False).kind == "fma"
         code = assembly(text_of(found, 128), target)
         assert "vdpbf16ps" in code and "call" not in code
-    assert make_plan(host("sapphirerapids"), BF16, BF16, F32, 1, 64, 64, False).kind == "fma"
-    assert make_plan(host("cooperlake"), BF16, BF16, F32, 64, 64, 64, False).kind == "fma"
+    assert make_plan(host("sapphirerapids"), BF16, BF16, F32, (1, 64, 64), False).kind == "fma"
+    assert make_plan(host("cooperlake"), BF16, BF16, F32, (64, 64, 64), False).kind == "fma"
 
 
 @pytest.mark.parametrize("element", [BF16, F16, F8E5M2], ids=str)
 def test_code_for_the_unit_has_its_instructions_and_calls_nothing(element):
     target = host("sapphirerapids")
-    code = assembly(text_of(make_plan(target, element, element, F32, 64, 64, 32, False), 128), target)
+    code = assembly(text_of(make_plan(target, element, element, F32, (64, 64, 32), False), 128), target)
     assert "tdpbf16ps" in code and "call" not in code
 
 
 @pytest.mark.parametrize("shape", [(16, 16, 32), (64, 64, 64)], ids=str)
 def test_packed_parts_are_a_permutation(shape):
     m, n, k = shape
-    chosen = make_plan(host("sapphirerapids"), F16, F16, F32, m, n, k, False)
-    high = {chosen.packed_index(i, j) for i in range(k) for j in range(n)}
-    assert high | {place + 512 for place in high} == set(range(2 * k * n))
+    chosen = make_plan(host("sapphirerapids"), F16, F16, F32, (m, n, k), False)
+    for side, (rows, columns), part in ((0, (m, k), 32 * chosen.mr), (1, (k, n), 512)):
+        high = set(positions(chosen, side, (rows, columns)).reshape(-1))
+        assert high | {place + part for place in high} == set(range(2 * rows * columns))

@@ -16,13 +16,12 @@ from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F3
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
-from tileir.execute.cpu.matmul.amx import configure, emit_pack_a, release
-from tileir.execute.cpu.matmul.macrokernel import MacroKernel, Operands
+from tests.execute.cpu.macrokernels import multiplied, positions, text_of
+
 from tileir.execute.cpu.matmul.plan import make_plan, make_scaled_plan
 from tileir.execute.cpu.runtime.llvm_compile import assemble, assembly
 from tileir.execute.cpu.runtime.loader import load
 from tileir.execute.cpu.runtime.target import host
-from tileir.execute.cpu.vector.builder import Builder, Module
 
 HERE = host("native")
 MACHINES = [name for name in ("native", "x86-64-v3", "x86-64", "neoverse-n1") if host(name).runnable]
@@ -45,29 +44,6 @@ def quiet():
 # --- running one product ---
 
 
-def text_of(chosen, extent=0):
-    builder = Builder(Module())
-    operands = []
-    for slot in range(4):
-        place = builder.emit(f"getelementptr i64, ptr %record, i64 {slot}")
-        operands.append(builder.emit(f"load {'i64' if slot == 1 else 'ptr'}, ptr {place}"))
-    a, stride, b, c = operands
-    if chosen.kind == "amx":
-        configure(builder)
-    k = str(extent) if extent else chosen.k
-    if chosen.packs_a:
-        emit_pack_a(builder, chosen, (a, stride), k, "%arena")
-        a = "%arena"
-    rows = c, chosen.n * chosen.acc_dtype.itemsize
-    MacroKernel(builder, chosen, Operands((a, stride), b, rows, rows, k, chosen.m, chosen.n)).emit()
-    if chosen.kind == "amx":
-        release(builder)
-    builder.do("ret i64 0")
-    lines = ["define i64 @worker(ptr %record, ptr %arena) {", "entry:", *builder.lines, "}"]
-    builder.module.functions.append("\n".join(lines))
-    return builder.module.text()
-
-
 @functools.cache
 def compiled(machine, key, extent):
     return load(assemble(text_of(CHOSEN[key], extent), host(machine)))
@@ -76,28 +52,12 @@ def compiled(machine, key, extent):
 CHOSEN: dict[Any, Any] = {}
 
 
-def aligned(count, dtype):
-    raw = numpy.zeros(count * dtype.itemsize + 64, numpy.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + count * dtype.itemsize].view(dtype)
-
-
 def product(machine, chosen, a, b, c):
-    """C + A * B by the native code, in the dtype of C; the rows of A lie apart in memory."""
+    """C + A * B by the native code, in the dtype of C."""
     extent = a.shape[1] if a.shape[1] != chosen.k else 0
     key = repr(chosen)
     CHOSEN[key] = chosen
-    wide = numpy.zeros((a.shape[0], a.shape[1] + 3), chosen.a_dtype)
-    wide[:, : a.shape[1]] = a.astype(chosen.a_dtype)
-    packed = aligned(b.size, chosen.b_dtype)
-    positions = [[chosen.packed_index(k, n, a.shape[1]) for n in range(b.shape[1])] for k in range(b.shape[0])]
-    packed[numpy.array(positions)] = b.astype(chosen.b_dtype)
-    result = aligned(c.size, chosen.acc_dtype)
-    result[:] = c.astype(chosen.acc_dtype).reshape(-1)
-    record = numpy.array([wide.ctypes.data, wide.strides[0], packed.ctypes.data, result.ctypes.data], numpy.int64)
-    packed_a = aligned(a.size * chosen.parts, chosen.a_dtype)
-    assert compiled(machine, key, extent).call(record.ctypes.data, packed_a.ctypes.data) == 0
-    return result.reshape(c.shape).astype(c.dtype)
+    return multiplied(compiled(machine, key, extent), chosen, a, b, c).astype(c.dtype)
 
 
 def assert_same(result, expected):
@@ -146,7 +106,7 @@ def operands(element, accumulator, m, n, k, make, seed=0):
 @pytest.mark.parametrize(("element", "accumulator"), PAIRS, ids=str)
 def test_float_product_is_the_interpreters_chain(element, accumulator, machine):
     for m, n, k in [(1, 1, 1), (4, 16, 8), (16, 64, 16)]:
-        chosen = make_plan(host(machine), element, element, accumulator, m, n, k, True)
+        chosen = make_plan(host(machine), element, element, accumulator, (m, n, k), True)
         for make in (normal, notable, small):
             a, b, c = operands(element, accumulator, m, n, k, make)
             expected = matrix_float(element, accumulator, exact=True)(a, b, c)
@@ -158,13 +118,13 @@ def test_float_product_is_the_interpreters_chain(element, accumulator, machine):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("element", [F32, F64, F16], ids=str)
 def test_float_product_has_any_shape(element, shape, machine):
-    chosen = make_plan(host(machine), element, element, element, shape[0], shape[1], shape[2], True)
+    chosen = make_plan(host(machine), element, element, element, shape, True)
     a, b, c = operands(element, element, shape[0], shape[1], shape[2], normal)
     assert_same(product(machine, chosen, a, b, c), matrix_float(element, element, exact=True)(a, b, c))
 
 
 def test_addends_that_cancel_keep_the_sign_of_zero():
-    chosen = make_plan(HERE, F32, F32, F32, 2, 2, 2, True)
+    chosen = make_plan(HERE, F32, F32, F32, (2, 2, 2), True)
     a = numpy.array([[1, -1], [-0.0, 0.0]], numpy.float32)
     b = numpy.array([[3, -3], [3, -3]], numpy.float32)
     c = numpy.array([[-0.0, 0.0], [-0.0, 0.0]], numpy.float32)
@@ -173,7 +133,7 @@ def test_addends_that_cancel_keep_the_sign_of_zero():
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_sum_just_off_a_midpoint_is_rounded_once(machine):
-    chosen = make_plan(host(machine), F32, F32, F32, 2, 2, 1, True)
+    chosen = make_plan(host(machine), F32, F32, F32, (2, 2, 1), True)
     bits, offset, dtype = 24, 20, numpy.float32
     last, little = 2.0 ** (1 - bits), 2.0**-offset
     a = numpy.array([[1 + little], [-1 - little]], dtype)
@@ -198,7 +158,7 @@ def test_integer_product_wraps(signs, machine):
         c = generator.choice(numpy.array([-(2**31), 2**31 - 1, 0], numpy.int32), (m, n))
         a[0] = -128 if signs[0] == "s" else -1
         b[:, 0] = -128 if signs[1] == "s" else -1
-        chosen = make_plan(host(machine), I8, I8, I32, m, n, k, True, signs[0] == "s", signs[1] == "s")
+        chosen = make_plan(host(machine), I8, I8, I32, (m, n, k), True, (signs[0] == "s", signs[1] == "s"))
         result = product(machine, chosen, a.view(dtypes[0]), b.view(dtypes[1]), c)
         assert_same(result, matrix_integer(*names)(a, b, c))
 
@@ -212,7 +172,7 @@ def test_integer_product_wraps(signs, machine):
 def test_scaled_product_is_the_interpreters_chain(element, scale, machine):
     m, n, k = 8, 16, 32
     generator = numpy.random.default_rng(8)
-    chosen = make_scaled_plan(host(machine), scale, m, n, k)
+    chosen = make_scaled_plan(host(machine), scale, (m, n, k))
     for make in (normal, notable):
         a, b, c = make(element, (m, k), generator), make(element, (k, n), generator), make(F32, (m, n), generator)
         patterns = generator.integers(0, 1 << floats.FORMATS[scale.name].width, (m + n) * 2)
@@ -230,13 +190,13 @@ def test_k_may_go_on_beyond_the_plan(element):
     generator = numpy.random.default_rng(3)
     if element is F32:
         a, b, c = operands(F32, F32, m, n, 3 * k, normal)
-        chosen = make_plan(HERE, F32, F32, F32, m, n, k, True)
+        chosen = make_plan(HERE, F32, F32, F32, (m, n, k), True)
         expected = matrix_float(F32, F32, exact=True)(a, b, c)
     else:
         a = generator.integers(-128, 128, (m, 3 * k), numpy.int8)
         b = generator.integers(-128, 128, (3 * k, n), numpy.int8)
         c = generator.integers(-1000, 1000, (m, n), numpy.int32)
-        chosen = make_plan(HERE, I8, I8, I32, m, n, k, True)
+        chosen = make_plan(HERE, I8, I8, I32, (m, n, k), True)
         expected = matrix_integer("signed", "signed")(a, b, c)
     assert_same(product("native", chosen, a, b, c), expected)
 
@@ -246,7 +206,7 @@ def test_k_may_go_on_beyond_the_plan(element):
 @pytest.mark.parametrize("rows", [16, 64])
 def test_rows_that_are_copied_may_be_longer_than_the_room_for_them(rows, length):
     generator = numpy.random.default_rng(length)
-    chosen = make_plan(HERE, I8, I8, I32, rows, 256, 64, True)
+    chosen = make_plan(HERE, I8, I8, I32, (rows, 256, 64), True)
     a = generator.integers(-128, 128, (rows, length * 64), numpy.int8)
     b = generator.integers(-128, 128, (length * 64, 256), numpy.int8)
     c = generator.integers(-1000, 1000, (rows, 256), numpy.int32)
@@ -255,24 +215,24 @@ def test_rows_that_are_copied_may_be_longer_than_the_room_for_them(rows, length)
 
 def test_no_exact_plan_for_floats_uses_matrix_tiles():
     target = host("sapphirerapids")
-    assert make_plan(target, BF16, BF16, F32, 64, 64, 64, False).kind == "amx"
-    assert make_plan(target, BF16, BF16, F32, 64, 64, 64, True).kind == "fma"
-    assert make_plan(target, F16, F16, F32, 64, 64, 64, True).kind == "fma"
-    assert make_plan(target, BF16, BF16, F32, 8, 64, 64, True).kind == "fma"
-    assert make_plan(target, I8, I8, I32, 64, 64, 64, True).kind == "amx"
-    assert make_plan(target, I8, I8, I32, 64, 64, 32, True).kind == "pairs"
+    assert make_plan(target, BF16, BF16, F32, (64, 64, 64), False).kind == "amx"
+    assert make_plan(target, BF16, BF16, F32, (64, 64, 64), True).kind == "fma"
+    assert make_plan(target, F16, F16, F32, (64, 64, 64), True).kind == "fma"
+    assert make_plan(target, BF16, BF16, F32, (8, 64, 64), True).kind == "fma"
+    assert make_plan(target, I8, I8, I32, (64, 64, 64), True).kind == "amx"
+    assert make_plan(target, I8, I8, I32, (64, 64, 32), True).kind == "pairs"
 
 
 @pytest.mark.parametrize("name", ["neoverse-v1", "apple-m2", "cortex-a72", "sapphirerapids", "x86-64"])
 def test_every_kind_becomes_code_for_other_machines(name):
     target = host(name)
     plans = [
-        make_plan(target, F32, F32, F32, 16, 64, 32, True),
-        make_plan(target, F64, F64, F64, 16, 64, 32, True),
-        make_plan(target, F16, F16, F16, 16, 64, 32, True),
-        make_plan(target, BF16, BF16, F32, 16, 64, 32, False),
-        make_plan(target, I8, I8, I32, 16, 64, 64, True),
-        make_scaled_plan(target, F8E8M0FNU, 16, 64, 32),
+        make_plan(target, F32, F32, F32, (16, 64, 32), True),
+        make_plan(target, F64, F64, F64, (16, 64, 32), True),
+        make_plan(target, F16, F16, F16, (16, 64, 32), True),
+        make_plan(target, BF16, BF16, F32, (16, 64, 32), False),
+        make_plan(target, I8, I8, I32, (16, 64, 64), True),
+        make_scaled_plan(target, F8E8M0FNU, (16, 64, 32)),
     ]
     for chosen in plans:
         assert "worker" in assembly(text_of(chosen), target)
@@ -286,11 +246,10 @@ def test_every_kind_becomes_code_for_other_machines(name):
 def test_packed_positions_are_a_permutation(name, shape):
     m, n, k = shape
     for chosen in (
-        make_plan(host(name), F32, F32, F32, m, n, k, True),
-        make_plan(host(name), I8, I8, I32, m, n, k, True),
+        make_plan(host(name), F32, F32, F32, (m, n, k), True),
+        make_plan(host(name), I8, I8, I32, (m, n, k), True),
     ):
-        positions = {chosen.packed_index(i, j) for i in range(k) for j in range(n)}
-        assert positions == set(range(k * n))
+        assert set(positions(chosen, 1, (k, n)).reshape(-1)) == set(range(k * n))
         assert n % chosen.nr == 0 and k % chosen.k_group == 0
 
 
@@ -298,7 +257,7 @@ def test_packed_positions_are_a_permutation(name, shape):
 @pytest.mark.parametrize("m", [1 << power for power in range(10)])
 def test_blocks_of_rows_are_all_rows(name, m):
     for n in (1, 8, 16, 32, 64, 256):
-        chosen = make_plan(host(name), F32, F32, F32, m, n, 8, True)
+        chosen = make_plan(host(name), F32, F32, F32, (m, n, 8), True)
         start = 0
         for rows, end in chosen.row_blocks:
             assert start < end and (end - start) % rows == 0 and rows <= chosen.mr

@@ -331,13 +331,13 @@ def test_a_number_that_is_doubled_again_and_again_is_read_once(monkeypatch: pyte
     far = "%far = muli %i, %size.k : tile<i32>\n%d0 = subi %i, %i : tile<i32>"
     text = text.replace(line, f"{far}\n{doubled}\n{name} = addi %far, %d14 : tile<i32>")
     reads: list[object] = []
-    read = affine.AffineReader._scalar
+    read = affine.AffineReader._read_scalar
 
     def counted(reader: affine.AffineReader, value: tileir.Value, depth: int) -> affine.Affine | None:
         reads.append(value)
         return read(reader, value, depth)
 
-    monkeypatch.setattr(affine.AffineReader, "_scalar", counted)
+    monkeypatch.setattr(affine.AffineReader, "_read_scalar", counted)
     assert k_loops(text)
     assert len(reads) < 300
     agrees(text, tile, (32, 64, 24))

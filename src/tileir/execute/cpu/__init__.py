@@ -20,7 +20,7 @@ Facts about tile IR that any engine may need are in `execute/analysis`.  The fol
                  together (`fusion`)
     codegen/     the loop IR to LLVM IR: one function per statement and store, which take a `context`; `worker` is the
                  function around them
-    matmul/      matmuls through all of that, from the operation (`mma`) to the kernel (`macrokernel`); its
+    matmul/      matmuls through all of that, from the operation (`recognize`) to the kernel (`macrokernel`); its
                  functions are in the tables of `lowering` and `codegen`
     sanitizer/   checks of sanitized code through all of that, up to the findings (`report`)
     engine       what the choice of an engine sees; `pipeline`: a kernel to LLVM IR, through all of the above; `code`:

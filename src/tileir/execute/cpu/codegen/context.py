@@ -19,7 +19,7 @@ from tileir.execute.cpu.codegen.provenance import ProvenanceBuilder, ProvenanceM
 from tileir.execute.cpu.ir.checks import Check
 from tileir.execute.cpu.ir.expressions import Buffer
 from tileir.execute.cpu.ir.options import Options
-from tileir.execute.cpu.ir.statements import Alloca, Matmul, Program, Statement, operations_of, statements
+from tileir.execute.cpu.ir.statements import Alloca, Matmul, PackCache, Program, Statement, operations_of, statements
 from tileir.execute.cpu.runtime import launch_record as slots
 from tileir.execute.cpu.runtime.target import Target
 from tileir.execute.cpu.sanitizer.sites import Site
@@ -274,7 +274,7 @@ class Emission:
         """The number of each `alloca`."""
         matmuls = [each for each in body if isinstance(each, Matmul)]
         self.uses_amx: bool = any(each.plan.kind == "amx" for each in matmuls)
-        self.caches_operands: bool = any((each.a_cache or each.b_cache) is not None for each in matmuls)
+        self.caches_operands: bool = any(isinstance(packed, PackCache) for each in matmuls for packed in each.packed)
         """Whether packed operands are kept from tile block to tile block."""
 
     def position(self, operation: Operation) -> int:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tileir.execute.cpu.ir.expressions import (
+    Buffer,
     BufferRead,
     Elementwise,
     Expression,
@@ -212,25 +213,21 @@ class LoopPrinter:
         if statement.scales:
             scales = " and ".join([self._inner(scale) for scale in statement.scales])
             self._add(f"{indent}  scales: {scales}", operation)
-        copied = f"copied to {statement.a_scratch.name}" if statement.a_scratch is not None else ""
-        a = copied or "copied"
-        if 0 not in statement.computed:
-            a = f"in place, or over an edge {copied}" if copied else "in place"
-        if statement.a_cache is not None:
-            a += f", {self._cache(statement.a_cache)}"
-        elif statement.a_packed is not None:
-            a += f", packed in {statement.a_packed.name}"
-        b = f"packed in {statement.b_packed.name}" if statement.b_packed is not None else "packed"
-        if statement.b_cache is not None:
-            b += f", {self._cache(statement.b_cache)}"
+        a, b = (self._packed(packed) for packed in statement.packed)
+        if plan.kind != "amx":
+            a = a.replace("packed in", "copied to").replace("packed", "copied")
+            if 0 not in statement.computed:
+                a = f"in place, or over an edge {a}" if a else "in place"
         self._add(f"{indent}  A: {a}; B: {b}", operation)
         if statement.general is not None:
             self._add(f"{indent}  or, where tiles do not lie side by side in their arrays:", operation)
             self._body([statement.general], indent + "    ")
 
-    def _cache(self, cache: PackCache) -> str:
-        keys = ", ".join([self._name(key) for key in cache.keys])
-        return f"{cache.slots} cached in {cache.panels.name} by {keys} ({cache.tags.name})"
+    def _packed(self, packed: Buffer | PackCache | None) -> str:
+        if not isinstance(packed, PackCache):
+            return f"packed in {packed.name}" if packed is not None else ""
+        keys = ", ".join([self._name(key) for key in packed.keys])
+        return f"packed, {packed.slots} cached in {packed.panels.name} by {keys} ({packed.tags.name})"
 
     # --- stores ---
 

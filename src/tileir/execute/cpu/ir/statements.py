@@ -7,7 +7,7 @@ fused.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tileir.dialect.ops import ATOMIC_CAS_TKO, CONSTANT, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID, SELECT
@@ -242,14 +242,8 @@ class Matmul(Statement):
     accumulator: Buffer
     computed: frozenset[int]
     """Which of the operands (0 and 1) are not read where they lie, but converted, transposed or computed."""
-    a_scratch: Buffer | None
-    """For a row-major copy of A, where one may be needed."""
-    a_packed: Buffer | None
-    """For packed A, where the plan packs it and it is not cached."""
-    b_packed: Buffer | None
-    """For packed B, where it is not cached."""
-    a_cache: PackCache | None
-    b_cache: PackCache | None
+    keys: tuple[list[Value], list[Value]]
+    """What packed A and B are found by where they are cached; none where they are not."""
     zero_init: bool
     """Whether the matmul is added to zeros, whatever is in the buffer."""
     loop: Operation | None = None
@@ -258,6 +252,8 @@ class Matmul(Statement):
     """How many of its iterations are a k-block."""
     general: LoopStatement | None = None
     """The loop as it is, where operands are read through pointers: they may turn out not to lie side by side."""
+    packed: list[Buffer | PackCache | None] = field(default_factory=lambda: [None, None])
+    """Scratch memory for A, where it may be copied or packed, and B."""
 
     @property
     def bodies(self) -> list[list[Statement]]:

@@ -7,7 +7,7 @@ from typing import Final
 from tileir.dialect import ops
 from tileir.execute.cpu.lowering import control, memory, tiles
 from tileir.execute.cpu.lowering.context import PRODUCTS, Handlers
-from tileir.execute.cpu.matmul import mma
+from tileir.execute.cpu.matmul.recognize import lower_mma
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ELEMENTWISE
 
@@ -22,7 +22,7 @@ _ON_SCALARS: Final = (
 
 HANDLERS: Final[Handlers] = {
     **{each: tiles.lower_elementwise for each in REGISTRY.declarations() if each.has_trait(ELEMENTWISE)},
-    **dict.fromkeys(PRODUCTS, mma.lower_mma),
+    **dict.fromkeys(PRODUCTS, lower_mma),
     **dict.fromkeys(_WITHOUT_EFFECT, tiles.lower_nothing),
     **dict.fromkeys(_ON_SCALARS, tiles.lower_scalar),
     **dict.fromkeys((ops.ATOMIC_CAS_TKO, ops.ATOMIC_RED_VIEW_TKO, ops.ATOMIC_RMW_TKO), memory.lower_atomic),

@@ -2,7 +2,7 @@
 
 A tile register holds 16 rows of 64 bytes.  Four of them hold a 32 x 32 block of C, two the rows of A and two the
 columns of B, so that every tile of A and B that is loaded is multiplied twice.  B is packed in panels of 16 columns: a
-tile is then 1024 bytes in a row.  Packed A (`emit_pack_a`) has the tiles of 32 rows one after the other.
+tile is then 1024 bytes in a row.  Packed A has the tiles of 32 rows one after the other.
 
 Products of bytes are exact.  A product of bf16 adds two chains of 16 fused multiply-adds, even and odd k, to each other
 and then to C: never less accurate than the chain of all k.  Where the unit does not multiply f16 too, f16 is split into
@@ -20,19 +20,17 @@ them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy
 
-from tileir.execute.cpu.matmul.fma import widened_pairs
-from tileir.execute.cpu.matmul.plan import AMX_BYTES, AMX_ROWS, BFLOAT16, Plan, Rows
-from tileir.execute.cpu.matmul.special_values import SpecialValueScan, split_bf16
+from tileir.execute.cpu.matmul.fma import FmaKernel
+from tileir.execute.cpu.matmul.plan import AMX_BYTES, AMX_ROWS, TILE_BYTES, Plan, RowBlock, Rows, chosen
+from tileir.execute.cpu.matmul.special_values import SCANNED, is_found, nothing_found, scan_memory
 from tileir.execute.cpu.vector.builder import Builder, Number
-from tileir.execute.cpu.vector.casting import SINGLE, intrinsic
-from tileir.execute.cpu.vector.llvm import Register, value_type
 
 _TILES: Final = 8
-TILE_BYTES: Final = AMX_ROWS * AMX_BYTES
 _INSTRUCTIONS: Final = {
     ("bfloat16", "bfloat16"): "tdpbf16ps",
     ("float16", "float16"): "tdpfp16ps",
@@ -44,8 +42,6 @@ _INSTRUCTIONS: Final = {
 _SPLIT: Final = "tdpbf16ps"
 _PARTS: Final = {1: [(0, 0)], 2: [(0, 0), (0, 1), (1, 1), (1, 0)]}
 """Which part of A is multiplied with which of B, in an order in which one of them stays in its register."""
-_PACKED_ROWS: Final = 4
-"""Rows of A that are packed at the same time."""
 _FALLBACK_ROWS: Final = 8
 """Rows of C that the fallback computes at the same time."""
 
@@ -64,51 +60,6 @@ def release(builder: Builder) -> None:
     builder.call("void", "llvm.x86.tilerelease", [])
 
 
-def emit_pack_a(builder: Builder, plan: Plan, a: Rows, k: Number, to: str) -> str:
-    """Pack all rows of A, a block of `mr` after the other; an i1: there are special values.
-
-    A few rows at a time, each from its beginning to its end: the processor prefetches what follows in a row.
-    """
-    scan = SpecialValueScan(plan.guard) if plan.guard else None
-    size = plan.a_dtype.itemsize
-    tile_k = AMX_BYTES // size
-    kind = value_type(plan.a_dtype, tile_k)
-
-    def rows(row: Number, states: list[Register]) -> list[Register]:
-        first = builder.moved(a[0], builder.multiply(row, a[1]))
-        sources = [builder.moved(first, builder.multiply(number, a[1])) for number in range(_PACKED_ROWS)]
-        # The tiles of a row block lie one after the other, then their other parts, then those of the next k.
-        block = _multiple_below(builder, row, plan.mr)
-        start = builder.moved(to, builder.multiply(block, builder.multiply(k, size * plan.parts)))
-        targets = builder.moved(start, builder.multiply(builder.subtract(row, block), AMX_BYTES))
-
-        def column(index: Number, states: list[Register]) -> list[Register]:
-            found = []
-            target = builder.moved(targets, builder.multiply(index, plan.a_step))
-            for number, source in enumerate(sources):
-                text = f"load {kind}, ptr {builder.moved(source, builder.multiply(index, size))}, align {size}"
-                line = builder.value(text, plan.a_dtype, tile_k)
-                parts = [line] if plan.parts == 1 else split_bf16(builder, line)
-                for part, vector in enumerate(parts):
-                    pointer = builder.moved(target, (part * plan.mr + number) * AMX_BYTES)
-                    builder.do(f"store {vector.typed}, ptr {pointer}, align {AMX_BYTES}")
-                if scan is not None:
-                    found.append(scan.add(builder, states[number], parts[0]))
-            return found
-
-        return builder.carry(0, k, tile_k, states, column)
-
-    if scan is None:
-        builder.carry(0, plan.m, _PACKED_ROWS, [], rows)
-        return "false"
-    return scan.result(builder, builder.carry(0, plan.m, _PACKED_ROWS, [scan.start(tile_k)] * _PACKED_ROWS, rows))
-
-
-def _multiple_below(builder: Builder, number: Number, size: int) -> Number:
-    """The largest multiple of a power of two that is not above a number."""
-    return number // size * size if isinstance(number, int) else builder.emit(f"and i64 {number}, {-size}")
-
-
 class AmxKernel:
     """Emits blocks of C of a plan."""
 
@@ -117,28 +68,30 @@ class AmxKernel:
         self.plan: Final = plan
         self.down: Final = plan.mr // AMX_ROWS
         self.across: Final = plan.column_block // AMX_ROWS
-        self.tile_k: Final = AMX_BYTES // plan.a_dtype.itemsize
 
     def _tile(self, name: str, register: int, pointer: str, stride: Number) -> None:
         operands = [f"i8 {register}", f"ptr {pointer}", f"i64 {stride}"]
         self.builder.call("void", f"llvm.x86.{name}", operands)
 
-    def block(
-        self, a: Rows, offsets: list[Number], b: Rows, c_in: Rows, c_out: Rows, k: Number, fallback: bool
-    ) -> None:
-        """One block of C: packed A, or its rows in place; panels of B, and their size."""
+    def block(self, a: RowBlock, b: Rows, c_in: Rows, c_out: Rows, k: Number, fallback: bool) -> None:
+        """One block of C: packed A, panels of B and their size, the tiles of C it begins with and becomes."""
         if fallback:
             for panel in range(self.across):
                 columns = panel * AMX_ROWS * self.plan.acc_dtype.itemsize
-                pointers = [self.builder.moved(rows[0], columns) for rows in (c_in, c_out)]
+                start, end = (self.builder.moved(rows[0], columns) for rows in (c_in, c_out))
                 panel_b = self.builder.moved(b[0], self.builder.multiply(panel, b[1]))
-                self._fallback(a[0], panel_b, (pointers[0], c_in[1]), (pointers[1], c_out[1]), k)
+                self._fallback(a[0], panel_b, (start, c_in[1]), (end, c_out[1]), k)
             return
         for number, pointer in enumerate(self._tiles_of(c_in)):
             self._tile("tileloadd64", number, pointer, c_in[1])
-        self._products(a, b, k)
+        self._products(a[0], b, k)
         for number, pointer in enumerate(self._tiles_of(c_out)):
             self._tile("tilestored64", number, pointer, c_out[1])
+
+    def has_special(self, a: RowBlock, k: Number) -> str:
+        """An i1: there are special values in so many k of a row block of A."""
+        size = self.builder.multiply(k, self.plan.a_step)
+        return is_found(self.builder, scan_memory(self.builder, self.plan.guard, a[0], size, nothing_found(SCANNED)))
 
     def _tiles_of(self, c: Rows) -> list[str]:
         """Pointers to the tiles of a block of C."""
@@ -149,24 +102,18 @@ class AmxKernel:
             for j in range(self.across)
         ]
 
-    def _products(self, a: Rows, b: Rows, k: Number) -> None:
+    def _products(self, a: str, b: Rows, k: Number) -> None:
         """All products of a block of C, which is in registers."""
         builder, plan = self.builder, self.plan
         names = plan.a_dtype.name, plan.b_dtype.name
         instruction = f"llvm.x86.{_SPLIT if plan.parts == 2 else _INSTRUCTIONS[names]}"
-        if plan.packs_a:
-            lefts = [builder.moved(a[0], i * TILE_BYTES) for i in range(self.down)]
-            stride: Number = AMX_BYTES
-            a_step = plan.a_step
-        else:
-            lefts = [builder.moved(a[0], builder.multiply(AMX_ROWS * i, a[1])) for i in range(self.down)]
-            stride, a_step = a[1], plan.a_dtype.itemsize
+        lefts = [builder.moved(a, i * TILE_BYTES) for i in range(self.down)]
         rights = [builder.moved(b[0], builder.multiply(j, b[1])) for j in range(self.across)]
 
         def load_a(i: int, part: int, index: Number, step: int) -> None:
-            here = builder.moved(lefts[i], builder.multiply(index, a_step))
-            offset = step * self.tile_k * a_step + part * self.down * TILE_BYTES
-            self._tile("tileloadd64", 4 + i, builder.moved(here, offset), stride)
+            here = builder.moved(lefts[i], builder.multiply(index, plan.a_step))
+            offset = step * plan.tile_k * plan.a_step + part * self.down * TILE_BYTES
+            self._tile("tileloadd64", 4 + i, builder.moved(here, offset), AMX_BYTES)
 
         def load_b(j: int, part: int, index: Number, step: int) -> None:
             here = builder.moved(rights[j], builder.multiply(index, plan.b_step))
@@ -174,7 +121,7 @@ class AmxKernel:
             self._tile("tileloadd64", 6 + j, builder.moved(here, offset), AMX_BYTES)
 
         def products(index: Number) -> None:
-            for step in range(plan.k_unroll // self.tile_k):
+            for step in range(plan.k_unroll // plan.tile_k):
                 a_part = b_part = -1
                 for left, right in _PARTS[plan.parts]:
                     # Tiles are loaded just before their first products: the others go on meanwhile.
@@ -193,57 +140,23 @@ class AmxKernel:
     def _fallback(self, a: str, panel: str, c_in: Rows, c_out: Rows, k: Number) -> None:
         """The chain of fused multiply-adds for k = 0, 1, 2 and on, for the columns of a panel."""
         builder, plan = self.builder, self.plan
-        kind, size = f"<{AMX_ROWS} x float>", plan.acc_dtype.itemsize
-        tiles = k // self.tile_k if isinstance(k, int) else builder.emit(f"udiv i64 {k}, {self.tile_k}")
+        low_parts = (plan.mr * AMX_BYTES, TILE_BYTES) if plan.parts == 2 else (0, 0)
+        kernel = FmaKernel(builder, replace(plan, kind="dots", mr=_FALLBACK_ROWS, parts=1), low_parts=low_parts)
 
-        def pointers(c: Rows, row: Number) -> list[str]:
-            first = builder.moved(c[0], builder.multiply(row, c[1]))
-            return [builder.moved(first, builder.multiply(number, c[1])) for number in range(_FALLBACK_ROWS)]
+        def tile(number: Number) -> None:
+            left = builder.moved(a, builder.multiply(number, plan.a_step * plan.tile_k))
+            right = builder.moved(panel, builder.multiply(number, TILE_BYTES * plan.parts))
+            before = chosen(builder, builder.compared("eq", number, 0), c_in, c_out)
 
-        def rows(row: Number) -> None:
-            loads = [f"load {kind}, ptr {pointer}, align {size}" for pointer in pointers(c_in, row)]
-            accumulators = [builder.value(text, SINGLE, AMX_ROWS) for text in loads]
-            left = builder.moved(a, builder.multiply(row, AMX_BYTES))
+            def rows(row: Number) -> None:
+                offsets: list[Number] = [i * AMX_BYTES for i in range(_FALLBACK_ROWS)]
+                block = builder.moved(left, builder.multiply(row, AMX_BYTES)), offsets
+                start, end = (
+                    (builder.moved(pointer, builder.multiply(row, stride)), stride)
+                    for pointer, stride in (before, c_out)
+                )
+                kernel.block(block, (right, 0), start, end, plan.tile_k, True)
 
-            def tile(number: Number, before: list[Register]) -> list[Register]:
-                a_tile = builder.moved(left, builder.multiply(number, plan.a_step * self.tile_k))
-                b_tile = builder.moved(panel, builder.multiply(number, TILE_BYTES * plan.parts))
+            builder.count(0, plan.mr, _FALLBACK_ROWS, rows)
 
-                def pair(index: Number, before: list[Register]) -> list[Register]:
-                    found = []
-                    right = self._pair(builder.moved(b_tile, builder.multiply(index, AMX_BYTES)), TILE_BYTES, False)
-                    for number, accumulator in enumerate(before):
-                        here = builder.moved(builder.moved(a_tile, builder.multiply(index, 4)), number * AMX_BYTES)
-                        for one, other in zip(self._pair(here, plan.mr * AMX_BYTES, True), right, strict=True):
-                            accumulator = intrinsic(builder, "fma", [one, other, accumulator])
-                        found.append(accumulator)
-                    return found
-
-                return builder.carry(0, AMX_BYTES // 4, 1, before, pair)
-
-            accumulators = builder.carry(0, tiles, 1, accumulators, tile)
-            for pointer, accumulator in zip(pointers(c_out, row), accumulators, strict=True):
-                builder.do(f"store {accumulator.typed}, ptr {pointer}, align {size}")
-
-        builder.count(0, plan.mr, _FALLBACK_ROWS, rows)
-
-    def _pair(self, pointer: str, part_bytes: int, is_a: bool) -> list[Register]:
-        """The elements of two successive k as f32: one of A in all lanes, or those of all columns of B."""
-        builder, plan = self.builder, self.plan
-        found: list[Register] = []
-        for part in range(plan.parts):
-            here = builder.moved(pointer, part * part_bytes)
-            if is_a:
-                word = builder.value(f"load i32, ptr {here}, align 4", numpy.dtype(numpy.int32))
-                words = builder.splat(word, AMX_ROWS)
-            else:
-                text = f"load <{AMX_ROWS} x i32>, ptr {here}, align 64"
-                words = builder.value(text, numpy.dtype(numpy.int32), AMX_ROWS)
-            pairs = builder.value(f"bitcast {words.typed} to <{2 * AMX_ROWS} x i16>", BFLOAT16, 2 * AMX_ROWS)
-            numbers = widened_pairs(builder, pairs)
-            if found:
-                # The sum of the parts is the number itself.
-                sums = zip(found, numbers, strict=True)
-                numbers = [builder.value(f"fadd {high.typed}, {low.name}", SINGLE, AMX_ROWS) for high, low in sums]
-            found = numbers
-        return found
+        builder.count(0, builder.divided(k, plan.tile_k)[0], 1, tile)

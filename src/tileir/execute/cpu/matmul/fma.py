@@ -10,44 +10,49 @@ operands.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy
 
-from tileir.execute.cpu.matmul.plan import BFLOAT16, Plan, Rows
-from tileir.execute.cpu.matmul.special_values import SpecialValueScan
+from tileir.execute.arithmetic.rounding import to_odd, two_sum
+from tileir.execute.cpu.matmul.plan import Plan, RowBlock, Rows
+from tileir.execute.cpu.matmul.special_values import BFLOAT16, is_found, nothing_found, scanned
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import SINGLE, intrinsic
 from tileir.execute.cpu.vector.lanes import shuffled
-from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, value_type
+from tileir.execute.cpu.vector.llvm import Register, scalar_type, value_type
+from tileir.execute.cpu.vector.tracing import trace
 
 Step: TypeAlias = Callable[[Builder, Register, Register, Register], Register]
 """Emits one step: elements of A, of B and an accumulator to the new accumulator."""
 
 
 class FmaKernel:
-    """Emits register tiles of a plan; `signed_zero` is a number to add to every accumulator at the end, if any."""
+    """Emits register tiles of a plan; `signed_zero` is a number to add to every accumulator at the end, if any.
 
-    def __init__(self, builder: Builder, plan: Plan, signed_zero: str = "") -> None:
+    `low_parts` is how far behind the elements of A and B their low parts lie, for the fallback, if they are split.
+    """
+
+    def __init__(
+        self, builder: Builder, plan: Plan, signed_zero: str = "", low_parts: tuple[int, int] = (0, 0)
+    ) -> None:
         self.builder: Final = builder
         self.plan: Final = plan
         self.signed_zero: Final = signed_zero
+        self.low_parts: Final = low_parts
         self.width: Final = plan.lanes if plan.lanes > 1 else 0
         self.vectors: Final = plan.nr // plan.lanes
 
-    def block(
-        self, a: Rows, offsets: list[Number], b: Rows, c_in: Rows, c_out: Rows, k: Number, fallback: bool
-    ) -> None:
-        """One register tile: rows of A at offsets, a panel of B, the tiles of C it begins with and becomes."""
+    def block(self, a: RowBlock, b: Rows, c_in: Rows, c_out: Rows, k: Number, fallback: bool) -> None:
+        """One register tile: rows of A, a panel of B, the tiles of C it begins with and becomes."""
         builder, plan = self.builder, self.plan
         dtype, size = plan.acc_dtype, plan.acc_dtype.itemsize
         kind = value_type(dtype, self.width)
-        step = _FALLBACK if fallback else _STEPS[plan.kind]
-        starts, ends = (self._vectors(rows, len(offsets)) for rows in (c_in, c_out))
+        starts, ends = (self._vectors(rows, len(a[1])) for rows in (c_in, c_out))
         accumulators = [builder.value(f"load {kind}, ptr {each}, align {size}", dtype, self.width) for each in starts]
 
         def iteration(index: Number, before: list[Register]) -> list[Register]:
-            return self._steps(step, a[0], offsets, b[0], index, before)
+            return self._steps(a, b[0], index, before, fallback)
 
         accumulators = builder.carry(0, k, plan.k_unroll, accumulators, iteration)
         if self.signed_zero:
@@ -65,26 +70,43 @@ class FmaKernel:
         return [builder.moved(pointer, vector * step) for pointer in pointers for vector in range(self.vectors)]
 
     def _steps(
-        self, step: Step, a: str, offsets: list[Number], panel: str, k: Number, accumulators: list[Register]
+        self, a: RowBlock, panel: str, k: Number, accumulators: list[Register], fallback: bool
     ) -> list[Register]:
         """The steps of one iteration of the innermost loop."""
         builder, plan = self.builder, self.plan
+        step = _fma if fallback else _STEPS[plan.kind]
         a_bytes, b_bytes = plan.k_group * plan.a_dtype.itemsize, plan.k_group * plan.b_step
-        here = builder.moved(a, builder.multiply(k, plan.a_dtype.itemsize))
-        rows = [builder.moved(here, offset) for offset in offsets]
+        here = builder.moved(a[0], builder.multiply(k, plan.a_dtype.itemsize))
+        rows = [builder.moved(here, offset) for offset in a[1]]
         panel_rows = builder.moved(panel, builder.multiply(k, plan.b_step))
         for number in range(plan.k_unroll // plan.k_group):
-            right = [
-                self._load_b(builder.moved(panel_rows, number * b_bytes + vector * b_bytes // self.vectors))
+            pointers = [
+                builder.moved(panel_rows, number * b_bytes + vector * b_bytes // self.vectors)
                 for vector in range(self.vectors)
             ]
-            following = []
-            for row, pointer in enumerate(rows):
-                left = self._load_a(builder.moved(pointer, number * a_bytes))
-                for vector, one in enumerate(right):
-                    following.append(step(builder, left, one, accumulators[row * self.vectors + vector]))
+            rights = [self._factors(self._load_b, pointer, self.low_parts[1], fallback) for pointer in pointers]
+            following: list[Register] = []
+            for row in rows:
+                left = self._factors(self._load_a, builder.moved(row, number * a_bytes), self.low_parts[0], fallback)
+                for right in rights:
+                    accumulator = accumulators[len(following)]
+                    for one, other in zip(left, right, strict=True):
+                        accumulator = step(builder, one, other, accumulator)
+                    following.append(accumulator)
             accumulators = following
         return accumulators
+
+    def _factors(self, load: Callable[[str], Register], pointer: str, low: int, fallback: bool) -> list[Register]:
+        """What a step multiplies; for the fallback the even and the odd elements of pairs of bf16 as f32, one after
+        the other."""
+        if not fallback:
+            return [load(pointer)]
+        builder, found = self.builder, widened_pairs(self.builder, load(pointer))
+        if not low:
+            return found
+        # The sum of the parts is the number itself.
+        pairs = zip(found, widened_pairs(builder, load(builder.moved(pointer, low))), strict=True)
+        return [builder.value(f"fadd {high.typed}, {rest.name}", SINGLE, high.width) for high, rest in pairs]
 
     def _load_a(self, pointer: str) -> Register:
         """An element of A, or a pair of them, in all lanes."""
@@ -103,20 +125,18 @@ class FmaKernel:
         align = min(64, lanes * dtype.itemsize)
         return self.builder.value(f"load {value_type(dtype, width)}, ptr {pointer}, align {align}", dtype, width)
 
-    def scan_a(self, a: Rows, offsets: list[Number], k: Number) -> str:
+    def has_special(self, a: RowBlock, k: Number) -> str:
         """An i1: there are special values in rows of A."""
-        builder, scan = self.builder, SpecialValueScan(self.plan.guard)
-        width = 2 * self.plan.lanes
+        builder, guard, width = self.builder, self.plan.guard, 2 * self.plan.lanes
 
         def add(index: Number, states: list[Register]) -> list[Register]:
             here = builder.moved(a[0], builder.multiply(index, self.plan.a_dtype.itemsize))
-            found = []
-            for offset, state in zip(offsets, states, strict=True):
+            for offset in a[1]:
                 text = f"load <{width} x i16>, ptr {builder.moved(here, offset)}, align 2"
-                found.append(scan.add(builder, state, builder.value(text, BFLOAT16, width)))
-            return found
+                states = [scanned(builder, guard, states[0], builder.value(text, BFLOAT16, width))]
+            return states
 
-        return scan.result(builder, builder.carry(0, k, width, [scan.start(width)] * len(offsets), add))
+        return is_found(builder, builder.carry(0, k, width, [nothing_found(width)], add)[0])
 
 
 def _fma(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
@@ -141,51 +161,29 @@ def _pairs(builder: Builder, left: Register, right: Register, accumulator: Regis
     return builder.value(f"add {accumulator.typed}, {sums}", accumulator.dtype, accumulator.width)
 
 
-def _sum_to_odd(builder: Builder, left: Register, right: Register) -> Register:
-    """The sum, and where it is inexact the neighbour with an odd last bit, which a second rounding cannot mistake."""
-    dtype, width, kind = left.dtype, left.width, left.type
-    integer = numpy.dtype(f"i{dtype.itemsize}")
-    bits = value_type(integer, width)
-
-    def subtract(first: str, second: str) -> str:
-        return builder.emit(f"fsub {kind} {first}, {second}")
-
-    total = builder.emit(f"fadd {left.typed}, {right.name}")
-    # Knuth's two-sum: what the addition lost, exactly.
-    second = subtract(total, left.name)
-    first = subtract(total, second)
-    lost = builder.emit(f"fadd {kind} {subtract(left.name, first)}, {subtract(right.name, second)}")
-    # Ordered, so that an infinite or undefined sum stays what it is.
-    compared = builder.emit(f"fcmp one {kind} {lost}, {literal(0.0, dtype, width).name}")
-    inexact = builder.emit(f"zext {f'<{width} x i1>' if width else 'i1'} {compared} to {bits}")
-    pattern = builder.emit(f"bitcast {kind} {total} to {bits}")
-    lost_pattern = builder.emit(f"bitcast {kind} {lost} to {bits}")
-    # A lost part of the other sign says that the sum was rounded away from zero: back by one.
-    signs = builder.emit(f"xor {bits} {pattern}, {lost_pattern}")
-    other = builder.emit(f"lshr {bits} {signs}, {literal(dtype.itemsize * 8 - 1, integer, width).name}")
-    back = builder.emit(f"and {bits} {other}, {inexact}")
-    cut = builder.emit(f"sub {bits} {pattern}, {back}")
-    return builder.value(f"bitcast {bits} {builder.emit(f'or {bits} {cut}, {inexact}')} to {kind}", dtype, width)
+def _sum(builder: Builder, product: Register, addend: Register) -> Register:
+    return builder.value(f"fadd {product.typed}, {addend.name}", product.dtype, product.width)
 
 
-def _double(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
-    """Exact products in double, added to f32 and rounded to it.
+def _sum_to_odd(builder: Builder, product: Register, addend: Register) -> Register:
+    """The sum, and where it is inexact its neighbor with an odd last bit, which a second rounding cannot mistake."""
 
-    Double has more than twice the bits of f32 and both addends have no more bits than f32, so that rounding the sum
-    to double first changes nothing.
-    """
-    product = builder.value(f"fmul {left.typed}, {right.name}", left.dtype, left.width)
-    addend = builder.value(f"fpext {accumulator.typed} to {left.type}", left.dtype, left.width)
-    total = builder.value(f"fadd {product.typed}, {addend.name}", left.dtype, left.width)
-    return builder.value(f"fptrunc {total.typed} to {accumulator.type}", accumulator.dtype, accumulator.width)
+    def rounded(left: Any, right: Any) -> Any:
+        return to_odd(*two_sum(left, right))
+
+    return trace(builder, rounded, [product, addend])
 
 
-def _single(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
-    """fma of f32 in double: the product is exact, the sum is rounded once."""
-    product = builder.value(f"fmul {left.typed}, {right.name}", left.dtype, left.width)
-    addend = builder.value(f"fpext {accumulator.typed} to {left.type}", left.dtype, left.width)
-    total = _sum_to_odd(builder, product, addend)
-    return builder.value(f"fptrunc {total.typed} to {accumulator.type}", accumulator.dtype, accumulator.width)
+def _in_double(add: Callable[[Builder, Register, Register], Register]) -> Step:
+    """A step whose operands are doubles and whose accumulator is f32: the product is exact, the sum rounded once."""
+
+    def step(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
+        product = builder.value(f"fmul {left.typed}, {right.name}", left.dtype, left.width)
+        addend = builder.value(f"fpext {accumulator.typed} to {left.type}", left.dtype, left.width)
+        total = add(builder, product, addend)
+        return builder.value(f"fptrunc {total.typed} to {accumulator.type}", accumulator.dtype, accumulator.width)
+
+    return step
 
 
 def _dot(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
@@ -194,13 +192,6 @@ def _dot(builder: Builder, left: Register, right: Register, accumulator: Registe
     pairs = [f"{narrow} {builder.emit(f'bitcast {one.typed} to {narrow}')}" for one in (left, right)]
     name = builder.call(accumulator.type, "llvm.x86.avx512bf16.dpbf16ps.512", [accumulator.typed, *pairs])
     return Register(name, accumulator.dtype, accumulator.width)
-
-
-def pair_chain(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
-    """The even element of each pair of bf16, then the odd one, as f32."""
-    for one, other in zip(widened_pairs(builder, left), widened_pairs(builder, right), strict=True):
-        accumulator = intrinsic(builder, "fma", [one, other, accumulator])
-    return accumulator
 
 
 def widened_pairs(builder: Builder, pairs: Register) -> list[Register]:
@@ -215,11 +206,11 @@ def widened_pairs(builder: Builder, pairs: Register) -> list[Register]:
     return [builder.value(f"bitcast {words} {each} to {singles}", SINGLE, width) for each in patterns]
 
 
-_FALLBACK: Final[Step] = pair_chain
+# The factors of `double` have no more bits than f32, so that rounding their sum to double first changes nothing.
 _STEPS: Final[dict[str, Step]] = {
     "fma": _fma,
-    "double": _double,
-    "single": _single,
+    "double": _in_double(_sum),
+    "single": _in_double(_sum_to_odd),
     "pairs": _pairs,
     "widened": _widened,
     "dots": _dot,

@@ -1,102 +1,260 @@
 """Code of matmuls and k-loops: k-blocks, one after the other, each packed and multiplied.
 
-A matmul outside of a k-loop is a k-loop of one iteration.  Where only k ends, for both operands, the last k-block ends
-there too, and nothing is copied: the k tail.
+A matmul outside of a k-loop is a k-loop of one iteration.  A is read where it lies, or copied or packed; B is packed.
+What lies over an edge is zeros.  Where only k ends, for both operands, the last k-block ends there too, and nothing is
+copied: the k tail.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from tileir.execute.analysis.values import dtype_of, is_scalar
-from tileir.execute.cpu.codegen import nontemporal
+from tileir.execute.cpu.codegen import bounds, nontemporal, view_access
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.exits import is_stopped, leave_worker
 from tileir.execute.cpu.codegen.scalars import emit_loop
-from tileir.execute.cpu.ir.statements import Matmul
-from tileir.execute.cpu.matmul.affine import AffineReader, Exact
+from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, PointerLoad, matrix_in_memory
+from tileir.execute.cpu.ir.statements import LoopStatement, Matmul, PackCache
+from tileir.execute.cpu.matmul.affine import AffineReader
+from tileir.execute.cpu.matmul.functions import cached_panel
 from tileir.execute.cpu.matmul.macrokernel import Operands, call_macrokernel
-from tileir.execute.cpu.matmul.operands import Operand, PointerOperand, compared, quotient, smaller
-from tileir.execute.cpu.matmul.packed_operands import PackedOperands
-from tileir.execute.cpu.matmul.plan import Rows
+from tileir.execute.cpu.matmul.operands import UNBOUNDED, Operand, pointer_operand, view_operand
+from tileir.execute.cpu.matmul.pack import TilePacker, pack_rows, scan_packed
+from tileir.execute.cpu.matmul.plan import Layout, Rows, chosen
+from tileir.execute.cpu.matmul.store_target import destination_of
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop, Number
-from tileir.execute.cpu.vector.llvm import Register, scalar_type
+from tileir.execute.cpu.vector.llvm import index_register, scalar_type
+from tileir.ir.values import Value
 
 
-class KLoop(PackedOperands):
+class KBlock(NamedTuple):
+    """So many iterations of the loop from the `first`, with an extent of k."""
+
+    first: Number
+    iterations: Number
+    k: Number
+    whole: tuple[str, str]
+    """Of A and B an i1: all of it is valid, and lies in memory in rows."""
+
+
+class KLoop:
     """Writes the k-blocks of a matmul, of one of a batch."""
 
     def __init__(self, emission: Emission, matmul: Matmul, batch: Number = 0) -> None:
-        super().__init__(emission, matmul, batch)
-        self.k_tail: Final = self._has_k_tail()
-        """An i1: k ends with both operands, within the last iteration, and k-blocks go no further."""
-        if self.k_tail != "false":
-            for operand in (self.a, self.b):
-                operand.room = self.builder.emit(f"select i1 {self.k_tail}, i64 {self.iterations}, i64 {operand.room}")
-        self.room: Final = smaller(self.builder, self.a.room, self.b.room)
+        self.emission: Final = emission
+        self.builder: Final = emission.builder
+        self.matmul: Final = matmul
+        self.plan: Final = matmul.plan
+        self.batch: Final = batch
+        self.counter: Final = matmul.loop.regions[0].blocks[0].arguments[0] if matmul.loop is not None else None
+        self.reader: Final = AffineReader(matmul.loop, emission) if matmul.general is not None and matmul.loop else None
+        """With the conditions under which operands behind pointers lie side by side."""
+        self.lower: Number = 0
+        self.iterations: Number = 1
+        self.operands: Final = self._open_views() if self.reader is None else self._open_pointers(self.reader)
+        """A and B; None where they are computed."""
+        self.destination: Final = destination_of(emission, matmul)
+        self.k_end: Number = UNBOUNDED
+        """Where k ends within the last iteration: k-blocks go no further."""
+        self.signed_zero: str = ""
+        """What to add to accumulators: the products of zeros that a k tail leaves out make nothing of an accumulator
+        but zero of its negative."""
+        self.room: Number = UNBOUNDED
         """The iterations before tiles begin to lie over an edge of k."""
+        self._find_k_end()
         offset = self.builder.multiply(batch, self.plan.m * self.plan.n * self.plan.acc_dtype.itemsize)
         self.accumulator: Final = self.builder.moved(emission.buffer(matmul.accumulator), offset)
 
-    def _has_k_tail(self) -> str:
-        """Whether nothing but zeros lies behind the end of both operands, and the last iteration goes beyond it.
+    # --- operands ---
+
+    def _open_views(self) -> list[Operand | None]:
+        emission, builder, matmul, plan = self.emission, self.builder, self.matmul, self.plan
+        if matmul.loop is not None and self.counter is not None:
+            self.lower, upper = (emission.whole(value) for value in matmul.loop.operands[:2])
+            self.iterations = builder.call("i64", "llvm.ssub.sat.i64", [f"i64 {upper}", f"i64 {self.lower}"])
+            # The tiles of the first iteration: the counter is the lower bound.
+            emission.scalars[self.counter] = emission.scalars[matmul.loop.operands[0]]
+        found: list[Operand | None] = []
+        for side, expression in enumerate((matmul.lhs, matmul.rhs)):
+            load = matrix_in_memory(expression)
+            if side in matmul.computed:
+                found.append(None)
+            elif isinstance(expression, BufferRead):
+                row = plan.k * plan.a_dtype.itemsize
+                offset = builder.multiply(self.batch, plan.m * row)
+                found.append(Operand(builder.moved(emission.buffer(expression.buffer), offset), row))
+            elif load is None or emission.sanitize:
+                # The sanitizer judges each element.
+                found.append(None)
+            else:
+                found.append(view_operand(emission, load, side, self.lower, self.batch, plan))
+        return found
+
+    def _open_pointers(self, reader: AffineReader) -> list[Operand | None]:
+        emission, builder = self.emission, self.builder
+        lower, upper, step = (emission.whole(value) for value in reader.loop.operands[:3])
+        reader.need("sge", step, 1)
+        divisor = step
+        if not isinstance(step, int):
+            divisor = builder.call("i64", "llvm.smax.i64", [f"i64 {step}", "i64 1"])
+        distance = reader.exact("add", reader.exact("sub", upper, lower), builder.subtract(divisor, 1))
+        self.iterations = reader.iterations = builder.emit(f"sdiv i64 {distance}, {divisor}")
+        reader.need("sge", self.iterations, 1)
+        found: list[Operand | None] = []
+        for side, load in enumerate((self.matmul.lhs, self.matmul.rhs)):
+            assert isinstance(load, PointerLoad)
+            found.append(pointer_operand(emission, load, side, reader, self.plan))
+        return found
+
+    def _find_k_end(self) -> None:
+        """Find where k ends, for each operand, and whether it does for both within the last iteration.
 
         Then that iteration takes what is valid of k where it lies, instead of a k-block of its own with copies of it.
         """
-        builder, a, b, plan = self.builder, self.a, self.b, self.plan
-        if self.matmul.loop is None or plan.kind != "fma" or not (a.is_zero_padded and b.is_zero_padded):
-            return "false"
-        if isinstance(a, PointerOperand) and isinstance(b, PointerOperand) and not (a.has_limits or b.has_limits):
-            return "false"
-        iterations = quotient(builder, builder.add(a.along, plan.k - 1), plan.k)
-        # Where no tile is packed by itself, that of B may lie over an edge in the other dimension.
-        is_sure = a.in_rows == b.in_rows == "true"
-        return builder.all_of(
-            [
-                a.in_rows,
-                b.in_rows if is_sure else b.is_whole,
-                compared(builder, "eq", a.along, b.along),
-                compared(builder, "eq", iterations, self.iterations),
-                builder.emit(f"icmp eq i64 {builder.emit(f'and i64 {a.along}, {plan.k_unroll - 1}')}, 0"),
-            ]
-        )
+        builder, plan = self.builder, self.plan
+        bounded = [each for each in self.operands if each is not None and each.room != UNBOUNDED]
+        is_padded = len(bounded) == 2 and all(each.is_zero_padded for each in bounded)
+        if self.matmul.loop is not None and plan.kind == "fma" and is_padded:
+            a, b = bounded
+            missing = builder.subtract(builder.multiply(self.iterations, plan.k), a.along)
+            k_tail = builder.all_of(
+                [
+                    # Tiles that are packed one by one are whole along k.
+                    *[each.in_rows if each.in_rows == "true" else each.is_whole for each in bounded],
+                    builder.compared("eq", a.along, b.along),
+                    builder.compared("ult", builder.subtract(missing, 1), plan.k - 1),
+                    builder.compared("eq", builder.divided(missing, plan.k_unroll)[1], 0),
+                ]
+            )
+            kind = scalar_type(plan.acc_dtype)
+            self.k_end = builder.emit(f"select i1 {k_tail}, i64 {a.along}, i64 {UNBOUNDED}")
+            self.signed_zero = builder.emit(f"select i1 {k_tail}, {kind} 0.0, {kind} -0.0")
+            for each in bounded:
+                each.room = builder.emit(f"select i1 {k_tail}, i64 {self.iterations}, i64 {each.room}")
+        for each in bounded:
+            self.room = builder.smaller(self.room, each.room)
+
+    # --- packed operands ---
+
+    def _packed(self, side: int, block: KBlock, whole: str) -> tuple[str, str]:
+        """Packed A or B of a k-block, found in its cache or packed; and an i1: there are special values."""
+        emission, builder, matmul, plan = self.emission, self.builder, self.matmul, self.plan
+        operand, cache = self.operands[side], matmul.packed[side]
+        if not isinstance(cache, PackCache):
+            assert cache is not None
+            packed = emission.buffer(cache)
+            return packed, self._pack(side, block, whole, packed)
+        keys = places = [emission.whole(key) for key in cache.keys]
+        if matmul.general is not None and operand is not None:
+            keys, places = operand.keys, [builder.divided(operand.keys[0], plan.n * plan.b_dtype.itemsize)[0]]
+        elif len((matmul.lhs, matmul.rhs)[side].shape) == 3:
+            keys = places = [*keys, self.batch]
+        # K-blocks of other indices have other slots, as far as there are enough.
+        slot: Number = 0
+        for key in places:
+            slot = builder.add(slot, key)
+        if matmul.loop is not None:
+            # Rounded up: the last k-block may begin within the one before.
+            length = matmul.iterations
+            blocks, _ = builder.divided(builder.add(self.iterations, length - 1), length)
+            number, _ = builder.divided(builder.add(block.first, length - 1), length)
+            slot = builder.add(number, builder.multiply(slot, blocks))
+            keys = [builder.add(self.lower, block.first), *keys, block.k]
+        return cached_panel(emission, cache, keys, slot, lambda to: self._pack(side, block, whole, to))
+
+    def _pack(self, side: int, block: KBlock, whole: str, to: str) -> str:
+        """Pack A or B of a k-block; an i1: there are special values."""
+        emission, builder, plan, operand = self.emission, self.builder, self.plan, self.operands[side]
+        layout = Layout(plan, side)
+
+        def tiles() -> list[str]:
+            builder.count(0, block.iterations, 1, lambda number: self._pack_tile(side, block, number, to))
+            return [f"i1 {scan_packed(emission, layout, to, block.k)}"]
+
+        def rows(is_edge: bool) -> list[str]:
+            assert operand is not None
+            source, count = (operand.at(builder, block.first), operand.row), (plan.m, block.k)[side]
+            if not is_edge:
+                return [f"i1 {pack_rows(emission, layout, source, count, None, (to, block.k))}"]
+            left = builder.remaining(operand.along, builder.multiply(block.first, plan.k))
+            along = builder.smaller(left, block.k)
+            across = builder.smaller(operand.across, (plan.m, plan.n)[side])
+            if side == 0 and self.destination is not None and isinstance(self.matmul.packed[0], Buffer):
+                # The last row block may go on behind the rows that are stored.
+                count = builder.smaller(builder.add(self.destination.extents[0], plan.mr), plan.m)
+            valid = (along, across) if side else (across, along)
+            return [f"i1 {pack_rows(emission, layout, source, count, valid, (to, block.k))}"]
+
+        has_rows = operand is not None and operand.in_rows == "true" and operand.is_zero_padded
+        (found,) = builder.branch(whole, lambda: rows(False), (lambda: rows(True)) if has_rows else tiles)
+        return found if plan.guard else "false"
+
+    def _pack_tile(self, side: int, block: KBlock, number: Number, to: str) -> None:
+        """Pack the tile of an iteration by a loop nest."""
+        emission, builder, (a, _) = self.emission, self.builder, self.operands
+        if self.counter is not None:
+            place = builder.add(builder.add(self.lower, block.first), number)
+            register = casting.cast(builder, index_register(place), dtype_of(self.counter))
+            emission.scalars[self.counter] = register
+        if side == 1 and a is not None and a.load is not None:
+            # A is checked first: of several errors the first is reported.
+            access = view_access.tile_access(emission, a.load)
+            builder.branch(block.whole[0], None, lambda: bounds.check_tile(emission, access))
+        packer, operand = TilePacker(emission, self.matmul, side, self.batch), self.operands[side]
+        target = builder.moved(to, builder.multiply(number, self.plan.k * packer.layout.step))
+        packer.pack(target, block.k, operand is not None and operand.is_row_major)
+
+    def _a_rows(self, block: KBlock) -> tuple[Rows, str]:
+        """A of a k-block as the kernel reads it, and an i1: there are special values."""
+        builder, plan, a, whole = self.builder, self.plan, self.operands[0], block.whole[0]
+        row = builder.multiply(block.k, plan.a_dtype.itemsize)
+        if plan.kind == "amx" or a is None:
+            pointer, special = self._packed(0, block, whole)
+            return (pointer, row), special
+
+        def in_place() -> list[str]:
+            return [f"ptr {a.at(builder, block.first)}", f"i64 {a.row}"]
+
+        def copied() -> list[str]:
+            return [f"ptr {self._packed(0, block, 'false')[0]}", f"i64 {row}"]
+
+        pointer, stride = builder.branch(whole, in_place, copied)
+        return (pointer, stride), "false"
 
     # --- k-blocks ---
 
     def emit(self) -> None:
         """Emit all iterations."""
-        builder, destination = self.builder, self.destination
+        builder, destination, is_left = self.builder, self.destination, "true"
         if self.matmul.loop is None:
             self._k_block(0, 1)
-            is_left = "true"
         else:
             is_left = builder.emit(f"icmp slt i64 0, {self.iterations}")
-            builder.branch(is_left, self._k_blocks)
-        if destination is not None and destination.target is not None and destination.target.is_copy:
+            builder.branch(is_left, self._k_blocks, self.zero_fill)
+        if destination is not None and destination.target.is_copy:
             self.emission.done[destination.target.user] = builder.all_of([destination.direct, is_left])
 
     def zero_fill(self) -> None:
-        """Fill the accumulator where there is no iteration to begin with zeros."""
+        """Fill the accumulator where it does not begin with something else."""
         if self.matmul.zero_init:
-            is_empty = self.builder.emit(f"icmp sle i64 {self.iterations}, 0")
-            size = self.matmul.accumulator.bytes
-            self.builder.branch(is_empty, lambda: self.builder.fill(self.accumulator, 0, size))
+            self.builder.fill(self.accumulator, 0, self.matmul.accumulator.bytes)
 
     def _k_blocks(self) -> None:
         """Emit k-blocks, one at least; one ends where tiles begin to lie over an edge."""
         builder, room, iterations = self.builder, self.room, self.iterations
         loop = Loop(builder)
         first = loop.carry("i64", 0)
-        count = ""
+        count: Number = 0
 
         def block() -> None:
             nonlocal count
-            is_before = builder.emit(f"icmp ult i64 {first}, {room}")
-            end = builder.emit(f"select i1 {is_before}, i64 {room}, i64 {iterations}")
-            end = builder.call("i64", "llvm.umin.i64", [f"i64 {end}", f"i64 {iterations}"])
-            rest = builder.emit(f"sub i64 {end}, {first}")
-            count = builder.call("i64", "llvm.umin.i64", [f"i64 {rest}", f"i64 {self.matmul.iterations}"])
+            end: Number = iterations
+            if room != UNBOUNDED:
+                is_before = builder.emit(f"icmp ult i64 {first}, {room}")
+                end = builder.smaller(builder.emit(f"select i1 {is_before}, i64 {room}, i64 {end}"), end)
+            count = builder.smaller(builder.subtract(end, first), self.matmul.iterations)
             self._k_block(first, count)
             # A tile block that would not end can still be stopped.
             builder.branch(is_stopped(self.emission), lambda: leave_worker(self.emission, 2))
@@ -109,86 +267,56 @@ class KLoop(PackedOperands):
         loop.write(block, again)
 
     def _k_block(self, first: Number, count: Number) -> None:
-        builder, plan = self.builder, self.plan
+        builder, plan, destination = self.builder, self.plan, self.destination
         end = builder.add(first, count)
-        k = self._extent(first, count)
-        a_whole, b_whole = (self._is_whole(operand, end) for operand in (self.a, self.b))
-
-        panel, b_special = self.b_panel(first, count, k, a_whole, b_whole)
-        rows, a_special = self.a_block(first, count, k, a_whole)
-        own = self.accumulator, plan.n * plan.acc_dtype.itemsize
-        destination = self.destination
-        c_out: Rows = own
+        a_whole, b_whole = (self._is_whole(operand, end) for operand in self.operands)
+        k = builder.multiply(count, plan.k)
+        if self.k_end != UNBOUNDED:
+            k = builder.smaller(k, builder.subtract(self.k_end, builder.multiply(first, plan.k)))
+        block = KBlock(first, count, k, (a_whole, b_whole))
+        panel, b_special = self._packed(1, block, b_whole)
+        rows, a_special = self._a_rows(block)
+        own: Rows = self.accumulator, plan.n * plan.acc_dtype.itemsize
+        c_in = c_out = own
+        if self.matmul.zero_init:
+            zeros = self.emission.module.zeros(plan.n * plan.acc_dtype.itemsize)
+            c_in = chosen(builder, builder.compared("eq", first, 0), (zeros, 0), own)
         extents: tuple[Number, Number] = (plan.m, plan.n)
         if destination is not None:
             extents = destination.extents
             if destination.direct != "false":
                 # The last k-block writes the result where it is stored.
-                is_last = builder.all_of([destination.direct, compared(builder, "eq", end, self.iterations)])
-                c_out = destination.rows(builder, is_last, own)
-        c_in = self._zeros_at_first(first, own) if self.matmul.zero_init else own
+                is_last = builder.all_of([destination.direct, builder.compared("eq", end, self.iterations)])
+                c_out = chosen(builder, is_last, destination.rows, own)
         special = builder.any_of([a_special, b_special])
-        operands = Operands(rows, panel, c_in, c_out, k, *extents, special, self._signed_zero(end))
+        operands = Operands(*rows, panel, *c_in, *c_out, block.k, *extents, special, self.signed_zero)
         call_macrokernel(self.emission, plan, operands)
 
-    def _is_whole(self, operand: Operand, end: Number) -> str:
+    def _is_whole(self, operand: Operand | None, end: Number) -> str:
         """An i1: all of a k-block up to an iteration is valid."""
-        near = compared(self.builder, "ule", end, operand.room) if operand.is_whole != "false" else "false"
+        if operand is None or operand.is_whole == "false" or operand.room == UNBOUNDED:
+            return "false" if operand is None else operand.is_whole
+        near = self.builder.compared("ule", end, operand.room)
         return "false" if near == "false" else self.builder.all_of([operand.is_whole, near])
-
-    def _extent(self, first: Number, count: Number) -> Number:
-        """The extent of a k-block: so many iterations from one on, or less with a k tail."""
-        builder, k = self.builder, self.plan.k
-        extent = builder.multiply(count, k)
-        if self.k_tail == "false":
-            return extent
-        # Without a k tail there are nothing but whole iterations, however little is valid.
-        left = builder.emit(f"sub i64 {self.a.along}, {builder.multiply(first, k)}")
-        left = builder.emit(f"select i1 {self.k_tail}, i64 {left}, i64 {extent}")
-        return smaller(builder, left, extent)
-
-    def _signed_zero(self, end: Number) -> str:
-        """What to add to accumulators up to an iteration; empty where it is never anything.
-
-        The products of zeros that a k tail leaves out make nothing of an accumulator but zero of its negative.
-        """
-        builder, kind = self.builder, scalar_type(self.plan.acc_dtype)
-        if self.k_tail == "false":
-            return ""
-        is_last = compared(builder, "eq", end, self.iterations)
-        is_short = compared(builder, "ult", self.a.along, builder.multiply(self.iterations, self.plan.k))
-        return builder.emit(f"select i1 {builder.all_of([self.k_tail, is_last, is_short])}, {kind} 0.0, {kind} -0.0")
-
-    def _zeros_at_first(self, first: Number, rows: Rows) -> Rows:
-        """Rows of zeros in the first iteration, else others."""
-        builder = self.builder
-        zeros = self.emission.module.zeros(self.plan.n * self.plan.acc_dtype.itemsize)
-        if first == 0:
-            return zeros, 0
-        is_first = builder.emit(f"icmp eq i64 {first}, 0")
-        pointer = builder.emit(f"select i1 {is_first}, ptr {zeros}, ptr {rows[0]}")
-        return pointer, builder.emit(f"select i1 {is_first}, i64 0, i64 {rows[1]}")
 
 
 def emit_matmul(emission: Emission, matmul: Matmul) -> None:
     """Emit a matmul of tiles, or a k-loop."""
-    if matmul.general is not None:
-        _emit_pointer_loop(emission, matmul)
-    elif matmul.loop is not None:
-        k_loop = KLoop(emission, matmul)
-        k_loop.zero_fill()
-        k_loop.emit()
-    else:
+    if matmul.loop is None:
         nontemporal.prefetch_pointers(emission, [matmul.lhs, matmul.rhs])
         batch = matmul.lhs.shape[0] if len(matmul.lhs.shape) == 3 else 1
         emission.builder.count(0, batch, 1, lambda number: KLoop(emission, matmul, number).emit())
+    elif matmul.general is None:
+        KLoop(emission, matmul).emit()
+    else:
+        _emit_pointer_loop(KLoop(emission, matmul), matmul.general)
 
 
-def _emit_pointer_loop(emission: Emission, matmul: Matmul) -> None:
+def _emit_pointer_loop(k_loop: KLoop, general: LoopStatement) -> None:
     """Emit a k-loop through pointers where tiles lie side by side, else the loop as it is."""
-    builder, loop, general = emission.builder, matmul.loop, matmul.general
-    assert loop is not None and general is not None
-    k_loop = KLoop(emission, matmul)
+    emission, builder, matmul = k_loop.emission, k_loop.builder, k_loop.matmul
+    reader, loop = k_loop.reader, general.operation
+    assert reader is not None
     target = emission.program.store_targets.get(matmul)
     carried = [argument for argument in loop.regions[0].blocks[0].arguments[1:] if is_scalar(argument)]
 
@@ -198,22 +326,20 @@ def _emit_pointer_loop(emission: Emission, matmul: Matmul) -> None:
     def all_iterations() -> list[str]:
         k_loop.emit()
         # What the loop would carry to its end.
-        reader = AffineReader(loop, Exact(None))
         for argument in carried:
             by = reader.step_of(argument)
             last = emission.whole(loop.operands[2 + argument.index])
-            if by is not None:
+            if isinstance(by, Value):
                 last = builder.add(last, builder.multiply(k_loop.iterations, emission.whole(by)))
-            emission.put(argument, casting.cast(builder, Register(str(last), casting.INT64), dtype_of(argument)))
+            emission.put(argument, casting.cast(builder, index_register(last), dtype_of(argument)))
         return done()
 
     def each_iteration() -> list[str]:
-        if matmul.zero_init:
-            builder.fill(k_loop.accumulator, 0, matmul.accumulator.bytes)
+        k_loop.zero_fill()
         emit_loop(emission, general)
         return ["i1 false"] if done() else []
 
-    found = builder.branch(builder.all_of(k_loop.exact.conditions), all_iterations, each_iteration)
+    found = builder.branch(builder.all_of(reader.conditions), all_iterations, each_iteration)
     if target is not None and found:
         emission.done[target.user] = found[0]
     for argument in carried:

@@ -21,21 +21,22 @@ from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.matmul.amx import AmxKernel
 from tileir.execute.cpu.matmul.fma import FmaKernel
 from tileir.execute.cpu.matmul.functions import call_function
-from tileir.execute.cpu.matmul.plan import Plan, Rows
-from tileir.execute.cpu.matmul.special_values import SpecialValueScan
+from tileir.execute.cpu.matmul.plan import Plan, RowBlock, Rows, chosen
+from tileir.execute.cpu.matmul.special_values import SCANNED, is_found, nothing_found, scan_memory
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
 
 
 class Operands(NamedTuple):
-    """What a macro-kernel computes: `c_out` = `c_in` + A * B, whose rows may be the same."""
+    """What a macro-kernel computes: `c_out` = `c_in` + A * B, whose rows may be the same.  Pointers and row strides."""
 
-    a: Rows
-    """Rows, or for a plan that packs them a pointer to all of them."""
+    a: str
+    a_row: Number
     b: str
-    """Packed panels."""
-    c_in: Rows
-    c_out: Rows
+    c_in: str
+    c_in_row: Number
+    c_out: str
+    c_out_row: Number
     k: Number
     """The extent of the k-block; A goes on along its rows, and the panels of B are as long."""
     rows: Number
@@ -49,34 +50,21 @@ class Operands(NamedTuple):
 
 def call_macrokernel(emission: Emission, plan: Plan, operands: Operands) -> None:
     """Call the macro-kernel of a plan."""
-    parameters = {
-        "%a": ("ptr", operands.a[0]),
-        "%a.row": ("i64", operands.a[1]),
-        "%b": ("ptr", operands.b),
-        "%c.in": ("ptr", operands.c_in[0]),
-        "%c.in.row": ("i64", operands.c_in[1]),
-        "%c.out": ("ptr", operands.c_out[0]),
-        "%c.out.row": ("i64", operands.c_out[1]),
-        "%k": ("i64", operands.k),
-        "%rows": ("i64", operands.rows),
-        "%columns": ("i64", operands.columns),
-    }
-    name = f"matmul.{plan.name}"
-    if plan.guard:
-        parameters["%special"] = "i1", operands.needs_fallback
-    if operands.signed_zero:
-        parameters["%zero"] = scalar_type(plan.acc_dtype), operands.signed_zero
-        name = f"{name}.tail"
+    types = dict.fromkeys(Operands._fields, "i64") | dict.fromkeys(("a", "b", "c_in", "c_out"), "ptr")
+    types |= {"needs_fallback": "i1", "signed_zero": scalar_type(plan.acc_dtype)}
+    given = operands._asdict()
+    left_out = {"needs_fallback"} if not plan.guard else set()
+    if not operands.signed_zero:
+        left_out.add("signed_zero")
+    parameters = {f"%{name}": (types[name], value) for name, value in given.items() if name not in left_out}
 
     def write() -> None:
-        found = Operands(
-            ("%a", "%a.row"), "%b", ("%c.in", "%c.in.row"), ("%c.out", "%c.out.row"), "%k", "%rows", "%columns",
-            "%special" if plan.guard else "false", "%zero" if operands.signed_zero else "",
-        )  # fmt: skip
-        MacroKernel(emission.builder, plan, found).emit()
+        inside = {name: f"%{name}" for name in given if name not in left_out}
+        MacroKernel(emission.builder, plan, operands._replace(**inside)).emit()
 
     # All k-blocks but the last write their result where they begin.
-    call_function(emission, name, parameters, write, ("%c.in", "%c.out"))
+    tail = ".tail" if operands.signed_zero else ""
+    call_function(emission, f"matmul.{plan.name}{tail}", parameters, write, ("%c_in", "%c_out"))
 
 
 class MacroKernel:
@@ -89,6 +77,7 @@ class MacroKernel:
         self.kernel: Final = (
             AmxKernel(builder, plan) if plan.kind == "amx" else FmaKernel(builder, plan, operands.signed_zero)
         )
+        self.a_step: Final[int] = plan.a_step if plan.kind == "amx" else plan.a_dtype.itemsize
         self.panel_bytes: Final[Number] = builder.multiply(operands.k, plan.b_step)
 
     def emit(self) -> None:
@@ -108,49 +97,40 @@ class MacroKernel:
         if end <= start + step or valid == end:
             return end
         least = self.builder.call("i64", "llvm.umax.i64", [f"i64 {valid}", f"i64 {start + 1}"])
-        return self.builder.call("i64", "llvm.umin.i64", [f"i64 {least}", f"i64 {end}"])
+        return self.builder.smaller(least, end)
 
     def _row_block(self, row: Number, count: int) -> None:
         builder, plan, operands = self.builder, self.plan, self.operands
-        a, stride = operands.a
-        offsets: list[Number] = []
-        if plan.packs_a:
-            a = builder.moved(a, builder.multiply(row, builder.multiply(operands.k, plan.a_step // plan.mr)))
+        if plan.kind == "amx":
+            before = builder.multiply(row, builder.multiply(operands.k, plan.a_step // plan.mr))
+            a: RowBlock = builder.moved(operands.a, before), []
         else:
-            a = builder.moved(a, builder.multiply(row, stride))
-            if plan.kind != "amx":
-                a = builder.opaque_pointer(a)
-                offsets = [builder.opaque(builder.multiply(number, stride)) for number in range(count)]
-        rows = (a, stride), offsets
+            first = builder.opaque_pointer(builder.moved(operands.a, builder.multiply(row, operands.a_row)))
+            a = first, [builder.opaque(builder.multiply(number, operands.a_row)) for number in range(count)]
         c_in, c_out = (
-            (builder.moved(c[0], builder.multiply(row, c[1])), c[1]) for c in (operands.c_in, operands.c_out)
+            (builder.moved(pointer, builder.multiply(row, stride)), stride)
+            for pointer, stride in ((operands.c_in, operands.c_in_row), (operands.c_out, operands.c_out_row))
         )
-
-        def plain() -> None:
-            self._columns(rows, c_in, c_out, 0, operands.k, False)
-
+        plain = partial(self._columns, a, (c_in, c_out), 0, operands.k, False)
         if not plan.guard:
             plain()
             return
         found = [operands.needs_fallback]
-        if not plan.packs_a:
-            found.append(self._has_special(rows, operands.k))
+        if plan.kind != "amx":
+            found.append(self.kernel.has_special(a, operands.k))
         is_clean = builder.emit(f"xor i1 {builder.any_of(found)}, true")
-        builder.branch(is_clean, plain, lambda: self._checked(rows, c_in, c_out), likely=True)
+        builder.branch(is_clean, plain, lambda: self._checked(a, c_in, c_out), likely=True)
 
-    def _columns(
-        self, a: tuple[Rows, list[Number]], c_in: Rows, c_out: Rows, first: Number, length: Number, fallback: bool
-    ) -> None:
-        """A row block with all columns: so many k, from the first."""
+    def _columns(self, a: RowBlock, c: tuple[Rows, Rows], first: Number, length: Number, fallback: bool) -> None:
+        """A row block with all columns: so many k, from the first; C before and after."""
         builder, plan = self.builder, self.plan
-        size = plan.acc_dtype.itemsize
-        step = plan.a_step if plan.packs_a else plan.a_dtype.itemsize
-        rows = builder.moved(a[0][0], builder.multiply(first, step)), a[0][1]
+        rows = builder.moved(a[0], builder.multiply(first, self.a_step)), a[1]
 
         def columns(column: Number) -> None:
-            start, end = (builder.moved(c[0], builder.multiply(column, size)) for c in (c_in, c_out))
+            offset = builder.multiply(column, plan.acc_dtype.itemsize)
+            start, end = ((builder.moved(pointer, offset), stride) for pointer, stride in c)
             panel = self._panel(column, first), self.panel_bytes
-            self.kernel.block(rows, a[1], panel, (start, c_in[1]), (end, c_out[1]), length, fallback)
+            self.kernel.block(rows, panel, start, end, length, fallback)
 
         last = self._end(self.operands.columns, 0, plan.n, plan.column_block)
         builder.count(0, last, plan.column_block, columns)
@@ -162,35 +142,21 @@ class MacroKernel:
         before = builder.multiply(column, builder.multiply(self.operands.k, plan.b_step // plan.nr))
         return builder.moved(builder.moved(self.operands.b, before), builder.multiply(first, plan.b_step))
 
-    # --- special values ---
-
-    def _has_special(self, a: tuple[Rows, list[Number]], length: Number) -> str:
-        """An i1: there are special values in so many k of a row block of A."""
-        if isinstance(self.kernel, FmaKernel):
-            return self.kernel.scan_a(*a, length)
-        size = self.builder.multiply(length, self.plan.a_step)
-        return SpecialValueScan(self.plan.guard).memory(self.builder, a[0][0], size)
-
-    def _checked(self, a: tuple[Rows, list[Number]], c_in: Rows, c_out: Rows) -> None:
+    def _checked(self, a: RowBlock, c_in: Rows, c_out: Rows) -> None:
         """A row block with special values: each operation's part of k by the unit, or without it."""
-        builder, plan = self.builder, self.plan
-        scan, length = SpecialValueScan(plan.guard), plan.checked_k
-        step = plan.a_step if plan.packs_a else plan.a_dtype.itemsize
+        builder, plan, length = self.builder, self.plan, self.plan.checked_k
 
         def part(first: Number) -> None:
-            start = c_in
-            if first != 0:
-                is_first = builder.emit(f"icmp eq i64 {first}, 0")
-                pointer = builder.emit(f"select i1 {is_first}, ptr {c_in[0]}, ptr {c_out[0]}")
-                start = pointer, builder.emit(f"select i1 {is_first}, i64 {c_in[1]}, i64 {c_out[1]}")
-            rows = (builder.moved(a[0][0], builder.multiply(first, step)), a[0][1]), a[1]
+            is_first = builder.compared("eq", first, 0)
+            start = chosen(builder, is_first, c_in, c_out)
+            rows = builder.moved(a[0], builder.multiply(first, self.a_step)), a[1]
 
             def add(column: Number, states: list[Register]) -> list[Register]:
-                return scan.add_memory(builder, self._panel(column, first), length * plan.b_step, states)
+                return [scan_memory(builder, plan.guard, self._panel(column, first), length * plan.b_step, states[0])]
 
-            states = builder.carry(0, plan.n, plan.nr, [scan.start(32)], add)
-            found = builder.any_of([self._has_special(rows, length), scan.result(builder, states)])
-            emit = partial(self._columns, a, start, c_out, first, length)
+            (state,) = builder.carry(0, plan.n, plan.nr, [nothing_found(SCANNED)], add)
+            found = builder.any_of([self.kernel.has_special(rows, length), is_found(builder, state)])
+            emit = partial(self._columns, a, (start, c_out), first, length)
             builder.branch(found, partial(emit, True), partial(emit, False))
 
         builder.count(0, self.operands.k, length, part)

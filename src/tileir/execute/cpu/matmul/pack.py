@@ -1,176 +1,161 @@
-"""Packing of operands: into the layout that a plan reads, with zeros for what lies over an edge.
+"""Packing of operands into the layout that a plan reads, with zeros for what lies over an edge.
 
-What lies in memory in rows is packed by functions, many tiles at a time: `pack_rows` packs B, `copy_rows` copies A,
-`pack_a` packs it for matrix tiles.  Anything else is packed tile by tile (`matmul.pack_tile`).
+Rows in memory are packed by a function (`pack_rows`), many tiles at a time.  Whatever is converted, scaled, transposed
+or computed is packed tile by tile by a loop nest (`TilePacker`), into the same layout.
+
+Where columns lie in memory one after another, as those of B in Q K^T do, vectors along a row would have to be gathered,
+an element at a time.  Vectors along columns are plain loads; as many of them as they have elements, a square, are
+transposed by shuffles.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
-from tileir.execute.cpu.codegen.context import Emission
-from tileir.execute.cpu.matmul.amx import TILE_BYTES, emit_pack_a
+import numpy
+
+from tileir.execute.cpu.codegen.context import Emission, TileView
+from tileir.execute.cpu.codegen.edge_versions import lanes_of, over_an_edge, versions
+from tileir.execute.cpu.codegen.loop_nest import Axis, NestEmitter
+from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, Expression, Mapped, ViewLoad, row_major
+from tileir.execute.cpu.ir.statements import Matmul
 from tileir.execute.cpu.matmul.functions import call_function
-from tileir.execute.cpu.matmul.plan import AMX_ROWS, Plan, Rows
-from tileir.execute.cpu.matmul.special_values import SpecialValueScan, split_bf16
+from tileir.execute.cpu.matmul.plan import AMX_ROWS, Layout, Rows
+from tileir.execute.cpu.matmul.special_values import SCANNED, is_found, nothing_found, scan_memory, scanned
+from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder, Number
+from tileir.execute.cpu.vector.casting import DOUBLE, SINGLE
 from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, scalar_type, suffix_of, value_type
-from tileir.execute.dtypes import DType
+from tileir.execute.cpu.vector.tracing import trace
+from tileir.execute.dtypes import DType, tf32_numbers
+from tileir.ir import floats
+from tileir.ir.types import FNV8E5M3FNU, TF32, Type
 
 _ROWS_AHEAD: Final = 3
 """How many rows before it is packed a row is prefetched.  Rows whose distance is a power of two share a few sets of the
 nearest cache, which has no more than eight or twelve lines there: of eight rows the first would be gone again."""
 _LINE: Final = 64
 
-_PackedRows = tuple[list[tuple[str, Number]], str]
-"""A group of k: each row in memory, with how many of its columns are valid; and the row of the first panel."""
-
 
 # --- rows in memory ---
 
 
 def pack_rows(
-    emission: Emission, plan: Plan, source: Rows, panel: str, k: Number, valid: tuple[Number, Number] | None = None
+    emission: Emission, layout: Layout, source: Rows, count: Number, valid: tuple[Number, Number] | None, to: Rows
 ) -> str:
-    """Pack rows of B that lie in memory, k of them; an i1: there are special values.
+    """Pack so many rows into an operand of so many k; an i1: there are special values.
 
     Of rows and columns only so many are `valid`, if not all: zeros for the others.
     """
-    parameters = {"%source": ("ptr", source[0]), "%row": ("i64", source[1]), "%panel": ("ptr", panel), "%k": ("i64", k)}
-    name = f"pack.{plan.name}"
+    (pointer, row), (target, k) = source, to
+    parameters = {
+        "%source": ("ptr", pointer), "%row": ("i64", row), "%to": ("ptr", target), "%k": ("i64", k),
+        "%count": ("i64", emission.builder.divided(count, layout.group)[0]),
+    }  # fmt: skip
+    name = f"pack.{'ab'[layout.side]}.{layout.plan.name}"
     if valid is not None:
         parameters |= {"%rows": ("i64", valid[0]), "%columns": ("i64", valid[1])}
         name = f"{name}.edge"
-    return call_function(emission, name, parameters, _RowPacker(emission, plan, valid is not None).write)
+    return call_function(emission, name, parameters, _RowPacker(emission, layout, valid is not None).write)
 
 
 class _RowPacker:
-    """Writes `pack_rows`.
+    """Writes `pack_rows`: a row at a time, with all columns.
 
-    A group of k at a time with all columns, in whole panels; for matrix tiles a tile of two panels at a time, so that
-    lines are read as a whole, and written next to each other.
+    For matrix tiles a few rows, or a tile of two panels, at a time: so lines are read as a whole, and written next to
+    each other.
     """
 
-    def __init__(self, emission: Emission, plan: Plan, is_masked: bool) -> None:
+    def __init__(self, emission: Emission, layout: Layout, is_masked: bool) -> None:
         self.emission: Final = emission
         self.builder: Final = emission.builder
-        self.plan: Final = plan
+        self.layout: Final = layout
         self.is_masked: Final = is_masked
-        self.depth: Final = AMX_ROWS if plan.kind == "amx" else 1
-        """Groups of k that are packed before the next columns."""
-        self.width: Final = plan.lanes if is_masked and plan.kind != "amx" else plan.column_block
+        plan = layout.plan
+        self.depth: Final = (4, AMX_ROWS)[layout.side] if layout.is_tiled else 1
+        """Rows that are packed before the next columns."""
+        width = plan.lanes if is_masked and not layout.is_tiled else plan.column_block
+        if not layout.side:
+            width = min(layout.adjacent, emission.target.vector_bytes // layout.unit, 32)
+        self.width: Final = width
         """Columns that are packed together."""
-        self.stored: Final = min(self.width, plan.nr)
-        """Columns of them in one panel."""
-        self.scan: Final = SpecialValueScan(plan.guard) if plan.guard else None
+        self.stored: Final = min(self.width, layout.adjacent)
+        """Columns of them that are adjacent."""
+        self.guard: Final = plan.guard if layout.side or layout.is_tiled else ""
 
     def write(self) -> str:
-        builder, plan, scan = self.builder, self.plan, self.scan
-        groups = builder.emit(f"udiv i64 %k, {plan.k_group}")
-        panel_bytes = builder.multiply("%k", plan.b_step)
+        builder, layout = self.builder, self.layout
+        columns = layout.plan.n if layout.side else "%k"
 
-        def tiles(first: Number, states: list[Register]) -> list[Register]:
-            def columns(column: Number, states: list[Register]) -> list[Register]:
-                def one(number: Number, states: list[Register]) -> list[Register]:
-                    return self._group(self._rows(builder.add(first, number)), column, panel_bytes, states)
+        def rows(first: Number, states: list[Register]) -> list[Register]:
+            row = self._row(first)
+            if self.depth == 1 and isinstance(columns, int) and not self.is_masked:
+                for column in range(0, columns, self.width):
+                    states = self._pack(row, column, states)
+                return states
 
-                return builder.carry(0, self.depth, 1, states, one)
+            def across(column: Number, states: list[Register]) -> list[Register]:
+                if self.depth == 1:
+                    return self._pack(row, column, states)
 
-            return builder.carry(0, plan.n, self.width, states, columns)
+                def down(number: Number, states: list[Register]) -> list[Register]:
+                    return self._pack(self._row(builder.add(first, number)), column, states)
 
-        def group(number: Number, states: list[Register]) -> list[Register]:
-            rows = self._rows(number)
-            if self.is_masked:
-                return builder.carry(
-                    0, plan.n, self.width, states, lambda column, one: self._group(rows, column, panel_bytes, one)
-                )
-            for column in range(0, plan.n, self.width):
-                states = self._group(rows, column, panel_bytes, states)
-            return states
+                return builder.carry(0, self.depth, 1, states, down)
 
-        start = []
-        if scan is not None:
-            start = [scan.start(self.stored * plan.k_group)] * (self.width // self.stored)
-        states = builder.carry(0, groups, self.depth, start, tiles if self.depth > 1 else group)
-        return "false" if scan is None else scan.result(builder, states)
+            return builder.carry(0, columns, self.width, states, across)
 
-    def _rows(self, group: Number) -> _PackedRows:
-        """A group of k, in memory and in the first panel."""
-        builder, plan = self.builder, self.plan
+        start = [nothing_found(self.stored * layout.group)] if self.guard else []
+        states = builder.carry(0, "%count", self.depth, start, rows)
+        return is_found(builder, states[0]) if states else "false"
+
+    def _row(self, row: Number) -> tuple[list[tuple[str, Number]], str]:
+        """The rows in memory that a packed row is made of, each with how many columns are valid; and that row."""
+        builder, layout = self.builder, self.layout
         found = []
-        for member in range(plan.k_group):
-            k = builder.add(builder.multiply(group, plan.k_group), member)
-            valid: Number = plan.n
+        for member in range(layout.group):
+            number = builder.add(builder.multiply(row, layout.group), member)
+            valid: Number = 0
             if self.is_masked:
-                is_valid = builder.emit(f"icmp ult i64 {k}, %rows")
+                is_valid = builder.emit(f"icmp ult i64 {number}, %rows")
                 valid = builder.emit(f"select i1 {is_valid}, i64 %columns, i64 0")
-            found.append((builder.moved("%source", builder.multiply(k, "%row")), valid))
-        return found, packed_pointer(builder, plan, ("%panel", 0), group, 0)
+            found.append((builder.moved("%source", builder.multiply(number, "%row")), valid))
+        return found, builder.moved("%to", layout.offset(builder, row, 0, "%k"))
 
-    def _group(self, rows: _PackedRows, column: Number, panel_bytes: Number, states: list[Register]) -> list[Register]:
-        """Pack some columns of a group of k."""
-        builder, plan = self.builder, self.plan
-        members = [self._load(pointer, valid, column) for pointer, valid in rows[0]]
-        panel, within = _divided(builder, column, plan.nr)
-        offset = builder.multiply(within, plan.k_group * plan.b_dtype.itemsize)
-        target = builder.moved(rows[1], builder.add(builder.multiply(panel, panel_bytes), offset))
-        found = []
-        for number in range(self.width // self.stored):
-            lanes = range(number * self.stored, (number + 1) * self.stored)
-            parts = members if self.width == self.stored else [shuffled(builder, one, None, lanes) for one in members]
-            pointer = builder.moved(target, builder.multiply(number, panel_bytes))
-            high = store_packed(builder, plan, interleaved(builder, parts), pointer)
-            if self.scan is not None:
-                found.append(self.scan.add(builder, states[number], high))
-        return found
+    def _pack(
+        self, row: tuple[list[tuple[str, Number]], str], column: Number, states: list[Register]
+    ) -> list[Register]:
+        """Pack some columns of a row."""
+        builder, layout = self.builder, self.layout
+        members = [self._load(pointer, valid, column) for pointer, valid in row[0]]
+        for start in range(0, self.width, self.stored):
+            parts = members
+            if self.stored < self.width:
+                lanes = range(start, start + self.stored)
+                parts = [shuffled(builder, member, None, lanes) for member in members]
+            to = builder.moved(row[1], layout.offset(builder, 0, builder.add(column, start), "%k"))
+            high = layout.store(builder, interleaved(builder, parts), to)
+            states = [scanned(builder, self.guard, state, high) for state in states]
+        return states
 
     def _load(self, row: str, valid: Number, column: Number) -> Register:
-        """Load some columns of one k, and prefetch those of a later one."""
-        builder, plan = self.builder, self.plan
-        dtype, size = plan.b_dtype, plan.b_dtype.itemsize
-        pointer = builder.moved(row, builder.multiply(column, size))
+        """Load some columns of a row, and prefetch those of a later one."""
+        builder, layout, dtype = self.builder, self.layout, self.layout.dtype
+        pointer = builder.moved(row, builder.multiply(column, dtype.itemsize))
         if self.is_masked:
             return load_valid(self.emission, dtype, self.width, pointer, builder.subtract(valid, column))
-        # Rows are often pages apart, where no machine prefetches by itself.
-        ahead = builder.moved(pointer, builder.multiply("%row", max(_ROWS_AHEAD, self.depth * plan.k_group)))
-        for line in range(0, self.width * size, _LINE):
-            if not isinstance(column, int) or (column * size + line) % _LINE == 0:
-                where = builder.moved(ahead, line)
-                builder.call("void", "llvm.prefetch.p0", [f"ptr {where}", "i32 0", "i32 3", "i32 1"])
-        text = f"load {value_type(dtype, self.width)}, ptr {pointer}, align {size}{self.emission.memory_suffix}"
+        if layout.side:
+            # Rows are often pages apart, where no machine prefetches by itself.
+            ahead = builder.moved(pointer, builder.multiply("%row", max(_ROWS_AHEAD, self.depth * layout.group)))
+            for line in range(0, self.width * dtype.itemsize, _LINE):
+                if not isinstance(column, int) or (column * dtype.itemsize + line) % _LINE == 0:
+                    where = builder.moved(ahead, line)
+                    builder.call("void", "llvm.prefetch.p0", [f"ptr {where}", "i32 0", "i32 3", "i32 1"])
+        kind = value_type(dtype, self.width)
+        text = f"load {kind}, ptr {pointer}, align {dtype.itemsize}{self.emission.memory_suffix}"
         return builder.value(text, dtype, self.width)
-
-
-def copy_rows(
-    emission: Emission, plan: Plan, source: Rows, to: str, k: Number, valid: tuple[Number, Number], count: Number
-) -> None:
-    """Copy so many rows of A, k elements of each: zeros where they are not valid."""
-    builder, size = emission.builder, plan.a_dtype.itemsize
-    lanes = min(plan.k, emission.target.vector_bytes // size, 32)
-
-    def write() -> None:
-        def one(row: Number) -> None:
-            is_valid = builder.emit(f"icmp ult i64 {row}, %rows")
-            count = builder.emit(f"select i1 {is_valid}, i64 %columns, i64 0")
-            here = builder.moved("%source", builder.multiply(row, "%row"))
-            there = builder.moved("%to", builder.multiply(row, builder.multiply("%k", size)))
-
-            def across(column: Number) -> None:
-                offset = builder.multiply(column, size)
-                rest = builder.subtract(count, column)
-                loaded = load_valid(emission, plan.a_dtype, lanes, builder.moved(here, offset), rest)
-                builder.do(f"store {loaded.typed}, ptr {builder.moved(there, offset)}, align {size}")
-
-            builder.count(0, "%k", lanes, across)
-
-        builder.count(0, "%count", 1, one)
-
-    parameters = {
-        "%source": ("ptr", source[0]), "%row": ("i64", source[1]), "%to": ("ptr", to), "%k": ("i64", k),
-        "%rows": ("i64", valid[0]), "%columns": ("i64", valid[1]), "%count": ("i64", count),
-    }  # fmt: skip
-    call_function(emission, f"copy.{plan.name}", parameters, write)
 
 
 def load_valid(emission: Emission, dtype: DType, width: int, pointer: str, count: Number) -> Register:
@@ -192,75 +177,199 @@ def load_valid(emission: Emission, dtype: DType, width: int, pointer: str, count
     return Register(builder.call(kind, name, operands, emission.memory_suffix), dtype, width)
 
 
-def pack_a(emission: Emission, plan: Plan, rows: Rows, to: str, k: Number) -> str:
-    """Pack A for matrix tiles; an i1: there are special values."""
-    parameters = {"%rows": ("ptr", rows[0]), "%row": ("i64", rows[1]), "%k": ("i64", k), "%to": ("ptr", to)}
-
-    def write() -> str:
-        return emit_pack_a(emission.builder, plan, ("%rows", "%row"), "%k", "%to")
-
-    return call_function(emission, f"pack.a.{plan.name}", parameters, write)
-
-
-def scan_packed(emission: Emission, plan: Plan, panel: str, k: Number) -> str:
-    """An i1: there are special values in packed B of so many k."""
-    if not plan.guard:
-        return "false"
-    size = emission.builder.multiply(k, plan.b_step * plan.n // plan.nr)
-
-    def write() -> str:
-        return SpecialValueScan(plan.guard).memory(emission.builder, "%panel", "%size")
-
-    parameters = {"%panel": ("ptr", panel), "%size": ("i64", size)}
-    return call_function(emission, f"scan.{plan.guard}", parameters, write)
-
-
-# --- the layout of packed B ---
-
-
-def packed_pointer(builder: Builder, plan: Plan, packed: tuple[str, Number], group: Number, column: Number) -> str:
-    """Where a group of k of a column is: `Plan.packed_index` in code; of packed B of so many k."""
-    panel, within = _divided(builder, column, plan.nr)
-    offset = builder.multiply(panel, builder.multiply(packed[1], plan.b_step))
-    offset = builder.add(offset, builder.multiply(within, plan.k_group * plan.b_dtype.itemsize))
-    row = plan.nr * plan.k_group * plan.b_dtype.itemsize
-    if plan.parts > 1:
-        tile, group = _divided(builder, group, AMX_ROWS)
-        offset = builder.add(offset, builder.multiply(tile, plan.parts * TILE_BYTES))
-    return builder.moved(packed[0], builder.add(offset, builder.multiply(group, row)))
-
-
-def store_packed(builder: Builder, plan: Plan, packed: Register, pointer: str) -> Register:
-    """Store elements of packed B, all parts of them; gives the first, to be searched for special values."""
-    parts = [packed] if plan.parts == 1 else split_bf16(builder, packed)
-    for number, part in enumerate(parts):
-        where = builder.moved(pointer, number * TILE_BYTES)
-        builder.do(f"store {part.typed}, ptr {where}, align {plan.b_dtype.itemsize}")
-    return parts[0]
-
-
 def interleaved(builder: Builder, parts: list[Register]) -> Register:
     """The lanes of several vectors in turn."""
     while len(parts) > 1:
-        half = len(parts) // 2
-        parts = [_interleaved(builder, low, high) for low, high in zip(parts[:half], parts[half:], strict=True)]
-    (found,) = parts
-    return found
+        half, width = len(parts) // 2, max(parts[0].width, 1)
+        vectors = [builder.splat(part, width) for part in parts]
+        lanes = [place for lane in range(width) for place in (lane, lane + width)]
+        parts = [shuffled(builder, *pair, lanes) for pair in zip(vectors[:half], vectors[half:], strict=True)]
+    return parts[0]
 
 
-def _interleaved(builder: Builder, first: Register, second: Register) -> Register:
-    if not first.width:
-        pair = f"<2 x {scalar_type(first.dtype)}>"
-        one = builder.emit(f"insertelement {pair} poison, {first.typed}, i64 0")
-        return builder.value(f"insertelement {pair} {one}, {second.typed}, i64 1", first.dtype, 2)
-    width = first.width
-    return shuffled(builder, first, second, [lane // 2 + (width if lane % 2 else 0) for lane in range(2 * width)])
+def scan_packed(emission: Emission, layout: Layout, packed: str, k: Number) -> str:
+    """An i1: there are special values in a packed operand of so many k."""
+    builder, plan = emission.builder, layout.plan
+    if not plan.guard or not (layout.side or layout.is_tiled):
+        return "false"
+    blocks = plan.n // plan.nr if layout.side else plan.m // plan.mr
+    parameters = {"%to": ("ptr", packed), "%size": ("i64", builder.multiply(k, layout.step * blocks))}
+
+    def write() -> str:
+        return is_found(builder, scan_memory(builder, plan.guard, "%to", "%size", nothing_found(SCANNED)))
+
+    return call_function(emission, f"scan.{plan.guard}", parameters, write)
 
 
-def _divided(builder: Builder, number: Number, size: int) -> tuple[Number, Number]:
-    """Quotient and remainder by a power of two."""
-    if isinstance(number, int):
-        return number // size, number % size
-    shift = size.bit_length() - 1
-    quotient = builder.emit(f"lshr i64 {number}, {shift}") if shift else number
-    return quotient, builder.emit(f"and i64 {number}, {size - 1}")
+# --- tiles by loop nests ---
+
+
+class TilePacker:
+    """Packs tiles of A or B, of one matmul of a batch."""
+
+    def __init__(self, emission: Emission, matmul: Matmul, side: int, batch: Number) -> None:
+        self.emission: Final = emission
+        self.builder: Final = emission.builder
+        self.layout: Final = Layout(matmul.plan, side)
+        self.batch: Final = batch
+        self.operand: Final[Expression] = (matmul.lhs, matmul.rhs)[side]
+        self.scales: Final = matmul.scales[side : side + 1]
+        self.is_signed: Final = matmul.operation.keyword(f"signedness_{('lhs', 'rhs')[side]}") != "unsigned"
+
+    def pack(self, to: str, k: Number, is_edge: bool = False) -> None:
+        """Pack a tile into an operand of so many k; with `is_edge` it is known to lie over an edge."""
+        emission, builder, layout = self.emission, self.builder, self.layout
+        roots = [self.operand, *self.scales]
+        side = min(emission.target.vector_bytes // layout.unit, layout.adjacent, layout.shape[0])
+        if not self.scales and layout.unit in (4, 8) and side > 1 and _is_column_major(emission, self.operand):
+            self._transpose(to, k, side)
+            return
+        lanes = min(lanes_of(emission, roots, []), layout.adjacent)
+        if not layout.side:
+            lanes = min([lanes, *[layout.plan.k // scale.shape[-1] for scale in self.scales]])
+
+        def emit(masked: bool) -> None:
+            nest = NestEmitter(emission, layout.shape, lanes, masked)
+            row, column = nest.index
+            members = []
+            for member in range(layout.group):
+                with nest.at_level(row.level):
+                    number = builder.add(builder.multiply(row.base, layout.group), member)
+                member_row = Axis(number, row.lanes and layout.group == 1, row.level)
+                element = self._element(nest, member_row, column)
+                members.append(nest.spread_lanes(element, column))
+            with nest.at_level(nest.depth):
+                place = builder.moved(to, layout.offset(builder, row.base, column.base, k))
+                layout.store(builder, interleaved(builder, members), place)
+            nest.close()
+
+        (over_an_edge if is_edge else versions)(emission, roots, [], emit)
+
+    # --- elements ---
+
+    def _element(self, nest: NestEmitter, row: Axis, column: Axis) -> Register:
+        """An element as the kernel reads it, with its scale."""
+        layout, operand = self.layout, self.operand
+        first = [Axis(self.batch, False, 0)] if len(operand.shape) == 3 else []
+        register, _ = nest.at(operand, (*first, row, column))
+        with nest.at_level(nest.depth):
+            register = _converted(self.builder, operand.element, register, layout.dtype, self.is_signed)
+        for scale in self.scales:
+            # There is one for each block of elements along k.
+            axis, count = (row, scale.shape[-2]) if layout.side else (column, scale.shape[-1])
+            block = layout.plan.k // count
+            with nest.at_level(axis.level):
+                along = Axis(self.builder.divided(axis.base, block)[0], axis.lanes and block == 1, axis.level)
+            register = _scaled(nest, register, scale, (*first, *((along, column) if layout.side else (row, along))))
+        return register
+
+    # --- column-major tiles ---
+
+    def _transpose(self, to: str, k: Number, side: int) -> None:
+        """Pack a column-major tile in squares of so many packed rows.
+
+        Each goes through memory on the stack: transposing it takes as long as that, and is written once, not for every
+        edge.
+        """
+        builder, layout = self.builder, self.layout
+        size = side * side * layout.unit
+        square = self.emission.frame.stack("i8", size, 64, f"square{size}")
+
+        def one(number: Number) -> None:
+            column, row = builder.divided(number, layout.shape[0] // side)
+            top, first = builder.multiply(row, side), builder.multiply(column, side)
+            versions(self.emission, [self.operand], [], lambda masked: self._load(square, side, (top, first), masked))
+            place = builder.moved(to, layout.offset(builder, top, first, k))
+            _call_transpose(self.emission, layout, side, square, (place, layout.offset(builder, 1, 0, k)))
+
+        builder.count(0, layout.shape[0] * layout.shape[1] // side**2, 1, one)
+
+    def _load(self, square: str, side: int, start: tuple[Number, Number], masked: bool) -> None:
+        """Copy so many columns to memory, of each as many packed rows, from a packed row and a column on."""
+        builder, layout = self.builder, self.layout
+        length, size = side * layout.group, layout.dtype.itemsize
+        nest = NestEmitter(self.emission, (side, length), length, masked)
+        number, lanes = nest.index
+        with nest.at_level(number.level):
+            column = Axis(builder.add(start[1], number.base), False, number.level)
+        with nest.at_level(0):
+            row = Axis(builder.multiply(start[0], layout.group), True, 0)
+        register = nest.spread_lanes(self._element(nest, row, column), row)
+        nest.store(square, [(number, length * size), (lanes, size)], register, "")
+        nest.close()
+
+
+def _converted(builder: Builder, element: Type, register: Register, dtype: DType, signed: bool) -> Register:
+    """An element in the type that the kernel multiplies; the conversion is exact."""
+    if element is TF32:
+        register = trace(builder, tf32_numbers, [register])
+    if register.dtype == numpy.int8 and not signed:
+        register = casting.retag(register, numpy.dtype(numpy.uint8))
+    if register.dtype == dtype or (register.dtype.itemsize == dtype.itemsize and dtype.kind in "iu"):
+        return casting.retag(register, dtype)
+    return casting.cast(builder, register, dtype)
+
+
+def _scaled(nest: NestEmitter, register: Register, scale: Expression, index: tuple[Axis, ...]) -> Register:
+    factor, _ = nest.at(scale, index)
+    with nest.at_level(nest.depth):
+        builder = nest.builder
+        if scale.element is FNV8E5M3FNU:
+            # Held as its pattern.
+            factor = casting.decode(builder, factor, floats.FNV8E5M3FNU)
+        factor = casting.cast(builder, factor, register.dtype)
+        width = max(register.width, factor.width)
+        return casting.binary(builder, "fmul", builder.splat(register, width), builder.splat(factor, width))
+
+
+def _is_column_major(emission: Emission, matrix: Expression) -> bool:
+    """Whether everything that a matrix is computed from has its neighbors along columns, and not along rows."""
+    rank = len(matrix.shape)
+    down = list(_distances(emission, matrix, rank - 2))
+    along = list(_distances(emission, matrix, rank - 1))
+    return bool(down) and all(one == 1 for one in down) and all(one != 1 for one in along)
+
+
+def _distances(emission: Emission, expression: Expression, axis: int | None) -> Iterator[Number]:
+    """The distance of neighbors along a dimension, for each tile that is read; 0 where that is not known."""
+    if isinstance(expression, Mapped):
+        places = [place for place, (taken, _) in enumerate(expression.mapping) if taken == axis]
+        yield from _distances(emission, expression.source, places[0] if axis is not None and places else None)
+    elif isinstance(expression, Elementwise):
+        for operand in expression.operands:
+            yield from _distances(emission, operand, axis)
+    elif isinstance(expression, BufferRead):
+        yield row_major(expression.shape)[axis] if axis is not None else 0
+    elif isinstance(expression, ViewLoad) and axis is not None:
+        view = emission.views[expression.operation.view]
+        yield view.strides[axis] if isinstance(view, TileView) and view.sparse < 0 else 0
+    elif expression.reads:
+        yield 0
+
+
+def _call_transpose(emission: Emission, layout: Layout, side: int, square: str, target: Rows) -> None:
+    """Store the columns of a square in memory as packed rows."""
+    builder = emission.builder
+    dtype = SINGLE if layout.unit == SINGLE.itemsize else DOUBLE
+    kind, whole, half = value_type(dtype, side), side * layout.group, side // 2
+
+    def write() -> None:
+        places = [builder.moved("%square", row * side * layout.unit) for row in range(side)]
+        rows = [builder.value(f"load {kind}, ptr {place}, align {layout.unit}", dtype, side) for place in places]
+        for _ in range(side.bit_length() - 1):
+            # The elements of rows in turn, until those of a column are together.
+            rows = [
+                shuffled(
+                    builder, one, other, [place for lane in range(start, start + half) for place in (lane, lane + side)]
+                )
+                for one, other in zip(rows[:half], rows[half:], strict=True)
+                for start in (0, half)
+            ]
+        for number, row in enumerate(rows):
+            text = f"bitcast {row.typed} to {value_type(layout.dtype, whole)}"
+            where = builder.moved("%target", builder.multiply("%row", number))
+            layout.store(builder, builder.value(text, layout.dtype, whole), where)
+
+    parameters = {"%square": ("ptr", square), "%target": ("ptr", target[0]), "%row": ("i64", target[1])}
+    name = f"transpose.{layout.dtype.name}.{layout.group}.{layout.plan.parts}.{side}"
+    call_function(emission, name, parameters, write)

@@ -1,7 +1,8 @@
 """How a matmul of tiles is computed on a machine: which kernel, and in what layout it reads its operands.
 
-    A        row-major in place, any row stride, elements of `a_dtype`; for matrix tiles packed (`packs_a`)
-    B        packed: `packed_index(k, n)` is the position of an element of `b_dtype`; aligned to 64 bytes
+    A        row-major in place, any row stride, elements of `a_dtype`; packed for `amx`, which loads rows of matrix
+             tiles twice as fast where they lie one after the other
+    B        packed, elements of `b_dtype`, aligned to 64 bytes
     C        row-major, elements of `acc_dtype`
 
 Packed B holds panels of `nr` columns, one after another.  Within a panel come groups of `k_group` successive k, then
@@ -29,19 +30,19 @@ twice, the high parts and then the low ones.  `guard` names the special values t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
-import ml_dtypes
 import numpy
 
-from tileir.execute.cpu.matmul.special_values import INFINITE, SUBNORMAL
+from tileir.execute.cpu.matmul.special_values import BFLOAT16, INFINITE, SUBNORMAL, split_bf16
 from tileir.execute.cpu.runtime.target import Target
-from tileir.execute.cpu.vector.builder import Number
+from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import DOUBLE, HALF, INT32, SINGLE, UINT8
+from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import DType
 from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, F64, FloatType, Type
 
-BFLOAT16: Final = numpy.dtype(ml_dtypes.bfloat16)
 _INT8: Final = numpy.dtype(numpy.int8)
 _INT16: Final = numpy.dtype(numpy.int16)
 
@@ -49,8 +50,7 @@ AMX_ROWS: Final = 16
 """Rows of a matrix tile of AMX, and columns of one that holds elements of four bytes."""
 AMX_BYTES: Final = 64
 """Bytes of a row of it."""
-_PACKED_COLUMNS: Final = 256
-"""Columns of C from which on it pays to pack A for matrix tiles: packed rows load twice as fast."""
+TILE_BYTES: Final = AMX_ROWS * AMX_BYTES
 _CHECKED_BYTES: Final = 2048
 """Bytes of a row of A that are checked for special values together, at most."""
 
@@ -69,38 +69,38 @@ _LONG_STEP: Final = 16
 Shape = tuple[int, int, int]
 Rows = tuple[str, Number]
 """A matrix in memory: a pointer to it, and the distance of its rows in bytes."""
+RowBlock = tuple[str, list[Number]]
+"""The rows of A of a register tile: a pointer to the first, and the offset of each from it; none if A is packed."""
 
 
+def chosen(builder: Builder, condition: str, rows: Rows, otherwise: Rows) -> Rows:
+    """Rows where an i1 holds, else others."""
+    if condition in ("true", "false"):
+        return rows if condition == "true" else otherwise
+    pointer = builder.emit(f"select i1 {condition}, ptr {rows[0]}, ptr {otherwise[0]}")
+    return pointer, builder.emit(f"select i1 {condition}, i64 {rows[1]}, i64 {otherwise[1]}")
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """How a matmul of an m x k by a k x n tile is computed; the table above lists the kinds.
 
     The register tile of the kernel has `mr` rows, and `nr` columns in vectors of `lanes` (`amx`: two panels of `nr`).
     """
 
-    __slots__ = (
-        "a_dtype", "acc_dtype", "b_dtype", "guard", "k", "k_group", "kind", "lanes", "m", "mr", "n", "nr", "parts",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        kind: str,
-        shape: Shape,
-        dtypes: tuple[DType, DType, DType],
-        block: Shape,
-        k_group: int,
-        parts: int = 1,
-        guard: str = "",
-    ) -> None:
-        self.kind: str = kind
-        self.m, self.n, self.k = shape
-        self.a_dtype, self.b_dtype, self.acc_dtype = dtypes
-        self.mr, self.nr, self.lanes = block
-        self.k_group: int = k_group
-        self.parts: int = parts
-        self.guard: str = guard
-
-    def __repr__(self) -> str:
-        return f"Plan({self.kind}, {self.m}x{self.n}x{self.k} of {self.a_dtype}, {self.b_dtype}, {self.mr}x{self.nr})"
+    kind: str
+    m: int
+    n: int
+    k: int
+    a_dtype: DType
+    b_dtype: DType
+    acc_dtype: DType
+    mr: int
+    nr: int
+    lanes: int
+    k_group: int
+    parts: int = 1
+    guard: str = ""
 
     @property
     def name(self) -> str:
@@ -108,27 +108,10 @@ class Plan:
         dtypes = f"{self.a_dtype.name}.{self.b_dtype.name}.{self.acc_dtype.name}"
         return f"{self.kind}.{dtypes}.{self.m}x{self.n}x{self.k}"
 
-    def packed_index(self, k: int, n: int, extent: int = 0) -> int:
-        """The position of an element of B, in elements; `extent` of k if it is not the plan's.
-
-        With two parts it is that of the high one, and the low one is a matrix tile behind it.
-        """
-        panel, column = divmod(n, self.nr)
-        step, member = divmod(k, self.k_group)
-        if self.parts > 1:
-            tile, row = divmod(step, AMX_ROWS)
-            step = tile * self.parts * AMX_ROWS + row
-        panel_size = (extent or self.k) * self.nr * self.parts
-        return panel * panel_size + (step * self.nr + column) * self.k_group + member
-
-    @property
-    def packed_elements(self) -> int:
-        """How many elements packed B has."""
-        return self.k * self.n * self.parts
-
     @property
     def packed_bytes(self) -> int:
-        return self.packed_elements * self.b_dtype.itemsize
+        """Bytes of packed B for one tile."""
+        return self.k * self.n * self.parts * self.b_dtype.itemsize
 
     @property
     def a_step(self) -> int:
@@ -160,11 +143,15 @@ class Plan:
         return min(2 * self.nr, self.n) if self.kind == "amx" else self.nr
 
     @property
+    def tile_k(self) -> int:
+        """How many k of A a row of a matrix tile holds."""
+        return AMX_BYTES // self.a_dtype.itemsize
+
+    @property
     def k_unroll(self) -> int:
         """How many k the innermost loop of a kernel takes in one iteration."""
         if self.kind == "amx":
-            tile_k = AMX_BYTES // self.a_dtype.itemsize
-            return min(self.k, 2 * tile_k) if self.parts == 1 else tile_k
+            return min(self.k, 2 * self.tile_k) if self.parts == 1 else self.tile_k
         is_long = self.mr * self.nr // self.lanes >= _LONG_STEP
         return min(self.k, self.k_group * (_UNROLL // 2 if is_long else _UNROLL))
 
@@ -175,10 +162,51 @@ class Plan:
             return self.k
         return min(self.k, _CHECKED_BYTES // (self.a_dtype.itemsize * self.parts))
 
-    @property
-    def packs_a(self) -> bool:
-        """Whether A is packed too: matrix tiles load packed rows faster, and special values are searched on the way."""
-        return self.kind == "amx" and (self.n >= _PACKED_COLUMNS or bool(self.guard))
+
+class Layout:
+    """Where the elements of A (side 0) or B (side 1) lie: rows of A as they are or in matrix tiles, panels of B.
+
+    `group` rows are packed into one, whose elements alternate; so many columns are `adjacent`.
+    """
+
+    def __init__(self, plan: Plan, side: int) -> None:
+        self.plan: Final = plan
+        self.side: Final = side
+        self.dtype: Final[DType] = (plan.a_dtype, plan.b_dtype)[side]
+        self.is_tiled: Final = plan.kind == "amx"
+        self.group: Final[int] = plan.k_group if side else 1
+        self.unit: Final[int] = self.group * self.dtype.itemsize
+        self.adjacent: Final[int] = plan.nr if side else plan.tile_k if self.is_tiled else plan.k
+        self.shape: Final = (plan.k // self.group, plan.n) if side else (plan.m, plan.k)
+        """The packed rows and the columns of a tile."""
+        self.step: Final[int] = plan.b_step if side else plan.a_step if self.is_tiled else self.unit
+        """Bytes from one k to the next."""
+        self.elements: Final[int] = self.shape[0] * self.group * self.shape[1] * plan.parts
+        """How many a packed tile has."""
+
+    def offset(self, builder: Builder, row: Number, column: Number, k: Number) -> Number:
+        """The bytes in front of a packed row and a column, of an operand with so many k."""
+        plan = self.plan
+        if self.side:
+            block, column = builder.divided(column, plan.nr)
+            tile, row = builder.divided(row, AMX_ROWS) if plan.parts > 1 else (0, row)
+            terms = [(tile, TILE_BYTES * plan.parts), (row, plan.nr * self.unit), (column, self.unit)]
+        else:
+            block, row = builder.divided(row, plan.mr if self.is_tiled else 1)
+            tile, column = builder.divided(column, plan.tile_k) if self.is_tiled else (0, column)
+            terms = [(tile, AMX_BYTES * plan.mr * plan.parts), (row, AMX_BYTES), (column, self.unit)]
+        total = builder.multiply(block, builder.multiply(k, self.step))
+        for number, size in terms:
+            total = builder.add(total, builder.multiply(number, size))
+        return total
+
+    def store(self, builder: Builder, packed: Register, pointer: str) -> Register:
+        """Store elements, all parts of them; gives the first, to be searched for special values."""
+        parts = [packed] if self.plan.parts == 1 else split_bf16(builder, packed)
+        for number, part in enumerate(parts):
+            where = builder.moved(pointer, number * (TILE_BYTES if self.side else self.plan.mr * AMX_BYTES))
+            builder.do(f"store {part.typed}, ptr {where}, align {self.dtype.itemsize}")
+        return parts[0]
 
 
 def make_plan(
@@ -186,18 +214,14 @@ def make_plan(
     lhs: Type,
     rhs: Type,
     accumulator: Type,
-    m: int,
-    n: int,
-    k: int,
+    shape: Shape,
     exact: bool,
-    lhs_signed: bool = True,
-    rhs_signed: bool = True,
+    signed: tuple[bool, bool] = (True, True),
 ) -> Plan:
-    """Choose for mmaf and mmai; the extents are powers of two.
+    """Choose for mmaf and mmai; the extents m, n and k are powers of two.
 
     With `exact` the sums of floats are those of the chain of fma, whatever the machine has.
     """
-    shape = (m, n, k)
     if isinstance(accumulator, FloatType):
         if not exact and lhs in _UNIT_ELEMENTS and rhs in _UNIT_ELEMENTS:
             found = _narrow(target, shape, lhs, rhs)
@@ -209,18 +233,19 @@ def make_plan(
             return _single(target, shape)
         raise ValueError(f"no matrix product accumulates in {accumulator.name}")
     if target.has_amx_int8 and _fills_amx(shape, 4):
-        return _amx(shape, (_INT8 if lhs_signed else UINT8, _INT8 if rhs_signed else UINT8, INT32))
-    if target.is_x86 and k > 1:
+        a, b = (_INT8 if sign else UINT8 for sign in signed)
+        return _amx(shape, (a, b, INT32))
+    if target.is_x86 and shape[2] > 1:
         return _blocks(target, "pairs", shape, _INT16, INT32, 2)
     return _blocks(target, "widened", shape, INT32, INT32)
 
 
-def make_scaled_plan(target: Target, scale: Type, m: int, n: int, k: int) -> Plan:
-    """Choose for mmaf_scaled; the factors are the elements times their scales."""
+def make_scaled_plan(target: Target, scale: Type, shape: Shape) -> Plan:
+    """Choose for mmaf_scaled; the operands are the elements times their scales."""
     # Only a power of two can lead out of what f32 holds: all other scales are eight-bit numbers around one.
     if scale is F8E8M0FNU:
-        return _blocks(target, "double", (m, n, k), DOUBLE, SINGLE)
-    return _single(target, (m, n, k))
+        return _blocks(target, "double", shape, DOUBLE, SINGLE)
+    return _single(target, shape)
 
 
 def _narrow(target: Target, shape: Shape, lhs: Type, rhs: Type) -> Plan | None:
@@ -236,8 +261,8 @@ def _narrow(target: Target, shape: Shape, lhs: Type, rhs: Type) -> Plan | None:
     m, n, k = shape
     if not target.has_bf16_dots or is_half or n < _DOT_LANES or k < 2 * _DOT_LANES:
         return None
-    block = (min(m, 8), min(n, 2 * _DOT_LANES), _DOT_LANES)
-    return Plan("dots", shape, (BFLOAT16, BFLOAT16, SINGLE), block, 2, 1, guard)
+    rows, columns = min(m, 8), min(n, 2 * _DOT_LANES)
+    return Plan("dots", *shape, BFLOAT16, BFLOAT16, SINGLE, rows, columns, _DOT_LANES, 2, 1, guard)
 
 
 def _single(target: Target, shape: Shape) -> Plan:
@@ -265,7 +290,7 @@ def _blocks(target: Target, kind: str, shape: Shape, factors: DType, accumulator
     else:
         rows = min(m, max(1, registers // min(2, n // lanes)))
         columns = min(n, registers // rows * lanes)
-    return Plan(kind, shape, (factors, factors, accumulator), (rows, columns, lanes), group)
+    return Plan(kind, *shape, factors, factors, accumulator, rows, columns, lanes, group)
 
 
 def _fills_amx(shape: Shape, group: int) -> bool:
@@ -275,5 +300,4 @@ def _fills_amx(shape: Shape, group: int) -> bool:
 
 def _amx(shape: Shape, dtypes: tuple[DType, DType, DType], parts: int = 1, guard: str = "") -> Plan:
     group = 4 // dtypes[0].itemsize
-    block = (min(shape[0], 2 * AMX_ROWS), AMX_ROWS, AMX_ROWS)
-    return Plan("amx", shape, dtypes, block, group, parts, guard)
+    return Plan("amx", *shape, *dtypes, min(shape[0], 2 * AMX_ROWS), AMX_ROWS, AMX_ROWS, group, parts, guard)

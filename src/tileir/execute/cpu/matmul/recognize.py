@@ -1,4 +1,4 @@
-"""Recognition of k-loops: loops over k that do nothing but add matmuls.
+"""Recognition of matmuls: the `Matmul` statement of an operation, or of a loop over k that only adds matmuls.
 
 The tiles that a k-loop multiplies lie side by side in memory, so many matmuls of short tiles are one of long ones, a
 k-block.  The result is the same: its terms are added in the same order.  Accumulators stay in registers from the first
@@ -11,30 +11,37 @@ is found where the program makes it.
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
+from math import prod
 from typing import Final
 
-from tileir.dialect.ops import FOR, JOIN_TOKENS, MAKE_TOKEN
-from tileir.dialect.types import PartitionViewType
-from tileir.execute.analysis.values import is_scalar, is_tile, scalar_constant
-from tileir.execute.cpu.ir.expressions import PointerLoad, ViewLoad, matrix_in_memory
-from tileir.execute.cpu.ir.statements import (
-    Alias,
-    LoopNest,
-    LoopStatement,
-    Matmul,
-    ScalarOp,
-    Statement,
-    StoreBuffer,
-    Terminator,
-)
-from tileir.execute.cpu.lowering.context import Lowering, source_of
-from tileir.execute.cpu.matmul.affine import AffineReader, Exact, is_index_arithmetic
-from tileir.execute.cpu.matmul.mma import cache_keys, cache_slots, has_dtype, is_zero, new_pack_cache, resized
-from tileir.execute.cpu.matmul.plan import Plan
-from tileir.execute.dtypes import plain_memory
-from tileir.ir.core import Operation
+import numpy
 
+from tileir.dialect.ops import FOR, JOIN_TOKENS, MAKE_TOKEN, MMAF_SCALED
+from tileir.dialect.types import PartitionViewType, tile_type
+from tileir.execute.analysis.values import dtype_of, is_scalar, is_tile, scalar_constant, tile_of
+from tileir.execute.cpu.ir import expressions, statements
+from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression, PointerLoad, ViewLoad, matrix_in_memory
+from tileir.execute.cpu.ir.statements import LoopNest, Matmul, StoreBuffer
+from tileir.execute.cpu.lowering import fusion
+from tileir.execute.cpu.lowering.context import Lowering, source_of
+from tileir.execute.cpu.matmul.affine import AffineReader, is_index_arithmetic
+from tileir.execute.cpu.matmul.plan import Layout, Plan, make_plan, make_scaled_plan
+from tileir.execute.dtypes import DType, plain_memory, value_dtype
+from tileir.ir.core import Operation
+from tileir.ir.types import F32, TF32
+from tileir.ir.values import Value
+
+_CACHE_BYTES: Final = 1 << 23
+"""How much memory the packed operands of one matmul may take; what is not used of it is never touched.
+
+They pay as long as those of a whole row of tile blocks are cached, also far beyond a thread's own caches: packing takes
+longer than reading from the next ones."""
+_CACHE_SLOTS: Final = 256
+_POINTER_KEYS: Final = 4
+"""What operands behind pointers are found by (`operands.pointer_operand`)."""
+_LARGEST_BATCH: Final = 8
+"""Matmuls of one operation whose packed A are cached side by side."""
 _K_BLOCK: Final[dict[str, int]] = {"amx": 1024, "dots": 1024}
 """About how many terms are a k-block; 2048 for other kinds: small register tiles are read and written for each k-block,
 and wait for it.  Twice as many k-blocks of half as many terms took 4 % longer."""
@@ -45,35 +52,171 @@ _COPY_PARTS: Final = 4
 """How large A of a k-block may be where it is computed: such a part of the second cache."""
 _COPY_LENGTH: Final = 1024
 """About how many terms are a k-block then: many rows are to be cached."""
-_TOKENS: Final = (MAKE_TOKEN, JOIN_TOKENS)
 
 
-def from_loop(lowering: Lowering, loop: LoopStatement) -> list[Matmul]:
+# --- one matmul ---
+
+
+def lower_mma(lowering: Lowering, operation: Operation) -> None:
+    result, type = operation.results[0], tile_of(operation.results[0])
+    plan = _plan(lowering, operation)
+    values = [*operation.operands[:2], *operation.operands[3:5]]
+    roots = [lowering.expression(value) for value in values]
+    for value, expression in zip(values, roots, strict=True):
+        if is_tile(value) and expression.cost > fusion.LARGEST // 2:
+            lowering.store(value)
+    roots = lowering.resolved(roots)
+    # A copy of A is a nest of its own: what is used elsewhere too is stored before.
+    for root in roots:
+        reach = fusion.Reach([root], root.shape, [operation])
+        for node in reach.order:
+            if fusion.must_be_kept(node, reach, lowering.done) and node.value is not None:
+                lowering.store(node.value)
+    roots = lowering.resolved(roots)
+    prepared = [lowering.prepare([root], root.shape, operation) for root in roots]
+    assert not any(kept for _, kept in prepared)
+    roots = lowering.resolved([root for (root,), _ in prepared])
+    # The operands are read while the accumulator is written.
+    busy = frozenset().union(*[root.buffers for root in roots])
+    buffer, zero_init = _accumulator(lowering, operation, plan, busy)
+    lowering.body.append(_matmul(lowering, operation, plan, lowering.resolved(roots), (buffer, zero_init)))
+    lowering.finish({operation})
+    is_wide = plan.acc_dtype != value_dtype(type.element)
+    held = BufferRead(tile_type(type.shape, F32) if is_wide else type, None, buffer)
+    if is_scalar(result):
+        lowering.body.append(LoopNest(type.shape, [statements.StoreScalar(held, result)]))
+        return
+    if is_wide:
+        buffer = lowering.new_buffer(value_dtype(type.element), type.count)
+        lowering.body.append(LoopNest(type.shape, [StoreBuffer(held, buffer)]))
+    lowering.stored(result, buffer)
+
+
+def _matmul(
+    lowering: Lowering, operation: Operation, plan: Plan, roots: list[Expression], accumulator: tuple[Buffer, bool]
+) -> Matmul:
+    left, right, *scales = roots
+    computed = [side for side, operand in enumerate((left, right)) if scales or not _is_in_memory(plan, side, operand)]
+    a_keys: list[Value] = []
+    load = matrix_in_memory(left)
+    if plan.kind == "amx" and load is not None and load.operation.parent is not operation.parent and not computed:
+        # A that a loop finds made is packed once for all iterations.
+        a_keys = cache_keys(lowering, [left]) if prod(left.shape[:-2]) <= _LARGEST_BATCH else []
+    b_keys = cache_keys(lowering, [right, *scales[1:]])
+    buffer, zero_init = accumulator
+    return Matmul(operation, plan, left, right, scales, buffer, frozenset(computed), (a_keys, b_keys), zero_init)
+
+
+def _plan(lowering: Lowering, operation: Operation) -> Plan:
+    lhs, rhs, accumulator = [tile_of(value) for value in operation.operands[:3]]
+    shape = lhs.shape[-2], rhs.shape[-1], lhs.shape[-1]
+    if operation.declaration is MMAF_SCALED:
+        return make_scaled_plan(lowering.target, tile_of(operation.operands[3]).element, shape)
+    a, b = (operation.keyword(f"signedness_{side}") != "unsigned" for side in ("lhs", "rhs"))
+    elements = lhs.element, rhs.element, accumulator.element
+    return make_plan(lowering.target, *elements, shape, lowering.options.exact, (a, b))
+
+
+def _accumulator(lowering: Lowering, operation: Operation, plan: Plan, busy: frozenset[Buffer]) -> tuple[Buffer, bool]:
+    """The buffer that gets the result, and whether the addend is zero and not there yet.
+
+    It is the addend's own buffer where nobody else needs it.
+    """
+    value, result = operation.operands[2], operation.results[0]
+    type = tile_of(result)
+    place = lowering.expression(value)
+    if plan.acc_dtype != value_dtype(type.element):
+        buffer = lowering.new_buffer(plan.acc_dtype, type.count)
+        lowering.nest(place, operation, lambda root: StoreBuffer(root, buffer))
+        return buffer, False
+    if isinstance(place, BufferRead) and value.parent_block is operation.parent and place.buffer not in busy:
+        alone = all(user is operation or user in lowering.done for user in value.users)
+        if alone and not lowering.shares(place.buffer, value, operation):
+            return place.buffer, False
+    reach = fusion.Reach([place], type.shape, [operation])
+    finished = fusion.finished(reach, set(), [operation], lowering.done)
+    buffer = lowering.buffer_for(result, reach, finished)
+    if buffer in busy:
+        buffer = lowering.new_buffer(plan.acc_dtype, type.count)
+    (place,), kept = lowering.prepare([place], place.shape, operation)
+    if is_zero(place) and not kept:
+        return buffer, True
+    lowering.body.append(LoopNest(place.shape, [*kept, StoreBuffer(place, buffer)]))
+    return buffer, False
+
+
+def is_zero(expression: Expression) -> bool:
+    """Whether all elements are 0, and none -0.0."""
+    return (
+        isinstance(expression, expressions.Table) and expression.array.size == 1 and not any(expression.array.tobytes())
+    )
+
+
+# --- operands ---
+
+
+def has_dtype(plan: Plan, side: int, operand: Expression) -> bool:
+    """Whether an operand has the elements that the kernel reads; of TF32 some bits do not count."""
+    return operand.dtype == (plan.a_dtype, plan.b_dtype)[side] and operand.element is not TF32
+
+
+def _is_in_memory(plan: Plan, side: int, operand: Expression) -> bool:
+    """Whether an operand is read or packed where it lies."""
+    if side == 0 and isinstance(operand, BufferRead):
+        return has_dtype(plan, side, operand)
+    load = matrix_in_memory(operand)
+    return load is not None and fusion.is_plain_load(load) and has_dtype(plan, side, operand)
+
+
+def cache_keys(lowering: Lowering, roots: list[Expression]) -> list[Value]:
+    """The numbers that operands depend on, besides memory that stays as it is; none where they depend on more."""
+    keys: dict[Value, None] = {}
+    for node in expressions.nodes(roots):
+        if isinstance(node, ViewLoad):
+            view = node.operation.view
+            if node.positions is not None or not lowering.origins.is_launch_constant(view):
+                return []
+            if not lowering.is_never_written(lowering.origins.of(view)):
+                return []
+            for index in node.operation.index:
+                keys[index] = None
+        elif isinstance(node, expressions.Splat):
+            keys[node.scalar] = None
+        elif isinstance(node, expressions.Mapped):
+            for _, scalar in node.mapping:
+                if scalar is not None:
+                    keys[scalar] = None
+        elif not isinstance(node, (expressions.Elementwise, expressions.Table, expressions.Iota)):
+            return []
+    return list(keys) if all(dtype_of(key).kind in "iub" for key in keys) else []
+
+
+def cache_slots(panel_bytes: int) -> int:
+    """How many operands of a size are cached; 1 where it is not worth it."""
+    slots = 1
+    while slots < _CACHE_SLOTS and 2 * slots * panel_bytes <= _CACHE_BYTES:
+        slots *= 2
+    return slots
+
+
+# --- k-loops ---
+
+
+def from_loop(lowering: Lowering, loop: statements.LoopStatement) -> list[Matmul]:
     """The k-loops that a loop is, one for each accumulator; none where it is something else, or nothing is gained."""
     operation = loop.operation
-    if operation.declaration is not FOR or operation.unsigned_cmp:
+    matmuls = [each for each in loop.body if isinstance(each, Matmul)]
+    if operation.declaration is not FOR or operation.unsigned_cmp or not matmuls:
         return []
-    *matmuls, end = loop.body
-    if any(isinstance(each, Matmul) and isinstance(each.lhs, PointerLoad) for each in matmuls):
-        return _from_pointers(lowering, loop)
-    if not isinstance(end, Terminator) or not matmuls or len(matmuls) != len(operation.results):
+    has_pointers = any(isinstance(each.lhs, PointerLoad) for each in matmuls)
+    if len(matmuls) > 1 and (has_pointers or not all(_stays_in_arrays(lowering, each) for each in matmuls)):
         return []
-    block = operation.regions[0].blocks[0]
-    found: list[Matmul] = []
-    for matmul in matmuls:
-        if not isinstance(matmul, Matmul):
-            return []
-        start, result = matmul.operation.operands[2], matmul.operation.results[0]
-        places = [number for number, value in enumerate(end.operation.operands) if value is result]
-        if len(places) != 1 or block.arguments[1 + places[0]] is not start:
-            return []
-        if not _suits(lowering, operation, matmul):
-            return []
-        if len(matmuls) > 1 and not _stays_in_arrays(lowering, matmul):
-            return []
-        found.append(matmul)
-    for matmul in found:
-        _become_loop(lowering, operation, matmul)
+    reader = AffineReader(operation)
+    if not _does_nothing_else(loop, matmuls, reader if has_pointers else None):
+        return []
+    if not all(_block_iterations(lowering, each) and _suits(lowering, operation, each, reader) for each in matmuls):
+        return []
+    found = [_k_loop(lowering, loop, each) for each in matmuls]
     _take_zeros(lowering, found)
     return found
 
@@ -87,24 +230,63 @@ def _stays_in_arrays(lowering: Lowering, matmul: Matmul) -> bool:
     )
 
 
-def _block_iterations(lowering: Lowering, plan: Plan) -> int:
+def _does_nothing_else(loop: statements.LoopStatement, matmuls: list[Matmul], reader: AffineReader | None) -> bool:
+    """Whether a loop carries nothing but accumulators, and with a reader also counts and carries tokens, and integers
+    that each iteration advances by as much."""
+    *body, end = loop.body
+    others = [each for each in body if not isinstance(each, Matmul)]
+    if not isinstance(end, statements.Terminator) or not all(
+        reader is not None and _is_counting(each) for each in others
+    ):
+        return False
+    results: dict[Value, Value] = {matmul.operation.operands[2]: matmul.operation.results[0] for matmul in matmuls}
+    arguments = loop.operation.regions[0].blocks[0].arguments[1:]
+    for argument, following in zip(arguments, end.operation.operands, strict=True):
+        if argument in results:
+            if results.pop(argument) is not following:
+                return False
+        elif reader is None or is_tile(argument) or (is_scalar(argument) and reader.step_of(argument) is None):
+            return False
+    return not results and len(matmuls) <= len(arguments)
+
+
+def _is_counting(statement: statements.Statement) -> bool:
+    if isinstance(statement, statements.ScalarOp):
+        operation = statement.operation
+        return is_index_arithmetic(operation) or operation.declaration in (MAKE_TOKEN, JOIN_TOKENS)
+    return isinstance(statement, statements.Alias)
+
+
+def _block_iterations(lowering: Lowering, matmul: Matmul) -> int:
     """How many iterations are a k-block; 0 where even one has too large a panel."""
+    plan = matmul.plan
     largest = lowering.target.second_cache_bytes // _PANEL_PARTS.get(plan.kind, 2)
     iterations = max(min(_K_BLOCK.get(plan.kind, 2048) // plan.k, largest // plan.packed_bytes), 1)
     return iterations if iterations * plan.packed_bytes <= largest else 0
 
 
-def _suits(lowering: Lowering, loop: Operation, matmul: Matmul) -> bool:
-    """Whether a loop over a matmul may be a k-loop."""
-    if matmul.scales or matmul.zero_init or len(matmul.lhs.shape) != 2:
+def _suits(lowering: Lowering, loop: Operation, matmul: Matmul, reader: AffineReader) -> bool:
+    """Whether a matmul in a loop may be a k-loop."""
+    plan, lhs, rhs = matmul.plan, matmul.lhs, matmul.rhs
+    if matmul.scales or matmul.zero_init or len(lhs.shape) != 2 or isinstance(lhs, BufferRead):
         return False
-    # Packed B is found by the next tile blocks; A is copied over an edge, and not packed once for all iterations.
-    if matmul.b_cache is None or matmul.a_scratch is None or matmul.a_cache is not None:
-        return False
-    if scalar_constant(loop.operands[2]) != 1 or not _block_iterations(lowering, matmul.plan):
+    if isinstance(lhs, PointerLoad):
+        return (
+            isinstance(rhs, PointerLoad)
+            and plan.kind == "fma"
+            and has_dtype(plan, 0, lhs)
+            and has_dtype(plan, 1, rhs)
+            and lowering.is_never_written(lowering.origins.provenance(source_of(rhs)))
+            and reader.access(rhs) is not None
+            and reader.access(lhs) is not None
+            and all(reader.scalar(bound) is not None for bound in loop.operands[:3])
+        )
+    # Packed B is found by the next tile blocks; A is not packed once for all iterations.
+    a_keys, b_keys = matmul.keys
+    if a_keys or not b_keys or cache_slots(plan.packed_bytes) == 1 or scalar_constant(loop.operands[2]) != 1:
         return False
     # What is copied in every iteration anyway may be copied for many, but not what lies in a buffer.
-    return 0 not in _computed(lowering, loop, matmul) or not matmul.lhs.buffers
+    return 0 not in _computed(lowering, loop, matmul) or not lhs.buffers
 
 
 def _computed(lowering: Lowering, loop: Operation, matmul: Matmul) -> frozenset[int]:
@@ -118,13 +300,13 @@ def _computed(lowering: Lowering, loop: Operation, matmul: Matmul) -> frozenset[
 
 
 def _advances(lowering: Lowering, load: ViewLoad, axis: int, loop: Operation) -> bool:
-    """Whether a load goes along one dimension with the loop's counter, and stays where it is in the other."""
+    """Whether a load goes along one dimension with the loop's counter, and stays where it is in the others."""
     operation, counter = load.operation, loop.regions[0].blocks[0].arguments[0]
     if not isinstance(operation.view.type, PartitionViewType) or not plain_memory(load.element):
         return False
-    *before, row, column = operation.index
-    along, across = (row, column) if axis == 0 else (column, row)
-    for other in (*before, across):
+    others = [*operation.index]
+    along = others.pop(axis - 2)
+    for other in others:
         made = other.defining_operation
         inside = made is not None and lowering.begins[loop] <= lowering.begins[made] <= lowering.ends[loop]
         if other is counter or inside:
@@ -132,35 +314,26 @@ def _advances(lowering: Lowering, load: ViewLoad, axis: int, loop: Operation) ->
     return along is counter
 
 
-def _become_loop(lowering: Lowering, loop: Operation, matmul: Matmul) -> None:
-    """Make a matmul the k-loop that it is the body of: its scratch memory holds k-blocks."""
-    plan, counter = matmul.plan, loop.regions[0].blocks[0].arguments[0]
-    matmul.computed = _computed(lowering, loop, matmul)
-    matmul.loop = loop
-    iterations = _block_iterations(lowering, plan)
-    if 0 in matmul.computed:
-        limit = lowering.target.second_cache_bytes // _COPY_PARTS
-        tile = plan.m * plan.k * plan.a_dtype.itemsize
-        iterations = max(min(iterations, _COPY_LENGTH // plan.k, limit // tile), 1)
-    matmul.iterations = iterations
-    assert matmul.a_scratch is not None
-    matmul.a_scratch.count = plan.m * plan.k * iterations
-    if 0 in matmul.computed or plan.packs_a:
-        size = plan.m * plan.k * plan.parts * iterations
-        slots = cache_slots(size * plan.a_dtype.itemsize)
-        keys = cache_keys(lowering, [matmul.lhs])
-        if keys and slots > 1:
-            others = [key for key in keys if key is not counter]
-            matmul.a_cache = new_pack_cache(lowering, plan.a_dtype, others, slots, size)
-            matmul.a_packed = None
-            if not plan.packs_a:
-                matmul.a_scratch = None
-        elif matmul.a_packed is not None:
-            matmul.a_packed.count = size
-    assert matmul.b_cache is not None
-    keys = [key for key in matmul.b_cache.keys if key is not counter]
-    slots = cache_slots(iterations * plan.packed_bytes)
-    resized(matmul.b_cache, keys, slots, iterations * plan.packed_elements)
+def _k_loop(lowering: Lowering, loop: statements.LoopStatement, matmul: Matmul) -> Matmul:
+    """The k-loop that a matmul is the body of."""
+    operation, plan, iterations = loop.operation, matmul.plan, _block_iterations(lowering, matmul)
+    if isinstance(matmul.rhs, PointerLoad):
+        reader = AffineReader(operation)
+        reader.access(matmul.rhs)
+        keys: list[Value] = list(reader.leaves)
+        found = replace(matmul, computed=frozenset(), keys=([], keys), packed=[None, None], general=loop)
+    else:
+        found, counter = matmul, operation.regions[0].blocks[0].arguments[0]
+        found.computed = _computed(lowering, operation, matmul)
+        if 0 in found.computed:
+            limit = lowering.target.second_cache_bytes // _COPY_PARTS
+            tile = plan.m * plan.k * plan.a_dtype.itemsize
+            iterations = max(min(iterations, _COPY_LENGTH // plan.k, limit // tile), 1)
+        a_keys = cache_keys(lowering, [matmul.lhs]) if 0 in found.computed or plan.kind == "amx" else []
+        a_keys, b_keys = ([key for key in keys if key is not counter] for keys in (a_keys, matmul.keys[1]))
+        found.keys = a_keys, b_keys
+    found.loop, found.iterations = operation, iterations
+    return found
 
 
 def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
@@ -176,71 +349,29 @@ def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
         lowering.body.pop()
 
 
-# --- k-loops through pointers ---
+# --- scratch memory ---
 
 
-def _from_pointers(lowering: Lowering, loop: LoopStatement) -> list[Matmul]:
-    """The k-loop that a loop is whose operands are read through pointers, if it is one."""
-    operation, matmul = loop.operation, _only_matmul(loop)
-    if matmul is None or matmul.plan.kind != "fma" or matmul.scales or matmul.zero_init or matmul.a_scratch is None:
-        return []
-    plan, lhs, rhs = matmul.plan, matmul.lhs, matmul.rhs
-    if not isinstance(lhs, PointerLoad) or not isinstance(rhs, PointerLoad) or len(lhs.shape) != 2:
-        return []
-    if not has_dtype(plan, 0, lhs) or not has_dtype(plan, 1, rhs):
-        return []
-    if not lowering.is_never_written(lowering.origins.provenance(source_of(rhs))):
-        return []
-    reader = AffineReader(operation, Exact(None))
-    right = reader.access(rhs)
-    keys = [*reader.leaves]
-    if right is None or reader.access(lhs) is None or not _carries_nothing_else(operation, matmul, reader):
-        return []
-    if any(reader.scalar(bound) is None for bound in operation.operands[:3]):
-        return []
-    iterations = _block_iterations(lowering, plan)
-    if not iterations:
-        return []
-    slots = cache_slots(iterations * plan.packed_bytes)
-    elements = iterations * plan.packed_elements
-    cache = new_pack_cache(lowering, plan.b_dtype, keys, slots, elements)
-    matmul.a_scratch.count = plan.m * plan.k * iterations
-    found = dataclasses.replace(
-        matmul, computed=frozenset(), b_packed=None, b_cache=cache, loop=operation, iterations=iterations, general=loop
-    )
-    _take_zeros(lowering, [found])
-    return [found]
+def allocate(program: statements.Program) -> None:
+    """Give all matmuls scratch memory for the packed operands of a k-block."""
 
+    def new_buffer(dtype: DType, count: int, persistent: bool = False) -> Buffer:
+        program.buffers.append(Buffer(f"b{len(program.buffers)}", dtype, count, persistent))
+        return program.buffers[-1]
 
-def _only_matmul(loop: LoopStatement) -> Matmul | None:
-    """What a loop multiplies, where it does nothing else but count."""
-    found: Matmul | None = None
-    for statement in loop.body[:-1]:
-        if isinstance(statement, Matmul):
-            if found is not None:
-                return None
-            found = statement
-        elif not _is_counting(statement):
-            return None
-    return found if loop.body and isinstance(loop.body[-1], Terminator) else None
-
-
-def _is_counting(statement: Statement) -> bool:
-    if isinstance(statement, ScalarOp):
-        return is_index_arithmetic(statement.operation) or statement.operation.declaration in _TOKENS
-    return isinstance(statement, Alias)
-
-
-def _carries_nothing_else(loop: Operation, matmul: Matmul, reader: AffineReader) -> bool:
-    """Whether a loop carries the accumulator, tokens, and integers that each iteration advances by as much."""
-    block, start = loop.regions[0].blocks[0], matmul.operation.operands[2]
-    end = block.last
-    if end is None:
-        return False
-    for argument, following in zip(block.arguments[1:], end.operands, strict=True):
-        if argument is start:
-            if following is not matmul.operation.results[0]:
-                return False
-        elif is_tile(argument) or (is_scalar(argument) and not reader.advances(argument)):
-            return False
-    return any(argument is start for argument in block.arguments[1:])
+    for matmul in list(statements.statements(program.body)):
+        if not isinstance(matmul, Matmul):
+            continue
+        for side, keys in enumerate(matmul.keys):
+            layout = Layout(matmul.plan, side)
+            count = matmul.iterations * layout.elements
+            is_lone_a = matmul.loop is None and side == 0
+            slots = prod(matmul.lhs.shape[:-2]) if is_lone_a else cache_slots(count * layout.dtype.itemsize)
+            if keys and (slots > 1 or is_lone_a):
+                panels = new_buffer(layout.dtype, slots * count, True)
+                # A batch, a first iteration and an extent may come to the keys; the launch, and what packing returned.
+                words = max(len(keys), _POINTER_KEYS) + 5
+                tags = new_buffer(numpy.dtype(numpy.int64), slots * words, True)
+                matmul.packed[side] = statements.PackCache(keys, slots, panels, tags)
+            elif side == 1 or layout.is_tiled or 0 in matmul.computed or not isinstance(matmul.lhs, BufferRead):
+                matmul.packed[side] = new_buffer(layout.dtype, count)

@@ -10,75 +10,57 @@ from __future__ import annotations
 from math import prod
 from typing import NamedTuple
 
-from tileir.dialect.ops import EXTRACT, INSERT, MAKE_PARTITION_VIEW
+from tileir.dialect.ops import EXTRACT, INSERT
 from tileir.dialect.types import PartitionViewType
 from tileir.execute.analysis.aliasing import Origins
 from tileir.execute.cpu.codegen import view_access
-from tileir.execute.cpu.codegen.context import Emission, TensorView, TileAccess, TileView
+from tileir.execute.cpu.codegen.context import Emission, TileView
 from tileir.execute.cpu.codegen.nontemporal import moves_much
-from tileir.execute.cpu.ir.expressions import (
-    Buffer,
-    BufferRead,
-    Elementwise,
-    Expression,
-    PointerLoad,
-    ViewLoad,
-    nodes,
-    squeezed,
-)
+from tileir.execute.cpu.ir import statements
+from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, PointerLoad, ViewLoad, nodes, squeezed
 from tileir.execute.cpu.ir.memory_hints import is_apart, may_change_order
-from tileir.execute.cpu.ir.statements import (
-    Alias,
-    LoopNest,
-    Matmul,
-    Program,
-    ScalarOp,
-    Statement,
-    StoreTarget,
-    StoreView,
-    VersionedLoopNest,
-    statements,
-)
-from tileir.execute.cpu.matmul.operands import remaining, smaller
+from tileir.execute.cpu.ir.statements import LoopNest, Matmul, Program, Statement, StoreTarget, StoreView
+from tileir.execute.cpu.lowering.context import source_of
 from tileir.execute.cpu.matmul.plan import Rows
-from tileir.execute.cpu.vector.builder import Builder, Number
+from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.dtypes import memory_bytes, plain_memory
 from tileir.ir.values import Value
 
 
 def choose(program: Program, overlapping: bool) -> None:
     """Find the store of each matmul; with `overlapping`, arguments may share memory."""
-    everything = list(statements(program.body))
+    everything = list(statements.statements(program.body))
     # A matmul in the general version of a k-loop has no store of its own.
-    inner = {id(each) for matmul in everything if isinstance(matmul, Matmul) for each in list(statements([matmul]))[1:]}
+    inner = {
+        id(each)
+        for matmul in everything
+        if isinstance(matmul, Matmul)
+        for each in list(statements.statements([matmul]))[1:]
+    }
     for body in [program.body, *[body for each in everything for body in each.bodies]]:
-        found: list[tuple[Matmul, StoreTarget]] = []
-        for statement in body:
-            if isinstance(statement, Matmul) and id(statement) not in inner:
-                target = _target(program, body, statement, overlapping)
-                if target is not None:
-                    found.append((statement, target))
-        for statement, target in found:
-            _make_place(body, statement, target)
-            program.store_targets[statement] = target
+        matmuls = [each for each in body if isinstance(each, Matmul) and id(each) not in inner]
+        found = {matmul: _target(program, body, matmul, overlapping) for matmul in matmuls}
+        for matmul, target in found.items():
+            if target is not None:
+                _make_place(body, matmul, target)
+                program.store_targets[matmul] = target
 
 
 def _target(program: Program, body: list[Statement], matmul: Matmul, overlapping: bool) -> StoreTarget | None:
     plan, buffer = matmul.plan, matmul.accumulator
-    if body is not program.body and not matmul.zero_init:
-        # It may begin with the result of the iteration before.
-        return None
-    if prod(matmul.lhs.shape[:-2]) != 1:
+    # Inside a loop it may begin with the result of the iteration before.
+    if (body is not program.body and not matmul.zero_init) or prod(matmul.lhs.shape[:-2]) != 1:
         return None
     place = body.index(matmul)
-    users = [statement for statement in body[place + 1 :] if _reads(statement, buffer)]
-    if len(users) != 1:
-        return None
-    inside = {id(each) for each in (*statements([matmul]), *statements(users))}
-    if any(id(each) not in inside and _takes(each, buffer) for each in statements(program.body)):
+    readers = [
+        each for each in statements.statements(program.body) if any(buffer in root.buffers for root in each.roots)
+    ]
+    users = [each for each in body[place + 1 :] if any(inner in readers for inner in statements.statements([each]))]
+    inside = [*statements.statements([matmul]), *statements.statements(users)]
+    if len(users) != 1 or any(each not in inside for each in readers):
         return None
     (user,) = users
-    nest = user.fused if isinstance(user, VersionedLoopNest) else user
+    nest = user.fused if isinstance(user, statements.VersionedLoopNest) else user
     if not isinstance(nest, LoopNest) or len(nest.stores) != 1:
         return None
     (sink,) = nest.stores
@@ -89,31 +71,15 @@ def _target(program: Program, body: list[Statement], matmul: Matmul, overlapping
         return None
     if prod(type.tile_shape[:-2]) != 1 or type.tile_shape[-2:] != (plan.m, plan.n):
         return None
-    if not _is_elementwise(sink.expression, buffer, (plan.m, plan.n)):
-        return None
+    # Each element of a tile is computed from the element of the buffer in the same place.
+    for node in nodes([sink.expression]):
+        if buffer in node.buffers and not isinstance(node, (Elementwise, BufferRead)):
+            return None
+        if buffer in node.buffers and squeezed(node.shape) != squeezed((plan.m, plan.n)):
+            return None
     between = body[place + 1 : body.index(user)]
     is_copy = not overlapping and nest is user and _is_plain(between) and _is_copy(program, matmul, sink)
     return StoreTarget(user, sink, is_copy)
-
-
-def _takes(statement: Statement, buffer: Buffer) -> bool:
-    """Whether a statement itself reads scratch memory."""
-    return any(buffer in root.buffers for root in statement.roots)
-
-
-def _reads(statement: Statement, buffer: Buffer) -> bool:
-    """Whether a statement reads scratch memory, or one inside it does."""
-    return any(_takes(each, buffer) for each in statements([statement]))
-
-
-def _is_elementwise(root: Expression, buffer: Buffer, shape: tuple[int, int]) -> bool:
-    """Whether each element of a tile is computed from the element of scratch memory in the same place."""
-    for node in nodes([root]):
-        if buffer in node.buffers and not isinstance(node, (Elementwise, BufferRead)):
-            return False
-        if buffer in node.buffers and squeezed(node.shape) != squeezed(shape):
-            return False
-    return True
 
 
 def _make_place(body: list[Statement], matmul: Matmul, target: StoreTarget) -> None:
@@ -127,25 +93,25 @@ def _make_place(body: list[Statement], matmul: Matmul, target: StoreTarget) -> N
     before: list[Statement] = []
     behind: list[Statement] = []
     for statement in between:
-        if isinstance(statement, Alias):
+        if isinstance(statement, statements.Alias):
             made, used = [statement.value], [statement.source]
         else:
-            assert isinstance(statement, ScalarOp)
+            assert isinstance(statement, statements.ScalarOp)
             made, used = [*statement.operation.results], statement.operation.operands
-        if any(value in late for value in used):
-            late.update(made)
-            behind.append(statement)
-        else:
-            before.append(statement)
-    body[first : first + 1 + len(before) + len(behind)] = [*before, matmul, *behind]
+        is_late = any(value in late for value in used)
+        late.update(made if is_late else ())
+        (behind if is_late else before).append(statement)
+    body[first : first + 1 + len(between)] = [*before, matmul, *behind]
 
 
 def _is_plain(between: list[Statement]) -> bool:
     """Whether statements are nothing but scalars and views."""
-    if not all(isinstance(each, (ScalarOp, Alias)) for each in between):
+    if not all(isinstance(each, (statements.ScalarOp, statements.Alias)) for each in between):
         return False
     # Windows that are not there: whatever the matmul does comes before that.
-    return not any(isinstance(each, ScalarOp) and each.operation.declaration in (EXTRACT, INSERT) for each in between)
+    return not any(
+        isinstance(each, statements.ScalarOp) and each.operation.declaration in (EXTRACT, INSERT) for each in between
+    )
 
 
 def _is_copy(program: Program, matmul: Matmul, sink: StoreView) -> bool:
@@ -161,12 +127,9 @@ def _is_copy(program: Program, matmul: Matmul, sink: StoreView) -> bool:
         return False
     origins = Origins(program.entry, False)
     read: set[object] = set()
-    for root in matmul.roots:
-        for load in root.reads:
-            assert isinstance(load, (ViewLoad, PointerLoad))
-            source = load.operation.declaration.reads
-            assert source is not None
-            read |= origins.provenance(load.operation.operand_group(source)[0])
+    for load in [load for root in matmul.roots for load in root.reads]:
+        assert isinstance(load, (ViewLoad, PointerLoad))
+        read |= origins.provenance(source_of(load))
     return is_apart(sink, origins, frozenset(read))
 
 
@@ -176,19 +139,12 @@ def _is_copy(program: Program, matmul: Matmul, sink: StoreView) -> bool:
 class Destination(NamedTuple):
     """The rows in memory that a tile is stored to."""
 
-    box: TileAccess
-    row: Number
-    """The row stride in bytes."""
+    rows: Rows
     extents: tuple[Number, Number]
     """The rows and columns of the tile that lie in its tensor."""
+    target: StoreTarget
     direct: str = "false"
     """An i1: the matmul may write them, since the whole tile lies in its tensor and is stored as it is."""
-    target: StoreTarget | None = None
-
-    def rows(self, builder: Builder, condition: str, otherwise: Rows) -> Rows:
-        """These rows where an i1 holds, else others."""
-        pointer = builder.emit(f"select i1 {condition}, ptr {self.box.pointer}, ptr {otherwise[0]}")
-        return pointer, builder.emit(f"select i1 {condition}, i64 {self.row}, i64 {otherwise[1]}")
 
 
 def destination_of(emission: Emission, matmul: Matmul) -> Destination | None:
@@ -197,37 +153,23 @@ def destination_of(emission: Emission, matmul: Matmul) -> Destination | None:
     if target is None or emission.sanitize:
         return None
     builder, operation = emission.builder, target.store.operation
-    view = _view(emission, operation.view)
-    if view is None or any(index not in emission.scalars for index in operation.index):
+    view = emission.views.get(operation.view)
+    if not isinstance(view, TileView) or any(index not in emission.scalars for index in operation.index):
         return None
-    box = view_access.tile_access(emission, operation, view)
+    access = view_access.tile_access(emission, operation)
     size = memory_bytes(view.tensor.element)
     row = builder.multiply(view.strides[-2], size)
     rows, columns = (
-        smaller(builder, remaining(builder, view.extents[axis], box.starts[axis]), view.shape[axis])
+        builder.smaller(builder.remaining(view.extents[axis], access.starts[axis]), view.shape[axis])
         for axis in (-2, -1)
     )
+    found = Destination((access.pointer, row), (rows, columns), target)
     if not target.is_copy:
-        return Destination(box, row, (rows, columns), target=target)
+        return found
     cached = "true"
     if target.store in emission.program.nontemporal.values():
         streams = builder.all_of(moves_much(emission, prod(view.shape[-2:]) * size))
         cached = builder.emit(f"xor i1 {streams}, true")
     # Rows that overlap are written in order.
     apart = builder.emit(f"icmp sge i64 {row}, {view.shape[-1] * size}")
-    direct = builder.all_of([cached, view_access.is_inside(emission, box), apart])
-    return Destination(box, row, (rows, columns), direct, target)
-
-
-def _view(emission: Emission, value: Value) -> TileView | None:
-    """A view that is made by now, or could be."""
-    found = emission.views.get(value)
-    if isinstance(found, TileView):
-        return found
-    operation = value.defining_operation
-    if operation is None or operation.declaration is not MAKE_PARTITION_VIEW:
-        return None
-    tensor = emission.views.get(operation.operands[0])
-    if not isinstance(tensor, TensorView) or not isinstance(value.type, PartitionViewType):
-        return None
-    return TileView(tensor, value.type)
+    return found._replace(direct=builder.all_of([cached, view_access.is_inside(emission, access), apart]))

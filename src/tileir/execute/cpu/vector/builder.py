@@ -186,6 +186,13 @@ class Builder:
         """
         name = self.fresh("if")
         parts = {"then": then, "else": otherwise}
+        if condition in ("true", "false"):
+            part = then if condition == "true" else otherwise
+            if part is None:
+                return []
+            ways = self._way(name, f"{name}.end", part)
+            self.label(f"{name}.end")
+            return self._joined(ways)
         first, second = (f"{name}.{label if parts[label] is not None else 'end'}" for label in parts)
         self.do(f"br i1 {condition}, label %{first}, label %{second}{self._weights(likely)}")
         ways = []
@@ -339,6 +346,34 @@ class Builder:
         if left == 1 or right == 1:
             return right if left == 1 else left
         return self.emit(f"mul i64 {left}, {right}")
+
+    def divided(self, number: Number, divisor: int) -> tuple[Number, Number]:
+        """Quotient and remainder of a number that is not negative."""
+        if isinstance(number, int):
+            return divmod(number, divisor)
+        if divisor == 1:
+            return number, 0
+        quotient = self.emit(f"udiv i64 {number}, {divisor}")
+        return quotient, self.emit(f"urem i64 {number}, {divisor}")
+
+    def smaller(self, left: Number, right: Number) -> Number:
+        """The smaller of two numbers that are not negative."""
+        if isinstance(left, int) and isinstance(right, int):
+            return min(left, right)
+        return self.call("i64", "llvm.umin.i64", [f"i64 {left}", f"i64 {right}"])
+
+    def remaining(self, extent: Number, start: Number) -> Number:
+        """How much is left of an extent from a start on."""
+        if isinstance(extent, int) and isinstance(start, int):
+            return max(extent - start, 0)
+        return self.call("i64", "llvm.usub.sat.i64", [f"i64 {extent}", f"i64 {start}"])
+
+    def compared(self, comparison: str, left: Number, right: Number) -> str:
+        """An i1; both numbers count as not negative unless the comparison is signed."""
+        if isinstance(left, int) and isinstance(right, int):
+            holds = {"eq": left == right, "ge": left >= right, "lt": left < right, "le": left <= right}
+            return "true" if holds[comparison[-2:]] else "false"
+        return self.emit(f"icmp {comparison} i64 {left}, {right}")
 
     def opaque(self, number: Number) -> Number:
         """The same number, of which LLVM does not know what others it is the sum of.
