@@ -15,7 +15,7 @@ from tileir.dialect.ops import GLOBAL
 from tileir.dialect.types import GatherScatterViewType, PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.analysis.aliasing import Origins
 from tileir.execute.analysis.values import dtype_of
-from tileir.execute.cpu.codegen.provenance import ProvenanceBuilder, ProvenanceModule
+from tileir.execute.cpu.codegen.provenance import ProvenanceBuilder
 from tileir.execute.cpu.ir.checks import Check
 from tileir.execute.cpu.ir.expressions import Buffer
 from tileir.execute.cpu.ir.options import Options
@@ -212,7 +212,7 @@ class Emission:
         self.layout: slots.Layout = layout
         self.options: Options = options
         self.sanitize: bool = options.sanitize
-        self.module: Module = ProvenanceModule() if provenance else Module()
+        self.module: Module = Module()
         self.module.fast = options.fast
         self.module.native_half = target.has_f16c
         self.module.native_fma = target.has_fma
@@ -341,7 +341,7 @@ class Emission:
         found = self._buffers.get(buffer)
         if found is None:
             found = self._buffers[buffer] = f"%{self.builder.fresh(buffer.name + '.')}"
-            text = f"{found} = getelementptr i8, ptr %arena, i64 {buffer.offset}"
+            text = f"{found} = getelementptr i8, ptr %scratch, i64 {buffer.offset}"
             if self._start is None:
                 self.frame.add(text)
             else:

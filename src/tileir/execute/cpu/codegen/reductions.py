@@ -20,15 +20,7 @@ from tileir.dialect.ops import EXP, EXP2, MAXF, MAXIMUMF, MINF, MINIMUMF, SCAN
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.edge_versions import lanes_of, versions
 from tileir.execute.cpu.codegen.loop_nest import FIRST, Axis, Index, NestEmitter, Term, row_major_terms
-from tileir.execute.cpu.ir.expressions import (
-    BufferRead,
-    Elementwise,
-    Expression,
-    PointerLoad,
-    is_along_lanes,
-    nodes,
-    row_major,
-)
+from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.cpu.ir.statements import Reduce, StoreBuffer, works_on_vectors
 from tileir.execute.cpu.vector import nans
 from tileir.execute.cpu.vector.builder import Builder, Number
@@ -57,7 +49,7 @@ def emit_reduce(emission: Emission, statement: Reduce) -> None:
     body = _extreme(emission, statement) or plain
     if statement.operation.declaration is SCAN:
         _emit_scan(emission, statement, plain.combine)
-    elif is_along_lanes(statement.shape, statement.axis) and works_on_vectors(statement.body):
+    elif ex.is_along_lanes(statement.shape, statement.axis) and works_on_vectors(statement.body):
         _emit_rows(emission, statement, body)
     else:
         _emit_columns(emission, statement, body)
@@ -210,7 +202,7 @@ def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None
         versions(emission, roots, [], lambda masked: emit(masked, []), statement)
 
 
-def _abreast(emission: Emission, roots: list[Expression], vector: int, virtual: int) -> int:
+def _abreast(emission: Emission, roots: list[ex.Expression], vector: int, virtual: int) -> int:
     """The lanes of a loop nest that computes functions: some vectors go through a function side by side.
 
     Each step of a function waits for the one before; a vector alone would leave the machine idle for most of that time.
@@ -218,9 +210,9 @@ def _abreast(emission: Emission, roots: list[Expression], vector: int, virtual: 
     """
     if emission.options.fast:
         return vector
-    found = list(nodes(roots))
-    waits = any(isinstance(node, Elementwise) and node.operation.declaration in _LATENT for node in found)
-    if not waits or any(isinstance(node, PointerLoad) or node.dtype == DOUBLE for node in found):
+    found = list(ex.nodes(roots))
+    waits = any(isinstance(node, ex.Elementwise) and node.operation.declaration in _LATENT for node in found)
+    if not waits or any(isinstance(node, ex.PointerLoad) or node.dtype == DOUBLE for node in found):
         return vector
     return min(_ABREAST * vector, virtual)
 
@@ -235,7 +227,7 @@ def _put_results(emission: Emission, nest: NestEmitter, statement: Reduce, regis
             emission.put(result, register)
             continue
         offset: Number = 0
-        for index, stride in zip(axes, row_major(shape), strict=True):
+        for index, stride in zip(axes, ex.row_major(shape), strict=True):
             offset = builder.add(offset, builder.multiply(index.base, stride * register.dtype.itemsize))
         where = builder.moved(emission.buffer(target), offset)
         nest.store_at(where, None, register, emission.scratch_suffix)
@@ -337,11 +329,11 @@ class _Columns:
         self.statement: Reduce = statement
         shape, axis = statement.shape, statement.axis
         kept = [number for number in range(len(shape)) if number != axis]
-        has_vectors = works_on_vectors(statement.body) and not is_along_lanes(shape, axis)
+        has_vectors = works_on_vectors(statement.body) and not ex.is_along_lanes(shape, axis)
         has_vectors = has_vectors and any(shape[number] > 1 for number in kept)
         lanes = lanes_of(emission, statement.roots, []) if has_vectors else 0
         self.nest: NestEmitter = NestEmitter(emission, tuple([shape[number] for number in kept]), lanes, False)
-        strides = row_major(shape)
+        strides = ex.row_major(shape)
         self._step: int = strides[axis]
         terms: list[Term] = [(index, strides[number]) for index, number in zip(self.nest.index, kept, strict=True)]
         self._source: Number = self.nest.sum_of(terms)[0]
@@ -362,7 +354,7 @@ class _Columns:
     def sources(self, position: Number) -> Registers:
         """The elements at a position along the reduced dimension."""
         offset = self.builder.add(self._source, self.builder.multiply(position, self._step))
-        buffers = [cast(BufferRead, source).buffer for source in self.statement.sources]
+        buffers = [cast(ex.BufferRead, source).buffer for source in self.statement.sources]
         return [self._load(self.emission.buffer(buffer), buffer.dtype, offset) for buffer in buffers]
 
     def partial(self, position: Number) -> Registers:

@@ -28,18 +28,8 @@ from tileir.dialect.ops import ADDI, ASSUME, FOR, GET_TILE_BLOCK_ID, MULI
 from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.analysis.aliasing import Origin, Origins
 from tileir.execute.analysis.values import ordering_of, scalar_constant
+from tileir.execute.cpu.ir import statements as st
 from tileir.execute.cpu.ir.expressions import Expression, Mapped, ViewLoad
-from tileir.execute.cpu.ir.statements import (
-    LoopNest,
-    LoopStatement,
-    Prefetch,
-    Program,
-    Reduce,
-    Statement,
-    StoreView,
-    VersionedLoopNest,
-    statements,
-)
 from tileir.execute.cpu.runtime.target import Target
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation
@@ -62,7 +52,7 @@ PREFETCHED_BYTES: Final = 256 << 10
 """The largest tile that is prefetched: it has to fit into the caches of one processor beside the present one."""
 
 
-def choose(program: Program, target: Target, overlapping: bool) -> None:
+def choose(program: st.Program, target: Target, overlapping: bool) -> None:
     """Choose non-temporal stores and prefetches; with `overlapping`, arguments may share memory."""
     # Elsewhere than on x86 it is another instruction that waits for non-temporal stores.
     if target.is_x86 and not overlapping:
@@ -70,8 +60,8 @@ def choose(program: Program, target: Target, overlapping: bool) -> None:
         if program.nontemporal:
             program.moved_bytes = _moved_bytes(program.entry)
     _prefetch_blocks(program)
-    for loop in statements(program.body):
-        if isinstance(loop, LoopStatement) and loop.operation.declaration is FOR:
+    for loop in st.statements(program.body):
+        if isinstance(loop, st.LoopStatement) and loop.operation.declaration is FOR:
             _prefetch_iterations(program, loop)
 
 
@@ -97,17 +87,17 @@ def row_axis(type: TileViewType) -> int:
 # --- non-temporal stores ---
 
 
-def _nontemporal(program: Program, vector_bytes: int) -> dict[Statement, StoreView]:
-    found: dict[Statement, StoreView] = {}
+def _nontemporal(program: st.Program, vector_bytes: int) -> dict[st.Statement, st.StoreView]:
+    found: dict[st.Statement, st.StoreView] = {}
     for statement in program.body:
-        nests: list[Statement | None] = [statement]
-        if isinstance(statement, VersionedLoopNest):
+        nests: list[st.Statement | None] = [statement]
+        if isinstance(statement, st.VersionedLoopNest):
             nests = [statement.fused, *statement.parts[-1:]]
         for nest in nests:
             # Elements at the ends of rows are computed twice, which must have no effect but that of the store.
-            if isinstance(nest, LoopNest) and len(nest.stores) == 1:
+            if isinstance(nest, st.LoopNest) and len(nest.stores) == 1:
                 (store,) = nest.stores
-                if isinstance(store, StoreView) and _is_large(store, vector_bytes):
+                if isinstance(store, st.StoreView) and _is_large(store, vector_bytes):
                     found[nest] = store
     if not found or not may_change_order(program.entry):
         return {}
@@ -122,7 +112,7 @@ def _nontemporal(program: Program, vector_bytes: int) -> dict[Statement, StoreVi
     return {nest: found[nest] for nest in unread[:MOST_NESTS]}
 
 
-def _is_large(store: StoreView, vector_bytes: int) -> bool:
+def _is_large(store: st.StoreView, vector_bytes: int) -> bool:
     """Whether a store is worth it: there is little to compute, and each element follows its neighbor in memory."""
     type = store.operation.view.type
     if not isinstance(type, (PartitionViewType, StridedViewType)) or store.expression.cost > MOST_WORK:
@@ -154,7 +144,7 @@ def _reads_rows(expression: Expression, axis: int) -> bool:
     return all(_reads_rows(operand, axis) for operand in expression.operands)
 
 
-def is_apart(store: StoreView, origins: Origins, read: Origin) -> bool:
+def is_apart(store: st.StoreView, origins: Origins, read: Origin) -> bool:
     """Whether a store writes no memory of some origins."""
     # The nest itself does not read what leaves its array, which is what matters (`VersionedLoopNest`).
     origin = origins.provenance(store.operation.view)
@@ -175,7 +165,7 @@ def _moved_bytes(entry: Operation) -> int:
 # --- prefetches ---
 
 
-def _prefetch_blocks(program: Program) -> None:
+def _prefetch_blocks(program: st.Program) -> None:
     """Add what is prefetched for the next tile block."""
     # By what is read: whether it is prefetched.
     seen: dict[tuple[Value, ...], bool] = {}
@@ -184,30 +174,30 @@ def _prefetch_blocks(program: Program) -> None:
         for operation in _loads(statement):
             tiles.setdefault((operation.view, *operation.index), []).append(operation)
         for tile, operations in tiles.items():
-            if seen.get(tile) is False and len(operations) == 1 and isinstance(statement, (LoopNest, Reduce)):
+            if seen.get(tile) is False and len(operations) == 1 and isinstance(statement, (st.LoopNest, st.Reduce)):
                 seen[tile] = True
                 steps = _steps(tile, _from_block_to_block)
                 if any(steps):
-                    program.prefetches.setdefault(statement, {})[operations[0]] = Prefetch(steps, False)
+                    program.prefetches.setdefault(statement, {})[operations[0]] = st.Prefetch(steps, False)
             seen.setdefault(tile, False)
 
 
-def _prefetch_iterations(program: Program, loop: LoopStatement) -> None:
+def _prefetch_iterations(program: st.Program, loop: st.LoopStatement) -> None:
     """Add what is prefetched for the next iteration of a loop."""
     step = scalar_constant(loop.operation.operands[2])
     if step is None:
         return
     for each in loop.body:
-        statement = each.fused if isinstance(each, VersionedLoopNest) else each
-        if isinstance(statement, (LoopNest, Reduce)):
+        statement = each.fused if isinstance(each, st.VersionedLoopNest) else each
+        if isinstance(statement, (st.LoopNest, st.Reduce)):
             for operation in _loads(statement):
                 tile = operation.view, *operation.index
                 steps = _steps(tile, partial(_from_iteration_to_iteration, loop.operation, step))
                 if any(steps):
-                    program.prefetches.setdefault(statement, {})[operation] = Prefetch(steps, True)
+                    program.prefetches.setdefault(statement, {})[operation] = st.Prefetch(steps, True)
 
 
-def _loads(statement: Statement) -> list[Operation]:
+def _loads(statement: st.Statement) -> list[Operation]:
     """The loads through views of a statement."""
     reads = {node.operation: None for root in statement.roots for node in root.reads if isinstance(node, ViewLoad)}
     return list(reads)

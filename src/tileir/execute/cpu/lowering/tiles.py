@@ -7,18 +7,7 @@ from functools import partial
 from tileir.dialect.ops import BROADCAST, PACK, PERMUTE, RESHAPE
 from tileir.dialect.types import TOKEN, TileType
 from tileir.execute.analysis.values import is_scalar, is_tile, tile_of
-from tileir.execute.cpu.ir.expressions import (
-    BufferRead,
-    Elementwise,
-    Expression,
-    Iota,
-    Mapped,
-    Mapping,
-    Shape,
-    Splat,
-    Table,
-    squeezed,
-)
+from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.cpu.ir.statements import Alias, LoopNest, Repack, ScalarOp, StoreBuffer, StoreScalar, Window
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering
@@ -45,9 +34,9 @@ def lower_elementwise(lowering: Lowering, operation: Operation) -> None:
         return
     inspection.inspect_numbers(lowering, operation)
 
-    def applied() -> Elementwise:
+    def applied() -> ex.Elementwise:
         operands = [lowering.expression(value) for value in operation.operands]
-        return Elementwise(operation, operands, fusion.cost_of(operation))
+        return ex.Elementwise(operation, operands, fusion.cost_of(operation))
 
     expression = applied()
     if expression.cost > fusion.LARGEST:
@@ -62,7 +51,7 @@ def lower_constant(lowering: Lowering, operation: Operation) -> None:
     if is_scalar(result):
         lowering.body.append(ScalarOp(operation))
     else:
-        lowering.realized[result] = Table(tile_of(result), result, constant_elements(operation.value_attribute))
+        lowering.realized[result] = ex.Table(tile_of(result), result, constant_elements(operation.value_attribute))
 
 
 def lower_iota(lowering: Lowering, operation: Operation) -> None:
@@ -70,7 +59,7 @@ def lower_iota(lowering: Lowering, operation: Operation) -> None:
     if is_scalar(result):
         lowering.body.append(ScalarOp(operation))
     else:
-        lowering.realized[result] = Iota(tile_of(result), result)
+        lowering.realized[result] = ex.Iota(tile_of(result), result)
 
 
 def lower_assume(lowering: Lowering, operation: Operation) -> None:
@@ -109,18 +98,18 @@ def _rename(lowering: Lowering, result: Value, source: Value) -> None:
 # --- index maps ---
 
 
-def map_tile(lowering: Lowering, result: Value, source: Expression, mapping: Mapping) -> None:
+def map_tile(lowering: Lowering, result: Value, source: ex.Expression, mapping: ex.Mapping) -> None:
     """Realize a value as another tile through an index map.
 
     A map of an index map is one itself; of a buffer in the same order, the buffer in another shape.
     """
     type = tile_of(result)
-    place: Expression = Mapped(type, result, source, mapping)
-    if isinstance(source, Splat):
-        place = Splat(type, result, source.scalar)
-    elif isinstance(source, Table) and source.array.size == 1:
-        place = Table(type, result, source.array)
-    elif isinstance(source, BufferRead):
+    place: ex.Expression = ex.Mapped(type, result, source, mapping)
+    if isinstance(source, ex.Splat):
+        place = ex.Splat(type, result, source.scalar)
+    elif isinstance(source, ex.Table) and source.array.size == 1:
+        place = ex.Table(type, result, source.array)
+    elif isinstance(source, ex.BufferRead):
         place = place.with_operands([source])
     lowering.wait(result, place)
 
@@ -133,19 +122,19 @@ def lower_map(lowering: Lowering, operation: Operation) -> None:
         return
     expression, type = lowering.expression(source), tile_of(result)
     if operation.declaration is RESHAPE:
-        if isinstance(expression, Table) and expression.array.size > 1:
-            lowering.realized[result] = Table(type, result, expression.array.reshape(type.shape))
+        if isinstance(expression, ex.Table) and expression.array.size > 1:
+            lowering.realized[result] = ex.Table(type, result, expression.array.reshape(type.shape))
             return
-        moves = squeezed(type.shape) != squeezed(expression.shape)
-        if moves and not isinstance(expression, (Table, Splat)):
+        moves = ex.squeezed(type.shape) != ex.squeezed(expression.shape)
+        if moves and not isinstance(expression, (ex.Table, ex.Splat)):
             # Elements move to other rows: only memory has an order that both shapes share.
-            stored = expression if isinstance(expression, BufferRead) else lowering.store(source)
-            lowering.put(result, BufferRead(type, result, stored.buffer))
+            stored = expression if isinstance(expression, ex.BufferRead) else lowering.store(source)
+            lowering.put(result, ex.BufferRead(type, result, stored.buffer))
             return
     map_tile(lowering, result, expression, _mapping(operation, expression.shape, type.shape))
 
 
-def _mapping(operation: Operation, source: Shape, target: Shape) -> Mapping:
+def _mapping(operation: Operation, source: ex.Shape, target: ex.Shape) -> ex.Mapping:
     if operation.declaration is BROADCAST:
         return tuple([(axis if extent == target[axis] else None, None) for axis, extent in enumerate(source)])
     if operation.declaration is PERMUTE:
@@ -162,13 +151,13 @@ def lower_extract(lowering: Lowering, operation: Operation) -> None:
         lowering.body.append(Alias(result, source))
         return
     shape, expression = tile_of(result).shape, lowering.expression(source)
-    mapping: Mapping = tuple(
+    mapping: ex.Mapping = tuple(
         [
             (axis if shape[axis] != 1 else None, index if shape[axis] != expression.shape[axis] else None)
             for axis, index in enumerate(operation.operands[1:])
         ]
     )
-    place = Mapped(tile_of(result), result, expression, mapping)
+    place = ex.Mapped(tile_of(result), result, expression, mapping)
     if not is_scalar(result):
         lowering.wait(result, place)
         return
@@ -217,7 +206,7 @@ def lower_repack(lowering: Lowering, operation: Operation) -> None:
     if is_scalar(source):
         held = lowering.buffer_of(source)
         lowering.body.append(LoopNest(tile_of(source).shape, [StoreBuffer(lowering.expression(source), held)]))
-        expression = BufferRead(tile_of(source), None, held)
+        expression = ex.BufferRead(tile_of(source), None, held)
     else:
         expression = lowering.store(source)
     narrow = tile_of(source if operation.declaration is PACK else result).element
@@ -226,6 +215,6 @@ def lower_repack(lowering: Lowering, operation: Operation) -> None:
     else:
         buffer = expression.buffer
     if is_scalar(result):
-        lowering.body.append(LoopNest(type.shape, [StoreScalar(BufferRead(type, None, buffer), result)]))
+        lowering.body.append(LoopNest(type.shape, [StoreScalar(ex.BufferRead(type, None, buffer), result)]))
     else:
         lowering.stored(result, buffer)
