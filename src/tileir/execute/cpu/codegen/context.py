@@ -361,3 +361,10 @@ class Emission:
                 yield found
             found += [*self.frame.lines, *lines]
         self.scalars, self.views = before
+
+
+def clamped(emission: Emission, number: Number, limit: int) -> Number:
+    """The smaller of an unsigned number and a limit."""
+    if isinstance(number, int):
+        return min(number, limit)
+    return emission.builder.call("i64", "llvm.umin.i64", [f"i64 {number}", f"i64 {limit}"])

@@ -11,9 +11,8 @@ from tileir.dialect import ops
 from tileir.dialect.types import DYNAMIC, TensorViewType, TileType, TileViewType
 from tileir.execute.analysis.values import dtype_of, is_scalar
 from tileir.execute.cpu.codegen import bounds
-from tileir.execute.cpu.codegen.context import FAR, Emission, EnclosingLoop, TensorView, TileView
+from tileir.execute.cpu.codegen.context import FAR, Emission, EnclosingLoop, TensorView, TileView, clamped
 from tileir.execute.cpu.codegen.exits import forget_allocas, is_stopped, leave_worker, require
-from tileir.execute.cpu.codegen.view_access import clamped
 from tileir.execute.cpu.ir.checks import Check
 from tileir.execute.cpu.ir.statements import Alias, Branch, LoopStatement, ScalarOp, Terminator
 from tileir.execute.cpu.runtime import launch_record as slots
@@ -49,7 +48,7 @@ def emit_alias(emission: Emission, statement: Alias) -> None:
 def _inspect(emission: Emission, operation: Operation, operands: list[Register]) -> None:
     """Under the sanitizer: check the operands of an operation."""
     if emission.sanitize:
-        from tileir.execute.cpu.sanitizer.value_checks import inspect_scalars
+        from tileir.execute.cpu.sanitizer.emitted_checks import inspect_scalars
 
         inspect_scalars(emission, operation, operands)
 

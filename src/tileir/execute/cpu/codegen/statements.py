@@ -153,12 +153,9 @@ def emit_print(emission: Emission, statement: st.Print) -> None:
 
 def emit_inspect(emission: Emission, statement: st.Inspect) -> None:
     # Imported only under the sanitizer.
-    from tileir.execute.cpu.sanitizer import access_checks, value_checks
+    from tileir.execute.cpu.sanitizer import emitted_checks
 
-    if statement.guard is None:
-        value_checks.emit_values(emission, statement)
-    else:
-        access_checks.emit_access(emission, statement)
+    emitted_checks.emit_inspect(emission, statement)
 
 
 def emit_repack(emission: Emission, statement: st.Repack) -> None:

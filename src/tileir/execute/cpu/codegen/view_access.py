@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tileir.execute.cpu.codegen import nontemporal
 from tileir.execute.cpu.codegen.bounds import BasedPointers, BoundsCheck, check_elements
-from tileir.execute.cpu.codegen.context import FAR, Emission, TileAccess, TileView
+from tileir.execute.cpu.codegen.context import FAR, Emission, TileAccess, TileView, clamped
 from tileir.execute.cpu.codegen.loop_nest import FIRST, Index, NestEmitter, Term
 from tileir.execute.cpu.ir.expressions import Expression, Shape, ViewLoad
 from tileir.execute.cpu.ir.statements import StoreView
@@ -18,13 +18,6 @@ from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Register, index_register, literal, storage_type
 from tileir.execute.dtypes import DType, memory_bytes, memory_dtype
 from tileir.ir.core import Operation
-
-
-def clamped(emission: Emission, number: Number, limit: int) -> Number:
-    """The smaller of an unsigned number and a limit."""
-    if isinstance(number, int):
-        return min(number, limit)
-    return emission.builder.call("i64", "llvm.umin.i64", [f"i64 {number}", f"i64 {limit}"])
 
 
 def tile_access(emission: Emission, operation: Operation, view: TileView | None = None) -> TileAccess:

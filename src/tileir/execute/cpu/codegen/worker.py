@@ -16,7 +16,7 @@ from tileir.execute.cpu.codegen.exits import FAILED, forget_allocas, is_stopped,
 from tileir.execute.cpu.ir.memory_hints import may_change_order
 from tileir.execute.cpu.matmul.amx import configure
 from tileir.execute.cpu.runtime import launch_record as record
-from tileir.execute.cpu.sanitizer import runtime
+from tileir.execute.cpu.sanitizer import sites
 from tileir.execute.cpu.vector.builder import Builder, Loop, Module
 
 _HEAD: Final = "define i64 @worker(ptr noalias noundef %record, ptr noalias noundef align 64 %scratch) nounwind {"
@@ -30,7 +30,7 @@ def emit_worker(emission: Emission) -> str:
     builder, module = emission.builder, emission.module
     emission.scalars = emission.frame.parameters(emission.program.entry.regions[0].blocks[0].arguments)
     if emission.sanitize:
-        runtime.define_functions(module)
+        sites.define_functions(module)
     else:
         bounds.emit_suitability(emission)
     if emission.uses_amx:
