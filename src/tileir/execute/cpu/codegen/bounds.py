@@ -69,8 +69,7 @@ def base_array(emission: Emission, value: Value) -> BaseArray | None:
         slot = emission.layout.of_global(str(source).removeprefix("@"))
     frame = emission.frame
     low, high = frame.record_slot(slot), frame.record_slot(slot + 1)
-    size = f"%array{slot}.bytes"
-    frame.add(f"{size} = sub i64 {high}, {low}")
+    size = frame.value(f"array{slot}.bytes", f"sub i64 {high}, {low}")
     # An argument that a kernel may write through has to be writable in every launch.
     return BaseArray(low, size, source not in emission.constant_globals)
 
@@ -86,9 +85,8 @@ def places_in(emission: Emission, array: BaseArray, size: int) -> Number:
     if isinstance(array.bytes, int):
         return max(array.bytes - (size - 1), 0)
     emission.module.declare("declare i64 @llvm.usub.sat.i64(i64, i64)")
-    name = f"{array.bytes}.{size}"
-    emission.frame.add(f"{name} = call i64 @llvm.usub.sat.i64(i64 {array.bytes}, i64 {size - 1})")
-    return name
+    text = f"call i64 @llvm.usub.sat.i64(i64 {array.bytes}, i64 {size - 1})"
+    return emission.frame.value(f"{array.bytes[1:]}.{size}", text)
 
 
 def _pointers_of(operation: Operation) -> Value:
@@ -120,7 +118,7 @@ def emit_suitability(emission: Emission) -> None:
     with emission.aside() as lines:
         for operation in [each for each in program if each in needed]:
             with emission.working_for(operation):
-                if operation.declaration in (ASSUME, *RENAMED) and operation.operands[0] in emission.scalars:
+                if operation.declaration in (ASSUME, *RENAMED) and operation.operands[0] not in emission.views:
                     emission.scalars[operation.results[0]] = emission.scalars[operation.operands[0]]
                 else:
                     emission.emitters[ScalarOp](emission, ScalarOp(operation))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from tileir.dialect.ops import GLOBAL
 from tileir.dialect.types import GatherScatterViewType, PartitionViewType, StridedViewType, TileViewType
@@ -106,6 +106,19 @@ class TileAccess:
 
 # --- the first basic block ---
 
+_MANY_ARRAYS: Final = 48
+
+
+class _LoadedWhereUsed(dict[Value, Register]):
+    """Scalars, without the arguments of the kernel."""
+
+    def __init__(self, load: Callable[[Value], Register]) -> None:
+        super().__init__()
+        self._load: Callable[[Value], Register] = load
+
+    def __missing__(self, argument: Value) -> Register:
+        return self._load(argument)
+
 
 class Frame:
     """Instructions at the beginning of a function that takes the launch record, each once.
@@ -113,8 +126,9 @@ class Frame:
     Scalars that a region passes on go through slots on the stack, which LLVM turns into registers again.
     """
 
-    def __init__(self, builder: Builder) -> None:
+    def __init__(self, builder: Builder, has_many_arrays: bool) -> None:
         self._builder: Builder = builder
+        self._has_many_arrays: bool = has_many_arrays
         self._lines: dict[str, None] = {}
 
     @property
@@ -124,15 +138,24 @@ class Frame:
     def add(self, instruction: str) -> None:
         self._lines[f"  {instruction}"] = None
 
+    def value(self, name: str, instruction: str) -> str:
+        """A value that is the same during the launch, computed once.
+
+        With many arrays it is computed where it is used: LLVM's register allocator takes time that grows with the
+        square of what is in registers from the beginning, only to spill it all.
+        """
+        if self._has_many_arrays:
+            return self._builder.emit(instruction)
+        self.add(f"%{name} = {instruction}")
+        return f"%{name}"
+
     def slot_pointer(self, slot: int) -> str:
         """A pointer to a slot of the record."""
-        self.add(f"%slot{slot} = getelementptr i64, ptr %record, i64 {slot}")
-        return f"%slot{slot}"
+        return self.value(f"slot{slot}", f"getelementptr i64, ptr %record, i64 {slot}")
 
     def record_slot(self, slot: int) -> str:
         """A slot of the record that does not change during the launch."""
-        self.add(f"%record{slot} = load i64, ptr {self.slot_pointer(slot)}, align 8")
-        return f"%record{slot}"
+        return self.value(f"record{slot}", f"load i64, ptr {self.slot_pointer(slot)}, align 8")
 
     def stack(self, type: str, count: int = 1, align: int = 64, name: str = "") -> str:
         """Memory on the stack, allocated once for the whole function; the same for all who use its name."""
@@ -149,13 +172,17 @@ class Frame:
 
     def parameters(self, arguments: Sequence[Value]) -> dict[Value, Register]:
         """The arguments of the kernel."""
+
+        def load(argument: Value) -> Register:
+            pointer = self.slot_pointer(slots.ARGUMENTS + arguments.index(argument))
+            dtype = dtype_of(argument)
+            loaded = self._builder.emit(f"load {storage_type(dtype)}, ptr {pointer}, align 8")
+            return from_storage(self._builder, loaded, dtype)
+
+        if self._has_many_arrays:
+            return _LoadedWhereUsed(load)
         with self._builder.into([]) as lines:
-            found = {}
-            for number, argument in enumerate(arguments):
-                pointer = self.slot_pointer(slots.ARGUMENTS + number)
-                dtype = dtype_of(argument)
-                loaded = self._builder.emit(f"load {storage_type(dtype)}, ptr {pointer}, align 8")
-                found[argument] = from_storage(self._builder, loaded, dtype)
+            found = {argument: load(argument) for argument in arguments}
         # The pointers are there already.
         self._lines |= dict.fromkeys(lines)
         return found
@@ -223,7 +250,8 @@ class Emission:
         self.module.native_extremes = target.is_aarch64
         self.provenance: ProvenanceBuilder | None = ProvenanceBuilder(self.module) if provenance else None
         self.builder: Builder = Builder(self.module) if self.provenance is None else self.provenance
-        self.frame: Frame = Frame(self.builder)
+        parameters = program.entry.regions[0].blocks[0].arguments
+        self.frame: Frame = Frame(self.builder, len(parameters) > _MANY_ARRAYS)
         self.builder.stack = self.frame.stack
         self.scratch_suffix: str = ", !alias.scope !2"
         self.memory_suffix: str = ", !noalias !2"

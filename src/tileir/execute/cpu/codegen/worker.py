@@ -7,7 +7,6 @@ no counter goes from processor to processor.  A thread that is done with its ran
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from tileir.execute.cpu.codegen import bounds, bounds_runtime, nontemporal
@@ -59,7 +58,7 @@ def emit_worker(emission: Emission) -> str:
         builder.label(FAILED)
         leave_worker(emission, 1)
         bounds_runtime.define_functions(module, emission.layout, emission.called)
-    lines = [_HEAD, "entry:", *near_uses(emission.frame.lines, builder.lines), "}", *_SCOPES]
+    lines = [_HEAD, "entry:", *emission.frame.lines, *builder.lines, "}", *_SCOPES]
     if emission.program.nontemporal:
         lines.append(f"!{nontemporal.METADATA} = !{{i32 1}}")
     module.add(lines)
@@ -167,62 +166,3 @@ def _take_from_ranges(builder: Builder, chunk: str, count: str) -> None:
 
 def _taken(builder: Builder, range: str, chunk: str, tail: str) -> str:
     return builder.emit(f"call i64 @take_from(ptr {range}, i64 {chunk}, i64 {tail}, ptr %end)")
-
-
-# --- many arrays ---
-
-MANY_LINES: Final = 400
-"""With more lines at the beginning of a function, which are some hundred arrays, they move to their uses."""
-
-# Loads from the record, which does not change during the launch, and what is computed from them.
-_MOVABLE: Final = re.compile(
-    r"  (%[\w.]+) = (?:getelementptr i64, ptr %record,|load \w+, ptr %slot\d+, align|sub i64|call i64 @llvm\.usub\.sat)"
-)
-_NAME: Final = re.compile(r"%[\w.]+")
-
-
-def near_uses(frame: list[str], body: list[str]) -> list[str]:
-    """The lines of a function: its first ones, and the others.
-
-    The arguments and the bounds of each array are loaded once, before any tile block, and stay in registers.  With
-    hundreds of arrays LLVM's register allocator takes time that grows with the square of their number only to spill
-    them all.  Then every basic block loads what it needs, again.
-    """
-    if len(frame) <= MANY_LINES:
-        return [*frame, *body]
-    movable: dict[str, str] = {}
-    fixed: set[str] = set()
-    for line in frame:
-        names = _NAME.findall(line)
-        if _MOVABLE.match(line) and not fixed.intersection(names[1:]):
-            movable[names[0]] = line
-        elif "=" in line:
-            fixed.add(names[0])
-    lines: list[str] = []
-    block = 0
-    here: dict[str, str] = {}
-
-    def write(line: str) -> None:
-        """Write a line with what it needs in front, once for every basic block."""
-        nonlocal block
-        if not line.startswith(" "):
-            block += 1
-            here.clear()
-        # Most lines have none of them, and finding that out is quicker than to go through their names one by one.
-        elif not movable.keys().isdisjoint(_NAME.findall(line)):
-            line = _NAME.sub(replaced, line)
-        lines.append(line)
-
-    def replaced(match: re.Match[str]) -> str:
-        name = match[0]
-        if name in movable and name not in here:
-            here[name] = f"{name}.at{block}"
-            write(f"  {here[name]} = {movable[name].partition(' = ')[2]}")
-        return here.get(name, name)
-
-    for line in frame:
-        if line.split(" = ", 1)[0].strip() not in movable:
-            write(line)
-    for line in body:
-        write(line)
-    return lines
