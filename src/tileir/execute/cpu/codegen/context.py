@@ -150,7 +150,6 @@ class Frame:
         return f"%{name}"
 
     def slot_pointer(self, slot: int) -> str:
-        """A pointer to a slot of the record."""
         return self.value(f"slot{slot}", f"getelementptr i64, ptr %record, i64 {slot}")
 
     def record_slot(self, slot: int) -> str:
@@ -171,7 +170,6 @@ class Frame:
         return pointer
 
     def parameters(self, arguments: Sequence[Value]) -> dict[Value, Register]:
-        """The arguments of the kernel."""
 
         def load(argument: Value) -> Register:
             pointer = self.slot_pointer(slots.ARGUMENTS + arguments.index(argument))
@@ -306,13 +304,11 @@ class Emission:
         """Whether packed operands are kept from tile block to tile block."""
 
     def position(self, operation: Operation) -> int:
-        """The position of an operation in the program."""
         if not self._positions:
             self._positions = {each: number for number, each in enumerate(self.program.entry.walk())}
         return self._positions[operation]
 
     def statements(self, body: list[Statement]) -> None:
-        """Emit statements in order."""
         for statement in body:
             emit = self.emitters[type(statement)]
             if self.provenance is not None:
@@ -355,11 +351,9 @@ class Emission:
         return self._slots[value]
 
     def put(self, value: Value, register: Register) -> None:
-        """Store a scalar in its slot."""
         self.builder.do(f"store {to_storage(self.builder, register).typed}, ptr {self.slot(value)}, align 8")
 
     def take(self, value: Value) -> None:
-        """Load a scalar from its slot."""
         dtype = dtype_of(value)
         loaded = self.builder.emit(f"load {storage_type(dtype)}, ptr {self.slot(value)}, align 8")
         self.scalars[value] = from_storage(self.builder, loaded, dtype)

@@ -62,12 +62,10 @@ def fail(emission: Emission, check: Check, element: Number = 0, detail: Number =
 
 
 def require(emission: Emission, condition: str, check: Check, element: Number = 0, detail: Number = 0) -> None:
-    """Fail unless a condition holds."""
     emission.builder.branch(condition, None, lambda: fail(emission, check, element, detail), likely=True)
 
 
 def call_function(emission: Emission, result: str, function: str, values: list[str]) -> str:
-    """Call a function of `bounds_runtime`."""
     emission.called.add(function)
     text = f"call {result} @bounds.{function}(ptr %record, ptr {reserved(emission)}, {', '.join(values)})"
     if result == "void":
@@ -135,5 +133,4 @@ def _word_count(emission: Emission) -> int:
 
 
 def _words(emission: Emission, number: int) -> str:
-    """The pointer to the words of an alloca."""
     return emission.builder.moved(reserved(emission), 8 * _word_count(emission) * number)

@@ -301,7 +301,6 @@ class NestEmitter:
     def _row_major(
         self, pointer: str, dtype: DType, shape: ex.Shape, index: Index, suffix: str
     ) -> tuple[Register, int]:
-        """Load elements of a row-major tile."""
         where, distance, level = self.place(pointer, row_major_terms(index, shape, dtype.itemsize))
         with self.at_level(level):
             return self.load_at(where, distance, dtype, suffix), level
@@ -335,7 +334,6 @@ class NestEmitter:
         return self.builder.emit(f"getelementptr i8, ptr {where}, <{self.lanes} x i64> {offsets}")
 
     def gather(self, pointers: str, element: str, size: int, mask: Register | None, suffix: str) -> str:
-        """One element from each pointer of a vector."""
         vector = f"<{self.lanes} x {element}>"
         function = f"llvm.masked.gather.{suffix_of(element, self.lanes)}.v{self.lanes}p0"
         operands = [f"<{self.lanes} x ptr> {pointers}", f"i32 {size}", self._lane_mask(mask)]

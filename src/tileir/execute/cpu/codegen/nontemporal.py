@@ -102,7 +102,6 @@ def moves_much(emission: Emission, tile_bytes: int) -> list[str]:
 
 
 def store_row_part(nest: NestEmitter, part: RowPart, pointer: str, terms: list[Term], register: Register) -> None:
-    """Store a vector of a part of a row."""
     builder, suffix = nest.builder, nest.emission.memory_suffix
     where, distance, _ = nest.place(pointer, terms)
     with nest.at_level(nest.depth):

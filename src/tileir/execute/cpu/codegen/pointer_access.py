@@ -188,7 +188,6 @@ class _PointerAccess:
         return self._either(all_plain, lambda: self._vector(None), some, likely=True)
 
     def _atomic(self) -> Register:
-        """One element, atomically."""
         builder, stored, size = self.nest.builder, self.stored, self.check.size
         order, type = order_of(self.check.operation), f"i{8 * size}"
         bits = to_bits(builder, stored) if stored is not None else ""
@@ -211,7 +210,6 @@ class _PointerAccess:
 
 
 def first_lanes(index: Index) -> Index:
-    """An index at the first of its lanes."""
     return tuple([Axis(axis.base, False, axis.level) if axis.lanes else axis for axis in index])
 
 
@@ -274,7 +272,6 @@ _ORDERS: Final = {"relaxed": "monotonic", "acquire": "acquire", "release": "rele
 
 
 def order_of(operation: Operation) -> str:
-    """LLVM's name for the ordering of an operation."""
     return _ORDERS.get(ordering_of(operation), "monotonic")
 
 

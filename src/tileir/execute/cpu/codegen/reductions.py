@@ -19,7 +19,7 @@ from typing import Final, cast
 from tileir.dialect.ops import EXP, EXP2, MAXF, MAXIMUMF, MINF, MINIMUMF, SCAN
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.edge_versions import lanes_of, versions
-from tileir.execute.cpu.codegen.loop_nest import FIRST, Axis, Index, NestEmitter, Term, row_major_terms
+from tileir.execute.cpu.codegen.loop_nest import Axis, Index, NestEmitter, Term, row_major_terms
 from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.cpu.ir.statements import Reduce, StoreBuffer, works_on_vectors
 from tileir.execute.cpu.vector import nans
@@ -110,10 +110,8 @@ _LATENT: Final = frozenset({EXP, EXP2})
 
 
 def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None:
-    combine = body.combine
     shape, axis = statement.shape, statement.axis
-    extent = shape[axis]
-    virtual = min(extent, LANES)
+    virtual = min(shape[axis], LANES)
     roots = statement.roots
     vector = min(lanes_of(emission, roots, []), virtual)
     lanes = _abreast(emission, roots, vector, virtual)
@@ -126,53 +124,15 @@ def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None
     def emit(masked: bool, origin: list[Number]) -> None:
         nonlocal waiting
         nest = NestEmitter(emission, (), lanes, masked)
-        outer: list[Axis] = []
-        row = FIRST
-        for number, size in enumerate(shape):
-            if number == axis or size == 1:
-                outer.append(FIRST)
-            elif number == rows and together > 1:
-                row = nest.open_loop(together)
-                with nest.at_level(row.level):
-                    outer.append(Axis(builder.add(origin[number], row.base), False, row.level))
-            elif together > 1:
-                outer.append(Axis(origin[number], False, 0))
-            else:
-                outer.append(nest.open_loop(size))
-
-        def items(base: Number, level: int) -> list[Registers]:
-            """The elements of the virtual lanes from a position on: by vector, then by operand."""
-            found = []
-            for start in range(0, virtual, lanes):
-                nest.offset = start
-                with nest.at_level(level):
-                    here = Axis(builder.add(base, start), True, level)
-                index = (*outer[:axis], here, *outer[axis + 1 :])
-                values = [nest.at(source, nest.index_of(source, shape, index))[0] for source in statement.sources]
-                with nest.at_level(level):
-                    values = [body.prepare(builder.splat(register, lanes)) for register in values]
-                for store in statement.keeps:
-                    assert isinstance(store, StoreBuffer)
-                    kept = store.expression
-                    nest.keep(kept, store.buffer, index=nest.index_of(kept, shape, index))
-                found.append(values)
-            return found
-
+        outer = [Axis(base, False, 0) for base in origin]
+        row = nest.open_loop(together)
+        if together > 1:
+            with nest.at_level(row.level):
+                outer[rows] = Axis(builder.add(origin[rows], row.base), False, row.level)
         level = nest.depth
-        vectors = items(0, level)
-        if extent > virtual:
-            position = nest.open_loop(extent, virtual, start=virtual)
-            loop = nest.innermost
-            olds = [[loop.carry_register(register) for register in each] for each in vectors]
-            news = items(position.base, nest.depth)
-            with nest.at_level(nest.depth):
-                # After the loop the registers of its last iteration count.
-                vectors = [combine(new, old) for new, old in zip(news, olds, strict=True)]
-            for old, result in zip(olds, vectors, strict=True):
-                for value, following in zip(old, result, strict=True):
-                    loop.becomes(value.name, following.name)
-        with nest.at_level(level, after=extent > virtual):
-            narrow = halved(builder, vectors, combine, vector if together > 1 else 1)
+        vectors = _combined(nest, statement, body, outer, virtual)
+        with nest.at_level(level, after=nest.depth > level):
+            narrow = halved(builder, vectors, body.combine, vector if together > 1 else 1)
             if together == 1:
                 _put_results(emission, nest, statement, body.finish(narrow), tuple(outer))
             else:
@@ -189,17 +149,54 @@ def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None
             return
         origin = [*origin, *[0] * (len(shape) - axis)]
         versions(emission, roots, [], lambda masked: emit(masked, origin), statement)
-        assert waiting is not None
-        nest = NestEmitter(emission, (), lanes, False)
-        with nest.at_level(0):
-            single = body.finish(waiting.halved(combine))
-            _put_results(emission, nest, statement, single, tuple([Axis(base, False, 0) for base in origin]))
-        nest.close()
+        if waiting is not None:
+            nest = NestEmitter(emission, (), lanes, False)
+            with nest.at_level(0):
+                single = body.finish(waiting.halved(body.combine))
+                _put_results(emission, nest, statement, single, tuple([Axis(base, False, 0) for base in origin]))
+            nest.close()
 
-    if together > 1:
-        rows_from([])
-    else:
-        versions(emission, roots, [], lambda masked: emit(masked, []), statement)
+    rows_from([])
+
+
+def _combined(
+    nest: NestEmitter, statement: Reduce, body: Combination, outer: list[Axis], virtual: int
+) -> list[Registers]:
+    """A row as the vectors of its virtual lanes: by vector, then by operand."""
+    builder, shape, axis = nest.builder, statement.shape, statement.axis
+
+    def items(base: Number, level: int) -> list[Registers]:
+        """The elements of the virtual lanes from a position on."""
+        found = []
+        for start in range(0, virtual, nest.lanes):
+            nest.offset = start
+            with nest.at_level(level):
+                here = Axis(builder.add(base, start), True, level)
+            index = (*outer[:axis], here, *outer[axis + 1 :])
+            values = [nest.at(source, nest.index_of(source, shape, index))[0] for source in statement.sources]
+            with nest.at_level(level):
+                values = [body.prepare(builder.splat(register, nest.lanes)) for register in values]
+            for store in statement.keeps:
+                assert isinstance(store, StoreBuffer)
+                kept = store.expression
+                nest.keep(kept, store.buffer, index=nest.index_of(kept, shape, index))
+            found.append(values)
+        return found
+
+    vectors = items(0, nest.depth)
+    if shape[axis] == virtual:
+        return vectors
+    position = nest.open_loop(shape[axis], virtual, start=virtual)
+    loop = nest.innermost
+    olds = [[loop.carry_register(register) for register in each] for each in vectors]
+    news = items(position.base, nest.depth)
+    with nest.at_level(nest.depth):
+        # After the loop the registers of its last iteration count.
+        vectors = [body.combine(new, old) for new, old in zip(news, olds, strict=True)]
+    for old, result in zip(olds, vectors, strict=True):
+        for value, following in zip(old, result, strict=True):
+            loop.becomes(value.name, following.name)
+    return vectors
 
 
 def _abreast(emission: Emission, roots: list[ex.Expression], vector: int, virtual: int) -> int:
@@ -218,7 +215,6 @@ def _abreast(emission: Emission, roots: list[ex.Expression], vector: int, virtua
 
 
 def _put_results(emission: Emission, nest: NestEmitter, statement: Reduce, registers: Registers, outer: Index) -> None:
-    """Store the results of a row, or those of several, which are lanes."""
     builder = emission.builder
     axes = [index for number, index in enumerate(outer) if number != statement.axis]
     shape = tuple([extent for number, extent in enumerate(statement.shape) if number != statement.axis])

@@ -46,7 +46,6 @@ def emit_alias(emission: Emission, statement: Alias) -> None:
 
 
 def _inspect(emission: Emission, operation: Operation, operands: list[Register]) -> None:
-    """Under the sanitizer: check the operands of an operation."""
     if emission.sanitize:
         from tileir.execute.cpu.sanitizer.emitted_checks import inspect_scalars
 

@@ -25,7 +25,6 @@ _AS_WRITTEN: Final = "noinline optnone nounwind"
 
 
 def emit_worker(emission: Emission) -> str:
-    """The module of a kernel."""
     builder, module = emission.builder, emission.module
     emission.scalars = emission.frame.parameters(emission.program.entry.regions[0].blocks[0].arguments)
     if emission.sanitize:

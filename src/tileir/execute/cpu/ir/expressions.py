@@ -94,7 +94,6 @@ class Expression:
                 self.buffers |= operand.buffers
 
     def with_operands(self, operands: list[Expression]) -> Expression:
-        """The same expression of other operands."""
         return self
 
 

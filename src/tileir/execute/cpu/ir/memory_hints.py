@@ -20,7 +20,6 @@ with non-temporal stores prefetch along their rows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from math import prod
 from typing import Final, TypeAlias, cast
 
@@ -166,7 +165,6 @@ def _moved_bytes(entry: Operation) -> int:
 
 
 def _prefetch_blocks(program: st.Program) -> None:
-    """Add what is prefetched for the next tile block."""
     # By what is read: whether it is prefetched.
     seen: dict[tuple[Value, ...], bool] = {}
     for statement in program.body:
@@ -176,29 +174,27 @@ def _prefetch_blocks(program: st.Program) -> None:
         for tile, operations in tiles.items():
             if seen.get(tile) is False and len(operations) == 1 and isinstance(statement, (st.LoopNest, st.Reduce)):
                 seen[tile] = True
-                steps = _steps(tile, _from_block_to_block)
-                if any(steps):
-                    program.prefetches.setdefault(statement, {})[operations[0]] = st.Prefetch(steps, False)
+                _add_prefetch(program, statement, operations[0], _from_block_to_block, False)
             seen.setdefault(tile, False)
 
 
 def _prefetch_iterations(program: st.Program, loop: st.LoopStatement) -> None:
-    """Add what is prefetched for the next iteration of a loop."""
     step = scalar_constant(loop.operation.operands[2])
-    if step is None:
-        return
-    for each in loop.body:
+    block = loop.operation.regions[0].blocks[0]
+
+    def from_iteration_to_iteration(value: Value) -> int | None:
+        if value is block.arguments[0]:
+            return step
+        return None if value.parent_block is block else 0
+
+    for each in loop.body if step is not None else []:
         statement = each.fused if isinstance(each, st.VersionedLoopNest) else each
         if isinstance(statement, (st.LoopNest, st.Reduce)):
             for operation in _loads(statement):
-                tile = operation.view, *operation.index
-                steps = _steps(tile, partial(_from_iteration_to_iteration, loop.operation, step))
-                if any(steps):
-                    program.prefetches.setdefault(statement, {})[operation] = st.Prefetch(steps, True)
+                _add_prefetch(program, statement, operation, from_iteration_to_iteration, True)
 
 
 def _loads(statement: st.Statement) -> list[Operation]:
-    """The loads through views of a statement."""
     reads = {node.operation: None for root in statement.roots for node in root.reads if isinstance(node, ViewLoad)}
     return list(reads)
 
@@ -216,25 +212,19 @@ def _from_block_to_block(value: Value) -> int | None:
     return int(value is operation.results[0]) if operation.declaration is GET_TILE_BLOCK_ID else None
 
 
-def _from_iteration_to_iteration(loop: Operation, step: int, value: Value) -> int | None:
-    block = loop.regions[0].blocks[0]
-    if value is block.arguments[0]:
-        return step
-    return None if value.parent_block is block else 0
-
-
-def _steps(tile: tuple[Value, ...], step: _Step) -> tuple[int, ...]:
-    """How much each index of a tile grows; nothing where it is not to be prefetched."""
-    view, *index = tile
-    type = cast(TileViewType, view.type)
+def _add_prefetch(
+    program: st.Program, statement: st.Statement, operation: Operation, step: _Step, is_iteration: bool
+) -> None:
+    """Prefetch the tile of a load whose indices are so much larger, if it is small and that is known."""
+    type = cast(TileViewType, operation.view.type)
     if not isinstance(type, (PartitionViewType, StridedViewType)):
-        return ()
+        return
     if prod(type.tile_shape) * memory_bytes(type.tensor.element) > PREFETCHED_BYTES:
-        return ()
-    steps = [_growth(value, step) for value in index]
-    if _growth(view, step) != 0 or None in steps:
-        return ()
-    return tuple([each or 0 for each in steps])
+        return
+    steps = [_growth(value, step) for value in operation.index]
+    if _growth(operation.view, step) == 0 and None not in steps and any(steps):
+        prefetch = st.Prefetch(tuple([each or 0 for each in steps]), is_iteration)
+        program.prefetches.setdefault(statement, {})[operation] = prefetch
 
 
 _DEEPEST: Final = 6
@@ -255,10 +245,8 @@ def _growth(value: Value, step: _Step, depth: int = 0) -> int | None:
     known = [each or 0 for each in steps]
     if not any(known):
         return 0 if is_memory_effect_free(operation) else None
-    if declaration is ASSUME:
-        return known[0]
-    if declaration is ADDI:
-        return known[0] + known[1]
+    if declaration in (ASSUME, ADDI):
+        return sum(known)
     if declaration is MULI:
         moving = 0 if known[0] else 1
         factor = scalar_constant(operation.operands[1 - moving])

@@ -299,7 +299,6 @@ class LoopPrinter:
         return self._printer.names.get(value, "%?")
 
     def _operation(self, operation: Operation) -> str:
-        """The first line of the printed operation."""
         self._printer.out.clear()
         self._printer.print_operation(operation)
         return "".join(self._printer.out).strip().partition("\n")[0]

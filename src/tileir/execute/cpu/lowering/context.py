@@ -192,7 +192,6 @@ class Lowering:
             self.store(value)
 
     def put(self, value: Value, expression: ex.Expression) -> None:
-        """Realize a value, and remember what lies in which buffer."""
         self.realized[value] = expression
         if isinstance(expression, ex.BufferRead):
             self._holders.setdefault(expression.buffer, {})[value] = None
@@ -203,7 +202,6 @@ class Lowering:
         return buffer
 
     def buffer_of(self, value: Value) -> ex.Buffer:
-        """A buffer for all of a tile."""
         return self.new_buffer(dtype_of(value), tile_of(value).count)
 
     def result_buffers(self, values: Sequence[Value]) -> list[ex.Buffer | None]:
@@ -352,7 +350,6 @@ class Lowering:
         return self.buffer_of(value) if is_held else buffer
 
     def _held_in(self, buffer: ex.Buffer) -> list[Value]:
-        """The values that lie in a buffer."""
         holders = self._holders.get(buffer, {})
         found = []
         for value in list(holders):
@@ -444,7 +441,6 @@ class Lowering:
         return sorted(found, key=position)
 
     def _origin(self, read: ex.Expression) -> Origin:
-        """Where the memory of a load comes from."""
         assert isinstance(read, (ex.ViewLoad, ex.PointerLoad))
         return self.origins.of(source_of(read))
 

@@ -115,7 +115,6 @@ def map_tile(lowering: Lowering, result: Value, source: ex.Expression, mapping: 
 
 
 def lower_map(lowering: Lowering, operation: Operation) -> None:
-    """`broadcast`, `permute` and `reshape`."""
     source, result = operation.operands[0], operation.results[0]
     if is_scalar(result):
         lowering.body.append(Alias(result, source))
@@ -196,7 +195,6 @@ def lower_cat(lowering: Lowering, operation: Operation) -> None:
 
 
 def lower_repack(lowering: Lowering, operation: Operation) -> None:
-    """`pack` and `unpack`: the same bits as elements of another width."""
     source, result = operation.operands[0], operation.results[0]
     if is_scalar(source) and is_scalar(result):
         lowering.body.append(ScalarOp(operation))

@@ -239,7 +239,6 @@ def _check_tile(emission: Emission, tile: TileAccess, words: str, size: int, acc
 
 
 def _emit_values(emission: Emission, statement: Inspect) -> None:
-    """Check the tiles that an operation takes."""
     operation, sources = statement.operation, statement.sources
     site = new_site(emission, Site("numbers", operation))
     if not sources:
@@ -278,7 +277,6 @@ def _go_on_if_all(emission: Emission, good: Register, doubt: str) -> None:
 
 
 def _emit_address(emission: Emission, operation: Operation, site: int) -> None:
-    """A promise about the address of a view."""
     predicate = operation.attributes.get("predicate")
     if not isinstance(predicate, DivByAttribute):
         return

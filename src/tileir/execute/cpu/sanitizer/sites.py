@@ -58,7 +58,6 @@ class Site:
 
 
 def access_kind(operation: Operation) -> int:
-    """Whether an access reads, writes, or both."""
     declaration = operation.declaration
     return (READS if declaration.reads is not None else 0) | (WRITES if declaration.writes is not None else 0)
 
@@ -114,7 +113,6 @@ class _Elements:
         self.builder.branch(condition, lambda: self.builder.do("ret i1 false"))
 
     def _pass(self, checks: bool) -> None:
-        """Visit all elements."""
         builder = self.builder
         loop = Loop(builder)
         number, words = loop.carry("i64", 0), loop.carry("ptr", self.first)
