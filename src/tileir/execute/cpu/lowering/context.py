@@ -60,8 +60,6 @@ class Lowering:
         self.yields: list[Frame] = []
         # Operations whose results are not needed again.
         self.done: set[Operation] = set()
-        # Operations that were lowered with what they use, ahead of their position.
-        self._early: set[Operation] = set()
         # Values that wait as expressions and are no mere index maps.
         self.waiting: dict[Value, None] = {}
         # What to restore at the end of each region being lowered: how values were realized, and what was done.
@@ -98,8 +96,7 @@ class Lowering:
 
     def block(self, block: Block) -> None:
         for operation in block:
-            if operation not in self._early:
-                self.operation(operation)
+            self.operation(operation)
 
     def inner(self, block: Block) -> list[Statement]:
         """The statements of a region's block.
@@ -248,38 +245,21 @@ class Lowering:
         users = [operation] if operation is not None else []
         roots = list(roots)
         reach = self.ready(roots, shape, users)
-        values: set[Value] = set()
-        roundings: dict[Value, Operation] = {}
-        for node in reach.order:
-            if not fusion.must_be_kept(node, reach, self.done):
-                continue
+        keeps = [node for node in reach.order if fusion.must_be_kept(node, reach, self.done)]
+        for node in keeps:
             assert node.value is not None
             if not reach.is_straight(node):
                 self.store(node.value)
                 return self.prepare(roots, shape, operation)
-            rounding = None if self.options.sanitize else fusion.rounded_later(node.value, operation, reach, self.done)
-            if rounding is None:
-                values.add(node.value)
-            else:
-                roundings[node.value] = rounding
-        finished = fusion.finished(reach, values, [*users, *roundings.values()], self.done)
+        values = {node.value for node in keeps if node.value is not None}
+        finished = fusion.finished(reach, values, users, self.done)
         kept: list[Store] = []
-        for node in reach.order:
-            value = node.value
-            if value is None or isinstance(node, ex.BufferRead):
-                continue
-            if value in roundings:
-                rounding = roundings[value]
-                rounded = rounding.results[0]
-                buffer = self.buffer_of(rounded)
-                kept.append(StoreBuffer(ex.Elementwise(rounding, [node], fusion.cost_of(rounding)), buffer))
-                self.stored(rounded, buffer)
-                self._early.add(rounding)
-            elif value in values:
-                buffer = self.buffer_for(value, reach, finished)
+        for node in keeps:
+            if node.value is not None:
+                buffer = self.buffer_for(node.value, reach, finished)
                 kept.append(StoreBuffer(node, buffer))
                 # At once, so that no two get the same buffer.
-                self.stored(value, buffer)
+                self.stored(node.value, buffer)
         self.finish(finished)
         for done in finished:
             for result in done.results:
