@@ -47,6 +47,7 @@ def emit_alias(emission: Emission, statement: Alias) -> None:
 
 def _inspect(emission: Emission, operation: Operation, operands: list[Register]) -> None:
     if emission.sanitize:
+        # Imported only under the sanitizer.
         from tileir.execute.cpu.sanitizer.emitted_checks import inspect_scalars
 
         inspect_scalars(emission, operation, operands)
@@ -54,12 +55,8 @@ def _inspect(emission: Emission, operation: Operation, operands: list[Register])
 
 def _constant(emission: Emission, operation: Operation) -> None:
     result = operation.results[0]
-    emission.scalars[result] = literal(constant_elements(operation.value_attribute)[0], dtype_of(result))
-
-
-def _iota(emission: Emission, operation: Operation) -> None:
-    result = operation.results[0]
-    emission.scalars[result] = literal(0, dtype_of(result))
+    number = 0 if operation.declaration is ops.IOTA else constant_elements(operation.value_attribute)[0]
+    emission.scalars[result] = literal(number, dtype_of(result))
 
 
 def _assume(emission: Emission, operation: Operation) -> None:
@@ -152,12 +149,11 @@ def _repack(emission: Emission, operation: Operation) -> None:
 
 _SPECIAL: Final[dict[OperationDeclaration, Callable[[Emission, Operation], None]]] = {
     ops.ASSUME: _assume,
-    ops.CONSTANT: _constant,
     ops.GET_GLOBAL: _global,
     ops.GET_NUM_TILE_BLOCKS: _grid,
     ops.GET_TILE_BLOCK_ID: _block_id,
-    ops.IOTA: _iota,
     ops.MAKE_TENSOR_VIEW: _tensor_view,
+    **dict.fromkeys((ops.CONSTANT, ops.IOTA), _constant),
     **dict.fromkeys((ops.EXTRACT, ops.INSERT), _window),
     **dict.fromkeys((ops.GET_INDEX_SPACE_SHAPE, ops.GET_TENSOR_SHAPE), _shape),
     **dict.fromkeys((ops.MAKE_GATHER_SCATTER_VIEW, ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW), _tile_view),
@@ -171,7 +167,7 @@ _SPECIAL: Final[dict[OperationDeclaration, Callable[[Emission, Operation], None]
 def emit_branch(emission: Emission, statement: Branch) -> None:
     operation = statement.operation
     condition = emission.scalars[operation.operands[0]]
-    then, otherwise = (*statement.branches, [], [])[:2]
+    then, otherwise = (*statement.bodies, [], [])[:2]
     emission.builder.branch(condition.name, lambda: emission.statements(then), lambda: emission.statements(otherwise))
     _take_all(emission, operation.results)
 

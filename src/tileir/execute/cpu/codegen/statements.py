@@ -166,32 +166,25 @@ def emit_repack(emission: Emission, statement: st.Repack) -> None:
     narrow = cast(TileType, (operation.operands[0] if packing else operation.results[0]).type)
     assert isinstance(statement.source, BufferRead)
     source, target = emission.buffer(statement.source.buffer), emission.buffer(statement.buffer)
-    suffix = emission.scratch_suffix
+    suffix = f", align 1{emission.scratch_suffix}"
     width = 1 if narrow.element is I1 else 4
-    per_byte = 8 // width
+    count = 8 // width
+    wide, bits = f"<{count} x i8>", f"<{count} x i{width}>"
 
     def pack(position: Number) -> None:
-        total = "0"
-        for number in range(per_byte):
-            where = builder.moved(source, builder.add(builder.multiply(position, per_byte), number))
-            loaded = builder.emit(f"load i8, ptr {where}, align 1{suffix}")
-            low = builder.emit(f"and i8 {loaded}, {(1 << width) - 1}")
-            moved = builder.emit(f"shl i8 {low}, {number * width}")
-            total = builder.emit(f"or i8 {total}, {moved}")
-        builder.do(f"store i8 {total}, ptr {builder.moved(target, position)}, align 1{suffix}")
+        where = builder.moved(source, builder.multiply(position, count))
+        narrowed = builder.emit(f"trunc {wide} {builder.emit(f'load {wide}, ptr {where}{suffix}')} to {bits}")
+        byte = builder.emit(f"bitcast {bits} {narrowed} to i8")
+        builder.do(f"store i8 {byte}, ptr {builder.moved(target, position)}{suffix}")
 
     def unpack(position: Number) -> None:
-        loaded = builder.emit(f"load i8, ptr {builder.moved(source, position)}, align 1{suffix}")
-        for number in range(per_byte):
-            moved = builder.emit(f"lshr i8 {loaded}, {number * width}")
-            low = builder.emit(f"and i8 {moved}, {(1 << width) - 1}")
-            if narrow.element is I4:
-                flipped = builder.emit(f"xor i8 {low}, 8")
-                low = builder.emit(f"sub i8 {flipped}, 8")
-            where = builder.moved(target, builder.add(builder.multiply(position, per_byte), number))
-            builder.do(f"store i8 {low}, ptr {where}, align 1{suffix}")
+        byte = builder.emit(f"load i8, ptr {builder.moved(source, position)}{suffix}")
+        split = builder.emit(f"bitcast i8 {byte} to {bits}")
+        widened = builder.emit(f"{'sext' if narrow.element is I4 else 'zext'} {bits} {split} to {wide}")
+        where = builder.moved(target, builder.multiply(position, count))
+        builder.do(f"store {wide} {widened}, ptr {where}{suffix}")
 
-    builder.count(0, max(narrow.count // per_byte, 1), 1, pack if packing else unpack)
+    builder.count(0, max(narrow.count // count, 1), 1, pack if packing else unpack)
 
 
 EMITTERS: Final[Emitters] = {

@@ -269,11 +269,7 @@ class Branch(Statement):
     """`if`: the `Terminator` of each branch puts results into buffers and scalar slots."""
 
     operation: Operation
-    branches: list[list[Statement]]
-
-    @property
-    def bodies(self) -> list[list[Statement]]:
-        return self.branches
+    bodies: list[list[Statement]]
 
 
 @dataclass(eq=False, repr=False, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tileir.dialect.ops import BROADCAST, PACK, PERMUTE, RESHAPE
+from tileir.dialect.ops import BROADCAST, IOTA, PACK, PERMUTE, RESHAPE
 from tileir.dialect.types import TOKEN, TileType
 from tileir.execute.analysis.values import is_scalar, is_tile, tile_of
 from tileir.execute.cpu.ir import expressions as ex
@@ -47,19 +47,14 @@ def lower_elementwise(lowering: Lowering, operation: Operation) -> None:
 
 
 def lower_constant(lowering: Lowering, operation: Operation) -> None:
+    """`constant` and `iota`."""
     result = operation.results[0]
     if is_scalar(result):
         lowering.body.append(ScalarOp(operation))
+    elif operation.declaration is IOTA:
+        lowering.realized[result] = ex.Iota(tile_of(result), result)
     else:
         lowering.realized[result] = ex.Table(tile_of(result), result, constant_elements(operation.value_attribute))
-
-
-def lower_iota(lowering: Lowering, operation: Operation) -> None:
-    result = operation.results[0]
-    if is_scalar(result):
-        lowering.body.append(ScalarOp(operation))
-    else:
-        lowering.realized[result] = ex.Iota(tile_of(result), result)
 
 
 def lower_assume(lowering: Lowering, operation: Operation) -> None:
