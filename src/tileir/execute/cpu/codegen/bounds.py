@@ -76,7 +76,7 @@ def base_array(emission: Emission, value: Value) -> BaseArray | None:
 
 def accessed_array(emission: Emission, operation: Operation) -> BaseArray | None:
     """The base array of an access through pointers, if the access may do what it does there."""
-    array = base_array(emission, _pointers_of(operation))
+    array = base_array(emission, operation.operands[0])
     return array if array is not None and (array.writable or operation.declaration.writes is None) else None
 
 
@@ -87,12 +87,6 @@ def places_in(emission: Emission, array: BaseArray, size: int) -> Number:
     emission.module.declare("declare i64 @llvm.usub.sat.i64(i64, i64)")
     text = f"call i64 @llvm.usub.sat.i64(i64 {array.bytes}, i64 {size - 1})"
     return emission.frame.value(f"{array.bytes[1:]}.{size}", text)
-
-
-def _pointers_of(operation: Operation) -> Value:
-    group = operation.declaration.reads or operation.declaration.writes
-    assert group is not None
-    return operation.operand_group(group)[0]
 
 
 # --- views ---
@@ -263,7 +257,7 @@ def prove_in_bounds(
     if found is None or "false" in ranges.conditions:
         return None
     proven[access.operation] = access.mask is not None and ranges.is_true(access.mask)
-    places = places_in(emission, array, memory_bytes(pointee_of(_pointers_of(access.operation))))
+    places = places_in(emission, array, memory_bytes(pointee_of(access.operation.operands[0])))
     ranges.lie_in(found, array.low, places)
     return ranges.conditions
 

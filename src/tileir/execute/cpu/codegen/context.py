@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from tileir.dialect.ops import GLOBAL
@@ -274,7 +275,6 @@ class Emission:
         self.prefetch_distances: dict[Operation, Number] = {}
         """Of loads through pointers how far away in bytes the next iteration is, to be prefetched; 0 for none."""
         self.guards: dict[Operation, Guard] = {}
-        self._positions: dict[Operation, int] = {}
         self._slots: dict[Value, str] = {}
         self._buffers: dict[Buffer, str] = {}
         # Where pointers to buffers are computed, if not at the beginning.
@@ -303,10 +303,10 @@ class Emission:
         self.caches_operands: bool = any((each.a_cache or each.b_cache) is not None for each in matmuls)
         """Whether packed operands are kept from tile block to tile block."""
 
-    def position(self, operation: Operation) -> int:
-        if not self._positions:
-            self._positions = {each: number for number, each in enumerate(self.program.entry.walk())}
-        return self._positions[operation]
+    @cached_property
+    def positions(self) -> dict[Operation, int]:
+        """Where operations are in the program."""
+        return {each: number for number, each in enumerate(self.program.entry.walk())}
 
     def statements(self, body: list[Statement]) -> None:
         for statement in body:

@@ -53,7 +53,9 @@ def versions(
         emission.proven = before
 
     # The first of several errors is the one that is reported.
-    accesses = [emission.tile_accesses[operation] for operation in sorted(operations, key=emission.position)]
+    accesses = [
+        emission.tile_accesses[operation] for operation in sorted(operations, key=emission.positions.__getitem__)
+    ]
     two_versions(emission, conditions, emit_version, accesses)
 
 

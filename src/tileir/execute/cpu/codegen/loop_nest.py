@@ -188,7 +188,9 @@ class NestEmitter:
         if found is None and self.emission.provenance is None:
             found = self._known[key] = self._evaluate(expression, index)
         elif found is None:
-            with self.emission.working_for(*ex.computed_by(expression)):
+            # What was computed before is not computed here.
+            source = None if isinstance(expression, ex.BufferRead) else expression.defining_operation
+            with self.emission.working_for(source):
                 found = self._known[key] = self._evaluate(expression, index)
         return found
 

@@ -25,11 +25,10 @@ from tileir.ir.types import I1, I4
 
 
 def emit_nest(emission: Emission, statement: st.LoopNest) -> None:
-    done = emission.done.get(statement)
-    if done is None:
-        _emit_nest(emission, statement)
+    if statement in emission.done:
+        emission.builder.branch(emission.done[statement], None, lambda: _emit_nest(emission, statement))
     else:
-        emission.builder.branch(done, None, lambda: _emit_nest(emission, statement))
+        _emit_nest(emission, statement)
 
 
 def _emit_nest(emission: Emission, statement: st.LoopNest) -> None:

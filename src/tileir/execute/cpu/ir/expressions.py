@@ -93,6 +93,11 @@ class Expression:
             if operand.buffers:
                 self.buffers |= operand.buffers
 
+    @property
+    def defining_operation(self) -> Operation | None:
+        """The operation whose result it is."""
+        return self.value.defining_operation if self.value is not None else None
+
     def with_operands(self, operands: list[Expression]) -> Expression:
         return self
 
@@ -250,11 +255,3 @@ def nodes(roots: Sequence[Expression]) -> Iterator[Expression]:
         for operand in node.operands:
             if id(operand) not in seen:
                 stack.append((operand, False))
-
-
-def computed_by(expression: Expression) -> list[Operation]:
-    """The operation whose result an expression computes; none for one that was computed before."""
-    if expression.value is None or isinstance(expression, BufferRead):
-        return []
-    operation = expression.value.defining_operation
-    return [operation] if operation is not None else []

@@ -259,7 +259,7 @@ class LoopPrinter:
     def _node(self, node: ex.Expression, operands: list[str]) -> str:
         if isinstance(node, ex.BufferRead):
             return node.buffer.name
-        operation = node.value.defining_operation if node.value is not None else None
+        operation = node.defining_operation
         if operation is not None:
             self._written[operation] = None
         match node:

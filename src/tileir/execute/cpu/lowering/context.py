@@ -73,20 +73,13 @@ class Lowering:
         self._changing: set[Operation] = memory_changes(entry)
         self.begins: dict[Operation, int] = {}
         self.ends: dict[Operation, int] = {}
-        self._number(entry)
-
-    def _number(self, entry: Operation) -> None:
-        """Number operations in program order: whether one is inside a region is then a comparison."""
-        stack: list[tuple[Operation, bool]] = [(entry, False)]
-        while stack:
-            operation, is_end = stack.pop()
-            if is_end:
-                self.ends[operation] = len(self.begins)
-                continue
-            self.begins[operation] = len(self.begins) + 1
-            stack.append((operation, True))
-            inner = [each for region in operation.regions for block in region.blocks for each in block]
-            stack.extend([(each, False) for each in reversed(inner)])
+        # Numbers in program order: whether an operation is inside a region is then a comparison.
+        for number, operation in enumerate(entry.walk()):
+            self.begins[operation] = number
+            around: Operation | None = operation
+            while around is not None and around in self.begins:
+                self.ends[around] = number
+                around = around.parent_operation
 
     def run(self) -> Program:
         self.block(self.entry.regions[0].blocks[0])
@@ -449,9 +442,7 @@ class Lowering:
 
 def source_of(read: ex.ViewLoad | ex.PointerLoad) -> Value:
     """The view or the pointers of a load."""
-    group = read.operation.declaration.reads
-    assert group is not None
-    return read.operation.operand_group(group)[0]
+    return cast(Value, read.operation.view) if isinstance(read, ex.ViewLoad) else read.operation.operands[0]
 
 
 def _loop_block(operation: Operation) -> Block | None:

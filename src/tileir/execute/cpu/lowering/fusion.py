@@ -96,18 +96,10 @@ class Reach:
             for operand in node.operands:
                 self.straight[id(operand)] = self.straight.get(id(operand), True) and straight
         self.operations: set[Operation] = set(users)
-        for node in self.order:
-            operation = node.value.defining_operation if node.value is not None else None
-            if operation is not None:
-                self.operations.add(operation)
+        self.operations.update([node.defining_operation for node in self.order if node.defining_operation is not None])
 
     def is_straight(self, node: ex.Expression) -> bool:
         return self.straight[id(node)]
-
-
-def used_elsewhere(value: Value, here: set[Operation], done: set[Operation]) -> bool:
-    """Whether an operation that is neither computed here nor done already uses a value."""
-    return any(user not in here and user not in done for user in value.users)
 
 
 def must_be_stored_first(node: ex.Expression, reach: Reach) -> bool:
@@ -129,7 +121,7 @@ def must_be_kept(node: ex.Expression, reach: Reach, done: set[Operation]) -> boo
         return False
     if node.value is None or is_scalar(node.value):
         return False
-    return used_elsewhere(node.value, reach.operations, done)
+    return any(user not in reach.operations and user not in done for user in node.value.users)
 
 
 def finished(reach: Reach, kept: set[Value], users: Iterable[Operation], done: set[Operation]) -> set[Operation]:
@@ -137,9 +129,8 @@ def finished(reach: Reach, kept: set[Value], users: Iterable[Operation], done: s
     found: set[Operation] = set(users)
     for node in reversed(reach.order):
         value = node.value
-        operation = value.defining_operation if value is not None else None
-        if value is None or operation is None or (isinstance(node, ex.BufferRead) and node.value is None):
+        if value is None or node.defining_operation is None:
             continue
         if value in kept or all(user in found or user in done for user in value.users):
-            found.add(operation)
+            found.add(node.defining_operation)
     return found
