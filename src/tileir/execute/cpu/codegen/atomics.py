@@ -94,8 +94,7 @@ def emit_update(emission: Emission, nest: NestEmitter, store: AtomicUpdate) -> N
 def _update(
     builder: Builder, operation: Operation, element: Type, where: str, value: Register, expected: Register | None
 ) -> tuple[Callable[[], str], Callable[[str], str]]:
-    """Two functions: one emits the atomic update and gives the old bits, the other computes the new bits from the old.
-    With `expected` it is a comparison and exchange."""
+    """What emits an atomic update and gives the old bits, and what computes the new bits from them."""
     size, order = memory_bytes(element), order_of(operation)
     bits = f"i{8 * size}"
     mode = operation.keyword("mode") if expected is None else ""
@@ -125,8 +124,7 @@ def _on_failure(order: str) -> str:
 
 
 def _exchange(builder: Builder, where: str, size: int, order: str, change: Callable[[str], str]) -> str:
-    """Replace bytes in memory by what `change` returns for their bits, until no other thread interferes; gives the old
-    bits."""
+    """Replace bytes by what `change` returns for their bits, until no other thread interferes; gives the old bits."""
     bits = f"i{8 * size}"
     loop = Loop(builder)
     old = loop.carry(bits, builder.emit(f"load atomic {bits}, ptr {where} monotonic, align {size}"))

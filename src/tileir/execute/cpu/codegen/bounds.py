@@ -93,10 +93,7 @@ def places_in(emission: Emission, array: BaseArray, size: int) -> Number:
 
 
 def emit_suitability(emission: Emission) -> None:
-    """Code before the first tile block: whether the views that are the same in all of them lie in their arrays.
-
-    A function of its own, compiled quickly: it runs once for each thread.
-    """
+    """Test once for each thread whether the views that are the same in all tile blocks lie in their arrays."""
     builder, program = emission.builder, list(emission.program.entry.walk())
     uniform = [
         each for each in program if each.declaration is MAKE_TENSOR_VIEW and emission.origins.is_uniform_view(each)
@@ -210,8 +207,7 @@ def _check_tile(emission: Emission, access: TileAccess) -> None:
 
 @dataclass(eq=False, repr=False, slots=True)
 class BoundsCheck:
-    """A check of the elements of an access: the bytes of one, the index in a loop nest at which the access stands (into
-    a tile of this shape), and the level at which it happens."""
+    """A check of elements of so many bytes, of a tile of this shape, at an index and a level of a loop nest."""
 
     operation: Operation
     size: int
@@ -245,10 +241,7 @@ def _invalidates_cache(emission: Emission, operation: Operation) -> bool:
 def prove_in_bounds(
     emission: Emission, access: PointerLoad | StorePointers, proven: dict[Operation, bool]
 ) -> list[str] | None:
-    """Conditions under which all elements of an access stay in their array; None if nothing is known of them.
-
-    Notes in `proven` that it does then, and whether the conditions make its mask true everywhere.
-    """
+    """Conditions under which an access stays in its array, None if unknown; `proven` gets whether its mask is true."""
     array = accessed_array(emission, access.operation)
     if array is None:
         return None

@@ -122,10 +122,7 @@ class _LoadedWhereUsed(dict[Value, Register]):
 
 
 class Frame:
-    """Instructions at the beginning of a function that takes the launch record, each once.
-
-    Scalars that a region passes on go through slots on the stack, which LLVM turns into registers again.
-    """
+    """Instructions at the beginning of a function that takes the launch record, each once."""
 
     def __init__(self, builder: Builder, has_many_arrays: bool) -> None:
         self._builder: Builder = builder
@@ -140,11 +137,8 @@ class Frame:
         self._lines[f"  {instruction}"] = None
 
     def value(self, name: str, instruction: str) -> str:
-        """A value that is the same during the launch, computed once.
-
-        With many arrays it is computed where it is used: LLVM's register allocator takes time that grows with the
-        square of what is in registers from the beginning, only to spill it all.
-        """
+        """A value that is the same during the launch, computed once; with many arrays where it is used, since LLVM
+        takes quadratic time to spill hundreds of registers."""
         if self._has_many_arrays:
             return self._builder.emit(instruction)
         self.add(f"%{name} = {instruction}")

@@ -25,10 +25,7 @@ def versions(
     emit: Callable[[bool], None],
     statement: st.Statement | None = None,
 ) -> None:
-    """Emit code once for tiles within their tensors and once with masks, where there are views.
-
-    Loads of the statement prefetch, if the program says so.
-    """
+    """Emit code once for tiles within their tensors, once with masks; loads of the statement prefetch."""
     prefetches = emission.program.prefetches.get(statement, {}) if statement is not None else {}
     operations = {node.operation: None for node in nodes(roots) if isinstance(node, ViewLoad)}
     for store in stores:
@@ -159,8 +156,7 @@ _MANY_FUNCTIONS: Final = 8
 
 
 def lanes_of(emission: Emission, roots: list[Expression], stores: list[st.Store]) -> int:
-    """The lanes of a loop nest: those of its widest memory element, four bytes at least; 0 where elements go one by
-    one."""
+    """The lanes of a loop nest: those of its widest element in memory, or of four bytes; 0 for one by one."""
     found = list(nodes(roots))
     scattered = [each for each in (*found, *stores) if isinstance(each, (PointerLoad, st.StorePointers))]
     if any(is_ordered(each.operation) for each in scattered):
@@ -181,11 +177,8 @@ def _is_function(declaration: OperationDeclaration) -> bool:
 
 
 def lanes_abreast(emission: Emission, roots: list[Expression], stores: list[st.Store]) -> int:
-    """The lanes of a loop nest that may compute functions: two vectors go through them side by side.
-
-    A vector alone leaves a machine idle for much of the time, since it does not see far enough ahead to begin the next
-    one.  Four would be faster still for the shortest functions, but take half as long again to compile.
-    """
+    """The lanes of a loop nest; two vectors go through functions side by side, whose steps wait for each other.
+    Four would take half as long again to compile."""
     lanes = lanes_of(emission, roots, stores)
     found = list(nodes(roots))
     functions = [node for node in found if isinstance(node, Elementwise) and _is_function(node.operation.declaration)]

@@ -164,11 +164,8 @@ class _PointerAccess:
         return BasedPointers(self.nest, self.emission.scalars[base.scalar], found)
 
     def _scattered(self) -> Register:
-        """A gather or scatter.
-
-        Where a machine has no instruction for it, LLVM makes one of its lanes, and tests the mask before each.  One
-        test then tells whether all lanes are accessed and in their array.
-        """
+        """A gather or scatter.  Where there is no instruction for it, LLVM tests the mask of each lane: one test before
+        that tells whether all lanes are accessed and in their array."""
 
         def some() -> Register:
             self._check()
@@ -283,11 +280,8 @@ def is_ordered(operation: Operation) -> bool:
 def at_any_address(
     emission: Emission, address: Register, size: int, emit: Callable[[], str], change: Callable[[str], str | None]
 ) -> str:
-    """The old bits of an element that an atomic instruction accesses, which `emit` writes.
-
-    Machines have no atomic instructions for addresses that are no multiples of the element's size: some end the process
-    there.  Such an element is changed under a lock of the launch: what `change` returns for the old bits replaces them.
-    """
+    """The old bits of an atomic access, which `emit` writes.  Machines have none at odd addresses: there what `change`
+    returns for the old bits replaces them, under a lock of the launch."""
     if size == 1:
         return emit()
     builder = emission.builder

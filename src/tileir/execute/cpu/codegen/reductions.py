@@ -200,11 +200,8 @@ def _combined(
 
 
 def _abreast(emission: Emission, roots: list[ex.Expression], vector: int, virtual: int) -> int:
-    """The lanes of a loop nest that computes functions: some vectors go through a function side by side.
-
-    Each step of a function waits for the one before; a vector alone would leave the machine idle for most of that time.
-    Fast functions are short enough for the machine to see the next ones.
-    """
+    """The lanes of a loop nest; some vectors go through a function side by side, whose steps wait for each other.
+    Fast functions are short enough for the machine to see the next ones."""
     if emission.options.fast:
         return vector
     found = list(ex.nodes(roots))
@@ -261,12 +258,8 @@ class RowVectors:
         return found
 
     def halved(self, combine: Combine) -> Registers:
-        """A vector with a lane for each row.
-
-        Two vectors become one behind the last, until there is one.  All take the same instructions, since what is to
-        be combined next is always in the two halves of a vector: so a loop does it, which is as quick as one long
-        piece of code, and compiled in a fraction of the time.
-        """
+        """A vector with a lane for each row.  Two vectors become one behind the last, until there is one: what is
+        combined next is always in the two halves of a vector, so a loop does it, which compiles quickly."""
         builder, rows, width = self._builder, self._rows, self._like[0].width
         low = [lane // 2 + (width if lane % 2 else 0) for lane in range(width)]
         high = [lane + width // 2 for lane in low]
@@ -314,10 +307,7 @@ def _lanes_from(builder: Builder, register: Register, start: int, count: int) ->
 
 
 class _Columns:
-    """A loop nest over the positions of all dimensions but the reduced one, with vectors along the last.
-
-    The sources lie in buffers; partial results, `count` of each operand, lie on the stack.
-    """
+    """A loop nest over all dimensions but the reduced one; `count` partial results of each operand are on the stack."""
 
     def __init__(self, emission: Emission, statement: Reduce, dtypes: list[DType], count: int) -> None:
         self.emission: Emission = emission

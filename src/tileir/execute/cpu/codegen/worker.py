@@ -99,10 +99,7 @@ def _emit_blocks(emission: Emission, first: str, end: str) -> str:
 
 
 def _define_take(module: Module, has_ranges: bool) -> None:
-    """Add `take`, which returns the first number of a chunk, or -1 if none is left, and stores its end.
-
-    Without `has_ranges` it takes numbers from the one counter, in order.
-    """
+    """Add `take`, which returns the first number of a chunk, or -1 if none is left, and stores its end."""
     builder = Builder(module)
     with builder.into([]) as lines:
         _write_take_from(builder)

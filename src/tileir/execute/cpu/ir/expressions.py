@@ -65,11 +65,8 @@ class Buffer:
 
 
 class Expression:
-    """A tile that is computed where it is used; `value` is the one it realizes, `cost` the work per element.
-
-    `reads` are the loads from the caller's memory below it, `buffers` the scratch memory: neither may be overwritten
-    while the expression waits.
-    """
+    """A tile that is computed where it is used; `value` is the one it realizes, `cost` the work per element.  `reads`
+    (loads of the caller's memory) and `buffers` below it must not be overwritten while it waits."""
 
     __slots__ = ("buffers", "cost", "dtype", "element", "epoch", "operands", "reads", "shape", "type", "value")
 

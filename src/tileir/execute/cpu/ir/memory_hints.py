@@ -65,10 +65,7 @@ def choose(program: st.Program, target: Target, overlapping: bool) -> None:
 
 
 def may_change_order(entry: Operation) -> bool:
-    """Whether tile blocks may run in any order: none orders memory between them, prints or asserts.
-
-    One that waits for an earlier tile block must find it started.
-    """
+    """Whether tile blocks may run in any order: none waits for another, prints or asserts."""
     for operation in entry.walk():
         declaration = operation.declaration
         if declaration.has_trait(BLOCK_ORDER | ATOMIC):
@@ -127,10 +124,7 @@ def _is_large(store: st.StoreView, vector_bytes: int) -> bool:
 
 
 def _reads_rows(expression: Expression, axis: int) -> bool:
-    """Whether vectors along a dimension of the tile read no row-major tile across its rows.
-
-    Of a tile that it transposes a loop nest would read a cache line for each element, which took three times as long.
-    """
+    """Whether vectors along a dimension read no row-major tile across its rows, which took three times as long."""
     if isinstance(expression, Mapped):
         taken = [number for number, (source, _) in enumerate(expression.mapping) if source == axis]
         return all(_reads_rows(expression.source, number) for number in taken)

@@ -114,8 +114,7 @@ EXCHANGED_BYTES: Final = 8
 
 
 def updated_together(operation: Operation, pointers: Expression, target: Target) -> int:
-    """How many elements of an atomic are tried at once, since they may be neighbors; 0 where elements go one by one:
-    their old values are used, or pointers come from memory and may be any."""
+    """How many elements of an atomic are tried at once; 0 where old values are used or pointers come from memory."""
     if operation.declaration is ATOMIC_CAS_TKO or operation.results[0].has_uses:
         return 0
     if pointers.reads or pointers.buffers:
@@ -293,10 +292,7 @@ class Terminator(Statement):
 
 @dataclass(eq=False, repr=False, slots=True)
 class Alloca(Statement):
-    """`alloca`: zeroed scratch memory.
-
-    Under the sanitizer `shadow` marks the bytes that were never written; `refused` is the error of one too large.
-    """
+    """`alloca`: zeroed scratch memory; under the sanitizer `shadow` marks what was never written."""
 
     operation: Operation
     buffer: Buffer
@@ -348,8 +344,7 @@ class StoreTarget:
 
 
 class Prefetch(NamedTuple):
-    """What a load prefetches: the tile whose indices are larger by `steps`, for the next iteration of the loop around
-    it or for the next tile block of the thread."""
+    """A load prefetches the tile whose indices are larger by `steps`: of the next iteration, or the next tile block."""
 
     steps: tuple[int, ...]
     is_iteration: bool

@@ -92,10 +92,7 @@ class Lowering:
             self.operation(operation)
 
     def inner(self, block: Block) -> list[Statement]:
-        """The statements of a region's block.
-
-        Values from outside that it stores are stored for itself only: the region may not run at all.
-        """
+        """The statements of a region.  What they store from outside is stored for them only: they may never run."""
         outer, self.body = self.body, []
         waiting = dict(self.waiting)
         self._regions.append(([], set()))
@@ -335,8 +332,7 @@ class Lowering:
         return found
 
     def shares(self, buffer: ex.Buffer, value: Value, operation: Operation) -> bool:
-        """Whether a buffer holds another value that is still needed, or one from outside the block of an operation,
-        which the next iteration of a loop may need."""
+        """Whether a buffer holds another value that is needed, also by the next iteration of a loop around."""
         for other in self._held_in(buffer):
             if other is value:
                 continue

@@ -58,10 +58,7 @@ def is_plain_load(node: ex.Expression) -> bool:
 
 
 def is_index(node: ex.Expression) -> bool:
-    """Whether a tile of pointers, or of integers or truth values, is counted up from scalars.
-
-    Of such pointers it is mostly known that neighbors are neighbors in memory, and then only the first is computed.
-    """
+    """Whether a tile is counted up from scalars: elements are mostly neighbors in memory, the first one tells all."""
     if node.cost > _LARGEST_INDEX:
         return False
     for each in ex.nodes([node]):

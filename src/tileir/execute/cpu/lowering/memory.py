@@ -123,11 +123,8 @@ def _roots_of_store(
     roots: list[Expression],
     reads_same_elements: Callable[[ViewLoad], bool],
 ) -> list[Expression]:
-    """The expressions of a store without reads of what it writes, but for those of the very same elements.
-
-    Pointers are taken to stay in the array they come from: see `_versioned`.  With the first element of an ordered
-    store others may begin to change what is read: all reads are done before.
-    """
+    """The expressions of a store without reads of what it writes, but for those of the very same elements.  Pointers
+    are taken to stay in their array (`_versioned`); an ordered store reads everything before."""
     origins = lowering.origins
     ordered = ordering_of(operation) != "weak"
     lowering.before_write(operation, None if ordered else origins.of(target), roots)

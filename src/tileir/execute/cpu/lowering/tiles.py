@@ -94,10 +94,7 @@ def _rename(lowering: Lowering, result: Value, source: Value) -> None:
 
 
 def map_tile(lowering: Lowering, result: Value, source: ex.Expression, mapping: ex.Mapping) -> None:
-    """Realize a value as another tile through an index map.
-
-    A map of an index map is one itself; of a buffer in the same order, the buffer in another shape.
-    """
+    """Realize a value as another tile through an index map; a buffer in the same order stays one."""
     type = tile_of(result)
     place: ex.Expression = ex.Mapped(type, result, source, mapping)
     if isinstance(source, ex.Splat):
