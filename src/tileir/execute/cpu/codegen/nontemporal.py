@@ -145,7 +145,7 @@ def prefetch_pointers(emission: Emission, roots: list[Expression]) -> None:
 
 
 def _distance_of_iteration(emission: Emission, pointers: Expression) -> Number:
-    """How many bytes away the pointers of the next iteration are, offsets by a number that grows evenly; 0 if unknown."""
+    """How many bytes away the next iteration's pointers are, offsets by a number that grows evenly; 0 if unknown."""
     for node in nodes([pointers]):
         operation = node.scalar.defining_operation if isinstance(node, Splat) else None
         while operation is not None and operation.declaration in (RESHAPE, BROADCAST):

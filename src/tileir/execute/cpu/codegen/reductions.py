@@ -399,23 +399,16 @@ def _emit_columns(emission: Emission, statement: Reduce, body: Combination) -> N
 
 
 def _emit_scan(emission: Emission, statement: Reduce, combine: Combine) -> None:
-    builder = emission.builder
-    extent = statement.shape[statement.axis]
-    columns = _Columns(emission, statement, [source.dtype for source in statement.sources], 1)
+    builder, extent = emission.builder, statement.shape[statement.axis]
+    columns = _Columns(emission, statement, [], 0)
 
-    def put(registers: Registers, position: Number) -> None:
-        columns.put_results(registers, position)
-        columns.put_partial(registers, 0)
-
-    def position_of(number: Number) -> Number:
-        return builder.subtract(extent - 1, number) if statement.operation.reverse else number
-
-    def iteration(number: Number) -> None:
-        position = position_of(number)
+    def iteration(number: Number, carried: Registers) -> Registers:
+        position = builder.subtract(extent - 1, number) if statement.operation.reverse else number
         values = columns.sources(position)
-        put(combine(columns.partial(0), values), position)
+        found = combine(carried, values) if carried else values
+        columns.put_results(found, position)
+        return found
 
     with columns.nest.at_level(columns.nest.depth):
-        put(columns.sources(position_of(0)), position_of(0))
-        builder.count(1, extent, 1, iteration)
+        builder.carry(1, extent, 1, iteration(0, []), iteration)
     columns.nest.close()

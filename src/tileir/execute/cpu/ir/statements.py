@@ -7,7 +7,7 @@ fused.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tileir.dialect.ops import ATOMIC_CAS_TKO, CONSTANT, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID, SELECT
@@ -350,22 +350,22 @@ class Prefetch(NamedTuple):
     is_iteration: bool
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Program:
     """A kernel in the loop IR."""
 
-    def __init__(self, entry: Operation, body: list[Statement], buffers: list[Buffer]) -> None:
-        self.entry: Operation = entry
-        self.body: list[Statement] = body
-        self.buffers: list[Buffer] = buffers
-        self.scratch_bytes: int = 0
-        self.nontemporal: dict[Statement, StoreView] = {}
-        """The loop nests whose stores are non-temporal in large launches, and these stores (`memory_hints`)."""
-        self.moved_bytes: int = 0
-        """What a tile block reads and writes outside of loops, where a store is non-temporal."""
-        self.prefetches: dict[Statement, dict[Operation, Prefetch]] = {}
-        """By statement the loads that prefetch, and what (`memory_hints`)."""
-        self.store_targets: dict[Statement, StoreTarget] = {}
-        """Where the results of matmuls are stored."""
+    entry: Operation
+    body: list[Statement]
+    buffers: list[Buffer]
+    scratch_bytes: int = 0
+    nontemporal: dict[Statement, StoreView] = field(default_factory=dict)
+    """The loop nests whose stores are non-temporal in large launches, and these stores (`memory_hints`)."""
+    moved_bytes: int = 0
+    """What a tile block reads and writes outside of loops, where a store is non-temporal."""
+    prefetches: dict[Statement, dict[Operation, Prefetch]] = field(default_factory=dict)
+    """By statement the loads that prefetch, and what (`memory_hints`)."""
+    store_targets: dict[Statement, StoreTarget] = field(default_factory=dict)
+    """Where the results of matmuls are stored."""
 
 
 def statements(body: list[Statement]) -> Iterator[Statement]:
