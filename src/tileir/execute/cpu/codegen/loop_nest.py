@@ -15,6 +15,7 @@ from typing import Final
 
 from tileir.execute.cpu.codegen.context import Emission, Guard
 from tileir.execute.cpu.ir import expressions as ex
+from tileir.execute.cpu.ir.statements import Window
 from tileir.execute.cpu.vector import instructions
 from tileir.execute.cpu.vector.builder import Builder, CountedLoop, Number
 from tileir.execute.cpu.vector.casting import BOOL, INT64, cast, from_storage, to_storage
@@ -260,28 +261,22 @@ class NestEmitter:
         return self._shifted[key]
 
     def keep(
-        self,
-        expression: ex.Expression,
-        buffer: ex.Buffer,
-        origin: list[Number] | None = None,
-        whole: ex.Shape | None = None,
-        index: Index | None = None,
+        self, expression: ex.Expression, buffer: ex.Buffer, window: Window | None = None, index: Index | None = None
     ) -> None:
-        """Put the elements of an expression into a buffer, at an origin in a tile of shape `whole`."""
+        """Put the elements of an expression into a buffer, or into a part of it."""
+        builder, size = self.builder, buffer.dtype.itemsize
         index = self.index_for(expression) if index is None else index
-        whole = expression.shape if whole is None else whole
         register, _ = self.at(expression, index)
         with self.at_level(self.depth):
-            register = cast(self.builder, register, buffer.dtype)
-        size = buffer.dtype.itemsize
-        pointer = self.emission.buffer(buffer)
-        if origin is not None:
+            register = cast(builder, register, buffer.dtype)
+        pointer, shape = self.emission.buffer(buffer), expression.shape
+        if window is not None:
+            shape = window.whole
             with self.at_level(0):
-                start: Number = 0
-                for position, stride in zip(origin, ex.row_major(whole), strict=True):
-                    start = self.builder.add(start, self.builder.multiply(position, stride * size))
-                pointer = self.builder.moved(pointer, start)
-        self.store(pointer, row_major_terms(index, whole, size), register, self.emission.scratch_suffix)
+                for origin, part, stride in zip(window.origins, window.part, ex.row_major(shape), strict=True):
+                    start = origin if isinstance(origin, int) else builder.multiply(self.emission.whole(origin), part)
+                    pointer = builder.moved(pointer, builder.multiply(start, stride * size))
+        self.store(pointer, row_major_terms(index, shape, size), register, self.emission.scratch_suffix)
 
     def guard(self, guard: Guard, shape: ex.Shape, index: Index) -> tuple[Register, int]:
         """Which elements of an access may be touched: those the sanitizer left, all if it found nothing."""

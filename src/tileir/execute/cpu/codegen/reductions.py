@@ -219,10 +219,9 @@ def _put_results(emission: Emission, nest: NestEmitter, statement: Reduce, regis
         if target is None:
             emission.put(result, register)
             continue
-        offset: Number = 0
+        where = emission.buffer(target)
         for index, stride in zip(axes, ex.row_major(shape), strict=True):
-            offset = builder.add(offset, builder.multiply(index.base, stride * register.dtype.itemsize))
-        where = builder.moved(emission.buffer(target), offset)
+            where = builder.moved(where, builder.multiply(index.base, stride * register.dtype.itemsize))
         nest.store_at(where, None, register, emission.scratch_suffix)
 
 

@@ -68,18 +68,7 @@ def _emit_nest(emission: Emission, statement: st.LoopNest) -> None:
 
 def _emit_store(emission: Emission, nest: NestEmitter, store: st.Store) -> None:
     if isinstance(store, st.StoreBuffer):
-        window = store.window
-        if window is None:
-            nest.keep(store.expression, store.buffer)
-            return
-        origin: list[Number] = []
-        with nest.at_level(0):
-            for start, part in zip(window.origins, window.part, strict=True):
-                if isinstance(start, int):
-                    origin.append(start)
-                else:
-                    origin.append(emission.builder.multiply(emission.whole(start), part))
-        nest.keep(store.expression, store.buffer, origin, window.whole)
+        nest.keep(store.expression, store.buffer, store.window)
     elif isinstance(store, st.StoreView):
         view_access.store_view(nest, store)
     elif isinstance(store, st.StorePointers):

@@ -33,9 +33,9 @@ PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 
 @dataclass(eq=False, repr=False, slots=True)
 class Frame:
-    """A loop or `if` being lowered: where its region puts its results.  `carried` is empty for an `if`."""
+    """A loop being lowered: where its region puts what it carries, and its results."""
 
-    block: Block | None
+    block: Block
     arguments: list[Value]
     carried: list[ex.Buffer | None]
     results: list[ex.Buffer | None]
@@ -57,7 +57,7 @@ class Lowering:
         self.buffers: list[ex.Buffer] = []
         self.body: list[Statement] = []
         self.loops: list[Frame] = []
-        self.yields: list[Frame] = []
+        self.yields: list[list[ex.Buffer | None]] = []
         # Operations whose results are not needed again.
         self.done: set[Operation] = set()
         # Values that wait as expressions and are no mere index maps.
@@ -126,9 +126,9 @@ class Lowering:
         if self._regions:
             self._regions[-1][1].update(fresh)
 
-    def inner_scalars(self, block: Block) -> list[Statement]:
-        """The statements of the body of a reduction, which works on scalars alone."""
-        self.yields.append(Frame(None, [], [], [None] * len(block.arguments)))
+    def branch(self, block: Block, results: list[ex.Buffer | None]) -> list[Statement]:
+        """The statements of a region that yields its results."""
+        self.yields.append(results)
         found = self.inner(block)
         self.yields.pop()
         return found

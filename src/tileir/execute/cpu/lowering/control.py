@@ -30,9 +30,7 @@ def lower_assert(lowering: Lowering, operation: Operation) -> None:
 def lower_if(lowering: Lowering, operation: Operation) -> None:
     lowering.before_region(operation)
     buffers = lowering.result_buffers(operation.results)
-    lowering.yields.append(Frame(None, [], [], buffers))
-    branches = [lowering.inner(region.blocks[0]) if region.blocks else [] for region in operation.regions]
-    lowering.yields.pop()
+    branches = [lowering.branch(region.blocks[0], buffers) if region.blocks else [] for region in operation.regions]
     lowering.body.append(st.Branch(operation, branches))
     lowering.stored_results(operation.results, buffers)
 
@@ -63,7 +61,7 @@ def lower_terminator(lowering: Lowering, operation: Operation) -> None:
     elif declaration is BREAK:
         buffers = lowering.loops[-1].results
     elif declaration is YIELD and lowering.yields:
-        buffers = lowering.yields[-1].results
+        buffers = lowering.yields[-1]
     _deliver(lowering, list(operation.operands), buffers, operation)
     lowering.body.append(st.Terminator(operation))
 
@@ -108,7 +106,8 @@ def lower_reduce(lowering: Lowering, operation: Operation) -> None:
         for source, result in zip(operation.operands, operation.results, strict=True):
             _drop_axis(lowering, result, source, axis)
         return
-    body = lowering.inner_scalars(operation.regions[0].blocks[0])
+    # Its body works on scalars alone.
+    body = lowering.branch(operation.regions[0].blocks[0], [])
     if operation.declaration is SCAN or not is_along_lanes(shape, axis) or not st.works_on_vectors(body):
         for value in operation.operands:
             lowering.store(value)
