@@ -41,8 +41,7 @@ def versions(
     if statement is not None:
         nontemporal.prefetch_pointers(emission, roots)
     proven: dict[Operation, bool] = {}
-    prove = _guard_conditions if emission.sanitize else _pointer_conditions
-    conditions += prove(emission, roots, stores, proven)
+    conditions += _access_conditions(emission, roots, stores, proven)
 
     def emit_version(masked: bool) -> None:
         before, emission.proven = emission.proven, emission.proven if masked else {**emission.proven, **proven}
@@ -85,34 +84,23 @@ def two_versions(
         emission.builder.branch(emission.builder.all_of(conditions), lambda: emit(False), edge)
 
 
-def _guard_conditions(
+def _access_conditions(
     emission: Emission, roots: list[Expression], stores: list[st.Store], proven: dict[Operation, bool]
 ) -> list[str]:
-    """The results of the sanitizer for all accesses; fills in those whose tiles are proven as a whole."""
-    accessed = [node.operation for node in nodes(roots) if isinstance(node, (PointerLoad, ViewLoad))]
-    accessed += [
-        store.operation for store in stores if isinstance(store, (st.StorePointers, st.StoreView, st.AtomicUpdate))
-    ]
-    conditions = []
-    for operation in dict.fromkeys(accessed):
-        guard = emission.guards.get(operation)
-        if guard is not None:
-            is_whole = guard.whole and not is_ordered(operation)
-            conditions.append(guard.whole if is_whole else guard.fine)
-            if is_whole:
-                proven[operation] = guard.unmasked
-    return conditions
-
-
-def _pointer_conditions(
-    emission: Emission, roots: list[Expression], stores: list[st.Store], proven: dict[Operation, bool]
-) -> list[str]:
-    """Whether the accesses through pointers whose ranges are known stay in their arrays; fills in which do."""
+    """Whether accesses stay in their arrays: as the sanitizer found, or by their ranges; fills in which do."""
     found: list[str] = []
     for access in (*nodes(roots), *stores):
-        if isinstance(access, (PointerLoad, st.StorePointers)) and not is_ordered(access.operation):
-            operation = access.operation
-            if operation not in emission.proven and operation not in proven and operation not in emission.unproven:
+        if not isinstance(access, (PointerLoad, ViewLoad, st.StorePointers, st.StoreView, st.AtomicUpdate)):
+            continue
+        operation, guard = access.operation, emission.guards.get(access.operation)
+        if guard is not None:
+            is_whole = guard.whole and not is_ordered(operation)
+            found.append(guard.whole if is_whole else guard.fine)
+            if is_whole:
+                proven[operation] = guard.unmasked
+        elif isinstance(access, (PointerLoad, st.StorePointers)) and not emission.sanitize:
+            is_new = operation not in emission.proven and operation not in proven and operation not in emission.unproven
+            if is_new and not is_ordered(operation):
                 found += prove_in_bounds(emission, access, proven) or []
     return found
 

@@ -58,17 +58,13 @@ def lower_constant(lowering: Lowering, operation: Operation) -> None:
 
 
 def lower_assume(lowering: Lowering, operation: Operation) -> None:
-    """`assume`: the result is the operand."""
+    """The result of `assume` is its operand; `assume_cond` has none, and is of no use here."""
     inspection.inspect_promise(lowering, operation)
-    if isinstance(operation.results[0].type, TileType):
-        _rename(lowering, operation.results[0], operation.operands[0])
-    else:
-        lowering.body.append(ScalarOp(operation))
-
-
-def lower_assume_cond(lowering: Lowering, operation: Operation) -> None:
-    """`assume_cond`: of no use here."""
-    inspection.inspect_promise(lowering, operation)
+    for result in operation.results:
+        if isinstance(result.type, TileType):
+            _rename(lowering, result, operation.operands[0])
+        else:
+            lowering.body.append(ScalarOp(operation))
 
 
 def lower_cast(lowering: Lowering, operation: Operation) -> None:
