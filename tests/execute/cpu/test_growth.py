@@ -76,10 +76,7 @@ def work(body: str, monkeypatch: pytest.MonkeyPatch) -> int:
         return count
 
     with monkeypatch.context() as patch:
-        from tileir.execute.cpu.lowering import context, fusion
-
-        patch.setattr(fusion, "nodes", counted_nodes)
-        patch.setattr(context, "nodes", counted_nodes)
+        patch.setattr(expressions, "nodes", counted_nodes)
         patch.setattr(Lowering, "_held_in", counted(held))
         patch.setattr(Lowering, "_waiting_for", counted(waiting))
         Lowering(entry, host(), Options(), HANDLERS).run()

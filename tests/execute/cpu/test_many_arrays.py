@@ -58,7 +58,8 @@ def test_an_access_outside_of_one_of_many_arrays_is_told():
 def test_what_many_arrays_bring_is_loaded_where_it_is_used():
     worker = native_text(False)(LIVE["arrays"](200)).partition("@worker")[2]
     first = worker.partition("\nloop")[0]
-    assert worker.count("= load i64, ptr %slot") > 600 and first.count("= load i64, ptr %slot") < 10
+    slot = "= getelementptr i64, ptr %record"
+    assert worker.count(slot) > 600 and first.count(slot) < 10
 
 
 @pytest.mark.parametrize("sanitize", [False, True])

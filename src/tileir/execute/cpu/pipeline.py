@@ -10,7 +10,6 @@ from typing import Any
 
 from tileir.execute.analysis.parameters import deciding_parameters
 from tileir.execute.cpu.codegen.context import Emission
-from tileir.execute.cpu.codegen.provenance import ProvenanceModule
 from tileir.execute.cpu.codegen.statements import EMITTERS
 from tileir.execute.cpu.codegen.worker import emit_worker
 from tileir.execute.cpu.ir import memory_hints, scratch_layout
@@ -55,7 +54,7 @@ class Lowered:
     def description(self) -> dict[str, Any]:
         """What a launch has to know of the code, to be stored with it."""
         return {
-            "arena_bytes": self.program.arena_bytes,
+            "arena_bytes": self.program.scratch_bytes,
             "prints": len(self.prints),
             "repeats": any(_repeats(statement) for statement in statements(self.program.body)),
             "deciding": deciding_parameters(self.program.entry),
@@ -93,8 +92,9 @@ def lower(entry: Operation, target: Target, layout: Layout, options: Options, pr
     program = lowered_program(entry, target, options, provenance)
     emission = Emission(program, target, layout, EMITTERS, options, provenance)
     text = emit_worker(emission)
-    module = emission.module
-    operations = module.operations() if isinstance(module, ProvenanceModule) else None
+    operations = None
+    if emission.provenance is not None:
+        text, operations = emission.provenance.unmarked(text)
     return Lowered(program, text, emission.checks, emission.prints, emission.sites, operations)
 
 

@@ -38,7 +38,6 @@ from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType, Type
 
 _INSTRUCTIONS: Final = ("and", "or", "xor", "add", "max", "min", "umax", "umin", "xchg")
-_COMPARED: Final = {"max": "sgt", "min": "slt", "umax": "ugt", "umin": "ult"}
 _WIDE: Final = f"i{8 * EXCHANGED_BYTES}"
 
 
@@ -63,14 +62,10 @@ def emit_update(emission: Emission, nest: NestEmitter, store: AtomicUpdate) -> N
         address, mask = view_access.element_address(nest, access, store.others, nest.index_for(store.expression))
     index = nest.index_for(store.expression)
     with nest.at_level(nest.depth):
-        size, order = memory_bytes(element), order_of(operation)
+        size, expected = memory_bytes(element), others[0] if compares else None
 
         def update(address: Register, value: Register) -> str:
-            where = builder.pointer(address.name)
-            if compares:
-                emit, change = _compare_and_swap(builder, where, others[0], value, size, order)
-            else:
-                emit, change = _modify(builder, where, value, operation.keyword("mode"), element, order)
+            emit, change = _update(builder, operation, element, builder.pointer(address.name), value, expected)
             return at_any_address(emission, address, size, emit, change)
 
         def one(address: Register, value: Register, mask: Register | None) -> str:
@@ -85,8 +80,7 @@ def emit_update(emission: Emission, nest: NestEmitter, store: AtomicUpdate) -> N
         old = instructions.from_memory(builder, element, from_bits(builder, old_bits, memory_dtype(element)))
         if mask is not None:
             dtype = value_dtype(element)
-            masked = others[0] if compares else literal(numpy.zeros((), dtype)[()], dtype)
-            old = view_access.either(builder, mask, old, masked)
+            old = view_access.either(builder, mask, old, expected or literal(numpy.zeros((), dtype)[()], dtype))
         if store.buffer is None:
             emission.put(operation.results[0], old)
             return
@@ -96,62 +90,41 @@ def emit_update(emission: Emission, nest: NestEmitter, store: AtomicUpdate) -> N
 
 # --- one element ---
 
-_Update = tuple[Callable[[], str], Callable[[str], str]]
-"""Two functions: one emits the atomic update and gives the old bits, the other computes the new bits from the old."""
 
-
-def _compare_and_swap(
-    builder: Builder, where: str, expected: Register, new: Register, size: int, order: str
-) -> _Update:
+def _update(
+    builder: Builder, operation: Operation, element: Type, where: str, value: Register, expected: Register | None
+) -> tuple[Callable[[], str], Callable[[str], str]]:
+    """What emits an atomic update and gives the old bits, and what computes the new bits from them."""
+    size, order = memory_bytes(element), order_of(operation)
     bits = f"i{8 * size}"
+    mode = operation.keyword("mode") if expected is None else ""
 
-    def swap() -> str:
-        old, replacement = to_bits(builder, expected), to_bits(builder, new)
-        operands = f"ptr {where}, {bits} {old}, {bits} {replacement} {order} {_on_failure(order)}, align {size}"
-        return builder.emit(f"extractvalue {{ {bits}, i1 }} {builder.emit(f'cmpxchg {operands}')}, 0")
+    def change(old: str) -> str:
+        if expected is not None:
+            same = builder.emit(f"icmp eq {bits} {old}, {to_bits(builder, expected)}")
+            return builder.emit(f"select i1 {same}, {bits} {to_bits(builder, value)}, {bits} {old}")
+        operands = [from_bits(builder, old, memory_dtype(element)), value]
+        return to_bits(builder, trace(builder, atomic_kernel(mode, element), operands))
 
-    def swapped(old: str) -> str:
-        same = builder.emit(f"icmp eq {bits} {old}, {to_bits(builder, expected)}")
-        return builder.emit(f"select i1 {same}, {bits} {to_bits(builder, new)}, {bits} {old}")
+    def emit() -> str:
+        if expected is not None:
+            old, replacement = to_bits(builder, expected), to_bits(builder, value)
+            operands = f"ptr {where}, {bits} {old}, {bits} {replacement} {order} {_on_failure(order)}, align {size}"
+            return builder.emit(f"extractvalue {{ {bits}, i1 }} {builder.emit(f'cmpxchg {operands}')}, 0")
+        if mode == "xchg" or (mode in _INSTRUCTIONS and isinstance(element, (IntegerType, PointerType))):
+            operand = to_bits(builder, value)
+            return builder.emit(f"atomicrmw {mode} ptr {where}, {bits} {operand} {order}, align {size}")
+        return _exchange(builder, where, size, order, change)
 
-    return swap, swapped
-
-
-def _modify(builder: Builder, where: str, value: Register, mode: str, element: Type, order: str) -> _Update:
-    size = memory_bytes(element)
-    bits = f"i{8 * size}"
-    is_integer = isinstance(element, (IntegerType, PointerType))
-    instruction = mode if mode in _INSTRUCTIONS and (is_integer or mode == "xchg") else None
-
-    def modified(old: str) -> str:
-        if instruction is None:
-            operands = [from_bits(builder, old, memory_dtype(element)), value]
-            return to_bits(builder, trace(builder, atomic_kernel(mode, element), operands))
-        operand = to_bits(builder, value)
-        if instruction == "xchg":
-            return operand
-        if instruction in _COMPARED:
-            greater = builder.emit(f"icmp {_COMPARED[instruction]} {bits} {old}, {operand}")
-            return builder.emit(f"select i1 {greater}, {bits} {old}, {bits} {operand}")
-        return builder.emit(f"{instruction} {bits} {old}, {operand}")
-
-    def modify() -> str:
-        if instruction is None:
-            return _exchange(builder, where, size, order, modified)
-        operand = to_bits(builder, value)
-        return builder.emit(f"atomicrmw {instruction} ptr {where}, {bits} {operand} {order}, align {size}")
-
-    return modify, modified
+    return emit, change
 
 
 def _on_failure(order: str) -> str:
-    """The ordering of a comparison and exchange that fails."""
     return "acquire" if order in ("acquire", "acq_rel") else "monotonic"
 
 
 def _exchange(builder: Builder, where: str, size: int, order: str, change: Callable[[str], str]) -> str:
-    """Replace bytes in memory by what `change` returns for their bits, until no other thread interferes; gives the old
-    bits."""
+    """Replace bytes by what `change` returns for their bits, until no other thread interferes; gives the old bits."""
     bits = f"i{8 * size}"
     loop = Loop(builder)
     old = loop.carry(bits, builder.emit(f"load atomic {bits}, ptr {where} monotonic, align {size}"))

@@ -12,13 +12,14 @@ A few instructions prove most accesses, many at a time:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from tileir.dialect.ops import ASSUME, MAKE_TENSOR_VIEW
 from tileir.execute.analysis.aliasing import RENAMED, likely_origin
 from tileir.execute.analysis.values import pointee_of, reserved_bytes
-from tileir.execute.cpu.codegen.context import Emission, TensorView, TileAccess
+from tileir.execute.cpu.codegen.context import FAR, Emission, TensorView, TileAccess, clamped
 from tileir.execute.cpu.codegen.exits import FAILED, call_function, leave_to_general
 from tileir.execute.cpu.codegen.loop_nest import Index, NestEmitter
 from tileir.execute.cpu.codegen.value_ranges import Ranges
@@ -26,7 +27,7 @@ from tileir.execute.cpu.ir.checks import Check
 from tileir.execute.cpu.ir.expressions import PointerLoad, Shape, row_major
 from tileir.execute.cpu.ir.statements import ScalarOp, StorePointers
 from tileir.execute.cpu.matmul.functions import clear_pack_cache
-from tileir.execute.cpu.vector.builder import Number, signed
+from tileir.execute.cpu.vector.builder import Builder, Number, signed
 from tileir.execute.cpu.vector.casting import BOOL, to_storage
 from tileir.execute.cpu.vector.llvm import Register, index_register
 from tileir.execute.dtypes import memory_bytes
@@ -68,15 +69,14 @@ def base_array(emission: Emission, value: Value) -> BaseArray | None:
         slot = emission.layout.of_global(str(source).removeprefix("@"))
     frame = emission.frame
     low, high = frame.record_slot(slot), frame.record_slot(slot + 1)
-    size = f"%array{slot}.bytes"
-    frame.add(f"{size} = sub i64 {high}, {low}")
+    size = frame.value(f"array{slot}.bytes", f"sub i64 {high}, {low}")
     # An argument that a kernel may write through has to be writable in every launch.
     return BaseArray(low, size, source not in emission.constant_globals)
 
 
 def accessed_array(emission: Emission, operation: Operation) -> BaseArray | None:
     """The base array of an access through pointers, if the access may do what it does there."""
-    array = base_array(emission, _pointers_of(operation))
+    array = base_array(emission, operation.operands[0])
     return array if array is not None and (array.writable or operation.declaration.writes is None) else None
 
 
@@ -85,133 +85,74 @@ def places_in(emission: Emission, array: BaseArray, size: int) -> Number:
     if isinstance(array.bytes, int):
         return max(array.bytes - (size - 1), 0)
     emission.module.declare("declare i64 @llvm.usub.sat.i64(i64, i64)")
-    name = f"{array.bytes}.{size}"
-    emission.frame.add(f"{name} = call i64 @llvm.usub.sat.i64(i64 {array.bytes}, i64 {size - 1})")
-    return name
-
-
-def _pointers_of(operation: Operation) -> Value:
-    group = operation.declaration.reads or operation.declaration.writes
-    assert group is not None
-    return operation.operand_group(group)[0]
+    text = f"call i64 @llvm.usub.sat.i64(i64 {array.bytes}, i64 {size - 1})"
+    return emission.frame.value(f"{array.bytes[1:]}.{size}", text)
 
 
 # --- views ---
 
 
 def emit_suitability(emission: Emission) -> None:
-    """Code before the first tile block: whether the views that are the same in all of them lie in their arrays.
-
-    A function of its own, compiled quickly: it runs once for each thread.
-    """
-    builder = emission.builder
+    """Test once for each thread whether the views that are the same in all tile blocks lie in their arrays."""
+    builder, program = emission.builder, list(emission.program.entry.walk())
     uniform = [
-        operation
-        for operation in emission.program.entry.walk()
-        if operation.declaration is MAKE_TENSOR_VIEW and emission.origins.is_uniform_view(operation)
+        each for each in program if each.declaration is MAKE_TENSOR_VIEW and emission.origins.is_uniform_view(each)
     ]
     if not uniform:
         return
+    needed, pending = set(uniform), list(uniform)
+    while pending:
+        sources = [operand.defining_operation for operand in pending.pop().operands]
+        found = [source for source in sources if source is not None and source not in needed]
+        needed.update(found)
+        pending += found
     with emission.aside() as lines:
-        conditions = []
-        for operation in uniform:
+        for operation in [each for each in program if each in needed]:
             with emission.working_for(operation):
-                for operand in operation.operands:
-                    _hoist(emission, operand)
-                emission.emitters[ScalarOp](emission, ScalarOp(operation))
-                conditions.append(_is_in_array(emission, operation, base_array(emission, operation.results[0]))[0])
+                if operation.declaration in (ASSUME, *RENAMED) and operation.operands[0] not in emission.views:
+                    emission.scalars[operation.results[0]] = emission.scalars[operation.operands[0]]
+                else:
+                    emission.emitters[ScalarOp](emission, ScalarOp(operation))
+        conditions = [_is_in_array(emission, each, base_array(emission, each.results[0]))[0] for each in uniform]
         builder.do(f"ret i1 {builder.all_of(conditions)}")
     emission.module.define("define internal i1 @suits(ptr %record) noinline optnone nounwind", lines)
     suits = builder.emit("call i1 @suits(ptr %record)")
     builder.branch(suits, None, lambda: leave_to_general(emission), likely=True)
 
 
-def _hoist(emission: Emission, value: Value) -> None:
-    """Compute a value that is the same for the whole launch, with its operands."""
-    work = [value]
-    while work:
-        operation = work[-1].defining_operation
-        if operation is None or work[-1] in emission.scalars or work[-1] in emission.views:
-            work.pop()
-            continue
-        missing = [
-            operand
-            for operand in operation.operands
-            if operand.defining_operation is not None
-            and operand not in emission.scalars
-            and operand not in emission.views
-        ]
-        if missing:
-            work.extend(missing)
-            continue
-        if operation.declaration in (ASSUME, *RENAMED) and operation.operands[0] in emission.scalars:
-            emission.scalars[operation.results[0]] = emission.scalars[operation.operands[0]]
-        else:
-            emission.emitters[ScalarOp](emission, ScalarOp(operation))
-        work.pop()
+def wide(builder: Builder, number: Number) -> str:
+    """An unsigned number as an i128, where sums and products of a few do not wrap."""
+    return str(number % (1 << 64)) if isinstance(number, int) else builder.emit(f"zext i64 {number} to i128")
 
 
-def _tensor_bytes(emission: Emission, view: TensorView) -> tuple[Number, list[str], list[str]]:
-    """Of a tensor: its bytes from the first element to the last; conditions: the number wrapped; it is empty."""
-    builder = emission.builder
-    size = memory_bytes(view.element)
-    total: Number = size
-    wraps: list[str] = []
-    empty: list[str] = []
-    for extent, stride in zip(view.extents, view.strides, strict=True):
-        if extent == 0:
-            return size, [], ["true"]
-        if extent == 1:
-            continue
-        if not isinstance(extent, int):
-            empty.append(builder.emit(f"icmp eq i64 {extent}, 0"))
-        steps = builder.subtract(extent, 1)
-        if isinstance(stride, int):
-            # Static strides are small: the extent has to be so small that the product does not wrap.
-            distance = (stride % (1 << 64)) * size
-            if isinstance(steps, int):
-                if steps * distance >= 1 << 62:
-                    wraps.append("true")
-                length: Number = min(steps * distance, 1 << 62)
-            else:
-                if distance:
-                    wraps.append(builder.emit(f"icmp ugt i64 {steps}, {(1 << 62) // distance}"))
-                length = builder.multiply(steps, signed(distance))
-        else:
-            length, wrapped = builder.checked("umul", steps, stride)
-            wraps.append(wrapped)
-            if size > 1:
-                wraps.append(builder.emit(f"icmp ugt i64 {length}, {(1 << 62) // size}"))
-                length = builder.multiply(length, size)
-        if isinstance(total, int) and isinstance(length, int):
-            total += length
-        elif isinstance(stride, int) and total == size:
-            total = builder.add(total, length)
-        else:
-            total, wrapped = builder.checked("uadd", total, length)
-            wraps.append(wrapped)
-    return total, wraps, empty
+def span_bytes(emission: Emission, counts: Sequence[Number], strides: Sequence[Number], size: int) -> str:
+    """The bytes from the first element to the last, in dimensions of so many elements, as an i128."""
+    builder, total = emission.builder, "1"
+    for count, stride in zip(counts, strides, strict=True):
+        if count != 1:
+            # More than any memory has.
+            factor = clamped(emission, stride % (1 << 64) if isinstance(stride, int) else stride, FAR >> 2)
+            steps = wide(builder, builder.subtract(count, 1))
+            total = builder.emit(f"add i128 {total}, {builder.emit(f'mul i128 {steps}, {wide(builder, factor)}')}")
+    return builder.emit(f"mul i128 {total}, {size}")
 
 
 def _is_in_array(emission: Emission, operation: Operation, array: BaseArray | None) -> tuple[str, Number]:
-    """Whether a tensor lies in an array, an i1; and its bytes, -1 if they wrap."""
+    """Whether a tensor lies in an array, an i1; and its bytes, -1 for more than there are."""
     builder = emission.builder
     view = emission.views[operation.results[0]]
     assert isinstance(view, TensorView)
-    total, wraps, empty = _tensor_bytes(emission, view)
-    if "true" in empty:
-        return "true", total
-    wrapped = "true" if "true" in wraps else builder.any_of(wraps)
-    if wrapped == "true":
-        total = -1
-    elif wrapped != "false":
-        total = builder.emit(f"select i1 {wrapped}, i64 -1, i64 {total}")
-    inside = "false"
+    if 0 in view.extents:
+        return "true", 0
+    span = span_bytes(emission, view.extents, view.strides, memory_bytes(view.element))
+    least = builder.call("i128", "llvm.umin.i128", [f"i128 {span}", f"i128 {(1 << 64) - 1}"])
+    total = builder.emit(f"trunc i128 {least} to i64")
+    conditions = [builder.emit(f"icmp eq i64 {each}, 0") for each in view.extents if not isinstance(each, int)]
     if array is not None:
         offset = builder.emit(f"sub i64 {view.address}, {array.low}")
         left = builder.call("i64", "llvm.usub.sat.i64", [f"i64 {array.bytes}", f"i64 {offset}"])
-        inside = builder.emit(f"icmp ule i64 {total}, {left}")
-    return builder.any_of([inside, builder.any_of(empty)]), total
+        conditions.append(builder.emit(f"icmp ule i64 {total}, {left}"))
+    return builder.any_of(conditions), total
 
 
 def check_tensor(emission: Emission, operation: Operation, view: TensorView) -> None:
@@ -266,8 +207,7 @@ def _check_tile(emission: Emission, access: TileAccess) -> None:
 
 @dataclass(eq=False, repr=False, slots=True)
 class BoundsCheck:
-    """A check of the elements of an access: the bytes of one, the index in a loop nest at which the access stands (into
-    a tile of this shape), and the level at which it happens."""
+    """A check of elements of so many bytes, of a tile of this shape, at an index and a level of a loop nest."""
 
     operation: Operation
     size: int
@@ -301,10 +241,7 @@ def _invalidates_cache(emission: Emission, operation: Operation) -> bool:
 def prove_in_bounds(
     emission: Emission, access: PointerLoad | StorePointers, proven: dict[Operation, bool]
 ) -> list[str] | None:
-    """Conditions under which all elements of an access stay in their array; None if nothing is known of them.
-
-    Notes in `proven` that it does then, and whether the conditions make its mask true everywhere.
-    """
+    """Conditions under which an access stays in its array, None if unknown; `proven` gets whether its mask is true."""
     array = accessed_array(emission, access.operation)
     if array is None:
         return None
@@ -313,7 +250,7 @@ def prove_in_bounds(
     if found is None or "false" in ranges.conditions:
         return None
     proven[access.operation] = access.mask is not None and ranges.is_true(access.mask)
-    places = places_in(emission, array, memory_bytes(pointee_of(_pointers_of(access.operation))))
+    places = places_in(emission, array, memory_bytes(pointee_of(access.operation.operands[0])))
     ranges.lie_in(found, array.low, places)
     return ranges.conditions
 

@@ -1,7 +1,7 @@
 """The functions that checked code calls when an access may leave its array.
 
     find       whether bytes lie in one region of the launch's memory (0 no, 1 yes but not to be written, 3 yes):
-               arguments, globals, further memory of the caller, allocas of this thread.  Regions that overlap are one
+               arguments, globals, further memory of the caller, allocas of this thread
     elements   checks a list of addresses, whose elements are `step` apart in their tile; records the first that must
                not be touched as a failure, and tells whether all is well
     box        checks the part of a tile that lies in its tensor, in the same way.  It takes four words for each
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tileir.execute.cpu.runtime.launch_record import FAILED, FAILURE, REGION_WORDS, REGIONS, STOP, Layout
-from tileir.execute.cpu.vector.builder import Builder, Loop, Module, Number
+from tileir.execute.cpu.vector.builder import Builder, Module, Number
 
 
 def define_functions(module: Module, layout: Layout, called: set[str]) -> None:
@@ -52,39 +52,19 @@ def _region(builder: Builder, table: str, words: int, number: str, address: str)
 
 def _find(builder: Builder, layout: Layout) -> None:
     table, count = _table(builder, layout)
-    search = Loop(builder)
-    address, writable = search.carry("i64", "%address"), search.carry("i64", 0)
 
-    def visit(table: str, words: int, count: Number, end: Number, writable: str) -> list[str]:
+    def visit(table: str, words: int, count: Number, found: Number) -> str:
         def one(number: str, values: list[str]) -> list[str]:
-            region, _, high, here = _region(builder, table, words, number, address)
-            further = builder.all_of([here, builder.emit(f"icmp ugt i64 {high}, {values[0]}")])
-            flag: Number = builder.word(region, 2) if words > 2 else 1
-            added = builder.emit(f"select i1 {here}, i64 {flag}, i64 0")
-            end = builder.emit(f"select i1 {further}, i64 {high}, i64 {values[0]}")
-            return [end, builder.emit(f"or i64 {values[1]}, {added}")]
+            region, _, high, here = _region(builder, table, words, number, "%address")
+            left = builder.emit(f"sub i64 {high}, %address")
+            fits = builder.all_of([here, builder.emit(f"icmp uge i64 {left}, %bytes")])
+            state = builder.add(builder.multiply(builder.word(region, 2), 2), 1) if words > 2 else 3
+            return [builder.emit(f"or i64 {values[0]}, {builder.emit(f'select i1 {fits}, i64 {state}, i64 0')}")]
 
-        return builder.each(count, one, [end, writable])
+        return builder.each(count, one, [found])[0]
 
-    def iteration() -> None:
-        end, found = visit(table, REGION_WORDS, count, 0, writable)
-        end, found = visit("%reserved", 2, layout.reserve_count, end, found)
-        builder.branch(builder.emit(f"icmp eq i64 {end}, 0"), lambda: builder.do("ret i64 0"))
-        length = builder.emit(f"sub i64 {end}, %address")
-
-        def fits() -> None:
-            is_writable = builder.emit(f"icmp ne i64 {found}, 0")
-            builder.do(f"ret i64 {builder.emit(f'select i1 {is_writable}, i64 3, i64 1')}")
-
-        builder.branch(builder.emit(f"icmp uge i64 {length}, %bytes"), fits)
-        # A region that overlaps this one goes on where it ends.
-        last = builder.emit(f"sub i64 {end}, 1")
-        builder.branch(builder.emit(f"icmp eq i64 {last}, {address}"), lambda: builder.do("ret i64 0"))
-        search.becomes(address, last)
-        search.becomes(writable, found)
-
-    search.write(iteration, lambda: "")
-    builder.do("unreachable")
+    found = visit(table, REGION_WORDS, count, 0)
+    builder.do(f"ret i64 {visit('%reserved', 2, layout.reserve_count, found)}")
 
 
 def _remember(builder: Builder, layout: Layout) -> None:
@@ -150,7 +130,6 @@ def _elements(builder: Builder, layout: Layout) -> None:
 
 
 def _dimension(builder: Builder, axis: Number) -> list[str]:
-    """The four words of a tile about a dimension."""
     words = builder.emit(f"getelementptr i64, ptr %words, i64 {builder.multiply(axis, 4)}")
     return [builder.word(words, number) for number in range(4)]
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Final
 
 from tileir.dialect.ops import GLOBAL
 from tileir.dialect.types import GatherScatterViewType, PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.analysis.aliasing import Origins
 from tileir.execute.analysis.values import dtype_of
-from tileir.execute.cpu.codegen.provenance import ProvenanceBuilder, ProvenanceModule
+from tileir.execute.cpu.codegen.provenance import ProvenanceBuilder
 from tileir.execute.cpu.ir.checks import Check
 from tileir.execute.cpu.ir.expressions import Buffer
 from tileir.execute.cpu.ir.options import Options
@@ -106,15 +107,26 @@ class TileAccess:
 
 # --- the first basic block ---
 
+_MANY_ARRAYS: Final = 48
+
+
+class _LoadedWhereUsed(dict[Value, Register]):
+    """Scalars, without the arguments of the kernel."""
+
+    def __init__(self, load: Callable[[Value], Register]) -> None:
+        super().__init__()
+        self._load: Callable[[Value], Register] = load
+
+    def __missing__(self, argument: Value) -> Register:
+        return self._load(argument)
+
 
 class Frame:
-    """Instructions at the beginning of a function that takes the launch record, each once.
+    """Instructions at the beginning of a function that takes the launch record, each once."""
 
-    Scalars that a region passes on go through slots on the stack, which LLVM turns into registers again.
-    """
-
-    def __init__(self, builder: Builder) -> None:
+    def __init__(self, builder: Builder, has_many_arrays: bool) -> None:
         self._builder: Builder = builder
+        self._has_many_arrays: bool = has_many_arrays
         self._lines: dict[str, None] = {}
 
     @property
@@ -124,15 +136,20 @@ class Frame:
     def add(self, instruction: str) -> None:
         self._lines[f"  {instruction}"] = None
 
+    def value(self, name: str, instruction: str) -> str:
+        """A value that is the same during the launch, computed once; with many arrays where it is used, since LLVM
+        takes quadratic time to spill hundreds of registers."""
+        if self._has_many_arrays:
+            return self._builder.emit(instruction)
+        self.add(f"%{name} = {instruction}")
+        return f"%{name}"
+
     def slot_pointer(self, slot: int) -> str:
-        """A pointer to a slot of the record."""
-        self.add(f"%slot{slot} = getelementptr i64, ptr %record, i64 {slot}")
-        return f"%slot{slot}"
+        return self.value(f"slot{slot}", f"getelementptr i64, ptr %record, i64 {slot}")
 
     def record_slot(self, slot: int) -> str:
         """A slot of the record that does not change during the launch."""
-        self.add(f"%record{slot} = load i64, ptr {self.slot_pointer(slot)}, align 8")
-        return f"%record{slot}"
+        return self.value(f"record{slot}", f"load i64, ptr {self.slot_pointer(slot)}, align 8")
 
     def stack(self, type: str, count: int = 1, align: int = 64, name: str = "") -> str:
         """Memory on the stack, allocated once for the whole function; the same for all who use its name."""
@@ -148,14 +165,17 @@ class Frame:
         return pointer
 
     def parameters(self, arguments: Sequence[Value]) -> dict[Value, Register]:
-        """The arguments of the kernel."""
+
+        def load(argument: Value) -> Register:
+            pointer = self.slot_pointer(slots.ARGUMENTS + arguments.index(argument))
+            dtype = dtype_of(argument)
+            loaded = self._builder.emit(f"load {storage_type(dtype)}, ptr {pointer}, align 8")
+            return from_storage(self._builder, loaded, dtype)
+
+        if self._has_many_arrays:
+            return _LoadedWhereUsed(load)
         with self._builder.into([]) as lines:
-            found = {}
-            for number, argument in enumerate(arguments):
-                pointer = self.slot_pointer(slots.ARGUMENTS + number)
-                dtype = dtype_of(argument)
-                loaded = self._builder.emit(f"load {storage_type(dtype)}, ptr {pointer}, align 8")
-                found[argument] = from_storage(self._builder, loaded, dtype)
+            found = {argument: load(argument) for argument in arguments}
         # The pointers are there already.
         self._lines |= dict.fromkeys(lines)
         return found
@@ -212,7 +232,7 @@ class Emission:
         self.layout: slots.Layout = layout
         self.options: Options = options
         self.sanitize: bool = options.sanitize
-        self.module: Module = ProvenanceModule() if provenance else Module()
+        self.module: Module = Module()
         self.module.fast = options.fast
         self.module.native_half = target.has_f16c
         self.module.native_fma = target.has_fma
@@ -223,7 +243,8 @@ class Emission:
         self.module.native_extremes = target.is_aarch64
         self.provenance: ProvenanceBuilder | None = ProvenanceBuilder(self.module) if provenance else None
         self.builder: Builder = Builder(self.module) if self.provenance is None else self.provenance
-        self.frame: Frame = Frame(self.builder)
+        parameters = program.entry.regions[0].blocks[0].arguments
+        self.frame: Frame = Frame(self.builder, len(parameters) > _MANY_ARRAYS)
         self.builder.stack = self.frame.stack
         self.scratch_suffix: str = ", !alias.scope !2"
         self.memory_suffix: str = ", !noalias !2"
@@ -248,7 +269,6 @@ class Emission:
         self.prefetch_distances: dict[Operation, Number] = {}
         """Of loads through pointers how far away in bytes the next iteration is, to be prefetched; 0 for none."""
         self.guards: dict[Operation, Guard] = {}
-        self._positions: dict[Operation, int] = {}
         self._slots: dict[Value, str] = {}
         self._buffers: dict[Buffer, str] = {}
         # Where pointers to buffers are computed, if not at the beginning.
@@ -277,14 +297,12 @@ class Emission:
         self.caches_operands: bool = any(isinstance(packed, PackCache) for each in matmuls for packed in each.packed)
         """Whether packed operands are kept from tile block to tile block."""
 
-    def position(self, operation: Operation) -> int:
-        """The position of an operation in the program."""
-        if not self._positions:
-            self._positions = {each: number for number, each in enumerate(self.program.entry.walk())}
-        return self._positions[operation]
+    @cached_property
+    def positions(self) -> dict[Operation, int]:
+        """Where operations are in the program."""
+        return {each: number for number, each in enumerate(self.program.entry.walk())}
 
     def statements(self, body: list[Statement]) -> None:
-        """Emit statements in order."""
         for statement in body:
             emit = self.emitters[type(statement)]
             if self.provenance is not None:
@@ -327,11 +345,9 @@ class Emission:
         return self._slots[value]
 
     def put(self, value: Value, register: Register) -> None:
-        """Store a scalar in its slot."""
         self.builder.do(f"store {to_storage(self.builder, register).typed}, ptr {self.slot(value)}, align 8")
 
     def take(self, value: Value) -> None:
-        """Load a scalar from its slot."""
         dtype = dtype_of(value)
         loaded = self.builder.emit(f"load {storage_type(dtype)}, ptr {self.slot(value)}, align 8")
         self.scalars[value] = from_storage(self.builder, loaded, dtype)
@@ -341,7 +357,7 @@ class Emission:
         found = self._buffers.get(buffer)
         if found is None:
             found = self._buffers[buffer] = f"%{self.builder.fresh(buffer.name + '.')}"
-            text = f"{found} = getelementptr i8, ptr %arena, i64 {buffer.offset}"
+            text = f"{found} = getelementptr i8, ptr %scratch, i64 {buffer.offset}"
             if self._start is None:
                 self.frame.add(text)
             else:
@@ -361,3 +377,10 @@ class Emission:
                 yield found
             found += [*self.frame.lines, *lines]
         self.scalars, self.views = before
+
+
+def clamped(emission: Emission, number: Number, limit: int) -> Number:
+    """The smaller of an unsigned number and a limit."""
+    if isinstance(number, int):
+        return min(number, limit)
+    return emission.builder.call("i64", "llvm.umin.i64", [f"i64 {number}", f"i64 {limit}"])

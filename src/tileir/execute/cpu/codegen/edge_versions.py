@@ -10,15 +10,8 @@ from tileir.execute.cpu.codegen.atomics import update_lanes
 from tileir.execute.cpu.codegen.bounds import prove_in_bounds
 from tileir.execute.cpu.codegen.context import Emission, TileAccess, TileView
 from tileir.execute.cpu.codegen.pointer_access import is_ordered
+from tileir.execute.cpu.ir import statements as st
 from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, Expression, PointerLoad, ViewLoad, nodes
-from tileir.execute.cpu.ir.statements import (
-    AtomicUpdate,
-    Statement,
-    Store,
-    StorePointers,
-    StoreView,
-    VersionedLoopNest,
-)
 from tileir.execute.cpu.vector.casting import DOUBLE
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -28,18 +21,15 @@ from tileir.ir.traits import FUNCTION
 def versions(
     emission: Emission,
     roots: list[Expression],
-    stores: list[Store],
+    stores: list[st.Store],
     emit: Callable[[bool], None],
-    statement: Statement | None = None,
+    statement: st.Statement | None = None,
 ) -> None:
-    """Emit code once for tiles within their tensors and once with masks, where there are views.
-
-    Loads of the statement prefetch, if the program says so.
-    """
+    """Emit code once for tiles within their tensors, once with masks; loads of the statement prefetch."""
     prefetches = emission.program.prefetches.get(statement, {}) if statement is not None else {}
     operations = {node.operation: None for node in nodes(roots) if isinstance(node, ViewLoad)}
     for store in stores:
-        if isinstance(store, StoreView) or (isinstance(store, AtomicUpdate) and store.pointers is None):
+        if isinstance(store, st.StoreView) or (isinstance(store, st.AtomicUpdate) and store.pointers is None):
             operations[store.operation] = None
     conditions = []
     for operation in operations:
@@ -51,8 +41,7 @@ def versions(
     if statement is not None:
         nontemporal.prefetch_pointers(emission, roots)
     proven: dict[Operation, bool] = {}
-    prove = _guard_conditions if emission.sanitize else _pointer_conditions
-    conditions += prove(emission, roots, stores, proven)
+    conditions += _access_conditions(emission, roots, stores, proven)
 
     def emit_version(masked: bool) -> None:
         before, emission.proven = emission.proven, emission.proven if masked else {**emission.proven, **proven}
@@ -60,12 +49,14 @@ def versions(
         emission.proven = before
 
     # The first of several errors is the one that is reported.
-    accesses = [emission.tile_accesses[operation] for operation in sorted(operations, key=emission.position)]
+    accesses = [
+        emission.tile_accesses[operation] for operation in sorted(operations, key=emission.positions.__getitem__)
+    ]
     two_versions(emission, conditions, emit_version, accesses)
 
 
 def over_an_edge(
-    emission: Emission, roots: list[Expression], _stores: list[Store], emit: Callable[[bool], None]
+    emission: Emission, roots: list[Expression], _stores: list[st.Store], emit: Callable[[bool], None]
 ) -> None:
     """Emit code with masks alone, for tiles of views that are known to leave their tensors."""
     operations = {node.operation: None for node in nodes(roots) if isinstance(node, ViewLoad)}
@@ -93,46 +84,37 @@ def two_versions(
         emission.builder.branch(emission.builder.all_of(conditions), lambda: emit(False), edge)
 
 
-def _guard_conditions(
-    emission: Emission, roots: list[Expression], stores: list[Store], proven: dict[Operation, bool]
+def _access_conditions(
+    emission: Emission, roots: list[Expression], stores: list[st.Store], proven: dict[Operation, bool]
 ) -> list[str]:
-    """The results of the sanitizer for all accesses; fills in those whose tiles are proven as a whole."""
-    accessed = [node.operation for node in nodes(roots) if isinstance(node, (PointerLoad, ViewLoad))]
-    accessed += [store.operation for store in stores if isinstance(store, (StorePointers, StoreView, AtomicUpdate))]
-    conditions = []
-    for operation in dict.fromkeys(accessed):
-        guard = emission.guards.get(operation)
-        if guard is not None:
-            is_whole = guard.whole and not is_ordered(operation)
-            conditions.append(guard.whole if is_whole else guard.fine)
-            if is_whole:
-                proven[operation] = guard.unmasked
-    return conditions
-
-
-def _pointer_conditions(
-    emission: Emission, roots: list[Expression], stores: list[Store], proven: dict[Operation, bool]
-) -> list[str]:
-    """Whether the accesses through pointers whose ranges are known stay in their arrays; fills in which do."""
+    """Whether accesses stay in their arrays: as the sanitizer found, or by their ranges; fills in which do."""
     found: list[str] = []
     for access in (*nodes(roots), *stores):
-        if isinstance(access, (PointerLoad, StorePointers)) and not is_ordered(access.operation):
-            operation = access.operation
-            if operation not in emission.proven and operation not in proven and operation not in emission.unproven:
+        if not isinstance(access, (PointerLoad, ViewLoad, st.StorePointers, st.StoreView, st.AtomicUpdate)):
+            continue
+        operation, guard = access.operation, emission.guards.get(access.operation)
+        if guard is not None:
+            is_whole = guard.whole and not is_ordered(operation)
+            found.append(guard.whole if is_whole else guard.fine)
+            if is_whole:
+                proven[operation] = guard.unmasked
+        elif isinstance(access, (PointerLoad, st.StorePointers)) and not emission.sanitize:
+            is_new = operation not in emission.proven and operation not in proven and operation not in emission.unproven
+            if is_new and not is_ordered(operation):
                 found += prove_in_bounds(emission, access, proven) or []
     return found
 
 
-def emit_versioned(emission: Emission, statement: VersionedLoopNest) -> None:
+def emit_versioned(emission: Emission, statement: st.VersionedLoopNest) -> None:
     """Emit a loop nest at once where its accesses are proven to stay in their arrays, and else in parts."""
     fused = statement.fused
     proven: dict[Operation, bool] = {}
     conditions: list[str] = [] if fused is not None else ["false"]
     for access in statement.accesses:
-        if isinstance(access, (PointerLoad, StorePointers)):
+        if isinstance(access, (PointerLoad, st.StorePointers)):
             more = prove_in_bounds(emission, access, proven)
             conditions += ["false"] if more is None else more
-        elif isinstance(access, (ViewLoad, StoreView)):
+        elif isinstance(access, (ViewLoad, st.StoreView)):
             view = emission.views[access.operation.view]
             assert isinstance(view, TileView)
             conditions.append(view.tensor.in_array)
@@ -161,14 +143,13 @@ _MANY_FUNCTIONS: Final = 8
 """With more in a kernel, LLVM has enough to do."""
 
 
-def lanes_of(emission: Emission, roots: list[Expression], stores: list[Store]) -> int:
-    """The lanes of a loop nest: those of its widest memory element, four bytes at least; 0 where elements go one by
-    one."""
+def lanes_of(emission: Emission, roots: list[Expression], stores: list[st.Store]) -> int:
+    """The lanes of a loop nest: those of its widest element in memory, or of four bytes; 0 for one by one."""
     found = list(nodes(roots))
-    scattered = [each for each in (*found, *stores) if isinstance(each, (PointerLoad, StorePointers))]
+    scattered = [each for each in (*found, *stores) if isinstance(each, (PointerLoad, st.StorePointers))]
     if any(is_ordered(each.operation) for each in scattered):
         return 0
-    if any(isinstance(store, AtomicUpdate) for store in stores):
+    if any(isinstance(store, st.AtomicUpdate) for store in stores):
         return update_lanes(emission, stores)
     dtypes = [node.dtype for node in found if isinstance(node, (ViewLoad, PointerLoad, BufferRead))]
     dtypes += [store.expression.dtype for store in stores]
@@ -183,12 +164,9 @@ def _is_function(declaration: OperationDeclaration) -> bool:
     return declaration.cost.work == FUNCTION and len(declaration.operands) == 1
 
 
-def lanes_abreast(emission: Emission, roots: list[Expression], stores: list[Store]) -> int:
-    """The lanes of a loop nest that may compute functions: two vectors go through them side by side.
-
-    A vector alone leaves a machine idle for much of the time, since it does not see far enough ahead to begin the next
-    one.  Four would be faster still for the shortest functions, but take half as long again to compile.
-    """
+def lanes_abreast(emission: Emission, roots: list[Expression], stores: list[st.Store]) -> int:
+    """The lanes of a loop nest; two vectors go through functions side by side, whose steps wait for each other.
+    Four would take half as long again to compile."""
     lanes = lanes_of(emission, roots, stores)
     found = list(nodes(roots))
     functions = [node for node in found if isinstance(node, Elementwise) and _is_function(node.operation.declaration)]
@@ -199,7 +177,7 @@ def lanes_abreast(emission: Emission, roots: list[Expression], stores: list[Stor
         return lanes
     if emission.function_count < 0:
         emission.function_count = sum([_is_function(each.declaration) for each in emission.program.entry.walk()])
-    is_scattered = any(isinstance(each, (PointerLoad, StorePointers)) for each in (*found, *stores))
+    is_scattered = any(isinstance(each, (PointerLoad, st.StorePointers)) for each in (*found, *stores))
     if emission.function_count > _MANY_FUNCTIONS or is_scattered or emission.sanitize:
         return lanes
     return lanes if any(node.dtype == DOUBLE for node in found) else 2 * lanes

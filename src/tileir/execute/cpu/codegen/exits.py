@@ -20,8 +20,6 @@ from tileir.ir.core import Operation
 
 FAILED: Final = "failed"
 """The label where a worker ends after a failure was recorded."""
-_FEW: Final = 8
-"""The words of more allocas than these are zeroed all at once: LLVM takes long over a thousand stores in a row."""
 
 
 def leave_worker(emission: Emission, code: int) -> None:
@@ -64,12 +62,10 @@ def fail(emission: Emission, check: Check, element: Number = 0, detail: Number =
 
 
 def require(emission: Emission, condition: str, check: Check, element: Number = 0, detail: Number = 0) -> None:
-    """Fail unless a condition holds."""
     emission.builder.branch(condition, None, lambda: fail(emission, check, element, detail), likely=True)
 
 
 def call_function(emission: Emission, result: str, function: str, values: list[str]) -> str:
-    """Call a function of `bounds_runtime`."""
     emission.called.add(function)
     text = f"call {result} @bounds.{function}(ptr %record, ptr {reserved(emission)}, {', '.join(values)})"
     if result == "void":
@@ -117,26 +113,24 @@ def note_alloca(emission: Emission, operation: Operation, address: str, shadow: 
     if shadow:
         builder.fill(shadow, 1, size)
         words += ["1", builder.address(shadow)]
-    _store_words(emission, operation, words)
+    pointer = _words(emission, emission.allocas[operation])
+    for number, word in enumerate(words):
+        builder.do(f"store i64 {word}, ptr {builder.moved(pointer, 8 * number)}, align 8")
 
 
 def forget_allocas(emission: Emission, body: list[Statement]) -> None:
     """What was reserved inside is given back."""
     if not emission.allocas:
         return
-    inside = [statement.operation for statement in statements(body) if isinstance(statement, Alloca)]
-    numbers = [emission.allocas[operation] for operation in inside]
-    if len(numbers) <= _FEW or max(numbers) - min(numbers) >= len(numbers):
-        for operation in inside:
-            _store_words(emission, operation, ["0", "0"])
-        return
-    words = WORDS if emission.sanitize else 2
-    first = emission.builder.moved(reserved(emission), 8 * words * min(numbers))
-    emission.builder.fill(first, 0, 8 * words * len(numbers))
+    inside = [emission.allocas[each.operation] for each in statements(body) if isinstance(each, Alloca)]
+    if inside:
+        # They are numbered in the order of the program.
+        emission.builder.fill(_words(emission, inside[0]), 0, 8 * _word_count(emission) * len(inside))
 
 
-def _store_words(emission: Emission, operation: Operation, values: list[str]) -> None:
-    first = (WORDS if emission.sanitize else 2) * emission.allocas[operation]
-    for number, value in enumerate(values):
-        pointer = emission.builder.moved(reserved(emission), 8 * (first + number))
-        emission.builder.do(f"store i64 {value}, ptr {pointer}, align 8")
+def _word_count(emission: Emission) -> int:
+    return WORDS if emission.sanitize else 2
+
+
+def _words(emission: Emission, number: int) -> str:
+    return emission.builder.moved(reserved(emission), 8 * _word_count(emission) * number)

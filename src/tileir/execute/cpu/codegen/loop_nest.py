@@ -14,19 +14,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tileir.execute.cpu.codegen.context import Emission, Guard
-from tileir.execute.cpu.ir.expressions import (
-    Buffer,
-    BufferRead,
-    Elementwise,
-    Expression,
-    Iota,
-    Mapped,
-    Shape,
-    Splat,
-    Table,
-    computed_by,
-    row_major,
-)
+from tileir.execute.cpu.ir import expressions as ex
+from tileir.execute.cpu.ir.statements import Window
 from tileir.execute.cpu.vector import instructions
 from tileir.execute.cpu.vector.builder import Builder, CountedLoop, Number
 from tileir.execute.cpu.vector.casting import BOOL, INT64, cast, from_storage, to_storage
@@ -74,21 +63,21 @@ class RowPart:
     is_nontemporal: bool
 
 
-def row_major_terms(index: Index, shape: Shape, size: int = 1) -> list[Term]:
+def row_major_terms(index: Index, shape: ex.Shape, size: int = 1) -> list[Term]:
     """The terms of a row-major offset, for elements of so many bytes."""
-    return [(axis, stride * size) for axis, stride in zip(index, row_major(shape), strict=True)]
+    return [(axis, stride * size) for axis, stride in zip(index, ex.row_major(shape), strict=True)]
 
 
 class NestEmitter:
     """One loop nest being emitted.  `masked` is the version for tiles that reach over the edge of their tensor."""
 
     def __init__(
-        self, emission: Emission, shape: Shape, lanes: int, masked: bool, row_part: RowPart | None = None
+        self, emission: Emission, shape: ex.Shape, lanes: int, masked: bool, row_part: RowPart | None = None
     ) -> None:
         self.emission: Emission = emission
         self.builder: Builder = emission.builder
         self.masked: bool = masked
-        self.shape: Shape = shape
+        self.shape: ex.Shape = shape
         self.levels: list[list[str]] = [[]]
         # What follows an inner loop in the body of an outer one.
         self.after: list[list[str]] = [[]]
@@ -105,7 +94,7 @@ class NestEmitter:
 
     # --- loops ---
 
-    def _open(self, shape: Shape) -> Index:
+    def _open(self, shape: ex.Shape) -> Index:
         """A loop for each dimension, the last one in steps of the lanes."""
         wide = max([axis for axis, extent in enumerate(shape) if extent != 1], default=-1)
         if wide >= 0:
@@ -193,26 +182,28 @@ class NestEmitter:
 
     # --- evaluation ---
 
-    def at(self, expression: Expression, index: Index) -> tuple[Register, int]:
+    def at(self, expression: ex.Expression, index: Index) -> tuple[Register, int]:
         """An expression at an index: its value, and the level where it is known."""
         key = (id(expression), tuple([(axis.base, axis.lanes) for axis in index]))
         found = self._known.get(key)
         if found is None and self.emission.provenance is None:
             found = self._known[key] = self._evaluate(expression, index)
         elif found is None:
-            with self.emission.working_for(*computed_by(expression)):
+            # What was computed before is not computed here.
+            source = None if isinstance(expression, ex.BufferRead) else expression.defining_operation
+            with self.emission.working_for(source):
                 found = self._known[key] = self._evaluate(expression, index)
         return found
 
-    def value(self, expression: Expression) -> Register:
+    def value(self, expression: ex.Expression) -> Register:
         """An expression at the index of the nest: a vector, if the nest has lanes."""
         return self.at(expression, self.index_for(expression))[0]
 
-    def index_for(self, expression: Expression) -> Index:
+    def index_for(self, expression: ex.Expression) -> Index:
         """The index of the nest for a tile of its own shape, which may have other unit dimensions."""
         return self.index_of(expression, self.shape, self.index)
 
-    def index_of(self, expression: Expression, shape: Shape, index: Index) -> Index:
+    def index_of(self, expression: ex.Expression, shape: ex.Shape, index: Index) -> Index:
         """An index into a shape, for a tile that differs in unit dimensions at most."""
         if expression.shape == shape:
             return index
@@ -226,33 +217,33 @@ class NestEmitter:
         with self.at_level(self.depth):
             return self.builder.splat(register, self.lanes)
 
-    def _evaluate(self, expression: Expression, index: Index) -> tuple[Register, int]:
-        if isinstance(expression, Elementwise):
+    def _evaluate(self, expression: ex.Expression, index: Index) -> tuple[Register, int]:
+        if isinstance(expression, ex.Elementwise):
             pairs = [self.at(operand, index) for operand in expression.operands]
             level = max([level for _, level in pairs], default=0)
             with self.at_level(level):
                 registers = [register for register, _ in pairs]
                 return instructions.emit_operation(self.builder, expression.operation, registers), level
-        if isinstance(expression, Mapped):
+        if isinstance(expression, ex.Mapped):
             return self.at(expression.source, self._mapped(expression, index))
-        if isinstance(expression, Splat):
+        if isinstance(expression, ex.Splat):
             return self.emission.scalars[expression.scalar], 0
-        if isinstance(expression, Table):
+        if isinstance(expression, ex.Table):
             if expression.array.size == 1:
                 return literal(expression.array.reshape(-1)[0], expression.dtype), 0
             with self.at_level(0):
                 table = self.builder.module.table(expression.array)
             return self._row_major(table, expression.dtype, expression.shape, index, "")
-        if isinstance(expression, Iota):
+        if isinstance(expression, ex.Iota):
             axes = [axis for axis, extent in zip(index, expression.shape, strict=True) if extent != 1]
             return self._number(axes[0] if axes else FIRST, expression.dtype)
-        if isinstance(expression, BufferRead):
+        if isinstance(expression, ex.BufferRead):
             pointer = self.emission.buffer(expression.buffer)
             return self._row_major(pointer, expression.dtype, expression.shape, index, self.emission.scratch_suffix)
         register, level = self.emission.emitters[type(expression)](self, expression, index)
         return register, level
 
-    def _mapped(self, expression: Mapped, index: Index) -> Index:
+    def _mapped(self, expression: ex.Mapped, index: Index) -> Index:
         axes = []
         for number, (axis, scalar) in enumerate(expression.mapping):
             found = index[axis] if axis is not None else FIRST
@@ -270,30 +261,24 @@ class NestEmitter:
         return self._shifted[key]
 
     def keep(
-        self,
-        expression: Expression,
-        buffer: Buffer,
-        origin: list[Number] | None = None,
-        whole: Shape | None = None,
-        index: Index | None = None,
+        self, expression: ex.Expression, buffer: ex.Buffer, window: Window | None = None, index: Index | None = None
     ) -> None:
-        """Put the elements of an expression into a buffer, at an origin in a tile of shape `whole`."""
+        """Put the elements of an expression into a buffer, or into a part of it."""
+        builder, size = self.builder, buffer.dtype.itemsize
         index = self.index_for(expression) if index is None else index
-        whole = expression.shape if whole is None else whole
         register, _ = self.at(expression, index)
         with self.at_level(self.depth):
-            register = cast(self.builder, register, buffer.dtype)
-        size = buffer.dtype.itemsize
-        pointer = self.emission.buffer(buffer)
-        if origin is not None:
+            register = cast(builder, register, buffer.dtype)
+        pointer, shape = self.emission.buffer(buffer), expression.shape
+        if window is not None:
+            shape = window.whole
             with self.at_level(0):
-                start: Number = 0
-                for position, stride in zip(origin, row_major(whole), strict=True):
-                    start = self.builder.add(start, self.builder.multiply(position, stride * size))
-                pointer = self.builder.moved(pointer, start)
-        self.store(pointer, row_major_terms(index, whole, size), register, self.emission.scratch_suffix)
+                for origin, part, stride in zip(window.origins, window.part, ex.row_major(shape), strict=True):
+                    start = origin if isinstance(origin, int) else builder.multiply(self.emission.whole(origin), part)
+                    pointer = builder.moved(pointer, builder.multiply(start, stride * size))
+        self.store(pointer, row_major_terms(index, shape, size), register, self.emission.scratch_suffix)
 
-    def guard(self, guard: Guard, shape: Shape, index: Index) -> tuple[Register, int]:
+    def guard(self, guard: Guard, shape: ex.Shape, index: Index) -> tuple[Register, int]:
         """Which elements of an access may be touched: those the sanitizer left, all if it found nothing."""
         pointer = self.emission.buffer(guard.buffer)
         allowed, level = self._row_major(pointer, BOOL, shape, index, self.emission.scratch_suffix)
@@ -310,8 +295,9 @@ class NestEmitter:
         with self.at_level(level):
             return self.builder.moved(pointer, offset), wide[0] if wide else None, level
 
-    def _row_major(self, pointer: str, dtype: DType, shape: Shape, index: Index, suffix: str) -> tuple[Register, int]:
-        """Load elements of a row-major tile."""
+    def _row_major(
+        self, pointer: str, dtype: DType, shape: ex.Shape, index: Index, suffix: str
+    ) -> tuple[Register, int]:
         where, distance, level = self.place(pointer, row_major_terms(index, shape, dtype.itemsize))
         with self.at_level(level):
             return self.load_at(where, distance, dtype, suffix), level
@@ -345,7 +331,6 @@ class NestEmitter:
         return self.builder.emit(f"getelementptr i8, ptr {where}, <{self.lanes} x i64> {offsets}")
 
     def gather(self, pointers: str, element: str, size: int, mask: Register | None, suffix: str) -> str:
-        """One element from each pointer of a vector."""
         vector = f"<{self.lanes} x {element}>"
         function = f"llvm.masked.gather.{suffix_of(element, self.lanes)}.v{self.lanes}p0"
         operands = [f"<{self.lanes} x ptr> {pointers}", f"i32 {size}", self._lane_mask(mask)]

@@ -37,104 +37,88 @@ from tileir.ir.core import Operation
 
 
 def load_pointers(nest: NestEmitter, expression: PointerLoad, index: Index) -> tuple[Register, int]:
-    operation, element = expression.operation, expression.element
-    proven, size = nest.emission.proven, memory_bytes(element)
-    step = lane_step(expression.pointers, index)
-    is_run = operation in proven and step == size
-    # The pointers of lanes that are known to be neighbors need not be computed, but for the first.
-    pointers, level = nest.at(expression.pointers, first_lanes(index) if is_run else index)
-    mask: Register | None = None
-    if expression.mask is not None and not proven.get(operation, False):
-        mask, mask_level = nest.at(expression.mask, index)
-        level = max(level, mask_level)
-    mask, level = view_access.guarded(nest, operation, expression.shape, index, mask, level)
-    check = BoundsCheck(operation, size, expression.shape, index, level)
+    element = expression.element
+    access = _PointerAccess(nest, expression, index, 0)
+    mask, level = access.mask, access.level
     with nest.at_level(level):
-        if not is_ordered(operation) and not is_run and mask is not None and mask.width and not pointers.width:
-            pointers = nest.builder.splat(pointers, nest.lanes)
-        access = _PointerAccess(nest, check, pointers, mask, memory_dtype(element), None)
-        loaded = access.emit(expression.pointers, is_run, step)
-    padding: Register | None = None
-    if mask is not None:
-        if expression.padding is not None:
-            padding, padding_level = nest.at(expression.padding, index)
-            level = max(level, padding_level)
-        else:
-            padding = literal(numpy.zeros((), expression.dtype)[()], expression.dtype)
+        if mask is not None and mask.width and not access.is_run and not is_ordered(expression.operation):
+            access.pointers = nest.builder.splat(access.pointers, nest.lanes)
+        loaded = access.emit(memory_dtype(element))
+    padding = literal(numpy.zeros((), expression.dtype)[()], expression.dtype)
+    if mask is not None and expression.padding is not None:
+        padding, padding_level = nest.at(expression.padding, index)
+        level = max(level, padding_level)
     with nest.at_level(level):
         value = instructions.from_memory(nest.builder, element, loaded)
-        if mask is not None and padding is not None:
-            value = view_access.either(nest.builder, mask, value, padding)
-        return value, level
+        return value if mask is None else view_access.either(nest.builder, mask, value, padding), level
 
 
 def store_pointers(nest: NestEmitter, store: StorePointers) -> None:
-    operation, element = store.operation, store.expression.element
-    proven, size = nest.emission.proven, memory_bytes(element)
     index = nest.index_for(store.pointers)
-    step = lane_step(store.pointers, index)
-    is_run = operation in proven and step == size
-    pointers, _ = nest.at(store.pointers, first_lanes(index) if is_run else index)
-    mask = nest.value(store.mask) if store.mask is not None and not proven.get(operation, False) else None
-    mask, _ = view_access.guarded(nest, operation, store.pointers.shape, index, mask, nest.depth)
+    access = _PointerAccess(nest, store, index, nest.depth)
     register = nest.value(store.expression)
     with nest.at_level(nest.depth):
-        stored = instructions.to_memory(nest.builder, element, register)
-        check = BoundsCheck(operation, size, store.pointers.shape, index, nest.depth)
-        if not is_ordered(operation) and not is_run and any(axis.lanes for axis in index):
-            pointers = nest.builder.splat(pointers, nest.lanes)
+        stored = instructions.to_memory(nest.builder, store.expression.element, register)
+        if not is_ordered(store.operation) and not access.is_run and any(axis.lanes for axis in index):
+            access.pointers = nest.builder.splat(access.pointers, nest.lanes)
             stored = nest.builder.splat(stored, nest.lanes)
-        _PointerAccess(nest, check, pointers, mask, stored.dtype, stored).emit(store.pointers, is_run, step)
+        access.emit(stored.dtype, stored)
 
 
 class _PointerAccess:
-    """The access of one vector, or of one element: a load, or the store of a value."""
+    """The access of one vector, or of one element, at an index and a level that is at least the given one."""
 
-    def __init__(
-        self,
-        nest: NestEmitter,
-        check: BoundsCheck,
-        pointers: Register,
-        mask: Register | None,
-        dtype: DType,
-        stored: Register | None,
-    ) -> None:
+    def __init__(self, nest: NestEmitter, access: PointerLoad | StorePointers, index: Index, level: int) -> None:
+        operation, proven = access.operation, nest.emission.proven
         self.nest: NestEmitter = nest
         self.emission: Emission = nest.emission
-        self.check: BoundsCheck = check
-        self.pointers: Register = pointers
-        self.mask: Register | None = mask
-        self.dtype: DType = dtype
-        self.stored: Register | None = stored
+        self.expression: Expression = access.pointers
+        size = memory_bytes(pointee_of(operation.operands[0]))
+        step = lane_step(access.pointers, index)
+        self.looks_contiguous: bool = step == size
+        self.is_run: bool = operation in proven and step == size
+        """Whether lanes are proven to be neighbors; their pointers need not be computed, but for the first."""
+        self.pointers, known = nest.at(access.pointers, first_lanes(index) if self.is_run else index)
+        level = max(level, known)
+        mask: Register | None = None
+        if access.mask is not None and not proven.get(operation, False):
+            mask, known = nest.at(access.mask, index)
+            level = max(level, known)
+        self.mask, self.level = view_access.guarded(nest, operation, access.pointers.shape, index, mask, level)
+        self.check: BoundsCheck = BoundsCheck(operation, size, access.pointers.shape, index, self.level)
         self.based: BasedPointers | None = None
+        self.stored: Register | None = None
 
-    def emit(self, pointers: Expression, is_run: bool, step: int | None) -> Register:
-        """The loaded value; `is_run` says that lanes are proven to be neighbors, `step` how far apart they look."""
+    def emit(self, dtype: DType, stored: Register | None = None) -> Register:
+        """The loaded value, or the stored one."""
+        self.dtype: DType = dtype
+        self.stored = stored
         operation, builder = self.check.operation, self.nest.builder
         if is_ordered(operation):
             self._check()
             return self._atomic()
-        if is_run:
+        if self.is_run:
             where = builder.pointer(self.pointers.name)
             loaded = self._contiguous(where)
             distance = self.emission.prefetch_distances.get(operation, 0)
-            if self.stored is None and distance != 0:
+            if stored is None and distance != 0:
                 nontemporal.prefetch(self.nest, where, distance, self.check.size)
             return loaded
-        if step != self.check.size or not self.pointers.width:
-            self.based = self._based_pointers(pointers)
+        if not self.looks_contiguous or not self.pointers.width:
+            self.based = self._based_pointers()
             return self._scattered()
         # Without a base array they may be anywhere: checked before all.
-        is_known = is_unchecked(self.emission, operation) or accessed_array(self.emission, operation) is not None
-        if not is_known:
+        unchecked = is_unchecked(self.emission, operation)
+        has_array = accessed_array(self.emission, operation) is not None
+        if not unchecked and not has_array:
             self._check()
         near, where = neighbors(self.nest, self.pointers, self.check.size)
-        if is_known and not is_unchecked(self.emission, operation):
+        if has_array and not unchecked:
             inside = is_in_array(self.emission, operation, builder.address(where), self.nest.lanes * self.check.size)
             near = builder.emit(f"and i1 {near}, {inside}")
 
         def far() -> Register:
-            if accessed_array(self.emission, operation) is not None:
+            if has_array:
                 self._check()
             return self._vector(self.mask)
 
@@ -151,10 +135,7 @@ class _PointerAccess:
         return self.stored
 
     def _vector(self, mask: Register | None) -> Register:
-        if self.stored is None:
-            return view_access.load_vector(self.nest, self.pointers, mask, self.dtype, self.based)
-        view_access.store_vector(self.nest, self.pointers, self.stored, mask, self.based)
-        return self.stored
+        return view_access.access_vector(self.nest, self.pointers, self.stored or self.dtype, mask, self.based)
 
     def _either(
         self, condition: str, then: Callable[[], Register], otherwise: Callable[[], Register], likely: bool = False
@@ -169,8 +150,9 @@ class _PointerAccess:
         found = self.nest.builder.branch(condition, lambda: part(then), lambda: part(otherwise), likely)
         return Register(found[0], self.dtype, self.nest.lanes) if self.stored is None else self.stored
 
-    def _based_pointers(self, expression: Expression) -> BasedPointers | None:
+    def _based_pointers(self) -> BasedPointers | None:
         """Pointers that are offsets from one pointer."""
+        expression = self.expression
         if not isinstance(expression, Elementwise) or expression.operation.declaration is not OFFSET:
             return None
         base, numbers = expression.operands
@@ -182,11 +164,8 @@ class _PointerAccess:
         return BasedPointers(self.nest, self.emission.scalars[base.scalar], found)
 
     def _scattered(self) -> Register:
-        """A gather or scatter.
-
-        Where a machine has no instruction for it, LLVM makes one of its lanes, and tests the mask before each.  One
-        test then tells whether all lanes are accessed and in their array.
-        """
+        """A gather or scatter.  Where there is no instruction for it, LLVM tests the mask of each lane: one test before
+        that tells whether all lanes are accessed and in their array."""
 
         def some() -> Register:
             self._check()
@@ -206,10 +185,8 @@ class _PointerAccess:
         return self._either(all_plain, lambda: self._vector(None), some, likely=True)
 
     def _atomic(self) -> Register:
-        """One element, atomically."""
-        builder, emission, dtype, size = self.nest.builder, self.emission, self.dtype, self.check.size
+        builder, stored, size = self.nest.builder, self.stored, self.check.size
         order, type = order_of(self.check.operation), f"i{8 * size}"
-        stored = self.stored
         bits = to_bits(builder, stored) if stored is not None else ""
         where = builder.pointer(self.pointers.name)
 
@@ -220,17 +197,16 @@ class _PointerAccess:
             return "0"
 
         def anywhere() -> str:
-            return at_any_address(emission, self.pointers, size, access, lambda old: bits or None)
+            return at_any_address(self.emission, self.pointers, size, access, lambda old: bits or None)
 
         found = builder.where(self.mask, type if stored is None else "", anywhere)
-        return from_bits(builder, found, dtype) if stored is None else stored
+        return from_bits(builder, found, self.dtype) if stored is None else stored
 
 
 # --- neighbors ---
 
 
 def first_lanes(index: Index) -> Index:
-    """An index at the first of its lanes."""
     return tuple([Axis(axis.base, False, axis.level) if axis.lanes else axis for axis in index])
 
 
@@ -293,7 +269,6 @@ _ORDERS: Final = {"relaxed": "monotonic", "acquire": "acquire", "release": "rele
 
 
 def order_of(operation: Operation) -> str:
-    """LLVM's name for the ordering of an operation."""
     return _ORDERS.get(ordering_of(operation), "monotonic")
 
 
@@ -305,11 +280,8 @@ def is_ordered(operation: Operation) -> bool:
 def at_any_address(
     emission: Emission, address: Register, size: int, emit: Callable[[], str], change: Callable[[str], str | None]
 ) -> str:
-    """The old bits of an element that an atomic instruction accesses, which `emit` writes.
-
-    Machines have no atomic instructions for addresses that are no multiples of the element's size: some end the process
-    there.  Such an element is changed under a lock of the launch: what `change` returns for the old bits replaces them.
-    """
+    """The old bits of an atomic access, which `emit` writes.  Machines have none at odd addresses: there what `change`
+    returns for the old bits replaces them, under a lock of the launch."""
     if size == 1:
         return emit()
     builder = emission.builder

@@ -1,80 +1,36 @@
-"""Which operations the instructions of a kernel do the work of, kept while it is emitted for a dump with locations.
+"""Which operations the instructions of a kernel do the work of, for a dump with locations.
 
-Lines are strings that remember operations, wherever emitters move them.  Code that is to run is emitted without any of
-this, and has the same text.
+Lines end in a mark with the numbers of operations, wherever emitters move them.  Code that is to run has no marks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from tileir.execute.cpu.vector.builder import Builder, Module
 from tileir.ir.core import Operation
 
-Operations = tuple[Operation, ...]
-
-
-class Line(str):
-    """A line of LLVM IR, and the operations it does the work of."""
-
-    __slots__ = ("operations",)
-
-    operations: Operations
-
-
-def _line_for(text: str, operations: Operations) -> str:
-    found = Line(text)
-    found.operations = operations
-    return found
-
-
-def rewritten(line: str, text: str) -> str:
-    """Another text in the place of a line."""
-    return _line_for(text, line.operations) if isinstance(line, Line) else text
-
-
-class ProvenanceModule(Module):
-    """A module that remembers the lines of its functions."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._lines: list[str] = []
-
-    def add(self, lines: list[str]) -> None:
-        super().add(lines)
-        self._lines.extend(lines)
-
-    def operations(self) -> list[Operations]:
-        """For each line of the text the operations it does the work of."""
-        found: list[Operations] = []
-        for line in self._lines:
-            # A head has two lines.
-            found.extend([line.operations if isinstance(line, Line) else ()] * (line.count("\n") + 1))
-        text = self.text()
-        before = text.index("\ndefine ") + 1 if not text.startswith("define ") else 0
-        found[:0] = [()] * text.count("\n", 0, before)
-        found.extend([()] * (text.count("\n") - len(found)))
-        return found
+_MARK: Final = " ;@"
 
 
 class ProvenanceBuilder(Builder):
-    """A function being written whose lines remember operations: those that are `present`."""
+    """A function being written whose lines have marks."""
 
     def __init__(self, module: Module) -> None:
         super().__init__(module)
-        self.present: Operations = ()
+        self._numbers: dict[Operation, int] = {}
+        self._mark: str = ""
 
     def line(self, text: str) -> str:
-        return _line_for(text, self.present)
+        return text + self._mark
 
     def emit(self, instruction: str) -> str:
-        name = f"%{self.fresh()}"
-        self.lines.append(self.line(f"  {name} = {instruction}"))
-        return name
+        return super().emit(instruction + self._mark)
 
     def do(self, instruction: str) -> None:
-        self.lines.append(self.line(f"  {instruction}"))
+        super().do(instruction + self._mark)
 
     def label(self, name: str) -> None:
         self.lines.append(self.line(f"{name}:"))
@@ -82,7 +38,16 @@ class ProvenanceBuilder(Builder):
     @contextmanager
     def working_for(self, operations: list[Operation]) -> Iterator[None]:
         """While this is entered, lines are for some operations; for those before, if there are none."""
-        before = self.present
-        self.present = tuple(operations) or before
+        before = self._mark
+        if operations:
+            numbers = [str(self._numbers.setdefault(each, len(self._numbers))) for each in operations]
+            self._mark = _MARK + ",".join(numbers)
         yield
-        self.present = before
+        self._mark = before
+
+    def unmarked(self, text: str) -> tuple[str, list[tuple[Operation, ...]]]:
+        """The text without marks, and for each of its lines the operations."""
+        operations = list(self._numbers)
+        pairs = [line.partition(_MARK)[::2] for line in text.split("\n")]
+        found = [tuple([operations[int(number)] for number in mark.split(",") if number]) for _, mark in pairs]
+        return "\n".join([line for line, _ in pairs]), found[:-1]

@@ -19,16 +19,8 @@ from typing import Final, cast
 from tileir.dialect.ops import EXP, EXP2, MAXF, MAXIMUMF, MINF, MINIMUMF, SCAN
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.edge_versions import lanes_of, versions
-from tileir.execute.cpu.codegen.loop_nest import FIRST, Axis, Index, NestEmitter, Term, row_major_terms
-from tileir.execute.cpu.ir.expressions import (
-    BufferRead,
-    Elementwise,
-    Expression,
-    PointerLoad,
-    is_along_lanes,
-    nodes,
-    row_major,
-)
+from tileir.execute.cpu.codegen.loop_nest import Axis, Index, NestEmitter, Term, row_major_terms
+from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.cpu.ir.statements import Reduce, StoreBuffer, works_on_vectors
 from tileir.execute.cpu.vector import nans
 from tileir.execute.cpu.vector.builder import Builder, Number
@@ -57,7 +49,7 @@ def emit_reduce(emission: Emission, statement: Reduce) -> None:
     body = _extreme(emission, statement) or plain
     if statement.operation.declaration is SCAN:
         _emit_scan(emission, statement, plain.combine)
-    elif is_along_lanes(statement.shape, statement.axis) and works_on_vectors(statement.body):
+    elif ex.is_along_lanes(statement.shape, statement.axis) and works_on_vectors(statement.body):
         _emit_rows(emission, statement, body)
     else:
         _emit_columns(emission, statement, body)
@@ -118,10 +110,8 @@ _LATENT: Final = frozenset({EXP, EXP2})
 
 
 def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None:
-    combine = body.combine
     shape, axis = statement.shape, statement.axis
-    extent = shape[axis]
-    virtual = min(extent, LANES)
+    virtual = min(shape[axis], LANES)
     roots = statement.roots
     vector = min(lanes_of(emission, roots, []), virtual)
     lanes = _abreast(emission, roots, vector, virtual)
@@ -134,53 +124,15 @@ def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None
     def emit(masked: bool, origin: list[Number]) -> None:
         nonlocal waiting
         nest = NestEmitter(emission, (), lanes, masked)
-        outer: list[Axis] = []
-        row = FIRST
-        for number, size in enumerate(shape):
-            if number == axis or size == 1:
-                outer.append(FIRST)
-            elif number == rows and together > 1:
-                row = nest.open_loop(together)
-                with nest.at_level(row.level):
-                    outer.append(Axis(builder.add(origin[number], row.base), False, row.level))
-            elif together > 1:
-                outer.append(Axis(origin[number], False, 0))
-            else:
-                outer.append(nest.open_loop(size))
-
-        def items(base: Number, level: int) -> list[Registers]:
-            """The elements of the virtual lanes from a position on: by vector, then by operand."""
-            found = []
-            for start in range(0, virtual, lanes):
-                nest.offset = start
-                with nest.at_level(level):
-                    here = Axis(builder.add(base, start), True, level)
-                index = (*outer[:axis], here, *outer[axis + 1 :])
-                values = [nest.at(source, nest.index_of(source, shape, index))[0] for source in statement.sources]
-                with nest.at_level(level):
-                    values = [body.prepare(builder.splat(register, lanes)) for register in values]
-                for store in statement.keeps:
-                    assert isinstance(store, StoreBuffer)
-                    kept = store.expression
-                    nest.keep(kept, store.buffer, index=nest.index_of(kept, shape, index))
-                found.append(values)
-            return found
-
+        outer = [Axis(base, False, 0) for base in origin]
+        row = nest.open_loop(together)
+        if together > 1:
+            with nest.at_level(row.level):
+                outer[rows] = Axis(builder.add(origin[rows], row.base), False, row.level)
         level = nest.depth
-        vectors = items(0, level)
-        if extent > virtual:
-            position = nest.open_loop(extent, virtual, start=virtual)
-            loop = nest.innermost
-            olds = [[loop.carry_register(register) for register in each] for each in vectors]
-            news = items(position.base, nest.depth)
-            with nest.at_level(nest.depth):
-                # After the loop the registers of its last iteration count.
-                vectors = [combine(new, old) for new, old in zip(news, olds, strict=True)]
-            for old, result in zip(olds, vectors, strict=True):
-                for value, following in zip(old, result, strict=True):
-                    loop.becomes(value.name, following.name)
-        with nest.at_level(level, after=extent > virtual):
-            narrow = halved(builder, vectors, combine, vector if together > 1 else 1)
+        vectors = _combined(nest, statement, body, outer, virtual)
+        with nest.at_level(level, after=nest.depth > level):
+            narrow = halved(builder, vectors, body.combine, vector if together > 1 else 1)
             if together == 1:
                 _put_results(emission, nest, statement, body.finish(narrow), tuple(outer))
             else:
@@ -197,36 +149,69 @@ def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None
             return
         origin = [*origin, *[0] * (len(shape) - axis)]
         versions(emission, roots, [], lambda masked: emit(masked, origin), statement)
-        assert waiting is not None
-        nest = NestEmitter(emission, (), lanes, False)
-        with nest.at_level(0):
-            single = body.finish(waiting.halved(combine))
-            _put_results(emission, nest, statement, single, tuple([Axis(base, False, 0) for base in origin]))
-        nest.close()
+        if waiting is not None:
+            nest = NestEmitter(emission, (), lanes, False)
+            with nest.at_level(0):
+                single = body.finish(waiting.halved(body.combine))
+                _put_results(emission, nest, statement, single, tuple([Axis(base, False, 0) for base in origin]))
+            nest.close()
 
-    if together > 1:
-        rows_from([])
-    else:
-        versions(emission, roots, [], lambda masked: emit(masked, []), statement)
+    rows_from([])
 
 
-def _abreast(emission: Emission, roots: list[Expression], vector: int, virtual: int) -> int:
-    """The lanes of a loop nest that computes functions: some vectors go through a function side by side.
+def _combined(
+    nest: NestEmitter, statement: Reduce, body: Combination, outer: list[Axis], virtual: int
+) -> list[Registers]:
+    """A row as the vectors of its virtual lanes: by vector, then by operand."""
+    builder, shape, axis = nest.builder, statement.shape, statement.axis
 
-    Each step of a function waits for the one before; a vector alone would leave the machine idle for most of that time.
-    Fast functions are short enough for the machine to see the next ones.
-    """
+    def items(base: Number, level: int) -> list[Registers]:
+        """The elements of the virtual lanes from a position on."""
+        found = []
+        for start in range(0, virtual, nest.lanes):
+            nest.offset = start
+            with nest.at_level(level):
+                here = Axis(builder.add(base, start), True, level)
+            index = (*outer[:axis], here, *outer[axis + 1 :])
+            values = [nest.at(source, nest.index_of(source, shape, index))[0] for source in statement.sources]
+            with nest.at_level(level):
+                values = [body.prepare(builder.splat(register, nest.lanes)) for register in values]
+            for store in statement.keeps:
+                assert isinstance(store, StoreBuffer)
+                kept = store.expression
+                nest.keep(kept, store.buffer, index=nest.index_of(kept, shape, index))
+            found.append(values)
+        return found
+
+    vectors = items(0, nest.depth)
+    if shape[axis] == virtual:
+        return vectors
+    position = nest.open_loop(shape[axis], virtual, start=virtual)
+    loop = nest.innermost
+    olds = [[loop.carry_register(register) for register in each] for each in vectors]
+    news = items(position.base, nest.depth)
+    with nest.at_level(nest.depth):
+        # After the loop the registers of its last iteration count.
+        vectors = [body.combine(new, old) for new, old in zip(news, olds, strict=True)]
+    for old, result in zip(olds, vectors, strict=True):
+        for value, following in zip(old, result, strict=True):
+            loop.becomes(value.name, following.name)
+    return vectors
+
+
+def _abreast(emission: Emission, roots: list[ex.Expression], vector: int, virtual: int) -> int:
+    """The lanes of a loop nest; some vectors go through a function side by side, whose steps wait for each other.
+    Fast functions are short enough for the machine to see the next ones."""
     if emission.options.fast:
         return vector
-    found = list(nodes(roots))
-    waits = any(isinstance(node, Elementwise) and node.operation.declaration in _LATENT for node in found)
-    if not waits or any(isinstance(node, PointerLoad) or node.dtype == DOUBLE for node in found):
+    found = list(ex.nodes(roots))
+    waits = any(isinstance(node, ex.Elementwise) and node.operation.declaration in _LATENT for node in found)
+    if not waits or any(isinstance(node, ex.PointerLoad) or node.dtype == DOUBLE for node in found):
         return vector
     return min(_ABREAST * vector, virtual)
 
 
 def _put_results(emission: Emission, nest: NestEmitter, statement: Reduce, registers: Registers, outer: Index) -> None:
-    """Store the results of a row, or those of several, which are lanes."""
     builder = emission.builder
     axes = [index for number, index in enumerate(outer) if number != statement.axis]
     shape = tuple([extent for number, extent in enumerate(statement.shape) if number != statement.axis])
@@ -234,10 +219,9 @@ def _put_results(emission: Emission, nest: NestEmitter, statement: Reduce, regis
         if target is None:
             emission.put(result, register)
             continue
-        offset: Number = 0
-        for index, stride in zip(axes, row_major(shape), strict=True):
-            offset = builder.add(offset, builder.multiply(index.base, stride * register.dtype.itemsize))
-        where = builder.moved(emission.buffer(target), offset)
+        where = emission.buffer(target)
+        for index, stride in zip(axes, ex.row_major(shape), strict=True):
+            where = builder.moved(where, builder.multiply(index.base, stride * register.dtype.itemsize))
         nest.store_at(where, None, register, emission.scratch_suffix)
 
 
@@ -273,12 +257,8 @@ class RowVectors:
         return found
 
     def halved(self, combine: Combine) -> Registers:
-        """A vector with a lane for each row.
-
-        Two vectors become one behind the last, until there is one.  All take the same instructions, since what is to
-        be combined next is always in the two halves of a vector: so a loop does it, which is as quick as one long
-        piece of code, and compiled in a fraction of the time.
-        """
+        """A vector with a lane for each row.  Two vectors become one behind the last, until there is one: what is
+        combined next is always in the two halves of a vector, so a loop does it, which compiles quickly."""
         builder, rows, width = self._builder, self._rows, self._like[0].width
         low = [lane // 2 + (width if lane % 2 else 0) for lane in range(width)]
         high = [lane + width // 2 for lane in low]
@@ -326,10 +306,7 @@ def _lanes_from(builder: Builder, register: Register, start: int, count: int) ->
 
 
 class _Columns:
-    """A loop nest over the positions of all dimensions but the reduced one, with vectors along the last.
-
-    The sources lie in buffers; partial results, `count` of each operand, lie on the stack.
-    """
+    """A loop nest over all dimensions but the reduced one; `count` partial results of each operand are on the stack."""
 
     def __init__(self, emission: Emission, statement: Reduce, dtypes: list[DType], count: int) -> None:
         self.emission: Emission = emission
@@ -337,11 +314,11 @@ class _Columns:
         self.statement: Reduce = statement
         shape, axis = statement.shape, statement.axis
         kept = [number for number in range(len(shape)) if number != axis]
-        has_vectors = works_on_vectors(statement.body) and not is_along_lanes(shape, axis)
+        has_vectors = works_on_vectors(statement.body) and not ex.is_along_lanes(shape, axis)
         has_vectors = has_vectors and any(shape[number] > 1 for number in kept)
         lanes = lanes_of(emission, statement.roots, []) if has_vectors else 0
         self.nest: NestEmitter = NestEmitter(emission, tuple([shape[number] for number in kept]), lanes, False)
-        strides = row_major(shape)
+        strides = ex.row_major(shape)
         self._step: int = strides[axis]
         terms: list[Term] = [(index, strides[number]) for index, number in zip(self.nest.index, kept, strict=True)]
         self._source: Number = self.nest.sum_of(terms)[0]
@@ -362,7 +339,7 @@ class _Columns:
     def sources(self, position: Number) -> Registers:
         """The elements at a position along the reduced dimension."""
         offset = self.builder.add(self._source, self.builder.multiply(position, self._step))
-        buffers = [cast(BufferRead, source).buffer for source in self.statement.sources]
+        buffers = [cast(ex.BufferRead, source).buffer for source in self.statement.sources]
         return [self._load(self.emission.buffer(buffer), buffer.dtype, offset) for buffer in buffers]
 
     def partial(self, position: Number) -> Registers:
@@ -421,23 +398,16 @@ def _emit_columns(emission: Emission, statement: Reduce, body: Combination) -> N
 
 
 def _emit_scan(emission: Emission, statement: Reduce, combine: Combine) -> None:
-    builder = emission.builder
-    extent = statement.shape[statement.axis]
-    columns = _Columns(emission, statement, [source.dtype for source in statement.sources], 1)
+    builder, extent = emission.builder, statement.shape[statement.axis]
+    columns = _Columns(emission, statement, [], 0)
 
-    def put(registers: Registers, position: Number) -> None:
-        columns.put_results(registers, position)
-        columns.put_partial(registers, 0)
-
-    def position_of(number: Number) -> Number:
-        return builder.subtract(extent - 1, number) if statement.operation.reverse else number
-
-    def iteration(number: Number) -> None:
-        position = position_of(number)
+    def iteration(number: Number, carried: Registers) -> Registers:
+        position = builder.subtract(extent - 1, number) if statement.operation.reverse else number
         values = columns.sources(position)
-        put(combine(columns.partial(0), values), position)
+        found = combine(carried, values) if carried else values
+        columns.put_results(found, position)
+        return found
 
     with columns.nest.at_level(columns.nest.depth):
-        put(columns.sources(position_of(0)), position_of(0))
-        builder.count(1, extent, 1, iteration)
+        builder.carry(1, extent, 1, iteration(0, []), iteration)
     columns.nest.close()

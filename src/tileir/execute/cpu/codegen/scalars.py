@@ -11,9 +11,8 @@ from tileir.dialect import ops
 from tileir.dialect.types import DYNAMIC, TensorViewType, TileType, TileViewType
 from tileir.execute.analysis.values import dtype_of, is_scalar
 from tileir.execute.cpu.codegen import bounds
-from tileir.execute.cpu.codegen.context import FAR, Emission, EnclosingLoop, TensorView, TileView
+from tileir.execute.cpu.codegen.context import FAR, Emission, EnclosingLoop, TensorView, TileView, clamped
 from tileir.execute.cpu.codegen.exits import forget_allocas, is_stopped, leave_worker, require
-from tileir.execute.cpu.codegen.view_access import clamped
 from tileir.execute.cpu.ir.checks import Check
 from tileir.execute.cpu.ir.statements import Alias, Branch, LoopStatement, ScalarOp, Terminator
 from tileir.execute.cpu.runtime import launch_record as slots
@@ -47,21 +46,17 @@ def emit_alias(emission: Emission, statement: Alias) -> None:
 
 
 def _inspect(emission: Emission, operation: Operation, operands: list[Register]) -> None:
-    """Under the sanitizer: check the operands of an operation."""
     if emission.sanitize:
-        from tileir.execute.cpu.sanitizer.value_checks import inspect_scalars
+        # Imported only under the sanitizer.
+        from tileir.execute.cpu.sanitizer.emitted_checks import inspect_scalars
 
         inspect_scalars(emission, operation, operands)
 
 
 def _constant(emission: Emission, operation: Operation) -> None:
     result = operation.results[0]
-    emission.scalars[result] = literal(constant_elements(operation.value_attribute)[0], dtype_of(result))
-
-
-def _iota(emission: Emission, operation: Operation) -> None:
-    result = operation.results[0]
-    emission.scalars[result] = literal(0, dtype_of(result))
+    number = 0 if operation.declaration is ops.IOTA else constant_elements(operation.value_attribute)[0]
+    emission.scalars[result] = literal(number, dtype_of(result))
 
 
 def _assume(emission: Emission, operation: Operation) -> None:
@@ -154,12 +149,11 @@ def _repack(emission: Emission, operation: Operation) -> None:
 
 _SPECIAL: Final[dict[OperationDeclaration, Callable[[Emission, Operation], None]]] = {
     ops.ASSUME: _assume,
-    ops.CONSTANT: _constant,
     ops.GET_GLOBAL: _global,
     ops.GET_NUM_TILE_BLOCKS: _grid,
     ops.GET_TILE_BLOCK_ID: _block_id,
-    ops.IOTA: _iota,
     ops.MAKE_TENSOR_VIEW: _tensor_view,
+    **dict.fromkeys((ops.CONSTANT, ops.IOTA), _constant),
     **dict.fromkeys((ops.EXTRACT, ops.INSERT), _window),
     **dict.fromkeys((ops.GET_INDEX_SPACE_SHAPE, ops.GET_TENSOR_SHAPE), _shape),
     **dict.fromkeys((ops.MAKE_GATHER_SCATTER_VIEW, ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW), _tile_view),
@@ -173,7 +167,7 @@ _SPECIAL: Final[dict[OperationDeclaration, Callable[[Emission, Operation], None]
 def emit_branch(emission: Emission, statement: Branch) -> None:
     operation = statement.operation
     condition = emission.scalars[operation.operands[0]]
-    then, otherwise = (*statement.branches, [], [])[:2]
+    then, otherwise = (*statement.bodies, [], [])[:2]
     emission.builder.branch(condition.name, lambda: emission.statements(then), lambda: emission.statements(otherwise))
     _take_all(emission, operation.results)
 

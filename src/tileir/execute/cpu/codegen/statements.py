@@ -12,31 +12,9 @@ from tileir.execute.cpu.codegen.context import Emission, Emitters
 from tileir.execute.cpu.codegen.edge_versions import emit_versioned, lanes_abreast, versions
 from tileir.execute.cpu.codegen.exits import note_alloca, require
 from tileir.execute.cpu.codegen.loop_nest import NestEmitter, RowPart, row_major_terms
+from tileir.execute.cpu.ir import statements as st
 from tileir.execute.cpu.ir.checks import Check
 from tileir.execute.cpu.ir.expressions import BufferRead, PointerLoad, ViewLoad
-from tileir.execute.cpu.ir.statements import (
-    Alias,
-    Alloca,
-    AssertAll,
-    AtomicUpdate,
-    Branch,
-    Inspect,
-    LoopNest,
-    LoopStatement,
-    Matmul,
-    Print,
-    Reduce,
-    Repack,
-    ScalarOp,
-    Store,
-    StoreBuffer,
-    StorePointers,
-    StoreScalar,
-    StoreView,
-    Terminator,
-    VersionedLoopNest,
-    operation_of,
-)
 from tileir.execute.cpu.matmul.k_loop import emit_matmul
 from tileir.execute.cpu.runtime import launch_record as slots
 from tileir.execute.cpu.vector.builder import Number
@@ -46,20 +24,19 @@ from tileir.execute.cpu.vector.llvm import Register
 from tileir.ir.types import I1, I4
 
 
-def emit_nest(emission: Emission, statement: LoopNest) -> None:
-    done = emission.done.get(statement)
-    if done is None:
-        _emit_nest(emission, statement)
+def emit_nest(emission: Emission, statement: st.LoopNest) -> None:
+    if statement in emission.done:
+        emission.builder.branch(emission.done[statement], None, lambda: _emit_nest(emission, statement))
     else:
-        emission.builder.branch(done, None, lambda: _emit_nest(emission, statement))
+        _emit_nest(emission, statement)
 
 
-def _emit_nest(emission: Emission, statement: LoopNest) -> None:
+def _emit_nest(emission: Emission, statement: st.LoopNest) -> None:
     roots, stores = statement.roots, statement.stores
     lanes = lanes_abreast(emission, roots, stores)
     # Positions of gather views are evaluated at an index of their own.
-    listed = [store.positions for store in stores if isinstance(store, StoreView)]
-    listed += [other for store in stores if isinstance(store, AtomicUpdate) for other in store.others]
+    listed = [store.positions for store in stores if isinstance(store, st.StoreView)]
+    listed += [other for store in stores if isinstance(store, st.AtomicUpdate) for other in store.others]
 
     def emit(masked: bool, row_part: RowPart | None = None) -> None:
         nest = NestEmitter(emission, statement.shape, lanes, masked, row_part)
@@ -68,7 +45,7 @@ def _emit_nest(emission: Emission, statement: LoopNest) -> None:
             if root not in listed:
                 nest.value(root)
         for store in stores:
-            with emission.working_for(operation_of(store)):
+            with emission.working_for(st.operation_of(store)):
                 _emit_store(emission, nest, store)
         nest.close()
 
@@ -81,44 +58,33 @@ def _emit_nest(emission: Emission, statement: LoopNest) -> None:
 
     versions(emission, roots, stores, emit_version, statement)
     for store in stores:
-        if isinstance(store, StoreScalar):
+        if isinstance(store, st.StoreScalar):
             emission.take(store.value)
-        elif isinstance(store, AtomicUpdate) and store.pointers is not None:
+        elif isinstance(store, st.AtomicUpdate) and store.pointers is not None:
             result = store.operation.results[0]
             if isinstance(result.type, TileType) and result.type.count == 1:
                 emission.take(result)
 
 
-def _emit_store(emission: Emission, nest: NestEmitter, store: Store) -> None:
-    if isinstance(store, StoreBuffer):
-        window = store.window
-        if window is None:
-            nest.keep(store.expression, store.buffer)
-            return
-        origin: list[Number] = []
-        with nest.at_level(0):
-            for start, part in zip(window.origins, window.part, strict=True):
-                if isinstance(start, int):
-                    origin.append(start)
-                else:
-                    origin.append(emission.builder.multiply(emission.whole(start), part))
-        nest.keep(store.expression, store.buffer, origin, window.whole)
-    elif isinstance(store, StoreView):
+def _emit_store(emission: Emission, nest: NestEmitter, store: st.Store) -> None:
+    if isinstance(store, st.StoreBuffer):
+        nest.keep(store.expression, store.buffer, store.window)
+    elif isinstance(store, st.StoreView):
         view_access.store_view(nest, store)
-    elif isinstance(store, StorePointers):
+    elif isinstance(store, st.StorePointers):
         pointer_access.store_pointers(nest, store)
-    elif isinstance(store, StoreScalar):
+    elif isinstance(store, st.StoreScalar):
         register = nest.value(store.expression)
         with nest.at_level(nest.depth):
             emission.put(store.value, cast_to(emission.builder, register, dtype_of(store.value)))
-    elif isinstance(store, AssertAll):
+    elif isinstance(store, st.AssertAll):
         _emit_assert(emission, nest, store)
     else:
-        assert isinstance(store, AtomicUpdate)
+        assert isinstance(store, st.AtomicUpdate)
         atomics.emit_update(emission, nest, store)
 
 
-def _emit_assert(emission: Emission, nest: NestEmitter, store: AssertAll) -> None:
+def _emit_assert(emission: Emission, nest: NestEmitter, store: st.AssertAll) -> None:
     register = nest.value(store.expression)
     builder, width = emission.builder, register.width
     element, _ = nest.sum_of(row_major_terms(nest.index, nest.shape))
@@ -135,7 +101,7 @@ def _emit_assert(emission: Emission, nest: NestEmitter, store: AssertAll) -> Non
         require(emission, good, check, builder.add(element, wide))
 
 
-def emit_alloca(emission: Emission, statement: Alloca) -> None:
+def emit_alloca(emission: Emission, statement: st.Alloca) -> None:
     operation, builder = statement.operation, emission.builder
     alignment = operation.alignment
     if statement.refused is not None:
@@ -155,7 +121,7 @@ def emit_alloca(emission: Emission, statement: Alloca) -> None:
         note_alloca(emission, operation, address, shadow)
 
 
-def emit_print(emission: Emission, statement: Print) -> None:
+def emit_print(emission: Emission, statement: st.Print) -> None:
     builder, operation = emission.builder, statement.operation
     values = operation.args
     emission.prints.append(operation)
@@ -173,17 +139,14 @@ def emit_print(emission: Emission, statement: Print) -> None:
     builder.do(f"call void {function}(i64 {len(emission.prints) - 1}, i64 {emission.block_number}, ptr {table})")
 
 
-def emit_inspect(emission: Emission, statement: Inspect) -> None:
+def emit_inspect(emission: Emission, statement: st.Inspect) -> None:
     # Imported only under the sanitizer.
-    from tileir.execute.cpu.sanitizer import access_checks, value_checks
+    from tileir.execute.cpu.sanitizer import emitted_checks
 
-    if statement.guard is None:
-        value_checks.emit_values(emission, statement)
-    else:
-        access_checks.emit_access(emission, statement)
+    emitted_checks.emit_inspect(emission, statement)
 
 
-def emit_repack(emission: Emission, statement: Repack) -> None:
+def emit_repack(emission: Emission, statement: st.Repack) -> None:
     """`pack` and `unpack` of elements narrower than a byte: bits move between bytes that hold one element and bytes
     that hold several.  All others are the same bytes under another type."""
     operation, builder = statement.operation, emission.builder
@@ -191,48 +154,41 @@ def emit_repack(emission: Emission, statement: Repack) -> None:
     narrow = cast(TileType, (operation.operands[0] if packing else operation.results[0]).type)
     assert isinstance(statement.source, BufferRead)
     source, target = emission.buffer(statement.source.buffer), emission.buffer(statement.buffer)
-    suffix = emission.scratch_suffix
+    suffix = f", align 1{emission.scratch_suffix}"
     width = 1 if narrow.element is I1 else 4
-    per_byte = 8 // width
+    count = 8 // width
+    wide, bits = f"<{count} x i8>", f"<{count} x i{width}>"
 
     def pack(position: Number) -> None:
-        total = "0"
-        for number in range(per_byte):
-            where = builder.moved(source, builder.add(builder.multiply(position, per_byte), number))
-            loaded = builder.emit(f"load i8, ptr {where}, align 1{suffix}")
-            low = builder.emit(f"and i8 {loaded}, {(1 << width) - 1}")
-            moved = builder.emit(f"shl i8 {low}, {number * width}")
-            total = builder.emit(f"or i8 {total}, {moved}")
-        builder.do(f"store i8 {total}, ptr {builder.moved(target, position)}, align 1{suffix}")
+        where = builder.moved(source, builder.multiply(position, count))
+        narrowed = builder.emit(f"trunc {wide} {builder.emit(f'load {wide}, ptr {where}{suffix}')} to {bits}")
+        byte = builder.emit(f"bitcast {bits} {narrowed} to i8")
+        builder.do(f"store i8 {byte}, ptr {builder.moved(target, position)}{suffix}")
 
     def unpack(position: Number) -> None:
-        loaded = builder.emit(f"load i8, ptr {builder.moved(source, position)}, align 1{suffix}")
-        for number in range(per_byte):
-            moved = builder.emit(f"lshr i8 {loaded}, {number * width}")
-            low = builder.emit(f"and i8 {moved}, {(1 << width) - 1}")
-            if narrow.element is I4:
-                flipped = builder.emit(f"xor i8 {low}, 8")
-                low = builder.emit(f"sub i8 {flipped}, 8")
-            where = builder.moved(target, builder.add(builder.multiply(position, per_byte), number))
-            builder.do(f"store i8 {low}, ptr {where}, align 1{suffix}")
+        byte = builder.emit(f"load i8, ptr {builder.moved(source, position)}{suffix}")
+        split = builder.emit(f"bitcast i8 {byte} to {bits}")
+        widened = builder.emit(f"{'sext' if narrow.element is I4 else 'zext'} {bits} {split} to {wide}")
+        where = builder.moved(target, builder.multiply(position, count))
+        builder.do(f"store {wide} {widened}, ptr {where}{suffix}")
 
-    builder.count(0, max(narrow.count // per_byte, 1), 1, pack if packing else unpack)
+    builder.count(0, max(narrow.count // count, 1), 1, pack if packing else unpack)
 
 
 EMITTERS: Final[Emitters] = {
-    Alias: scalars.emit_alias,
-    Alloca: emit_alloca,
-    Branch: scalars.emit_branch,
-    Inspect: emit_inspect,
-    LoopNest: emit_nest,
-    LoopStatement: scalars.emit_loop,
-    Matmul: emit_matmul,
-    Print: emit_print,
-    Reduce: reductions.emit_reduce,
-    Repack: emit_repack,
-    ScalarOp: scalars.emit_scalar_op,
-    Terminator: scalars.emit_terminator,
-    VersionedLoopNest: emit_versioned,
+    st.Alias: scalars.emit_alias,
+    st.Alloca: emit_alloca,
+    st.Branch: scalars.emit_branch,
+    st.Inspect: emit_inspect,
+    st.LoopNest: emit_nest,
+    st.LoopStatement: scalars.emit_loop,
+    st.Matmul: emit_matmul,
+    st.Print: emit_print,
+    st.Reduce: reductions.emit_reduce,
+    st.Repack: emit_repack,
+    st.ScalarOp: scalars.emit_scalar_op,
+    st.Terminator: scalars.emit_terminator,
+    st.VersionedLoopNest: emit_versioned,
     ViewLoad: view_access.load_view,
     PointerLoad: pointer_access.load_pointers,
 }

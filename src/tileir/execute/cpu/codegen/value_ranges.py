@@ -24,6 +24,9 @@ _DEEPEST: Final = 24
 """How many operations are followed; more are hardly an index."""
 _FARTHEST: Final = 1 << 46
 """How many elements a pointer may move in one step, so that no sum of addresses wraps."""
+_COMPARISONS: Final = {
+    "less_than": "slt", "less_than_or_equal": "sle", "greater_than": "sgt", "greater_than_or_equal": "sge",
+}  # fmt: skip
 _FOLLOWED: Final = (ADDI, SUBI, MULI, EXTI, OFFSET, PTR_TO_PTR)
 
 
@@ -87,26 +90,22 @@ class Ranges:
         return left is not None and right is not None and self._compares(mask.operation, left, right)
 
     def _compares(self, operation: Operation, left: Range, right: Range) -> bool:
-        predicate = operation.comparison_predicate
+        comparison = _COMPARISONS.get(operation.comparison_predicate)
+        if comparison is None:
+            return False
         if _is_unsigned(operation):
             # Both are not negative then.
             self._need("sge", left.low, 0)
             self._need("sge", right.low, 0)
-        if predicate in ("less_than", "less_than_or_equal"):
-            self._need("slt" if predicate == "less_than" else "sle", left.high, right.low)
-        elif predicate in ("greater_than", "greater_than_or_equal"):
-            self._need("sgt" if predicate == "greater_than" else "sge", left.low, right.high)
-        else:
-            return False
+        ends = (left.high, right.low) if comparison in ("slt", "sle") else (left.low, right.high)
+        self._need(comparison, *ends)
         return True
 
     def _need(self, comparison: str, left: Number, right: Number) -> None:
-        if isinstance(left, int) and isinstance(right, int):
-            holds = {"slt": left < right, "sle": left <= right, "sgt": left > right, "sge": left >= right}
-            if not holds[comparison]:
-                self.conditions.append("false")
-            return
-        self.conditions.append(self._builder.emit(f"icmp {comparison} i64 {left}, {right}"))
+        if not (isinstance(left, int) and isinstance(right, int)):
+            self.conditions.append(self._builder.emit(f"icmp {comparison} i64 {left}, {right}"))
+        elif not {"slt": left < right, "sle": left <= right, "sgt": left > right, "sge": left >= right}[comparison]:
+            self.conditions.append("false")
 
     # --- expressions ---
 
@@ -127,17 +126,14 @@ class Ranges:
             return Range(0, last) if last < 1 << (8 * expression.dtype.itemsize - 1) else None
         if not isinstance(expression, Elementwise) or expression.operation.declaration not in _FOLLOWED:
             return None
-        parts = [self.of(operand, depth + 1) for operand in expression.operands]
-        known = [part for part in parts if part is not None]
-        return self._computed(expression, known) if len(known) == len(parts) else None
+        known = [part for operand in expression.operands if (part := self.of(operand, depth + 1)) is not None]
+        return self._computed(expression, known) if len(known) == len(expression.operands) else None
 
     def _computed(self, expression: Elementwise, operands: list[Range]) -> Range | None:
         operation, dtype = expression.operation, expression.dtype
         declaration, left = operation.declaration, operands[0]
-        if declaration is PTR_TO_PTR:
-            return left
-        if declaration is EXTI:
-            if _is_unsigned(operation):
+        if declaration in (PTR_TO_PTR, EXTI):
+            if declaration is EXTI and _is_unsigned(operation):
                 self._need("sge", left.low, 0)
             return left
         right = operands[1]

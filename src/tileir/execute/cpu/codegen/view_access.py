@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tileir.execute.cpu.codegen import nontemporal
 from tileir.execute.cpu.codegen.bounds import BasedPointers, BoundsCheck, check_elements
-from tileir.execute.cpu.codegen.context import FAR, Emission, TileAccess, TileView
+from tileir.execute.cpu.codegen.context import FAR, Emission, TileAccess, TileView, clamped
 from tileir.execute.cpu.codegen.loop_nest import FIRST, Index, NestEmitter, Term
 from tileir.execute.cpu.ir.expressions import Expression, Shape, ViewLoad
 from tileir.execute.cpu.ir.statements import StoreView
@@ -18,13 +18,6 @@ from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Register, index_register, literal, storage_type
 from tileir.execute.dtypes import DType, memory_bytes, memory_dtype
 from tileir.ir.core import Operation
-
-
-def clamped(emission: Emission, number: Number, limit: int) -> Number:
-    """The smaller of an unsigned number and a limit."""
-    if isinstance(number, int):
-        return min(number, limit)
-    return emission.builder.call("i64", "llvm.umin.i64", [f"i64 {number}", f"i64 {limit}"])
 
 
 def tile_access(emission: Emission, operation: Operation, view: TileView | None = None) -> TileAccess:
@@ -145,7 +138,7 @@ def load_view(nest: NestEmitter, expression: ViewLoad, index: Index) -> tuple[Re
         pointers, mask, level = _sparse(nest, access, expression.positions, index)
         with nest.at_level(level):
             _check_sparse(nest, access, pointers, mask, index, level)
-            loaded = load_vector(nest, pointers, mask, dtype)
+            loaded = access_vector(nest, pointers, dtype, mask)
     else:
         mask, level = _mask(nest, access, index)
         where, distance, known = nest.place(access.pointer, _terms(nest, access, index))
@@ -180,7 +173,7 @@ def store_view(nest: NestEmitter, store: StoreView) -> None:
                 # Also where all lanes go to one address.
                 pointers = nest.builder.splat(pointers, nest.lanes)
             _check_sparse(nest, access, pointers, mask, index, nest.depth)
-            store_vector(nest, pointers, stored, mask)
+            access_vector(nest, pointers, stored, mask)
         return
     mask, _ = _mask(nest, access, index)
     terms = _terms(nest, access, index)
@@ -250,38 +243,34 @@ def element_address(
 # --- vectors of addresses ---
 
 
-def _vector_of_pointers(nest: NestEmitter, addresses: Register, based: BasedPointers | None, size: int) -> str:
-    """Addresses as pointers, in a form that machines with gathers have instructions for."""
-    builder = nest.builder
-    if based is None or based.numbers.width != nest.lanes:
-        return builder.emit(f"inttoptr {addresses.typed} to <{nest.lanes} x ptr>")
-    base = builder.pointer(based.base.name)
-    return builder.emit(f"getelementptr i{8 * size}, ptr {base}, {based.numbers.typed}")
-
-
-def load_vector(
-    nest: NestEmitter, pointers: Register, mask: Register | None, dtype: DType, based: BasedPointers | None = None
+def access_vector(
+    nest: NestEmitter,
+    addresses: Register,
+    access: Register | DType,
+    mask: Register | None,
+    based: BasedPointers | None = None,
 ) -> Register:
-    """Load from addresses, as the elements lie in memory."""
-    suffix = nest.emission.memory_suffix
+    """Store a value to addresses, or load elements of a dtype as they lie in memory."""
+    builder, suffix = nest.builder, nest.emission.memory_suffix
     if mask is not None and mask.width:
-        pointers = nest.builder.splat(pointers, mask.width)
-    if not pointers.width:
-        return nest.load_at(nest.builder.pointer(pointers.name), None, dtype, suffix, mask)
-    vector = _vector_of_pointers(nest, pointers, based, dtype.itemsize)
-    return Register(nest.gather(vector, storage_type(dtype), dtype.itemsize, mask, suffix), dtype, nest.lanes)
-
-
-def store_vector(
-    nest: NestEmitter, pointers: Register, stored: Register, mask: Register | None, based: BasedPointers | None = None
-) -> None:
-    """Store to addresses."""
-    suffix = nest.emission.memory_suffix
-    if mask is not None and mask.width:
-        pointers = nest.builder.splat(pointers, mask.width)
-    if not pointers.width:
-        nest.store_at(nest.builder.pointer(pointers.name), None, stored, suffix, mask)
-        return
-    stored = nest.builder.splat(stored, nest.lanes)
-    vector = _vector_of_pointers(nest, pointers, based, stored.dtype.itemsize)
-    nest.scatter(vector, stored, stored.dtype.itemsize, mask, suffix)
+        addresses = builder.splat(addresses, mask.width)
+    dtype = access.dtype if isinstance(access, Register) else access
+    size = dtype.itemsize
+    if not addresses.width:
+        where = builder.pointer(addresses.name)
+        if not isinstance(access, Register):
+            return nest.load_at(where, None, dtype, suffix, mask)
+        nest.store_at(where, None, access, suffix, mask)
+        return access
+    if isinstance(access, Register):
+        access = builder.splat(access, nest.lanes)
+    if based is None or based.numbers.width != nest.lanes:
+        vector = builder.emit(f"inttoptr {addresses.typed} to <{nest.lanes} x ptr>")
+    else:
+        # A form that machines with gathers have instructions for.
+        base = builder.pointer(based.base.name)
+        vector = builder.emit(f"getelementptr i{8 * size}, ptr {base}, {based.numbers.typed}")
+    if not isinstance(access, Register):
+        return Register(nest.gather(vector, storage_type(dtype), size, mask, suffix), dtype, nest.lanes)
+    nest.scatter(vector, access, size, mask, suffix)
+    return access

@@ -7,31 +7,28 @@ no counter goes from processor to processor.  A thread that is done with its ran
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from tileir.execute.cpu.codegen import bounds, bounds_runtime, nontemporal
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.exits import FAILED, forget_allocas, is_stopped, leave_worker
-from tileir.execute.cpu.codegen.provenance import rewritten
 from tileir.execute.cpu.ir.memory_hints import may_change_order
 from tileir.execute.cpu.matmul.amx import configure
 from tileir.execute.cpu.runtime import launch_record as record
-from tileir.execute.cpu.sanitizer import runtime
+from tileir.execute.cpu.sanitizer import sites
 from tileir.execute.cpu.vector.builder import Builder, Loop, Module
 
-_HEAD: Final = "define i64 @worker(ptr noalias noundef %record, ptr noalias noundef align 64 %arena) nounwind {\nentry:"
+_HEAD: Final = "define i64 @worker(ptr noalias noundef %record, ptr noalias noundef align 64 %scratch) nounwind {"
 _SCOPES: Final = ("!0 = distinct !{!0}", "!1 = distinct !{!1, !0}", "!2 = !{!1}")
 _AS_WRITTEN: Final = "noinline optnone nounwind"
 """LLVM finds nothing to improve in these functions, and is not to look for it."""
 
 
 def emit_worker(emission: Emission) -> str:
-    """The module of a kernel."""
     builder, module = emission.builder, emission.module
     emission.scalars = emission.frame.parameters(emission.program.entry.regions[0].blocks[0].arguments)
     if emission.sanitize:
-        runtime.define_functions(module)
+        sites.define_functions(module)
     else:
         bounds.emit_suitability(emission)
     if emission.uses_amx:
@@ -43,13 +40,13 @@ def emit_worker(emission: Emission) -> str:
 
     def chunk() -> None:
         nonlocal stopped
-        first = builder.emit(f"call i64 @take(ptr %record, ptr %arena, ptr {end})")
+        first = builder.emit(f"call i64 @take(ptr %record, ptr %scratch, ptr {end})")
         builder.go_on(builder.emit(f"icmp sge i64 {first}, 0"), chunks.end)
         stopped = _emit_blocks(emission, first, builder.emit(f"load i64, ptr {end}, align 8"))
 
     def more() -> str:
         goes_on = builder.emit(f"xor i1 {stopped}, true")
-        budget = builder.emit(f"getelementptr i64, ptr %arena, i64 {record.BUDGET}")
+        budget = builder.emit(f"getelementptr i64, ptr %scratch, i64 {record.BUDGET}")
         left = builder.emit(f"add i64 {builder.emit(f'load i64, ptr {budget}, align 8')}, -1")
         builder.do(f"store i64 {left}, ptr {budget}, align 8")
         return builder.all_of([goes_on, builder.emit(f"icmp ne i64 {left}, 0")])
@@ -60,7 +57,7 @@ def emit_worker(emission: Emission) -> str:
         builder.label(FAILED)
         leave_worker(emission, 1)
         bounds_runtime.define_functions(module, emission.layout, emission.called)
-    lines = [_HEAD, *near_uses(emission.frame.lines, builder.lines), "}", *_SCOPES]
+    lines = [_HEAD, "entry:", *emission.frame.lines, *builder.lines, "}", *_SCOPES]
     if emission.program.nontemporal:
         lines.append(f"!{nontemporal.METADATA} = !{{i32 1}}")
     module.add(lines)
@@ -102,10 +99,7 @@ def _emit_blocks(emission: Emission, first: str, end: str) -> str:
 
 
 def _define_take(module: Module, has_ranges: bool) -> None:
-    """Add `take`, which returns the first number of a chunk, or -1 if none is left, and stores its end.
-
-    Without `has_ranges` it takes numbers from the one counter, in order.
-    """
+    """Add `take`, which returns the first number of a chunk, or -1 if none is left, and stores its end."""
     builder = Builder(module)
     with builder.into([]) as lines:
         _write_take_from(builder)
@@ -119,7 +113,7 @@ def _define_take(module: Module, has_ranges: bool) -> None:
         tail = builder.word("%record", record.TAIL)
         # The record begins with a range: all tile blocks.
         builder.do(f"ret i64 {_taken(builder, '%record', chunk, tail)}")
-    module.define(f"define internal i64 @take(ptr %record, ptr %arena, ptr %end) {_AS_WRITTEN}", lines)
+    module.define(f"define internal i64 @take(ptr %record, ptr %scratch, ptr %end) {_AS_WRITTEN}", lines)
 
 
 def _write_take_from(builder: Builder) -> None:
@@ -151,7 +145,7 @@ def _write_take_from(builder: Builder) -> None:
 def _take_from_ranges(builder: Builder, chunk: str, count: str) -> None:
     """Take a chunk from the worker's range, or from the next one that has any left."""
     ranges = builder.pointer(builder.word("%record", record.RANGES))
-    own = builder.emit(f"getelementptr i64, ptr %arena, i64 {record.RANGE}")
+    own = builder.emit(f"getelementptr i64, ptr %scratch, i64 {record.RANGE}")
 
     def take(_number: str, carried: list[str]) -> list[str]:
         number = builder.emit(f"load i64, ptr {own}, align 8")
@@ -168,62 +162,3 @@ def _take_from_ranges(builder: Builder, chunk: str, count: str) -> None:
 
 def _taken(builder: Builder, range: str, chunk: str, tail: str) -> str:
     return builder.emit(f"call i64 @take_from(ptr {range}, i64 {chunk}, i64 {tail}, ptr %end)")
-
-
-# --- many arrays ---
-
-MANY_LINES: Final = 400
-"""With more lines at the beginning of a function, which are some hundred arrays, they move to their uses."""
-
-# Loads from the record, which does not change during the launch, and what is computed from them.
-_MOVABLE: Final = re.compile(
-    r"  (%[\w.]+) = (?:getelementptr i64, ptr %record,|load \w+, ptr %slot\d+, align|sub i64|call i64 @llvm\.usub\.sat)"
-)
-_NAME: Final = re.compile(r"%[\w.]+")
-
-
-def near_uses(frame: list[str], body: list[str]) -> list[str]:
-    """The lines of a function: its first ones, and the others.
-
-    The arguments and the bounds of each array are loaded once, before any tile block, and stay in registers.  With
-    hundreds of arrays LLVM's register allocator takes time that grows with the square of their number only to spill
-    them all.  Then every basic block loads what it needs, again.
-    """
-    if len(frame) <= MANY_LINES:
-        return [*frame, *body]
-    movable: dict[str, str] = {}
-    fixed: set[str] = set()
-    for line in frame:
-        names = _NAME.findall(line)
-        if _MOVABLE.match(line) and not fixed.intersection(names[1:]):
-            movable[names[0]] = line
-        elif "=" in line:
-            fixed.add(names[0])
-    lines: list[str] = []
-    block = 0
-    here: dict[str, str] = {}
-
-    def write(line: str) -> None:
-        """Write a line with what it needs in front, once for every basic block."""
-        nonlocal block
-        if not line.startswith(" "):
-            block += 1
-            here.clear()
-        # Most lines have none of them, and finding that out is quicker than to go through their names one by one.
-        elif not movable.keys().isdisjoint(_NAME.findall(line)):
-            line = rewritten(line, _NAME.sub(replaced, line))
-        lines.append(line)
-
-    def replaced(match: re.Match[str]) -> str:
-        name = match[0]
-        if name in movable and name not in here:
-            here[name] = f"{name}.at{block}"
-            write(f"  {here[name]} = {movable[name].partition(' = ')[2]}")
-        return here.get(name, name)
-
-    for line in frame:
-        if line.split(" = ", 1)[0].strip() not in movable:
-            write(line)
-    for line in body:
-        write(line)
-    return lines

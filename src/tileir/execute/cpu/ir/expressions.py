@@ -65,11 +65,8 @@ class Buffer:
 
 
 class Expression:
-    """A tile that is computed where it is used; `value` is the one it realizes, `cost` the work per element.
-
-    `reads` are the loads from the caller's memory below it, `buffers` the scratch memory: neither may be overwritten
-    while the expression waits.
-    """
+    """A tile that is computed where it is used; `value` is the one it realizes, `cost` the work per element.  `reads`
+    (loads of the caller's memory) and `buffers` below it must not be overwritten while it waits."""
 
     __slots__ = ("buffers", "cost", "dtype", "element", "epoch", "operands", "reads", "shape", "type", "value")
 
@@ -93,8 +90,12 @@ class Expression:
             if operand.buffers:
                 self.buffers |= operand.buffers
 
+    @property
+    def defining_operation(self) -> Operation | None:
+        """The operation whose result it is."""
+        return self.value.defining_operation if self.value is not None else None
+
     def with_operands(self, operands: list[Expression]) -> Expression:
-        """The same expression of other operands."""
         return self
 
 
@@ -251,11 +252,3 @@ def nodes(roots: Sequence[Expression]) -> Iterator[Expression]:
         for operand in node.operands:
             if id(operand) not in seen:
                 stack.append((operand, False))
-
-
-def computed_by(expression: Expression) -> list[Operation]:
-    """The operation whose result an expression computes; none for one that was computed before."""
-    if expression.value is None or isinstance(expression, BufferRead):
-        return []
-    operation = expression.value.defining_operation
-    return [operation] if operation is not None else []

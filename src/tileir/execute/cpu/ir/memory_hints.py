@@ -20,7 +20,6 @@ with non-temporal stores prefetch along their rows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from math import prod
 from typing import Final, TypeAlias, cast
 
@@ -28,18 +27,8 @@ from tileir.dialect.ops import ADDI, ASSUME, FOR, GET_TILE_BLOCK_ID, MULI
 from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.analysis.aliasing import Origin, Origins
 from tileir.execute.analysis.values import ordering_of, scalar_constant
+from tileir.execute.cpu.ir import statements as st
 from tileir.execute.cpu.ir.expressions import Expression, Mapped, ViewLoad
-from tileir.execute.cpu.ir.statements import (
-    LoopNest,
-    LoopStatement,
-    Prefetch,
-    Program,
-    Reduce,
-    Statement,
-    StoreView,
-    VersionedLoopNest,
-    statements,
-)
 from tileir.execute.cpu.runtime.target import Target
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation
@@ -62,7 +51,7 @@ PREFETCHED_BYTES: Final = 256 << 10
 """The largest tile that is prefetched: it has to fit into the caches of one processor beside the present one."""
 
 
-def choose(program: Program, target: Target, overlapping: bool) -> None:
+def choose(program: st.Program, target: Target, overlapping: bool) -> None:
     """Choose non-temporal stores and prefetches; with `overlapping`, arguments may share memory."""
     # Elsewhere than on x86 it is another instruction that waits for non-temporal stores.
     if target.is_x86 and not overlapping:
@@ -70,16 +59,13 @@ def choose(program: Program, target: Target, overlapping: bool) -> None:
         if program.nontemporal:
             program.moved_bytes = _moved_bytes(program.entry)
     _prefetch_blocks(program)
-    for loop in statements(program.body):
-        if isinstance(loop, LoopStatement) and loop.operation.declaration is FOR:
+    for loop in st.statements(program.body):
+        if isinstance(loop, st.LoopStatement) and loop.operation.declaration is FOR:
             _prefetch_iterations(program, loop)
 
 
 def may_change_order(entry: Operation) -> bool:
-    """Whether tile blocks may run in any order: none orders memory between them, prints or asserts.
-
-    One that waits for an earlier tile block must find it started.
-    """
+    """Whether tile blocks may run in any order: none waits for another, prints or asserts."""
     for operation in entry.walk():
         declaration = operation.declaration
         if declaration.has_trait(BLOCK_ORDER | ATOMIC):
@@ -97,17 +83,17 @@ def row_axis(type: TileViewType) -> int:
 # --- non-temporal stores ---
 
 
-def _nontemporal(program: Program, vector_bytes: int) -> dict[Statement, StoreView]:
-    found: dict[Statement, StoreView] = {}
+def _nontemporal(program: st.Program, vector_bytes: int) -> dict[st.Statement, st.StoreView]:
+    found: dict[st.Statement, st.StoreView] = {}
     for statement in program.body:
-        nests: list[Statement | None] = [statement]
-        if isinstance(statement, VersionedLoopNest):
+        nests: list[st.Statement | None] = [statement]
+        if isinstance(statement, st.VersionedLoopNest):
             nests = [statement.fused, *statement.parts[-1:]]
         for nest in nests:
             # Elements at the ends of rows are computed twice, which must have no effect but that of the store.
-            if isinstance(nest, LoopNest) and len(nest.stores) == 1:
+            if isinstance(nest, st.LoopNest) and len(nest.stores) == 1:
                 (store,) = nest.stores
-                if isinstance(store, StoreView) and _is_large(store, vector_bytes):
+                if isinstance(store, st.StoreView) and _is_large(store, vector_bytes):
                     found[nest] = store
     if not found or not may_change_order(program.entry):
         return {}
@@ -122,7 +108,7 @@ def _nontemporal(program: Program, vector_bytes: int) -> dict[Statement, StoreVi
     return {nest: found[nest] for nest in unread[:MOST_NESTS]}
 
 
-def _is_large(store: StoreView, vector_bytes: int) -> bool:
+def _is_large(store: st.StoreView, vector_bytes: int) -> bool:
     """Whether a store is worth it: there is little to compute, and each element follows its neighbor in memory."""
     type = store.operation.view.type
     if not isinstance(type, (PartitionViewType, StridedViewType)) or store.expression.cost > MOST_WORK:
@@ -138,10 +124,7 @@ def _is_large(store: StoreView, vector_bytes: int) -> bool:
 
 
 def _reads_rows(expression: Expression, axis: int) -> bool:
-    """Whether vectors along a dimension of the tile read no row-major tile across its rows.
-
-    Of a tile that it transposes a loop nest would read a cache line for each element, which took three times as long.
-    """
+    """Whether vectors along a dimension read no row-major tile across its rows, which took three times as long."""
     if isinstance(expression, Mapped):
         taken = [number for number, (source, _) in enumerate(expression.mapping) if source == axis]
         return all(_reads_rows(expression.source, number) for number in taken)
@@ -154,7 +137,7 @@ def _reads_rows(expression: Expression, axis: int) -> bool:
     return all(_reads_rows(operand, axis) for operand in expression.operands)
 
 
-def is_apart(store: StoreView, origins: Origins, read: Origin) -> bool:
+def is_apart(store: st.StoreView, origins: Origins, read: Origin) -> bool:
     """Whether a store writes no memory of some origins."""
     # The nest itself does not read what leaves its array, which is what matters (`VersionedLoopNest`).
     origin = origins.provenance(store.operation.view)
@@ -175,8 +158,7 @@ def _moved_bytes(entry: Operation) -> int:
 # --- prefetches ---
 
 
-def _prefetch_blocks(program: Program) -> None:
-    """Add what is prefetched for the next tile block."""
+def _prefetch_blocks(program: st.Program) -> None:
     # By what is read: whether it is prefetched.
     seen: dict[tuple[Value, ...], bool] = {}
     for statement in program.body:
@@ -184,31 +166,29 @@ def _prefetch_blocks(program: Program) -> None:
         for operation in _loads(statement):
             tiles.setdefault((operation.view, *operation.index), []).append(operation)
         for tile, operations in tiles.items():
-            if seen.get(tile) is False and len(operations) == 1 and isinstance(statement, (LoopNest, Reduce)):
+            if seen.get(tile) is False and len(operations) == 1 and isinstance(statement, (st.LoopNest, st.Reduce)):
                 seen[tile] = True
-                steps = _steps(tile, _from_block_to_block)
-                if any(steps):
-                    program.prefetches.setdefault(statement, {})[operations[0]] = Prefetch(steps, False)
+                _add_prefetch(program, statement, operations[0], _from_block_to_block, False)
             seen.setdefault(tile, False)
 
 
-def _prefetch_iterations(program: Program, loop: LoopStatement) -> None:
-    """Add what is prefetched for the next iteration of a loop."""
+def _prefetch_iterations(program: st.Program, loop: st.LoopStatement) -> None:
     step = scalar_constant(loop.operation.operands[2])
-    if step is None:
-        return
-    for each in loop.body:
-        statement = each.fused if isinstance(each, VersionedLoopNest) else each
-        if isinstance(statement, (LoopNest, Reduce)):
+    block = loop.operation.regions[0].blocks[0]
+
+    def from_iteration_to_iteration(value: Value) -> int | None:
+        if value is block.arguments[0]:
+            return step
+        return None if value.parent_block is block else 0
+
+    for each in loop.body if step is not None else []:
+        statement = each.fused if isinstance(each, st.VersionedLoopNest) else each
+        if isinstance(statement, (st.LoopNest, st.Reduce)):
             for operation in _loads(statement):
-                tile = operation.view, *operation.index
-                steps = _steps(tile, partial(_from_iteration_to_iteration, loop.operation, step))
-                if any(steps):
-                    program.prefetches.setdefault(statement, {})[operation] = Prefetch(steps, True)
+                _add_prefetch(program, statement, operation, from_iteration_to_iteration, True)
 
 
-def _loads(statement: Statement) -> list[Operation]:
-    """The loads through views of a statement."""
+def _loads(statement: st.Statement) -> list[Operation]:
     reads = {node.operation: None for root in statement.roots for node in root.reads if isinstance(node, ViewLoad)}
     return list(reads)
 
@@ -226,25 +206,19 @@ def _from_block_to_block(value: Value) -> int | None:
     return int(value is operation.results[0]) if operation.declaration is GET_TILE_BLOCK_ID else None
 
 
-def _from_iteration_to_iteration(loop: Operation, step: int, value: Value) -> int | None:
-    block = loop.regions[0].blocks[0]
-    if value is block.arguments[0]:
-        return step
-    return None if value.parent_block is block else 0
-
-
-def _steps(tile: tuple[Value, ...], step: _Step) -> tuple[int, ...]:
-    """How much each index of a tile grows; nothing where it is not to be prefetched."""
-    view, *index = tile
-    type = cast(TileViewType, view.type)
+def _add_prefetch(
+    program: st.Program, statement: st.Statement, operation: Operation, step: _Step, is_iteration: bool
+) -> None:
+    """Prefetch the tile of a load whose indices are so much larger, if it is small and that is known."""
+    type = cast(TileViewType, operation.view.type)
     if not isinstance(type, (PartitionViewType, StridedViewType)):
-        return ()
+        return
     if prod(type.tile_shape) * memory_bytes(type.tensor.element) > PREFETCHED_BYTES:
-        return ()
-    steps = [_growth(value, step) for value in index]
-    if _growth(view, step) != 0 or None in steps:
-        return ()
-    return tuple([each or 0 for each in steps])
+        return
+    steps = [_growth(value, step) for value in operation.index]
+    if _growth(operation.view, step) == 0 and None not in steps and any(steps):
+        prefetch = st.Prefetch(tuple([each or 0 for each in steps]), is_iteration)
+        program.prefetches.setdefault(statement, {})[operation] = prefetch
 
 
 _DEEPEST: Final = 6
@@ -265,10 +239,8 @@ def _growth(value: Value, step: _Step, depth: int = 0) -> int | None:
     known = [each or 0 for each in steps]
     if not any(known):
         return 0 if is_memory_effect_free(operation) else None
-    if declaration is ASSUME:
-        return known[0]
-    if declaration is ADDI:
-        return known[0] + known[1]
+    if declaration in (ASSUME, ADDI):
+        return sum(known)
     if declaration is MULI:
         moving = 0 if known[0] else 1
         factor = scalar_constant(operation.operands[1 - moving])

@@ -7,6 +7,7 @@ buffers live for ever.
 
 from __future__ import annotations
 
+from bisect import insort
 from typing import Final
 
 from tileir.execute.cpu.ir.expressions import Buffer
@@ -19,28 +20,24 @@ HEAD: Final = 64
 
 def assign(program: Program) -> None:
     """Assign the offset of every buffer and the size of scratch memory."""
-    end = HEAD
+    start = HEAD
     for buffer in program.buffers:
         if buffer.persistent:
-            buffer.offset, end = end, end + _rounded(buffer)
-    free: list[tuple[int, int]] = []
-    active: list[tuple[int, int, int]] = []
+            buffer.offset, start = start, start + _rounded(buffer)
+    program.scratch_bytes = start
+    # By offset: where a buffer begins and ends, and its last mention.
+    live: list[tuple[int, int, int]] = []
     for buffer, (first, last) in sorted(_lifetimes(program).items(), key=lambda item: item[1][0]):
         if buffer.persistent:
             continue
-        free = _merged([*free, *[(offset, size) for ends, offset, size in active if ends < first]])
-        active = [each for each in active if each[0] >= first]
-        size = _rounded(buffer)
-        fitting = min([hole for hole in free if hole[1] >= size], key=lambda hole: hole[1], default=None)
-        if fitting is not None:
-            free.remove(fitting)
-            buffer.offset = fitting[0]
-            if fitting[1] > size:
-                free.append((fitting[0] + size, fitting[1] - size))
-        else:
-            buffer.offset, end = end, end + size
-        active.append((last, buffer.offset, size))
-    program.arena_bytes = end
+        live = [each for each in live if each[2] >= first]
+        buffer.offset = start
+        for begin, end, _ in live:
+            if begin >= buffer.offset + _rounded(buffer):
+                break
+            buffer.offset = end
+        insort(live, (buffer.offset, buffer.offset + _rounded(buffer), last))
+        program.scratch_bytes = max(program.scratch_bytes, buffer.offset + _rounded(buffer))
 
 
 def _lifetimes(program: Program) -> dict[Buffer, list[int]]:
@@ -75,14 +72,3 @@ def _lifetimes(program: Program) -> dict[Buffer, list[int]]:
 
 def _rounded(buffer: Buffer) -> int:
     return -(-max(buffer.bytes, 1) // ALIGNMENT) * ALIGNMENT
-
-
-def _merged(free: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Holes that touch become one."""
-    found: list[tuple[int, int]] = []
-    for offset, size in sorted(free):
-        if found and found[-1][0] + found[-1][1] == offset:
-            found[-1] = (found[-1][0], found[-1][1] + size)
-        else:
-            found.append((offset, size))
-    return found

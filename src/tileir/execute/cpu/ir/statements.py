@@ -114,8 +114,7 @@ EXCHANGED_BYTES: Final = 8
 
 
 def updated_together(operation: Operation, pointers: Expression, target: Target) -> int:
-    """How many elements of an atomic are tried at once, since they may be neighbors; 0 where elements go one by one:
-    their old values are used, or pointers come from memory and may be any."""
+    """How many elements of an atomic are tried at once; 0 where old values are used or pointers come from memory."""
     if operation.declaration is ATOMIC_CAS_TKO or operation.results[0].has_uses:
         return 0
     if pointers.reads or pointers.buffers:
@@ -265,11 +264,7 @@ class Branch(Statement):
     """`if`: the `Terminator` of each branch puts results into buffers and scalar slots."""
 
     operation: Operation
-    branches: list[list[Statement]]
-
-    @property
-    def bodies(self) -> list[list[Statement]]:
-        return self.branches
+    bodies: list[list[Statement]]
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -293,10 +288,7 @@ class Terminator(Statement):
 
 @dataclass(eq=False, repr=False, slots=True)
 class Alloca(Statement):
-    """`alloca`: zeroed scratch memory.
-
-    Under the sanitizer `shadow` marks the bytes that were never written; `refused` is the error of one too large.
-    """
+    """`alloca`: zeroed scratch memory; under the sanitizer `shadow` marks what was never written."""
 
     operation: Operation
     buffer: Buffer
@@ -348,29 +340,28 @@ class StoreTarget:
 
 
 class Prefetch(NamedTuple):
-    """What a load prefetches: the tile whose indices are larger by `steps`, for the next iteration of the loop around
-    it or for the next tile block of the thread."""
+    """A load prefetches the tile whose indices are larger by `steps`: of the next iteration, or the next tile block."""
 
     steps: tuple[int, ...]
     is_iteration: bool
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Program:
     """A kernel in the loop IR."""
 
-    def __init__(self, entry: Operation, body: list[Statement], buffers: list[Buffer]) -> None:
-        self.entry: Operation = entry
-        self.body: list[Statement] = body
-        self.buffers: list[Buffer] = buffers
-        self.arena_bytes: int = 0
-        self.nontemporal: dict[Statement, StoreView] = {}
-        """The loop nests whose stores are non-temporal in large launches, and these stores (`memory_hints`)."""
-        self.moved_bytes: int = 0
-        """What a tile block reads and writes outside of loops, where a store is non-temporal."""
-        self.prefetches: dict[Statement, dict[Operation, Prefetch]] = {}
-        """By statement the loads that prefetch, and what (`memory_hints`)."""
-        self.store_targets: dict[Statement, StoreTarget] = {}
-        """Where the results of matmuls are stored."""
+    entry: Operation
+    body: list[Statement]
+    buffers: list[Buffer]
+    scratch_bytes: int = 0
+    nontemporal: dict[Statement, StoreView] = field(default_factory=dict)
+    """The loop nests whose stores are non-temporal in large launches, and these stores (`memory_hints`)."""
+    moved_bytes: int = 0
+    """What a tile block reads and writes outside of loops, where a store is non-temporal."""
+    prefetches: dict[Statement, dict[Operation, Prefetch]] = field(default_factory=dict)
+    """By statement the loads that prefetch, and what (`memory_hints`)."""
+    store_targets: dict[Statement, StoreTarget] = field(default_factory=dict)
+    """Where the results of matmuls are stored."""
 
 
 def statements(body: list[Statement]) -> Iterator[Statement]:

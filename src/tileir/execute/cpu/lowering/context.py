@@ -14,18 +14,7 @@ from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute.analysis.aliasing import UNKNOWN, Origin, Origins
 from tileir.execute.analysis.values import dtype_of, is_scalar, is_tile, tile_of
-from tileir.execute.cpu.ir.expressions import (
-    Buffer,
-    BufferRead,
-    Elementwise,
-    Expression,
-    Mapped,
-    PointerLoad,
-    Shape,
-    Splat,
-    ViewLoad,
-    nodes,
-)
+from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.cpu.ir.options import Options
 from tileir.execute.cpu.ir.statements import LoopNest, Program, Statement, Store, StoreBuffer
 from tileir.execute.cpu.lowering import fusion
@@ -44,12 +33,12 @@ PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 
 @dataclass(eq=False, repr=False, slots=True)
 class Frame:
-    """A loop or `if` being lowered: where its region puts its results.  `carried` is empty for an `if`."""
+    """A loop being lowered: where its region puts what it carries, and its results."""
 
-    block: Block | None
+    block: Block
     arguments: list[Value]
-    carried: list[Buffer | None]
-    results: list[Buffer | None]
+    carried: list[ex.Buffer | None]
+    results: list[ex.Buffer | None]
 
 
 Handlers = Mapping[OperationDeclaration, Callable[["Lowering", Operation], None]]
@@ -64,42 +53,33 @@ class Lowering:
         self.target: Target = target
         self.options: Options = options
         self.origins: Origins = Origins(entry, options.overlapping)
-        self.realized: dict[Value, Expression] = {}
-        self.buffers: list[Buffer] = []
+        self.realized: dict[Value, ex.Expression] = {}
+        self.buffers: list[ex.Buffer] = []
         self.body: list[Statement] = []
         self.loops: list[Frame] = []
-        self.yields: list[Frame] = []
+        self.yields: list[list[ex.Buffer | None]] = []
         # Operations whose results are not needed again.
         self.done: set[Operation] = set()
-        # Operations that were lowered with what they use, ahead of their position.
-        self._early: set[Operation] = set()
         # Values that wait as expressions and are no mere index maps.
         self.waiting: dict[Value, None] = {}
         # What to restore at the end of each region being lowered: how values were realized, and what was done.
-        self._regions: list[tuple[list[tuple[Value, Expression]], set[Operation]]] = []
+        self._regions: list[tuple[list[tuple[Value, ex.Expression]], set[Operation]]] = []
         # By origin the waiting values that read its memory, by buffer the values that lie in it; both may list others.
         self._readers: dict[object, dict[Value, None]] = {}
-        self._holders: dict[Buffer, dict[Value, None]] = {}
+        self._holders: dict[ex.Buffer, dict[Value, None]] = {}
         # Counts the buffers given: what was resolved since the last one need not be again.
         self.epoch: int = 0
         self._written: list[Origin] | None = None
         self._changing: set[Operation] = memory_changes(entry)
         self.begins: dict[Operation, int] = {}
         self.ends: dict[Operation, int] = {}
-        self._number(entry)
-
-    def _number(self, entry: Operation) -> None:
-        """Number operations in program order: whether one is inside a region is then a comparison."""
-        stack: list[tuple[Operation, bool]] = [(entry, False)]
-        while stack:
-            operation, is_end = stack.pop()
-            if is_end:
-                self.ends[operation] = len(self.begins)
-                continue
-            self.begins[operation] = len(self.begins) + 1
-            stack.append((operation, True))
-            inner = [each for region in operation.regions for block in region.blocks for each in block]
-            stack.extend([(each, False) for each in reversed(inner)])
+        # Numbers in program order: whether an operation is inside a region is then a comparison.
+        for number, operation in enumerate(entry.walk()):
+            self.begins[operation] = number
+            around: Operation | None = operation
+            while around is not None and around in self.begins:
+                self.ends[around] = number
+                around = around.parent_operation
 
     def run(self) -> Program:
         self.block(self.entry.regions[0].blocks[0])
@@ -109,14 +89,10 @@ class Lowering:
 
     def block(self, block: Block) -> None:
         for operation in block:
-            if operation not in self._early:
-                self.operation(operation)
+            self.operation(operation)
 
     def inner(self, block: Block) -> list[Statement]:
-        """The statements of a region's block.
-
-        Values from outside that it stores are stored for itself only: the region may not run at all.
-        """
+        """The statements of a region.  What they store from outside is stored for them only: they may never run."""
         outer, self.body = self.body, []
         waiting = dict(self.waiting)
         self._regions.append(([], set()))
@@ -150,9 +126,9 @@ class Lowering:
         if self._regions:
             self._regions[-1][1].update(fresh)
 
-    def inner_scalars(self, block: Block) -> list[Statement]:
-        """The statements of the body of a reduction, which works on scalars alone."""
-        self.yields.append(Frame(None, [], [], [None] * len(block.arguments)))
+    def branch(self, block: Block, results: list[ex.Buffer | None]) -> list[Statement]:
+        """The statements of a region that yields its results."""
+        self.yields.append(results)
         found = self.inner(block)
         self.yields.pop()
         return found
@@ -165,21 +141,21 @@ class Lowering:
 
     # --- values ---
 
-    def expression(self, value: Value) -> Expression:
+    def expression(self, value: Value) -> ex.Expression:
         """A tile or scalar as an expression, with what has been stored meanwhile read from its buffer."""
         if is_scalar(value):
-            return Splat(tile_of(value), None, value)
+            return ex.Splat(tile_of(value), None, value)
         return self.resolved([self.realized[value]])[0]
 
-    def resolved(self, roots: list[Expression]) -> list[Expression]:
+    def resolved(self, roots: list[ex.Expression]) -> list[ex.Expression]:
         """Expressions with the nodes that have a buffer by now replaced."""
         epoch = self.epoch
         if all(root.epoch == epoch for root in roots):
             return roots
-        renewed: dict[int, Expression] = {}
-        for node in nodes(roots):
+        renewed: dict[int, ex.Expression] = {}
+        for node in ex.nodes(roots):
             expression = self.realized.get(node.value) if node.value is not None else None
-            if isinstance(expression, BufferRead) and expression is not node and not isinstance(node, BufferRead):
+            if isinstance(expression, ex.BufferRead) and expression is not node and not isinstance(node, ex.BufferRead):
                 renewed[id(node)] = expression
                 continue
             changed = [renewed[id(operand)] for operand in node.operands]
@@ -189,7 +165,7 @@ class Lowering:
             node.epoch = epoch
         return [renewed[id(root)] for root in roots]
 
-    def wait(self, value: Value, expression: Expression) -> None:
+    def wait(self, value: Value, expression: ex.Expression) -> None:
         """Realize a value as an expression, for now."""
         self.put(value, expression)
         if all(operand.epoch == self.epoch for operand in expression.operands):
@@ -202,39 +178,37 @@ class Lowering:
         if expression.cost > fusion.LARGEST:
             self.store(value)
 
-    def put(self, value: Value, expression: Expression) -> None:
-        """Realize a value, and remember what lies in which buffer."""
+    def put(self, value: Value, expression: ex.Expression) -> None:
         self.realized[value] = expression
-        if isinstance(expression, BufferRead):
+        if isinstance(expression, ex.BufferRead):
             self._holders.setdefault(expression.buffer, {})[value] = None
 
-    def new_buffer(self, dtype: DType, count: int) -> Buffer:
-        buffer = Buffer(f"b{len(self.buffers)}", dtype, count)
+    def new_buffer(self, dtype: DType, count: int) -> ex.Buffer:
+        buffer = ex.Buffer(f"b{len(self.buffers)}", dtype, count)
         self.buffers.append(buffer)
         return buffer
 
-    def buffer_of(self, value: Value) -> Buffer:
-        """A buffer for all of a tile."""
+    def buffer_of(self, value: Value) -> ex.Buffer:
         return self.new_buffer(dtype_of(value), tile_of(value).count)
 
-    def result_buffers(self, values: Sequence[Value]) -> list[Buffer | None]:
+    def result_buffers(self, values: Sequence[Value]) -> list[ex.Buffer | None]:
         """A buffer for each of some results that is a tile."""
         return [self.buffer_of(value) if is_tile(value) else None for value in values]
 
-    def stored_results(self, values: Sequence[Value], buffers: list[Buffer | None]) -> None:
+    def stored_results(self, values: Sequence[Value], buffers: list[ex.Buffer | None]) -> None:
         """Realize results as the buffers that they have."""
         for value, buffer in zip(values, buffers, strict=True):
             if buffer is not None:
                 self.stored(value, buffer)
 
-    def stored(self, value: Value, buffer: Buffer) -> BufferRead:
+    def stored(self, value: Value, buffer: ex.Buffer) -> ex.BufferRead:
         """Realize a tile as a buffer."""
-        expression = BufferRead(tile_of(value), value, buffer)
+        expression = ex.BufferRead(tile_of(value), value, buffer)
         self._realize(value, expression)
         self.waiting.pop(value, None)
         return expression
 
-    def _realize(self, value: Value, expression: BufferRead) -> None:
+    def _realize(self, value: Value, expression: ex.BufferRead) -> None:
         before = self.realized.get(value)
         if before is not None and self._regions:
             self._regions[-1][0].append((value, before))
@@ -243,7 +217,7 @@ class Lowering:
 
     # --- loop nests ---
 
-    def ready(self, roots: list[Expression], shape: Shape, users: list[Operation]) -> fusion.Reach:
+    def ready(self, roots: list[ex.Expression], shape: ex.Shape, users: list[Operation]) -> fusion.Reach:
         """What a loop nest for roots evaluates, after storing what it must not compute; `roots` are renewed."""
         while True:
             roots[:] = self.resolved(roots)
@@ -255,44 +229,27 @@ class Lowering:
             self.store(first.value)
 
     def prepare(
-        self, roots: list[Expression], shape: Shape, operation: Operation | None
-    ) -> tuple[list[Expression], list[Store]]:
+        self, roots: list[ex.Expression], shape: ex.Shape, operation: Operation | None
+    ) -> tuple[list[ex.Expression], list[Store]]:
         """Get a loop nest ready for an operation: store what it must not compute, and list what it keeps."""
         users = [operation] if operation is not None else []
         roots = list(roots)
         reach = self.ready(roots, shape, users)
-        values: set[Value] = set()
-        roundings: dict[Value, Operation] = {}
-        for node in reach.order:
-            if not fusion.must_be_kept(node, reach, self.done):
-                continue
+        keeps = [node for node in reach.order if fusion.must_be_kept(node, reach, self.done)]
+        for node in keeps:
             assert node.value is not None
             if not reach.is_straight(node):
                 self.store(node.value)
                 return self.prepare(roots, shape, operation)
-            rounding = None if self.options.sanitize else fusion.rounded_later(node.value, operation, reach, self.done)
-            if rounding is None:
-                values.add(node.value)
-            else:
-                roundings[node.value] = rounding
-        finished = fusion.finished(reach, values, [*users, *roundings.values()], self.done)
+        values = {node.value for node in keeps if node.value is not None}
+        finished = fusion.finished(reach, values, users, self.done)
         kept: list[Store] = []
-        for node in reach.order:
-            value = node.value
-            if value is None or isinstance(node, BufferRead):
-                continue
-            if value in roundings:
-                rounding = roundings[value]
-                rounded = rounding.results[0]
-                buffer = self.buffer_of(rounded)
-                kept.append(StoreBuffer(Elementwise(rounding, [node], fusion.cost_of(rounding)), buffer))
-                self.stored(rounded, buffer)
-                self._early.add(rounding)
-            elif value in values:
-                buffer = self.buffer_for(value, reach, finished)
+        for node in keeps:
+            if node.value is not None:
+                buffer = self.buffer_for(node.value, reach, finished)
                 kept.append(StoreBuffer(node, buffer))
                 # At once, so that no two get the same buffer.
-                self.stored(value, buffer)
+                self.stored(node.value, buffer)
         self.finish(finished)
         for done in finished:
             for result in done.results:
@@ -301,41 +258,41 @@ class Lowering:
 
     def nest(
         self,
-        expression: Expression,
+        expression: ex.Expression,
         operation: Operation,
-        store: Callable[[Expression], Store],
-        guard: Buffer | None = None,
+        store: Callable[[ex.Expression], Store],
+        guard: ex.Buffer | None = None,
     ) -> None:
         """A loop nest that passes an expression to a store, for an operation."""
         (expression,), kept = self.prepare([expression], expression.shape, operation)
         self.body.append(LoopNest(expression.shape, [*kept, store(expression)], guard))
 
-    def store(self, value: Value) -> BufferRead:
+    def store(self, value: Value) -> ex.BufferRead:
         """Give a waiting tile a buffer, by a loop nest of its own."""
         expression = self.realized[value]
-        if isinstance(expression, BufferRead):
+        if isinstance(expression, ex.BufferRead):
             return expression
         if (
-            isinstance(expression, Mapped)
+            isinstance(expression, ex.Mapped)
             and expression.source.value is not None
             and expression.source.cost > fusion.CHEAP
         ):
             source = self.resolved([expression.source])[0]
-            if not isinstance(source, BufferRead) and isinstance(source, (Elementwise, PointerLoad)):
+            if not isinstance(source, ex.BufferRead) and isinstance(source, (ex.Elementwise, ex.PointerLoad)):
                 assert source.value is not None
                 self.store(source.value)
         return self.keep(value)
 
-    def keep(self, value: Value, prefer: Buffer | None = None) -> BufferRead:
+    def keep(self, value: Value, prefer: ex.Buffer | None = None) -> ex.BufferRead:
         """A loop nest that puts a tile into a buffer, with all its elements."""
         expression = self.resolved([self.realized[value]])[0]
-        if isinstance(expression, BufferRead) and prefer is None:
+        if isinstance(expression, ex.BufferRead) and prefer is None:
             self._realize(value, expression)
             return expression
         (expression,), kept = self.prepare([expression], expression.shape, None)
         if any(store.expression is expression for store in kept):
             self.body.append(LoopNest(expression.shape, kept))
-            return cast(BufferRead, self.realized[value])
+            return cast(ex.BufferRead, self.realized[value])
         reach = fusion.Reach([expression], expression.shape, [])
         finished = fusion.finished(reach, {value}, [], self.done)
         buffer = prefer if prefer is not None else self.buffer_for(value, reach, finished)
@@ -343,7 +300,7 @@ class Lowering:
         self.finish(finished)
         return self.stored(value, buffer)
 
-    def buffer_for(self, value: Value, reach: fusion.Reach, finished: set[Operation]) -> Buffer:
+    def buffer_for(self, value: Value, reach: fusion.Reach, finished: set[Operation]) -> ex.Buffer:
         """A buffer for a tile: the one of the loop that will carry it, if its present content is not needed again."""
         carried = self._carrier(value, 0)
         buffer = carried[0].carried[carried[1]] if carried is not None else None
@@ -354,7 +311,7 @@ class Lowering:
         if not fits or not self.is_done(frame.arguments[number], finished):
             return self.buffer_of(value)
         for node in reach.order:
-            if isinstance(node, BufferRead) and node.buffer is buffer and not reach.is_straight(node):
+            if isinstance(node, ex.BufferRead) and node.buffer is buffer and not reach.is_straight(node):
                 return self.buffer_of(value)
         is_held = any(
             other is not value and not isinstance(other, BlockArgument) and not self.is_done(other)
@@ -362,22 +319,20 @@ class Lowering:
         )
         return self.buffer_of(value) if is_held else buffer
 
-    def _held_in(self, buffer: Buffer) -> list[Value]:
-        """The values that lie in a buffer."""
+    def _held_in(self, buffer: ex.Buffer) -> list[Value]:
         holders = self._holders.get(buffer, {})
         found = []
         for value in list(holders):
             expression = self.realized[value]
-            if isinstance(expression, BufferRead) and expression.buffer is buffer:
+            if isinstance(expression, ex.BufferRead) and expression.buffer is buffer:
                 found.append(value)
                 if not self._regions and self.is_done(value):
                     # Outside of regions it is not needed again.
                     del holders[value]
         return found
 
-    def shares(self, buffer: Buffer, value: Value, operation: Operation) -> bool:
-        """Whether a buffer holds another value that is still needed, or one from outside the block of an operation,
-        which the next iteration of a loop may need."""
+    def shares(self, buffer: ex.Buffer, value: Value, operation: Operation) -> bool:
+        """Whether a buffer holds another value that is needed, also by the next iteration of a loop around."""
         for other in self._held_in(buffer):
             if other is value:
                 continue
@@ -420,7 +375,7 @@ class Lowering:
 
     # --- what must not wait ---
 
-    def before_write(self, operation: Operation, origin: Origin | None, own: list[Expression]) -> None:
+    def before_write(self, operation: Operation, origin: Origin | None, own: list[ex.Expression]) -> None:
         """Store what a write may change before it is read; None is memory of any origin."""
         reach = fusion.Reach(own, (), [operation])
         finished = fusion.finished(reach, set(), [operation], self.done)
@@ -454,9 +409,8 @@ class Lowering:
 
         return sorted(found, key=position)
 
-    def _origin(self, read: Expression) -> Origin:
-        """Where the memory of a load comes from."""
-        assert isinstance(read, (ViewLoad, PointerLoad))
+    def _origin(self, read: ex.Expression) -> Origin:
+        assert isinstance(read, (ex.ViewLoad, ex.PointerLoad))
         return self.origins.of(source_of(read))
 
     def before_region(self, operation: Operation) -> None:
@@ -466,7 +420,7 @@ class Lowering:
         writes = operation in self._changing
         for value in list(self.waiting):
             expression = self.realized[value]
-            if isinstance(expression, BufferRead) or self.is_done(value):
+            if isinstance(expression, ex.BufferRead) or self.is_done(value):
                 self.waiting.pop(value, None)
                 continue
             if not any(self.ends[user] > begin for user in value.users if user in self.ends):
@@ -482,11 +436,9 @@ class Lowering:
                 self.store(value)
 
 
-def source_of(read: ViewLoad | PointerLoad) -> Value:
+def source_of(read: ex.ViewLoad | ex.PointerLoad) -> Value:
     """The view or the pointers of a load."""
-    group = read.operation.declaration.reads
-    assert group is not None
-    return read.operation.operand_group(group)[0]
+    return cast(Value, read.operation.view) if isinstance(read, ex.ViewLoad) else read.operation.operands[0]
 
 
 def _loop_block(operation: Operation) -> Block | None:

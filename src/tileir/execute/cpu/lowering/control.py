@@ -7,19 +7,8 @@ from math import prod
 
 from tileir.dialect.ops import BREAK, CONTINUE, FOR, SCAN, YIELD
 from tileir.execute.analysis.values import is_scalar, is_tile, tile_of
+from tileir.execute.cpu.ir import statements as st
 from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Mapping, is_along_lanes
-from tileir.execute.cpu.ir.statements import (
-    Alias,
-    AssertAll,
-    Branch,
-    LoopNest,
-    LoopStatement,
-    Print,
-    Reduce,
-    StoreBuffer,
-    Terminator,
-    works_on_vectors,
-)
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Frame, Lowering
 from tileir.execute.cpu.lowering.tiles import map_tile
@@ -30,21 +19,19 @@ from tileir.ir.values import Value
 
 def lower_print(lowering: Lowering, operation: Operation) -> None:
     sources = [lowering.store(value) if is_tile(value) else None for value in operation.args]
-    lowering.body.append(Print(operation, sources))
+    lowering.body.append(st.Print(operation, sources))
 
 
 def lower_assert(lowering: Lowering, operation: Operation) -> None:
     condition = lowering.expression(operation.operands[0])
-    lowering.nest(condition, operation, lambda root: AssertAll(root, operation))
+    lowering.nest(condition, operation, lambda root: st.AssertAll(root, operation))
 
 
 def lower_if(lowering: Lowering, operation: Operation) -> None:
     lowering.before_region(operation)
     buffers = lowering.result_buffers(operation.results)
-    lowering.yields.append(Frame(None, [], [], buffers))
-    branches = [lowering.inner(region.blocks[0]) if region.blocks else [] for region in operation.regions]
-    lowering.yields.pop()
-    lowering.body.append(Branch(operation, branches))
+    branches = [lowering.branch(region.blocks[0], buffers) if region.blocks else [] for region in operation.regions]
+    lowering.body.append(st.Branch(operation, branches))
     lowering.stored_results(operation.results, buffers)
 
 
@@ -61,7 +48,7 @@ def lower_loop(lowering: Lowering, operation: Operation) -> None:
     lowering.loops.append(Frame(block, arguments, carried, buffers))
     body = lowering.inner(block)
     lowering.loops.pop()
-    loop = LoopStatement(operation, body)
+    loop = st.LoopStatement(operation, body)
     lowering.body.extend(from_loop(lowering, loop) or [loop])
     lowering.stored_results(operation.results, buffers)
 
@@ -74,9 +61,9 @@ def lower_terminator(lowering: Lowering, operation: Operation) -> None:
     elif declaration is BREAK:
         buffers = lowering.loops[-1].results
     elif declaration is YIELD and lowering.yields:
-        buffers = lowering.yields[-1].results
+        buffers = lowering.yields[-1]
     _deliver(lowering, list(operation.operands), buffers, operation)
-    lowering.body.append(Terminator(operation))
+    lowering.body.append(st.Terminator(operation))
 
 
 def _deliver(lowering: Lowering, values: list[Value], buffers: list[Buffer | None], operation: Operation) -> None:
@@ -94,7 +81,7 @@ def _deliver(lowering: Lowering, values: list[Value], buffers: list[Buffer | Non
             if expression.buffer in targets:
                 # Another value's target: moved away first.
                 copy = lowering.new_buffer(expression.dtype, prod(expression.shape))
-                lowering.body.append(LoopNest(expression.shape, [StoreBuffer(expression, copy)]))
+                lowering.body.append(st.LoopNest(expression.shape, [st.StoreBuffer(expression, copy)]))
                 lowering.stored(value, copy)
         elif expression.buffers & targets:
             reach = fusion.Reach([expression], expression.shape, [operation])
@@ -105,7 +92,7 @@ def _deliver(lowering: Lowering, values: list[Value], buffers: list[Buffer | Non
             if is_reordered or expression.buffers & targets - {buffer}:
                 lowering.keep(value, lowering.new_buffer(expression.dtype, prod(expression.shape)))
     for value, buffer in pairs:
-        lowering.nest(lowering.expression(value), operation, partial(StoreBuffer, buffer=buffer))
+        lowering.nest(lowering.expression(value), operation, partial(st.StoreBuffer, buffer=buffer))
 
 
 # --- reductions ---
@@ -119,20 +106,21 @@ def lower_reduce(lowering: Lowering, operation: Operation) -> None:
         for source, result in zip(operation.operands, operation.results, strict=True):
             _drop_axis(lowering, result, source, axis)
         return
-    body = lowering.inner_scalars(operation.regions[0].blocks[0])
-    if operation.declaration is SCAN or not is_along_lanes(shape, axis) or not works_on_vectors(body):
+    # Its body works on scalars alone.
+    body = lowering.branch(operation.regions[0].blocks[0], [])
+    if operation.declaration is SCAN or not is_along_lanes(shape, axis) or not st.works_on_vectors(body):
         for value in operation.operands:
             lowering.store(value)
     sources = [lowering.expression(value) for value in operation.operands]
     sources, kept = lowering.prepare(sources, shape, operation)
     targets = lowering.result_buffers(operation.results)
-    lowering.body.append(Reduce(operation, shape, axis, sources, targets, kept, body))
+    lowering.body.append(st.Reduce(operation, shape, axis, sources, targets, kept, body))
     lowering.stored_results(operation.results, targets)
 
 
 def _drop_axis(lowering: Lowering, result: Value, source: Value, axis: int) -> None:
     if is_scalar(source):
-        lowering.body.append(Alias(result, source))
+        lowering.body.append(st.Alias(result, source))
         return
     expression = lowering.expression(source)
     rank = len(expression.shape)

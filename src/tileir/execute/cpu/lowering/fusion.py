@@ -2,8 +2,7 @@
 
 A tile stays an expression, computed inside the loop nests that use it, until one of these requires a buffer:
 
-1. several loop nests use it and computing it again costs more than `CHEAP` (the first nest keeps it on the way, or
-   keeps it rounded where an `ftof` alone uses it later);
+1. several loop nests use it and computing it again costs more than `CHEAP` (the first nest keeps it on the way);
 2. it is used through an index map that repeats or reorders elements (broadcast, permute, extract, a reshape that moves
    elements), and costs more than `CHEAP`, or is repeated and takes longer alone than in a vector; a plain load under a
    map is read in place;
@@ -26,20 +25,8 @@ from typing import Final
 
 from tileir.dialect import ops
 from tileir.dialect.types import GatherScatterViewType
-from tileir.execute.analysis.values import dtype_of, is_scalar
-from tileir.execute.cpu.ir.expressions import (
-    BufferRead,
-    Elementwise,
-    Expression,
-    Iota,
-    Mapped,
-    PointerLoad,
-    Splat,
-    Table,
-    ViewLoad,
-    nodes,
-    squeezed,
-)
+from tileir.execute.analysis.values import is_scalar
+from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
@@ -63,28 +50,25 @@ def cost_of(operation: Operation) -> int:
     return cost
 
 
-def is_plain_load(node: Expression) -> bool:
+def is_plain_load(node: ex.Expression) -> bool:
     """Whether reading a tile again from the caller's memory is as good as a buffer."""
-    if not isinstance(node, ViewLoad) or not plain_memory(node.element):
+    if not isinstance(node, ex.ViewLoad) or not plain_memory(node.element):
         return False
     return not isinstance(node.operation.view.type, GatherScatterViewType)
 
 
-def is_index(node: Expression) -> bool:
-    """Whether a tile of pointers, or of integers or truth values, is counted up from scalars.
-
-    Of such pointers it is mostly known that neighbors are neighbors in memory, and then only the first is computed.
-    """
+def is_index(node: ex.Expression) -> bool:
+    """Whether a tile is counted up from scalars: elements are mostly neighbors in memory, the first one tells all."""
     if node.cost > _LARGEST_INDEX:
         return False
-    for each in nodes([node]):
-        if isinstance(each, Elementwise):
+    for each in ex.nodes([node]):
+        if isinstance(each, ex.Elementwise):
             if each.operation.declaration not in _INDEX_OPS:
                 return False
-        elif isinstance(each, Table):
+        elif isinstance(each, ex.Table):
             if each.array.size > 1:
                 return False
-        elif not isinstance(each, (Iota, Mapped, Splat)):
+        elif not isinstance(each, (ex.Iota, ex.Mapped, ex.Splat)):
             return False
     return True
 
@@ -94,63 +78,47 @@ class Reach:
 
     __slots__ = ("count", "operations", "order", "straight")
 
-    def __init__(self, roots: list[Expression], shape: tuple[int, ...], users: Iterable[Operation]) -> None:
-        self.order: list[Expression] = list(nodes(roots))
+    def __init__(self, roots: list[ex.Expression], shape: tuple[int, ...], users: Iterable[Operation]) -> None:
+        self.order: list[ex.Expression] = list(ex.nodes(roots))
         self.count: int = prod(shape)
         # Nodes of which the nest visits every element once, in its own order.
         self.straight: dict[int, bool] = {}
-        space = squeezed(shape)
+        space = ex.squeezed(shape)
         for root in roots:
-            self.straight[id(root)] = squeezed(root.shape) == space and self.straight.get(id(root), True)
+            self.straight[id(root)] = ex.squeezed(root.shape) == space and self.straight.get(id(root), True)
         for node in reversed(self.order):
             straight = self.straight.setdefault(id(node), True)
-            if isinstance(node, Mapped):
+            if isinstance(node, ex.Mapped):
                 straight = straight and node.keeps_order
             for operand in node.operands:
                 self.straight[id(operand)] = self.straight.get(id(operand), True) and straight
         self.operations: set[Operation] = set(users)
-        for node in self.order:
-            operation = node.value.defining_operation if node.value is not None else None
-            if operation is not None:
-                self.operations.add(operation)
+        self.operations.update([node.defining_operation for node in self.order if node.defining_operation is not None])
 
-    def is_straight(self, node: Expression) -> bool:
+    def is_straight(self, node: ex.Expression) -> bool:
         return self.straight[id(node)]
 
 
-def used_elsewhere(value: Value, here: set[Operation], done: set[Operation]) -> bool:
-    """Whether an operation that is neither computed here nor done already uses a value."""
-    return any(user not in here and user not in done for user in value.users)
-
-
-def must_be_stored_first(node: Expression, reach: Reach) -> bool:
+def must_be_stored_first(node: ex.Expression, reach: Reach) -> bool:
     """Rule 2: used through a map that moves elements, and not cheap to compute there."""
-    if reach.is_straight(node) or not isinstance(node, (Elementwise, PointerLoad, ViewLoad)):
+    if reach.is_straight(node) or not isinstance(node, (ex.Elementwise, ex.PointerLoad, ex.ViewLoad)):
         return False
-    if isinstance(node, Elementwise) and node.operation.declaration in _SLOW_ALONE and prod(node.shape) < reach.count:
+    if (
+        isinstance(node, ex.Elementwise)
+        and node.operation.declaration in _SLOW_ALONE
+        and prod(node.shape) < reach.count
+    ):
         return True
     return node.cost > CHEAP and not is_plain_load(node)
 
 
-def must_be_kept(node: Expression, reach: Reach, done: set[Operation]) -> bool:
+def must_be_kept(node: ex.Expression, reach: Reach, done: set[Operation]) -> bool:
     """Rule 1: used by a later loop nest too.  A scalar is in no memory, and what rounds it later is no nest."""
-    if node.cost <= CHEAP or not isinstance(node, (Elementwise, PointerLoad, ViewLoad)) or is_plain_load(node):
+    if node.cost <= CHEAP or not isinstance(node, (ex.Elementwise, ex.PointerLoad, ex.ViewLoad)) or is_plain_load(node):
         return False
     if node.value is None or is_scalar(node.value):
         return False
-    return used_elsewhere(node.value, reach.operations, done)
-
-
-def rounded_later(value: Value, user: Operation | None, reach: Reach, done: set[Operation]) -> Operation | None:
-    """The `ftof` to a narrower type that alone uses a value after a loop nest for `user`: its result is kept then.
-
-    That takes half of the memory, and no second loop nest.
-    """
-    later = [each for each in value.users if each not in reach.operations and each not in done]
-    if user is None or len(later) != 1 or later[0].declaration is not ops.FTOF or later[0].parent is not user.parent:
-        return None
-    is_narrower = dtype_of(later[0].results[0]).itemsize < dtype_of(value).itemsize
-    return later[0] if is_narrower else None
+    return any(user not in reach.operations and user not in done for user in node.value.users)
 
 
 def finished(reach: Reach, kept: set[Value], users: Iterable[Operation], done: set[Operation]) -> set[Operation]:
@@ -158,9 +126,8 @@ def finished(reach: Reach, kept: set[Value], users: Iterable[Operation], done: s
     found: set[Operation] = set(users)
     for node in reversed(reach.order):
         value = node.value
-        operation = value.defining_operation if value is not None else None
-        if value is None or operation is None or (isinstance(node, BufferRead) and node.value is None):
+        if value is None or node.defining_operation is None:
             continue
         if value in kept or all(user in found or user in done for user in value.users):
-            found.add(operation)
+            found.add(node.defining_operation)
     return found

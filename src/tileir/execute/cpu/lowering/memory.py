@@ -12,21 +12,9 @@ import numpy
 from tileir.dialect.ops import ATOMIC_CAS_TKO, ATOMIC_RED_VIEW_TKO, LOAD_PTR_TKO
 from tileir.dialect.types import DYNAMIC, GatherScatterViewType, PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.analysis.values import is_scalar, is_tile, ordering_of, reserved_bytes, tile_of
+from tileir.execute.cpu.ir import statements as st
 from tileir.execute.cpu.ir.checks import refused_allocation
 from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression, PointerLoad, ViewLoad, nodes, squeezed
-from tileir.execute.cpu.ir.statements import (
-    Alloca,
-    AtomicUpdate,
-    LoopNest,
-    Statement,
-    Store,
-    StoreBuffer,
-    StorePointers,
-    StoreScalar,
-    StoreView,
-    VersionedLoopNest,
-    updated_together,
-)
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering, source_of
 from tileir.execute.cpu.sanitizer import inspection
@@ -71,14 +59,14 @@ def _load(lowering: Lowering, operation: Operation, expression: Expression, guar
     ordered = ordering_of(operation) != "weak"
     if is_scalar(result):
         if result.has_uses or ordered:
-            lowering.nest(expression, operation, lambda root: StoreScalar(root, result), guard)
+            lowering.nest(expression, operation, lambda root: st.StoreScalar(root, result), guard)
         return
     lowering.wait(result, expression)
     if ordered or guard is not None:
         lowering.store(result)
         if guard is not None:
             nest = lowering.body[-1]
-            assert isinstance(nest, LoopNest)
+            assert isinstance(nest, st.LoopNest)
             nest.guard = guard
 
 
@@ -93,8 +81,8 @@ def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
     roots = _roots_of_store(lowering, operation, target, roots, lambda read: False)
     shape = tile_of(target).shape
     roots, kept = lowering.prepare(roots, shape, operation)
-    store = StorePointers(roots[0], operation, roots[1], roots[2] if mask is not None else None)
-    lowering.body.append(_versioned(lowering, LoopNest(shape, [*kept, store], guard), target, lambda read: False))
+    store = st.StorePointers(roots[0], operation, roots[1], roots[2] if mask is not None else None)
+    lowering.body.append(_versioned(lowering, st.LoopNest(shape, [*kept, store], guard), target, lambda read: False))
 
 
 def lower_store_view(lowering: Lowering, operation: Operation) -> None:
@@ -113,7 +101,7 @@ def lower_store_view(lowering: Lowering, operation: Operation) -> None:
     shape = tile_of(source).shape
     (root,), kept = lowering.prepare(roots[:1], shape, operation)
     positions = lowering.resolved(roots[1:])[0] if positions is not None else None
-    nest = LoopNest(shape, [*kept, StoreView(root, operation, positions)], guard)
+    nest = st.LoopNest(shape, [*kept, st.StoreView(root, operation, positions)], guard)
     lowering.body.append(_versioned(lowering, nest, view, reads_same_elements))
 
 
@@ -135,11 +123,8 @@ def _roots_of_store(
     roots: list[Expression],
     reads_same_elements: Callable[[ViewLoad], bool],
 ) -> list[Expression]:
-    """The expressions of a store without reads of what it writes, but for those of the very same elements.
-
-    Pointers are taken to stay in the array they come from: see `_versioned`.  With the first element of an ordered
-    store others may begin to change what is read: all reads are done before.
-    """
+    """The expressions of a store without reads of what it writes, but for those of the very same elements.  Pointers
+    are taken to stay in their array (`_versioned`); an ordered store reads everything before."""
     origins = lowering.origins
     ordered = ordering_of(operation) != "weak"
     lowering.before_write(operation, None if ordered else origins.of(target), roots)
@@ -162,8 +147,8 @@ def _roots_of_store(
 
 
 def _versioned(
-    lowering: Lowering, nest: LoopNest, target: Value, reads_same_elements: Callable[[ViewLoad], bool]
-) -> Statement:
+    lowering: Lowering, nest: st.LoopNest, target: Value, reads_same_elements: Callable[[ViewLoad], bool]
+) -> st.Statement:
     """The loop nest of a store, made safe against reads of what it writes by pointers that left their array."""
     reads = [
         node
@@ -171,15 +156,15 @@ def _versioned(
         if isinstance(node, PointerLoad) or (isinstance(node, ViewLoad) and not reads_same_elements(node))
     ]
     origins = lowering.origins
-    accesses: list[Expression | Store] = [read for read in reads if not origins.stays_in_array(source_of(read))]
+    accesses: list[Expression | st.Store] = [read for read in reads if not origins.stays_in_array(source_of(read))]
     store = nest.stores[-1]
-    assert isinstance(store, (StorePointers, StoreView))
+    assert isinstance(store, (st.StorePointers, st.StoreView))
     if not origins.stays_in_array(target):
         accesses.append(store)
     if not reads or not accesses or nest.guard is not None:
         return nest
-    first: list[Statement] = []
-    kept: list[Store] = list(nest.stores[:-1])
+    first: list[st.Statement] = []
+    kept: list[st.Store] = list(nest.stores[:-1])
     renewed: dict[str, Any] = {}
     for name in ("expression", "positions", "pointers", "mask"):
         root: Expression | None = getattr(store, name, None)
@@ -187,13 +172,13 @@ def _versioned(
             continue
         buffer = lowering.new_buffer(root.dtype, prod(root.shape))
         if squeezed(root.shape) == squeezed(nest.shape):
-            kept.append(StoreBuffer(root, buffer))
+            kept.append(st.StoreBuffer(root, buffer))
         else:
-            first.append(LoopNest(root.shape, [StoreBuffer(root, buffer)]))
+            first.append(st.LoopNest(root.shape, [st.StoreBuffer(root, buffer)]))
         renewed[name] = BufferRead(root.type, None, buffer)
-    last = LoopNest(nest.shape, [replace(store, **renewed)])
+    last = st.LoopNest(nest.shape, [replace(store, **renewed)])
     fused = None if lowering.options.overlapping else nest
-    return VersionedLoopNest(fused, [*first, LoopNest(nest.shape, kept), last], accesses)
+    return st.VersionedLoopNest(fused, [*first, st.LoopNest(nest.shape, kept), last], accesses)
 
 
 # --- atomics and allocas ---
@@ -226,7 +211,9 @@ def lower_atomic(lowering: Lowering, operation: Operation) -> None:
     roots = [lowering.expression(value), *others, *[each for each in (pointers, mask) if each is not None]]
     lowering.before_write(operation, None, roots)
     # Where the loop is scalar, what can be a vector is computed before; and no read may follow a write.
-    together = pointers is not None and updated_together(operation, lowering.resolved([pointers])[0], lowering.target)
+    together = pointers is not None and st.updated_together(
+        operation, lowering.resolved([pointers])[0], lowering.target
+    )
     lowered = []
     for root in roots:
         if root.value is not None and (root.reads or (root.cost > fusion.CHEAP and not together)):
@@ -238,8 +225,8 @@ def lower_atomic(lowering: Lowering, operation: Operation) -> None:
     first = next(rest)
     others = [next(rest) for _ in others]
     pointers = next(rest) if pointers is not None else None
-    update = AtomicUpdate(first, operation, pointers, next(rest) if mask is not None else None, others, buffer)
-    lowering.body.append(LoopNest(shape, [*kept, update], guard))
+    update = st.AtomicUpdate(first, operation, pointers, next(rest) if mask is not None else None, others, buffer)
+    lowering.body.append(st.LoopNest(shape, [*kept, update], guard))
     if buffer is not None:
         lowering.stored(operation.results[0], buffer)
 
@@ -250,8 +237,8 @@ def lower_alloca(lowering: Lowering, operation: Operation) -> None:
     byte = numpy.dtype(numpy.uint8)
     if size + alignment > available_memory():
         # It may never be executed.
-        lowering.body.append(Alloca(operation, lowering.new_buffer(byte, 1), None, refused_allocation(operation)))
+        lowering.body.append(st.Alloca(operation, lowering.new_buffer(byte, 1), None, refused_allocation(operation)))
         return
     # Buffers are aligned to 64 bytes; a larger alignment takes more bytes.
     buffer = lowering.new_buffer(byte, size + max(alignment - 64, 0))
-    lowering.body.append(Alloca(operation, buffer, inspection.shadow_buffer(lowering, size)))
+    lowering.body.append(st.Alloca(operation, buffer, inspection.shadow_buffer(lowering, size)))

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from tileir.dialect.ops import BROADCAST, PACK, PERMUTE, RESHAPE
+from tileir.dialect.ops import BROADCAST, IOTA, PACK, PERMUTE, RESHAPE
 from tileir.dialect.types import TOKEN, TileType
 from tileir.execute.analysis.values import is_scalar, is_tile, tile_of
-from tileir.execute.cpu.ir.expressions import (
-    BufferRead,
-    Elementwise,
-    Expression,
-    Iota,
-    Mapped,
-    Mapping,
-    Shape,
-    Splat,
-    Table,
-    squeezed,
-)
+from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.cpu.ir.statements import Alias, LoopNest, Repack, ScalarOp, StoreBuffer, StoreScalar, Window
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering
@@ -45,9 +34,9 @@ def lower_elementwise(lowering: Lowering, operation: Operation) -> None:
         return
     inspection.inspect_numbers(lowering, operation)
 
-    def applied() -> Elementwise:
+    def applied() -> ex.Elementwise:
         operands = [lowering.expression(value) for value in operation.operands]
-        return Elementwise(operation, operands, fusion.cost_of(operation))
+        return ex.Elementwise(operation, operands, fusion.cost_of(operation))
 
     expression = applied()
     if expression.cost > fusion.LARGEST:
@@ -58,33 +47,24 @@ def lower_elementwise(lowering: Lowering, operation: Operation) -> None:
 
 
 def lower_constant(lowering: Lowering, operation: Operation) -> None:
+    """`constant` and `iota`."""
     result = operation.results[0]
     if is_scalar(result):
         lowering.body.append(ScalarOp(operation))
+    elif operation.declaration is IOTA:
+        lowering.realized[result] = ex.Iota(tile_of(result), result)
     else:
-        lowering.realized[result] = Table(tile_of(result), result, constant_elements(operation.value_attribute))
-
-
-def lower_iota(lowering: Lowering, operation: Operation) -> None:
-    result = operation.results[0]
-    if is_scalar(result):
-        lowering.body.append(ScalarOp(operation))
-    else:
-        lowering.realized[result] = Iota(tile_of(result), result)
+        lowering.realized[result] = ex.Table(tile_of(result), result, constant_elements(operation.value_attribute))
 
 
 def lower_assume(lowering: Lowering, operation: Operation) -> None:
-    """`assume`: the result is the operand."""
+    """The result of `assume` is its operand; `assume_cond` has none, and is of no use here."""
     inspection.inspect_promise(lowering, operation)
-    if isinstance(operation.results[0].type, TileType):
-        _rename(lowering, operation.results[0], operation.operands[0])
-    else:
-        lowering.body.append(ScalarOp(operation))
-
-
-def lower_assume_cond(lowering: Lowering, operation: Operation) -> None:
-    """`assume_cond`: of no use here."""
-    inspection.inspect_promise(lowering, operation)
+    for result in operation.results:
+        if isinstance(result.type, TileType):
+            _rename(lowering, result, operation.operands[0])
+        else:
+            lowering.body.append(ScalarOp(operation))
 
 
 def lower_cast(lowering: Lowering, operation: Operation) -> None:
@@ -109,43 +89,39 @@ def _rename(lowering: Lowering, result: Value, source: Value) -> None:
 # --- index maps ---
 
 
-def map_tile(lowering: Lowering, result: Value, source: Expression, mapping: Mapping) -> None:
-    """Realize a value as another tile through an index map.
-
-    A map of an index map is one itself; of a buffer in the same order, the buffer in another shape.
-    """
+def map_tile(lowering: Lowering, result: Value, source: ex.Expression, mapping: ex.Mapping) -> None:
+    """Realize a value as another tile through an index map; a buffer in the same order stays one."""
     type = tile_of(result)
-    place: Expression = Mapped(type, result, source, mapping)
-    if isinstance(source, Splat):
-        place = Splat(type, result, source.scalar)
-    elif isinstance(source, Table) and source.array.size == 1:
-        place = Table(type, result, source.array)
-    elif isinstance(source, BufferRead):
+    place: ex.Expression = ex.Mapped(type, result, source, mapping)
+    if isinstance(source, ex.Splat):
+        place = ex.Splat(type, result, source.scalar)
+    elif isinstance(source, ex.Table) and source.array.size == 1:
+        place = ex.Table(type, result, source.array)
+    elif isinstance(source, ex.BufferRead):
         place = place.with_operands([source])
     lowering.wait(result, place)
 
 
 def lower_map(lowering: Lowering, operation: Operation) -> None:
-    """`broadcast`, `permute` and `reshape`."""
     source, result = operation.operands[0], operation.results[0]
     if is_scalar(result):
         lowering.body.append(Alias(result, source))
         return
     expression, type = lowering.expression(source), tile_of(result)
     if operation.declaration is RESHAPE:
-        if isinstance(expression, Table) and expression.array.size > 1:
-            lowering.realized[result] = Table(type, result, expression.array.reshape(type.shape))
+        if isinstance(expression, ex.Table) and expression.array.size > 1:
+            lowering.realized[result] = ex.Table(type, result, expression.array.reshape(type.shape))
             return
-        moves = squeezed(type.shape) != squeezed(expression.shape)
-        if moves and not isinstance(expression, (Table, Splat)):
+        moves = ex.squeezed(type.shape) != ex.squeezed(expression.shape)
+        if moves and not isinstance(expression, (ex.Table, ex.Splat)):
             # Elements move to other rows: only memory has an order that both shapes share.
-            stored = expression if isinstance(expression, BufferRead) else lowering.store(source)
-            lowering.put(result, BufferRead(type, result, stored.buffer))
+            stored = expression if isinstance(expression, ex.BufferRead) else lowering.store(source)
+            lowering.put(result, ex.BufferRead(type, result, stored.buffer))
             return
     map_tile(lowering, result, expression, _mapping(operation, expression.shape, type.shape))
 
 
-def _mapping(operation: Operation, source: Shape, target: Shape) -> Mapping:
+def _mapping(operation: Operation, source: ex.Shape, target: ex.Shape) -> ex.Mapping:
     if operation.declaration is BROADCAST:
         return tuple([(axis if extent == target[axis] else None, None) for axis, extent in enumerate(source)])
     if operation.declaration is PERMUTE:
@@ -162,13 +138,13 @@ def lower_extract(lowering: Lowering, operation: Operation) -> None:
         lowering.body.append(Alias(result, source))
         return
     shape, expression = tile_of(result).shape, lowering.expression(source)
-    mapping: Mapping = tuple(
+    mapping: ex.Mapping = tuple(
         [
             (axis if shape[axis] != 1 else None, index if shape[axis] != expression.shape[axis] else None)
             for axis, index in enumerate(operation.operands[1:])
         ]
     )
-    place = Mapped(tile_of(result), result, expression, mapping)
+    place = ex.Mapped(tile_of(result), result, expression, mapping)
     if not is_scalar(result):
         lowering.wait(result, place)
         return
@@ -207,7 +183,6 @@ def lower_cat(lowering: Lowering, operation: Operation) -> None:
 
 
 def lower_repack(lowering: Lowering, operation: Operation) -> None:
-    """`pack` and `unpack`: the same bits as elements of another width."""
     source, result = operation.operands[0], operation.results[0]
     if is_scalar(source) and is_scalar(result):
         lowering.body.append(ScalarOp(operation))
@@ -217,7 +192,7 @@ def lower_repack(lowering: Lowering, operation: Operation) -> None:
     if is_scalar(source):
         held = lowering.buffer_of(source)
         lowering.body.append(LoopNest(tile_of(source).shape, [StoreBuffer(lowering.expression(source), held)]))
-        expression = BufferRead(tile_of(source), None, held)
+        expression = ex.BufferRead(tile_of(source), None, held)
     else:
         expression = lowering.store(source)
     narrow = tile_of(source if operation.declaration is PACK else result).element
@@ -226,6 +201,6 @@ def lower_repack(lowering: Lowering, operation: Operation) -> None:
     else:
         buffer = expression.buffer
     if is_scalar(result):
-        lowering.body.append(LoopNest(type.shape, [StoreScalar(BufferRead(type, None, buffer), result)]))
+        lowering.body.append(LoopNest(type.shape, [StoreScalar(ex.BufferRead(type, None, buffer), result)]))
     else:
         lowering.stored(result, buffer)

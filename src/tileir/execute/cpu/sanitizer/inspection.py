@@ -13,7 +13,7 @@ import numpy
 
 from tileir.dialect.types import TileType, TileViewType
 from tileir.execute.analysis.values import dtype_of, is_tile, tile_of
-from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression
+from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression, Shape
 from tileir.execute.cpu.ir.statements import Inspect
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering
@@ -31,15 +31,10 @@ def inspect_pointers(lowering: Lowering, operation: Operation) -> Buffer | None:
         return None
     pointers = operation.operands[0]
     mask = operation.mask if "mask" in [each.name for each in operation.declaration.operands] else None
-    shape = tile_of(pointers).shape
     sources = [lowering.expression(value) for value in (pointers, mask) if value is not None]
-    count = prod(shape)
-    copies = [lowering.new_buffer(_ADDRESS, count)]
-    if mask is not None:
-        copies.append(lowering.new_buffer(_BOOL, count))
-    guard = lowering.new_buffer(_BOOL, count)
-    lowering.ready(sources, shape, [])
-    lowering.body.append(Inspect(operation, shape, sources, copies, guard))
+    guard, statement = _inspect_access(lowering, operation, tile_of(pointers).shape, sources, mask is not None)
+    lowering.ready(sources, statement.shape, [])
+    lowering.body.append(statement)
     return guard
 
 
@@ -48,12 +43,19 @@ def inspect_view(lowering: Lowering, operation: Operation, positions: Expression
     if not lowering.options.sanitize:
         return None
     shape = cast(TileViewType, operation.view.type).tile_shape
-    count = prod(shape)
-    copies = [lowering.new_buffer(_ADDRESS, count), lowering.new_buffer(_BOOL, count)]
-    guard = lowering.new_buffer(_BOOL, count)
     sources = lowering.resolved([positions]) if positions is not None else []
-    lowering.body.append(Inspect(operation, shape, sources, copies, guard))
+    guard, statement = _inspect_access(lowering, operation, shape, sources, True)
+    lowering.body.append(statement)
     return guard
+
+
+def _inspect_access(
+    lowering: Lowering, operation: Operation, shape: Shape, sources: list[Expression], has_mask: bool
+) -> tuple[Buffer, Inspect]:
+    dtypes = [_ADDRESS, _BOOL] if has_mask else [_ADDRESS]
+    copies = [lowering.new_buffer(dtype, prod(shape)) for dtype in dtypes]
+    guard = lowering.new_buffer(_BOOL, prod(shape))
+    return guard, Inspect(operation, shape, sources, copies, guard)
 
 
 def inspect_numbers(lowering: Lowering, operation: Operation) -> None:
@@ -67,7 +69,6 @@ def inspect_numbers(lowering: Lowering, operation: Operation) -> None:
 
 
 def inspect_promise(lowering: Lowering, operation: Operation) -> None:
-    """Check what an `assume` or `assume_cond` promises."""
     if not lowering.options.sanitize:
         return
     operand = operation.operands[0]
@@ -97,7 +98,6 @@ def _inspect_values(lowering: Lowering, operation: Operation) -> None:
 
 
 def shadow_buffer(lowering: Lowering, size: int) -> Buffer | None:
-    """A buffer for the shadow of an `alloca`."""
     if not lowering.options.sanitize:
         return None
     shadow = lowering.new_buffer(_BYTE, size + SHADOW_PADDING)

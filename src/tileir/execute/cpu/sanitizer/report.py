@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable
+from math import prod
 from types import SimpleNamespace
 from typing import Any, Final, cast
 
@@ -125,7 +126,6 @@ class Inspector:
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings, in order of tile blocks."""
         found = self._collector.findings
         self._collector.advise(found, self._grid)
         return found
@@ -205,7 +205,7 @@ class Inspector:
         return operands
 
     def _inspect_access(self, site: Site, block: TileBlock, words: Any, shadows: dict[int, Array]) -> None:
-        access = self._pointers(site, block, words) if site.kind == "pointers" else self._view(site, block, words)
+        access = self._access(site, block, words)
         _, allowed = Bounds(self._collector, self._memory).check(access)
         axes = promised_dimensions(access.operation)
         if axes and access.view is not None:
@@ -220,34 +220,25 @@ class Inspector:
             answer &= (access.addresses & numpy.uint64(access.size - 1)) == 0
         bytes_at(words[1], answer.size, True)[...] = answer.reshape(-1)
 
-    def _pointers(self, site: Site, block: TileBlock, words: Any) -> Access:
-        count, addresses, mask = words[2], words[3], words[4]
-        pointers = site.operation.operands[0]
-        type, size = tile_of(pointers), memory_bytes(pointee_of(pointers))
-        where = bytes_at(addresses, 8 * count, False).view(numpy.uint64).reshape(type.shape)
-        chosen = bytes_at(mask, count, False).view(bool).reshape(type.shape) if mask else None
-        return Access(_KINDS[access_kind(site.operation)], site.operation, block, size, where, chosen)
-
-    def _view(self, site: Site, block: TileBlock, words: Any) -> Access:
+    def _access(self, site: Site, block: TileBlock, words: Any) -> Access:
         operation = site.operation
+        kind = _KINDS[access_kind(operation)]
+        if site.kind == "pointers":
+            pointers = operation.operands[0]
+            listed = _listed(words[3], words[4], tile_of(pointers).shape)
+            return Access(kind, operation, block, memory_bytes(pointee_of(pointers)), *listed)
         type = cast(TileViewType, operation.view.type)
-        element = type.tensor.element
-        rank, tile_rank = len(type.tensor.shape), len(type.tile_shape)
-        numbers = list(words[2 : 3 + 2 * rank + tile_rank])
-        unsigned = [number & _UNSIGNED for number in numbers]
-        address, extents, strides = unsigned[0], tuple(unsigned[1 : 1 + rank]), tuple(unsigned[1 + rank : 1 + 2 * rank])
+        element, size = type.tensor.element, memory_bytes(type.tensor.element)
+        rank, behind = len(type.tensor.shape), 3 + 2 * len(type.tensor.shape)
+        address, *numbers = [number & _UNSIGNED for number in words[2 : behind + len(type.tile_shape)]]
+        extents, strides, index = tuple(numbers[:rank]), tuple(numbers[rank : 2 * rank]), numbers[2 * rank :]
         view = TileView(TensorView(self._memory, element, address, extents, strides), type)
-        kind, size = _KINDS[access_kind(operation)], memory_bytes(element)
-        if not isinstance(type, GatherScatterViewType):
-            index = unsigned[1 + 2 * rank :]
+        if isinstance(type, GatherScatterViewType):
+            behind += len(type.tile_shape)
             return Access(
-                kind, operation, block, size, lambda: view.addresses(index), None, view, view.box(index), index
+                kind, operation, block, size, *_listed(words[behind], words[behind + 1], type.tile_shape), view
             )
-        addresses, mask = words[3 + 2 * rank + tile_rank], words[4 + 2 * rank + tile_rank]
-        count = int(numpy.prod(type.tile_shape))
-        where = bytes_at(addresses, 8 * count, False).view(numpy.uint64).reshape(type.tile_shape)
-        chosen = bytes_at(mask, count, False).view(bool).reshape(type.tile_shape)
-        return Access(kind, operation, block, size, where, None if chosen.all() else chosen, view)
+        return Access(kind, operation, block, size, lambda: view.addresses(index), None, view, view.box(index), index)
 
     def _check_written(self, access: Access, touched: Array, shadows: dict[int, Array]) -> None:
         """Report reads of memory that was never written; what is written counts as written from here on."""
@@ -276,3 +267,11 @@ class Inspector:
             shape = access.addresses.shape
             element = tuple([int(each) for each in numpy.unravel_index(first, shape)]) if shape else None
             self._collector.add(unwritten(access, element, region, int(flat[first])))
+
+
+def _listed(addresses: int, mask: int, shape: tuple[int, ...]) -> tuple[Array, Array | None]:
+    """The addresses of elements and their mask, None if all are chosen."""
+    count = prod(shape)
+    where = bytes_at(addresses, 8 * count, False).view(numpy.uint64).reshape(shape)
+    chosen = bytes_at(mask, count, False).view(bool).reshape(shape) if mask else None
+    return where, None if chosen is None or chosen.all() else chosen
