@@ -61,10 +61,10 @@ class Machine:
         first, second = [((part << 23) + ONE_BITS).view(SINGLE) for part in (half, count - half)]
         return value * first * second
 
-    def divide(self, numerator: Any, denominator: Any, rest: Any = None, numerator_rest: Any = None) -> Any:
+    def divide(self, numerator: Any, denominator: Any, rest: Any = None) -> Any:
         """A quotient of normal numbers that are neither very large nor very small.
 
-        What the two lost when they were rounded is taken into account where there is fused multiply-add.
+        What the denominator lost when it was rounded counts where there is fused multiply-add.
         """
         if self.has_guesses:
             guess = self._native("rcp14.ps", [denominator])
@@ -77,8 +77,6 @@ class Machine:
         error = self.fma(-denominator, quotient, numerator)
         if rest is not None:
             error = self.fma(-rest, quotient, error)
-        if numerator_rest is not None:
-            error = error + numerator_rest
         return self.fma(error, inverse, quotient)
 
     def reciprocal_root(self, value: Any) -> Any:
@@ -180,6 +178,3 @@ class Machine:
             operands.append("i32 4")
         symbol = f"llvm.x86.avx512.{name}.{_REGISTER_BITS[width]}"
         return Register(self.builder.call(kind, symbol, operands), SINGLE, width)
-
-
-__all__ = ["ONE_BITS", "SHIFTER", "Machine"]

@@ -10,17 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, cast
 
-import numpy
-
 from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute import dtypes
-from tileir.execute.arithmetic.rounding import RAISED
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import (
     DOUBLE,
-    HALF,
     INT64,
     SINGLE,
     UINT64,
@@ -36,7 +32,6 @@ from tileir.execute.cpu.vector.casting import (
 from tileir.execute.cpu.vector.fast_math import emit_fast
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.cpu.vector.nans import extreme, handed_on, literal_float, quieted
-from tileir.execute.cpu.vector.number_functions import divide_integers
 from tileir.execute.cpu.vector.tracing import Untraceable, trace
 from tileir.execute.cpu.vector.ufuncs import fused
 from tileir.execute.dtypes import memory_bytes, memory_dtype, value_dtype
@@ -130,33 +125,13 @@ def _is_signed(operation: Operation) -> bool:
 # Floats
 
 
-def _flush(builder: Builder, value: Register, raised: Register | None = None) -> Register:
-    """f32 with zeros of the same sign for subnormal numbers; with `raised`, for a result that is tiny after rounding
-    (`arithmetic.rounding.flush_tiny`)."""
-    magnitude = intrinsic(builder, "fabs", [value if raised is None else raised])
-    limit = constant(numpy.float32(2.0 ** (-126 if raised is None else -62)), value)
-    small = compare(builder, "fcmp olt", magnitude, limit)
-    return choose(builder, small, intrinsic(builder, "copysign", [constant(0, value), value]), value)
-
-
-def _raised(builder: Builder, value: Register) -> Register:
-    return binary(builder, "fmul", value, constant(RAISED, value))
-
-
 def _float_binary(instruction: str) -> Emit:
     def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
         element = _element(operation)
-        if not _rounds_to_nearest(operation):
+        if not _is_plain(operation):
             return None
         left, right = operands
-        if _flushes(operation):
-            one, other = (_flush(builder, operand) for operand in operands)
-            result = binary(builder, instruction, one, other)
-            if instruction in ("fadd", "fsub"):
-                result = _flush(builder, result)
-            else:
-                result = _flush(builder, result, binary(builder, instruction, _raised(builder, one), other))
-        elif element is F32 or element is F64:
+        if element is F32 or element is F64:
             result = binary(builder, instruction, left, right)
         elif element is F16 or element is BF16:
             # The second rounding changes nothing: 24 bits are enough (Figueroa 1995).  Where a bf16 result is
@@ -174,73 +149,21 @@ def _float_binary(instruction: str) -> Emit:
 
 def _fma(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
     element = _element(operation)
-    if not _rounds_to_nearest(operation) or element not in (F32, F64) or not builder.module.native_fma:
+    if not _is_plain(operation) or element not in (F32, F64) or not builder.module.native_fma:
         return None
-    if not _flushes(operation):
-        result = intrinsic(builder, "fma", operands)
-    else:
-        left, right, addend = (_flush(builder, operand) for operand in operands)
-        raised = intrinsic(builder, "fma", [_raised(builder, left), right, _raised(builder, addend)])
-        result = _flush(builder, intrinsic(builder, "fma", [left, right, addend]), raised)
+    result = intrinsic(builder, "fma", operands)
     unknown = [operand for operand in operands if literal_float(operand) is None]
     return quieted(builder, unknown[0], result) if len(unknown) == 1 else result
-
-
-def _float_unary(name: str) -> Emit:
-    """Intrinsics that are exact or correctly rounded."""
-
-    def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-        element = _element(operation)
-        (value,) = operands
-        if not _is_plain(operation):
-            return None
-        if element is F32 or element is F64:
-            return intrinsic(builder, name, [value])
-        if element is F16 or element is BF16:
-            return casting.cast(builder, intrinsic(builder, name, [to_single(builder, value)]), value.dtype)
-        return None
-
-    return emit
-
-
-def _reciprocal(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-    (value,) = operands
-    return _DIVIDE(builder, operation, [constant(numpy.ones((), value.dtype)[()], value), value])
-
-
-_DIVIDE: Final = _float_binary("fdiv")
 
 
 def _minmax(largest: bool, always_propagates: bool) -> Emit:
     def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
         if _flushes(operation):
-            operands = [_flush(builder, operand) for operand in operands]
+            return None
         propagates = always_propagates or "propagate_nan" in operation.attributes
         return extreme(builder, largest, propagates, operands[0], operands[1])
 
     return emit
-
-
-_FLOAT_PREDICATES: Final = {
-    "equal": "eq",
-    "not_equal": "ne",
-    "less_than": "lt",
-    "less_than_or_equal": "le",
-    "greater_than": "gt",
-    "greater_than_or_equal": "ge",
-}
-
-
-def _compare_floats(builder: Builder, operation: Operation, operands: list[Register]) -> Register:
-    ordering = "o" if operation.comparison_ordering == "ordered" else "u"
-    predicate = _FLOAT_PREDICATES[operation.comparison_predicate]
-    left, right = operands
-    if left.dtype not in (SINGLE, DOUBLE):
-        if not (left.dtype == HALF or left.dtype.name in casting.FORMATS or left.dtype.name == "float8_e8m0fnu"):
-            # fnv8E5M3FNU is held as its pattern.
-            return emit_traced(builder, operation, operands)
-        left, right = to_single(builder, left), to_single(builder, right)
-    return compare(builder, f"fcmp {ordering}{predicate}", left, right)
 
 
 # Integers
@@ -253,53 +176,6 @@ def _integer_binary(instruction: str) -> Emit:
         return binary(builder, instruction, operands[0], operands[1])
 
     return emit
-
-
-def _divide(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-    """Towards zero; by zero the quotient is 0."""
-    rounding = operation.rounding
-    is_signed = _is_signed(operation)
-    if not _plain_integer(_element(operation)) or (rounding != "zero" and (is_signed or rounding == "positive_inf")):
-        return None
-    left, right = _with_sign(operands, is_signed)
-    quotient, by_zero = divide_integers(builder, left, right)
-    return retag(choose(builder, by_zero, constant(0, quotient), quotient), operands[0].dtype)
-
-
-def _remainder(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-    """With the sign of the dividend; by zero, where the divisor counts as 1, the product is 0 all the same."""
-    if not _plain_integer(_element(operation)):
-        return None
-    left, right = _with_sign(operands, _is_signed(operation))
-    quotient, _ = divide_integers(builder, left, right)
-    return retag(binary(builder, "sub", left, binary(builder, "mul", quotient, right)), operands[0].dtype)
-
-
-def _with_sign(operands: list[Register], is_signed: bool) -> list[Register]:
-    size = operands[0].dtype.itemsize
-    return [retag(operand, numpy.dtype(f"{'i' if is_signed else 'u'}{size}")) for operand in operands]
-
-
-def _compare_integers(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-    predicate = _FLOAT_PREDICATES[operation.comparison_predicate]
-    if _element(operation) is I1:
-        return None
-    if predicate not in ("eq", "ne"):
-        predicate = ("s" if _is_signed(operation) else "u") + predicate
-    return compare(builder, f"icmp {predicate}", operands[0], operands[1])
-
-
-def _extend(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-    if _element(operation) is I4 or _result(operation) is I4:
-        return None
-    instruction = "sext" if _is_signed(operation) else "zext"
-    return convert(builder, instruction, operands[0], value_dtype(_result(operation)))
-
-
-def _truncate(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-    if _result(operation) is I4 or (_element(operation) is I4 and _result(operation) is not I1):
-        return None
-    return convert(builder, "trunc", operands[0], value_dtype(_result(operation)))
 
 
 def _count_bits(name: str) -> Emit:
@@ -399,29 +275,19 @@ DIRECT: Final[dict[OperationDeclaration, Emit]] = {
     ops.ADDF: _float_binary("fadd"),
     ops.SUBF: _float_binary("fsub"),
     ops.MULF: _float_binary("fmul"),
-    ops.DIVF: _DIVIDE,
+    ops.DIVF: _float_binary("fdiv"),
     ops.FMA: _fma,
-    ops.SQRT: _float_unary("sqrt"),
-    ops.FLOOR: _float_unary("floor"),
-    ops.CEIL: _float_unary("ceil"),
-    ops.RECIPF: _reciprocal,
     ops.MAXF: _minmax(True, False),
     ops.MINF: _minmax(False, False),
     ops.MAXIMUMF: _minmax(True, True),
     ops.MINIMUMF: _minmax(False, True),
-    ops.CMPF: _compare_floats,
     ops.ADDI: _integer_binary("add"),
     ops.SUBI: _integer_binary("sub"),
     ops.MULI: _integer_binary("mul"),
-    ops.DIVI: _divide,
-    ops.REMI: _remainder,
     ops.POPCNT: _count_bits("ctpop"),
     ops.CLZ: _count_bits("ctlz"),
     ops.CTZ: _count_bits("cttz"),
     ops.BREV: _count_bits("bitreverse"),
-    ops.CMPI: _compare_integers,
-    ops.EXTI: _extend,
-    ops.TRUNCI: _truncate,
     ops.ITOF: _integer_to_float,
     ops.FTOI: _float_to_integer,
     ops.FTOF: _float_to_float,
