@@ -75,15 +75,15 @@ def text_of(chosen, extent):
     if chosen.kind == "amx":
         configure(builder)
     if chosen.packs_a:
-        special = builder.any_of([special, emit_pack_a(builder, chosen, (a, words[1]), str(extent), "%arena")])
-        a = "%arena"
+        special = builder.any_of([special, emit_pack_a(builder, chosen, (a, words[1]), str(extent), "%scratch")])
+        a = "%scratch"
     rows = c, chosen.n * 4
     operands = Operands((a, words[1]), b, rows, rows, str(extent), chosen.m, chosen.n, special)
     MacroKernel(builder, chosen, operands).emit()
     if chosen.kind == "amx":
         release(builder)
     builder.do("ret i64 0")
-    builder.module.add(["define i64 @worker(ptr %record, ptr %arena) {", "entry:", *builder.lines, "}"])
+    builder.module.add(["define i64 @worker(ptr %record, ptr %scratch) {", "entry:", *builder.lines, "}"])
     return builder.module.text()
 
 
@@ -283,7 +283,7 @@ def vectors_of(step, patterns, results):
 
     builder.count(0, str(len(patterns) // 32), 1, one)
     builder.do("ret i64 0")
-    builder.module.add(["define i64 @worker(ptr %record, ptr %arena) {", "entry:", *builder.lines, "}"])
+    builder.module.add(["define i64 @worker(ptr %record, ptr %scratch) {", "entry:", *builder.lines, "}"])
     found = aligned(results * len(patterns), numpy.dtype(numpy.uint16))
     given = aligned(len(patterns), numpy.dtype(numpy.uint16))
     given[:] = patterns

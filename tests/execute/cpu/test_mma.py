@@ -56,14 +56,14 @@ def text_of(chosen, extent=0):
         configure(builder)
     k = str(extent) if extent else chosen.k
     if chosen.packs_a:
-        emit_pack_a(builder, chosen, (a, stride), k, "%arena")
-        a = "%arena"
+        emit_pack_a(builder, chosen, (a, stride), k, "%scratch")
+        a = "%scratch"
     rows = c, chosen.n * chosen.acc_dtype.itemsize
     MacroKernel(builder, chosen, Operands((a, stride), b, rows, rows, k, chosen.m, chosen.n)).emit()
     if chosen.kind == "amx":
         release(builder)
     builder.do("ret i64 0")
-    lines = ["define i64 @worker(ptr %record, ptr %arena) {", "entry:", *builder.lines, "}"]
+    lines = ["define i64 @worker(ptr %record, ptr %scratch) {", "entry:", *builder.lines, "}"]
     builder.module.functions.append("\n".join(lines))
     return builder.module.text()
 

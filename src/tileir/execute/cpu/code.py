@@ -30,11 +30,11 @@ MANY_CHECKS: Final = 2000
 class Version:
     """A version of a kernel in memory, ready to run."""
 
-    __slots__ = ("arena_bytes", "loaded", "lowered", "options", "print_count")
+    __slots__ = ("scratch_bytes", "loaded", "lowered", "options", "print_count")
 
     def __init__(self, loaded: loader.Loaded, meta: dict[str, Any], options: Options) -> None:
         self.loaded: loader.Loaded = loaded
-        self.arena_bytes: int = meta["arena_bytes"]
+        self.scratch_bytes: int = meta["scratch_bytes"]
         self.print_count: int = meta["prints"]
         if meta["repeats"]:
             loaded.has_loops(meta["deciding"])

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tileir.execute.sanitizer.report import SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
 
-_NO_ARENA: Final = numpy.zeros(128, numpy.uint64)
+_NO_SCRATCH: Final = numpy.zeros(128, numpy.uint64)
 """Scratch memory for a worker that runs no tile block."""
 
 
@@ -107,7 +107,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         def failed(slots: Any) -> None:
             self._raise_unless_unsuited(version, slots, grid, arguments, ())
 
-        return Repeated(version.loaded, version.arena_bytes, binding, threads, places, once, failed)
+        return Repeated(version.loaded, version.scratch_bytes, binding, threads, places, once, failed)
 
     def short_version(self, unchecked: bool) -> Version | None:
         """The version for arrays apart, if there is one, and launches of it may be over soon: without loops, which may
@@ -148,8 +148,8 @@ class CpuKernel(KernelCode, PreparedKernel):
         is_plain = sanitizer is None and progress is None and not (memory or words or version.print_count)
         if is_plain and launches is None and binding.bound is None:
             # What most launches are.
-            if is_short and version.arena_bytes <= scratch.LARGE:
-                failed = run_short(loaded, binding.record, version.arena_bytes, count)
+            if is_short and version.scratch_bytes <= scratch.LARGE:
+                failed = run_short(loaded, binding.record, version.scratch_bytes, count)
             else:
                 self._run(version, binding, threads, arguments, False)
                 failed = slots[record.FAILED]
@@ -255,15 +255,14 @@ class CpuKernel(KernelCode, PreparedKernel):
         if self._reach is None:
             self._reach = ReachableMemory(self.entry, self.globals)
         spans = self._binder.spans(binding) if self._reach.is_known else None
-        if spans is None or not scratch.has_memory(version.arena_bytes, self._threads):
+        if spans is None or scratch.affordable(version.scratch_bytes, self._threads) < self._threads:
             return False
         if not binding.overlap:
             version = self._suited(version, binding)
-        launch = Launch(version.loaded, binding.record, version.arena_bytes, threads)
+        launch = Launch(version.loaded, binding.record, version.scratch_bytes, threads, arguments)
         launch.recycle = lambda: self._binder.recycle(binding)
         options, slots = version.options, binding.record.slots
         launch.raise_failure = lambda: self._failed(options, slots, extents, arguments, ())
-        launch.keep = arguments
         if self._reach.may_leave_arrays or version.options.overlapping:
             # Views of this version may leave the arrays they are made from.
             spans = [(low, high, True) for low, high, _ in spans]
@@ -274,7 +273,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         """The version that suits a launch; a worker finds out before it takes a tile block, of which there are none."""
         slots = binding.record.slots
         count, slots[record.COUNT] = slots[record.COUNT], 0
-        version.loaded.call(binding.record.address, _NO_ARENA.ctypes.data)
+        version.loaded.call(binding.record.address, _NO_SCRATCH.ctypes.data)
         slots[record.COUNT] = count
         if slots[record.FAILED] != record.UNSUITED:
             return version
@@ -333,9 +332,9 @@ class CpuKernel(KernelCode, PreparedKernel):
 
     def _run(self, version: Version, binding: Binding, threads: int, keep: object, calls_back: bool) -> None:
         try:
-            parallel_launch.run(version.loaded, binding.record, version.arena_bytes, threads, keep, calls_back)
+            parallel_launch.run(version.loaded, binding.record, version.scratch_bytes, threads, keep, calls_back)
         except LaunchError as error:
-            raise self.lower(version.options).too_large(version.arena_bytes) or error from None
+            raise self.lower(version.options).too_large(version.scratch_bytes) or error from None
 
     def _printer(
         self, options: Options, write: Callable[[str], object], slots: Any, failures: list[BaseException]
@@ -420,7 +419,7 @@ class _DirectLaunches(DirectLaunches):
         slots = binding.record.slots
         apart = True
         if self._fill(slots, count, x, y, z, (count >> 4) or 1, *numbers) is False:
-            if not run_short(version.loaded, binding.record, version.arena_bytes, count):
+            if not run_short(version.loaded, binding.record, version.scratch_bytes, count):
                 kernel._binder.recycle(binding)
                 return
             kernel._raise_unless_unsuited(version, slots, grid, again, ())

@@ -55,7 +55,7 @@ class Lowered:
     def description(self) -> dict[str, Any]:
         """What a launch has to know of the code, to be stored with it."""
         return {
-            "arena_bytes": self.program.arena_bytes,
+            "scratch_bytes": self.program.scratch_bytes,
             "prints": len(self.prints),
             "repeats": any(_repeats(statement) for statement in statements(self.program.body)),
             "deciding": deciding_parameters(self.program.entry),
@@ -65,10 +65,10 @@ class Lowered:
         """The loop IR as text."""
         return "\n".join([*[line.text for line in loop_lines(self.program, target, options)], ""])
 
-    def too_large(self, arena_bytes: int) -> ExecutionError | None:
+    def too_large(self, scratch_bytes: int) -> ExecutionError | None:
         """The largest `alloca` of a kernel for which there is no scratch memory, if that is what takes most of it."""
         reserves = self.reserves
-        if not reserves or 2 * sum([each.buffer.bytes for each in reserves]) < arena_bytes:
+        if not reserves or 2 * sum([each.buffer.bytes for each in reserves]) < scratch_bytes:
             return None
         operation = max(reserves, key=lambda each: each.buffer.bytes).operation
         return refused_allocation(operation).error(None, 0, 0)

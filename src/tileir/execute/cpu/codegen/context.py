@@ -341,7 +341,7 @@ class Emission:
         found = self._buffers.get(buffer)
         if found is None:
             found = self._buffers[buffer] = f"%{self.builder.fresh(buffer.name + '.')}"
-            text = f"{found} = getelementptr i8, ptr %arena, i64 {buffer.offset}"
+            text = f"{found} = getelementptr i8, ptr %scratch, i64 {buffer.offset}"
             if self._start is None:
                 self.frame.add(text)
             else:

@@ -20,7 +20,9 @@ from tileir.execute.cpu.runtime import launch_record as record
 from tileir.execute.cpu.sanitizer import runtime
 from tileir.execute.cpu.vector.builder import Builder, Loop, Module
 
-_HEAD: Final = "define i64 @worker(ptr noalias noundef %record, ptr noalias noundef align 64 %arena) nounwind {\nentry:"
+_HEAD: Final = (
+    "define i64 @worker(ptr noalias noundef %record, ptr noalias noundef align 64 %scratch) nounwind {\nentry:"
+)
 _SCOPES: Final = ("!0 = distinct !{!0}", "!1 = distinct !{!1, !0}", "!2 = !{!1}")
 _AS_WRITTEN: Final = "noinline optnone nounwind"
 """LLVM finds nothing to improve in these functions, and is not to look for it."""
@@ -43,13 +45,13 @@ def emit_worker(emission: Emission) -> str:
 
     def chunk() -> None:
         nonlocal stopped
-        first = builder.emit(f"call i64 @take(ptr %record, ptr %arena, ptr {end})")
+        first = builder.emit(f"call i64 @take(ptr %record, ptr %scratch, ptr {end})")
         builder.go_on(builder.emit(f"icmp sge i64 {first}, 0"), chunks.end)
         stopped = _emit_blocks(emission, first, builder.emit(f"load i64, ptr {end}, align 8"))
 
     def more() -> str:
         goes_on = builder.emit(f"xor i1 {stopped}, true")
-        budget = builder.emit(f"getelementptr i64, ptr %arena, i64 {record.BUDGET}")
+        budget = builder.emit(f"getelementptr i64, ptr %scratch, i64 {record.BUDGET}")
         left = builder.emit(f"add i64 {builder.emit(f'load i64, ptr {budget}, align 8')}, -1")
         builder.do(f"store i64 {left}, ptr {budget}, align 8")
         return builder.all_of([goes_on, builder.emit(f"icmp ne i64 {left}, 0")])
@@ -119,7 +121,7 @@ def _define_take(module: Module, has_ranges: bool) -> None:
         tail = builder.word("%record", record.TAIL)
         # The record begins with a range: all tile blocks.
         builder.do(f"ret i64 {_taken(builder, '%record', chunk, tail)}")
-    module.define(f"define internal i64 @take(ptr %record, ptr %arena, ptr %end) {_AS_WRITTEN}", lines)
+    module.define(f"define internal i64 @take(ptr %record, ptr %scratch, ptr %end) {_AS_WRITTEN}", lines)
 
 
 def _write_take_from(builder: Builder) -> None:
@@ -151,7 +153,7 @@ def _write_take_from(builder: Builder) -> None:
 def _take_from_ranges(builder: Builder, chunk: str, count: str) -> None:
     """Take a chunk from the worker's range, or from the next one that has any left."""
     ranges = builder.pointer(builder.word("%record", record.RANGES))
-    own = builder.emit(f"getelementptr i64, ptr %arena, i64 {record.RANGE}")
+    own = builder.emit(f"getelementptr i64, ptr %scratch, i64 {record.RANGE}")
 
     def take(_number: str, carried: list[str]) -> list[str]:
         number = builder.emit(f"load i64, ptr {own}, align 8")

@@ -92,7 +92,7 @@ class LoopPrinter:
         """The buffers of a kernel and its statements; `machine` says what it is for."""
         program = self._program
         self._add(harmless(f"kernel @{program.entry.symbol_name} for {machine}"))
-        self._add(f"scratch memory of a thread: {program.arena_bytes:,} bytes")
+        self._add(f"scratch memory of a thread: {program.scratch_bytes:,} bytes")
         for buffer in program.buffers:
             if buffer.offset >= 0:
                 kept = ", kept from tile block to tile block" if buffer.persistent else ""

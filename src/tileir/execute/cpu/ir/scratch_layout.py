@@ -40,7 +40,7 @@ def assign(program: Program) -> None:
         else:
             buffer.offset, end = end, end + size
         active.append((last, buffer.offset, size))
-    program.arena_bytes = end
+    program.scratch_bytes = end
 
 
 def _lifetimes(program: Program) -> dict[Buffer, list[int]]:

@@ -366,7 +366,7 @@ class Program:
         self.entry: Operation = entry
         self.body: list[Statement] = body
         self.buffers: list[Buffer] = buffers
-        self.arena_bytes: int = 0
+        self.scratch_bytes: int = 0
         self.nontemporal: dict[Statement, StoreView] = {}
         """The loop nests whose stores are non-temporal in large launches, and these stores (`memory_hints`)."""
         self.moved_bytes: int = 0

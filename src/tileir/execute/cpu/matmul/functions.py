@@ -108,6 +108,6 @@ def clear_pack_cache(emission: Emission) -> None:
 def _launch_number(emission: Emission) -> str:
     """A pointer to what tags begin with: a number that differs from one launch to the next."""
     pointer = emission.frame.stack("i64", 1, 8, "launch")
-    emission.frame.add(f"%launch.first = load i64, ptr %arena, align 8{emission.scratch_suffix}")
+    emission.frame.add(f"%launch.first = load i64, ptr %scratch, align 8{emission.scratch_suffix}")
     emission.frame.add(f"store i64 %launch.first, ptr {pointer}, align 8")
     return pointer

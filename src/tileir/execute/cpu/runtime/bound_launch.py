@@ -42,7 +42,7 @@ class Repeated:
     """The launch; `once` makes it the long way, `failed` raises what went wrong, unless it is the version's mistake."""
 
     __slots__ = (
-        "_arena_bytes",
+        "_scratch_bytes",
         "_arrays",
         "_bindings",
         "_failed",
@@ -56,7 +56,7 @@ class Repeated:
     def __init__(
         self,
         function: Loaded,
-        arena_bytes: int,
+        scratch_bytes: int,
         binding: Binding,
         threads: int,
         places: tuple[list[Where], list[Where]],
@@ -64,7 +64,7 @@ class Repeated:
         failed: Callable[[Any], None],
     ) -> None:
         self._function: Loaded = function
-        self._arena_bytes: int = arena_bytes
+        self._scratch_bytes: int = scratch_bytes
         self._header: Any = binding.record.slots[:ARGUMENTS]
         self._threads: int = threads
         self._arrays, self._tensors = places
@@ -94,7 +94,7 @@ class Repeated:
         slots = record.slots
         slots[:ARGUMENTS] = self._header
         # What an exception leaves behind may be in use: the calls after it take the long way.
-        parallel_launch.run(self._function, record, self._arena_bytes, self._threads, self)
+        parallel_launch.run(self._function, record, self._scratch_bytes, self._threads, self)
         if slots[FAILED]:
             self._failed(slots)
             # The version for arrays that share memory has to run, now and from now on.

@@ -3,9 +3,9 @@
 Python fills it before the launch and looks at it afterwards; generated code takes tile blocks from it and leaves the
 first failure in it.  The worker of every thread is one function
 
-    i64 worker(ptr record, ptr arena)
+    i64 worker(ptr record, ptr scratch)
 
-which runs tile blocks until none is left, `STOP` is set, or a tile block failed.  `arena` is scratch memory of the
+which runs tile blocks until none is left, `STOP` is set, or a tile block failed.  `scratch` is scratch memory of the
 thread, aligned to 64 bytes, of the size the compiled kernel states.  Its content does not matter, except for the first
 words: a number that differs from launch to launch (panels kept from an earlier launch are void), `RANGE` and `BUDGET`.
 """
@@ -52,9 +52,9 @@ ARGUMENTS: Final = 19
 INSPECTION_SLOTS: Final = 2
 
 RANGE: Final = 1
-"""A word of the arena: the range that the worker takes tile blocks from."""
+"""A word of scratch memory: the range that the worker takes tile blocks from."""
 BUDGET: Final = 2
-"""A word of the arena: after how many chunks the worker returns, which it counts down; 0 for no limit."""
+"""A word of scratch memory: after how many chunks the worker returns, which it counts down; 0 for no limit."""
 
 RANGE_NEXT: Final = 0
 """A word of a range: the next number to hand out."""
@@ -78,23 +78,14 @@ has begun; the version for arguments that share memory has to run."""
 
 # --- the thread pool ---
 
-OVER, RUNNING, PAUSED = range(3)
-"""What the functions of the pool return about a launch: it is over; workers are inside; the caller's slice is over."""
-
-
-POOL_FUNCTIONS: Final = ("wait", "launch", "resume", "finish", "call")
-"""The native functions of the pool (`pool_native`)."""
-
 
 class PoolWords:
     """Words of the pool's memory; what different threads write is at least 128 bytes apart."""
 
     SIGNAL: Final = 0
-    """32 bits, a futex: changes with each launch and each call.  Workers watch it, then sleep on it."""
+    """32 bits, a futex: changes with each launch.  Workers watch it, then sleep on it."""
     SLEEPERS: Final = 1
     """32 bits: how many workers sleep or are about to."""
-    CALLS: Final = 2
-    """32 bits: how many workers are called back to Python."""
     OPEN: Final = 16
     """How many workers may enter, those in the first slots; 0 if no launch is open."""
     FUNCTION: Final = 17
@@ -121,7 +112,7 @@ class PoolWords:
     """The first slot, which is the caller's; the others are the workers'.  A slot begins with a range."""
     INSIDE: Final = 16
     """In a slot, 32 bits, a futex: 0 outside, 1 inside a launch, 2 inside while the caller sleeps."""
-    ARENA: Final = 17
+    SCRATCH: Final = 17
     """In a slot: the scratch memory of the worker."""
 
 

@@ -1,4 +1,4 @@
-"""Scratch memory of threads: the arenas that the buffers of a kernel lie in."""
+"""Scratch memory of threads, which the buffers of a kernel lie in."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tileir.execute.errors import LaunchError
 from tileir.execute.memory import available_memory
 
 LARGE: Final = 1 << 22
-"""Bytes from which it matters how many threads have an arena."""
+"""Bytes from which it matters how many threads have scratch memory."""
 
 
-class Arena:
+class Scratch:
     """Scratch memory of one thread, at the beginning of a page."""
 
     __slots__ = ("_memory", "address", "size", "words")
@@ -48,55 +48,32 @@ def _too_large(size: int, why: str) -> LaunchError:
     )
 
 
-# A number that no data left in scratch memory is likely to hold, and then the ones after it: of launches.
 numbers: Final = itertools.count(int.from_bytes(os.urandom(8), "little") >> 1)
+"""The numbers of launches, from one on that no data left in scratch memory is likely to hold."""
 
-spare: list[Arena] = []
-"""Arenas that no thread uses."""
+spare: list[Scratch] = []
+"""Scratch memory that no thread uses."""
 
 
-def arena_of(size: int) -> Arena:
-    """Scratch memory for the calling thread, to be put back into `spare`."""
+def take(size: int) -> Scratch:
+    """Scratch memory for a launch on the calling thread, to be put back into `spare`."""
     try:
-        arena = spare.pop()
+        found = spare.pop()
+        if found.size < size:
+            # Gone first: there may not be memory for both.
+            del found
+            found = Scratch(size)
     except IndexError:
-        return Arena(size)
-    return arena if arena.size >= size else Arena(size)
+        found = Scratch(size)
+    found.words[0] = next(numbers)
+    return found
 
 
-def affordable(arena_bytes: int, threads: int) -> int:
+def affordable(size: int, threads: int) -> int:
     """How many threads there is scratch memory for."""
+    if size <= LARGE:
+        return threads
     memory = available_memory()
-    if arena_bytes > memory:
-        raise _too_large(arena_bytes, f"there are {memory:,}")
-    return max(1, min(threads, memory // 2 // arena_bytes))
-
-
-def has_memory(arena_bytes: int, threads: int) -> bool:
-    """Whether there is scratch memory for so many threads at the same time."""
-    return arena_bytes <= LARGE or affordable(arena_bytes, threads) == threads
-
-
-class Scratch:
-    """The scratch memory that a thread keeps from launch to launch."""
-
-    __slots__ = ("arena",)
-
-    def __init__(self) -> None:
-        self.arena: Arena | None = None
-
-    def for_launch(self, size: int, number: int) -> int:
-        """The address of scratch memory for a launch of a number."""
-        arena = self.arena
-        if arena is None or arena.size < size:
-            # The old one goes first: there may not be memory for both.
-            self.arena = None
-            self.arena = arena = arena_of(size)
-        arena.words[0] = number
-        return arena.address
-
-    def clear(self) -> None:
-        """Leave the scratch memory to others."""
-        if self.arena is not None:
-            spare.append(self.arena)
-            self.arena = None
+    if size > memory:
+        raise _too_large(size, f"there are {memory:,}")
+    return max(1, min(threads, memory // 2 // size))
