@@ -55,13 +55,15 @@ def listed(arguments: Arguments) -> tuple[object, ...]:
 class Binding:
     """A launch ready to run: its record, and whether arrays share memory of which the kernel writes to one."""
 
-    __slots__ = ("bound", "overlap", "record")
+    __slots__ = ("bound", "overlap", "record", "table")
 
     def __init__(self, record: Record) -> None:
         self.record: Record = record
         self.overlap: bool = False
         self.bound: BoundArguments | None = None
         """What `arguments.bind` made, where the short way was not taken; keeps converted arrays alive."""
+        self.table: object = None
+        """The table of the launch's memory that the record names."""
 
 
 class Binder:
@@ -140,7 +142,7 @@ class Binder:
 
     def recycle(self, binding: Binding) -> None:
         """Keep a record for the next launch; not after an exception, which may leave a worker with it."""
-        binding.bound = None
+        binding.bound = binding.table = None
         self._spare.append(binding)
 
     def spans(self, binding: Binding) -> list[Span] | None:

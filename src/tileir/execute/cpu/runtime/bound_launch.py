@@ -12,10 +12,7 @@ from typing import Any
 import numpy
 
 from tileir.execute.arguments.array_memory import address_of
-from tileir.execute.cpu.runtime import parallel_launch
-from tileir.execute.cpu.runtime.binder import Binding
-from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, FAILED
-from tileir.execute.cpu.runtime.loader import Loaded
+from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, Record
 from tileir.execute.overlap import overlapped
 
 Where = tuple[Any, int, Any, int]
@@ -39,65 +36,44 @@ def places_of(arrays: Sequence[object]) -> tuple[list[Where], list[Where]] | Non
 
 
 class Repeated:
-    """The launch; `once` makes it the long way, `failed` raises what went wrong, unless it is the version's mistake."""
-
-    __slots__ = (
-        "_scratch_bytes",
-        "_arrays",
-        "_bindings",
-        "_failed",
-        "_function",
-        "_header",
-        "_once",
-        "_tensors",
-        "_threads",
-    )
+    """The launch; `run` makes it with the record, and says whether that was enough; `once` makes it the long way."""
 
     def __init__(
         self,
-        function: Loaded,
-        scratch_bytes: int,
-        binding: Binding,
-        threads: int,
+        record: Record,
         places: tuple[list[Where], list[Where]],
+        run: Callable[[Record, object], bool],
         once: Callable[[], None],
-        failed: Callable[[Any], None],
     ) -> None:
-        self._function: Loaded = function
-        self._scratch_bytes: int = scratch_bytes
-        self._header: Any = binding.record.slots[:ARGUMENTS]
-        self._threads: int = threads
+        self._header: Any = record.slots[:ARGUMENTS]
         self._arrays, self._tensors = places
+        self._run: Callable[[Record, object], bool] = run
         self._once: Callable[[], None] = once
-        self._failed: Callable[[Any], None] = failed
         # Empty while a thread uses it.
-        self._bindings: list[Binding] = [binding]
+        self._records: list[Record] = [record]
 
     def __call__(self) -> None:
+        if not self._is_made():
+            self._once()
+
+    def _is_made(self) -> bool:
+        """Make the launch, unless something is out of the ordinary."""
         for array, address, _, size in self._arrays:
             if address_of(array) != address or array.nbytes != size:
-                self._once()
-                return
+                return False
         for tensor, address, storage, size in self._tensors:
             if tensor.data_ptr() != address or storage.nbytes() != size:
-                self._once()
-                return
+                return False
         if overlapped() is not None:
-            self._once()
-            return
+            return False
         try:
-            binding = self._bindings.pop()
+            record = self._records.pop()
         except IndexError:
-            self._once()
-            return
-        record = binding.record
-        slots = record.slots
-        slots[:ARGUMENTS] = self._header
-        # What an exception leaves behind may be in use: the calls after it take the long way.
-        parallel_launch.run(self._function, record, self._scratch_bytes, self._threads, self)
-        if slots[FAILED]:
-            self._failed(slots)
-            # The version for arrays that share memory has to run, now and from now on.
-            self._once()
-            return
-        self._bindings.append(binding)
+            return False
+        record.slots[:ARGUMENTS] = self._header
+        # What an exception leaves behind may be in use: the calls after it take the long way, as they do where arrays
+        # share memory.
+        if not self._run(record, self):
+            return False
+        self._records.append(record)
+        return True
