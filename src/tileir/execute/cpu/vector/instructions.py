@@ -216,13 +216,13 @@ def _float_to_integer(builder: Builder, operation: Operation, operands: list[Reg
     greatest = (1 << (width - 1)) - 1 if is_signed else -1
     # What is out of range is no value to LLVM, and never chosen.
     whole = convert(builder, "fptosi" if is_signed else "fptoui", value, dtype)
-    above = compare(builder, "fcmp oge", value, constant(2.0 ** (width - 1 if is_signed else width), value))
-    whole = choose(builder, above, constant(greatest, whole), whole)
+    above = compare(builder, "fcmp oge", value, 2.0 ** (width - 1 if is_signed else width))
+    whole = choose(builder, above, greatest, whole)
     if is_signed:
-        below = compare(builder, "fcmp olt", value, constant(float(least), value))
-        whole = choose(builder, below, constant(least, whole), whole)
-        return choose(builder, compare(builder, "fcmp uno", value, value), constant(0, whole), whole)
-    return choose(builder, compare(builder, "fcmp ogt", value, constant(0, value)), whole, constant(0, whole))
+        below = compare(builder, "fcmp olt", value, float(least))
+        whole = choose(builder, below, least, whole)
+        return choose(builder, compare(builder, "fcmp uno", value, value), 0, whole)
+    return choose(builder, compare(builder, "fcmp ogt", value, 0), whole, constant(0, whole))
 
 
 def _float_to_float(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
@@ -267,7 +267,7 @@ def _offset(builder: Builder, operation: Operation, operands: list[Register]) ->
     if amount.dtype != INT64:
         amount = convert(builder, "sext", amount, INT64)
     if size > 1:
-        amount = binary(builder, "mul", amount, constant(size, amount))
+        amount = binary(builder, "mul", amount, size)
     return binary(builder, "add", retag(pointer, UINT64), amount)
 
 

@@ -71,9 +71,9 @@ def quieted(builder: Builder, operand: Register, result: Register) -> Register:
     """The result of an operation that gives its operand or the negative, where that is NaN a quiet one."""
     form = {**FORMATS, "float32": floats.F32, "float64": floats.F64}[operand.dtype.name]
     pattern = bits(builder, operand)
-    magnitude = binary(builder, "and", pattern, constant(form.magnitude_mask, pattern))
-    nan = compare(builder, "icmp ugt", magnitude, constant(form.infinity, pattern))
-    quiet = binary(builder, "or", pattern, constant(form.quiet_nan - form.infinity, pattern))
+    magnitude = binary(builder, "and", pattern, form.magnitude_mask)
+    nan = compare(builder, "icmp ugt", magnitude, form.infinity)
+    quiet = binary(builder, "or", pattern, form.quiet_nan - form.infinity)
     return reinterpret(builder, choose(builder, nan, quiet, bits(builder, result)), result.dtype)
 
 
@@ -182,4 +182,4 @@ def _is_nan(builder: Builder, value: Register) -> Register:
 
 
 def _canonical_where(builder: Builder, nan: Register, result: Register) -> Register:
-    return choose(builder, nan, constant(numpy.nan, result), result)
+    return choose(builder, nan, numpy.nan, result)

@@ -38,6 +38,7 @@ from tileir.execute.cpu.vector.casting import (
     truth,
     widened,
 )
+from tileir.execute.cpu.vector.formulas import FORMULAS
 from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, suffix_of, value_type
 from tileir.execute.cpu.vector.ufuncs import EMITTERS
@@ -235,8 +236,8 @@ class Tracer(NDArrayOperatorsMixin):
     # NumPy's protocols.
 
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
-        emitter = EMITTERS.get(ufunc.__name__)
-        if method != "__call__" or emitter is None:
+        emitter, formula = EMITTERS.get(ufunc.__name__), FORMULAS.get(ufunc.__name__)
+        if method != "__call__" or (emitter is None and formula is None):
             raise Untraceable(f"numpy.{ufunc.__name__}{'' if method == '__call__' else f'.{method}'}")
         out = keywords.pop("out", None)
         where = keywords.pop("where", True)
@@ -247,15 +248,17 @@ class Tracer(NDArrayOperatorsMixin):
         builder = self.builder
         dtypes = _loop(ufunc, tuple([_promotable(value) for value in inputs]), wanted)
         operands = [self.operand(value, dtype) for value, dtype in zip(inputs, dtypes, strict=False)]
-        emitted = emitter(builder, operands)
-        results = emitted if isinstance(emitted, tuple) else (emitted,)
+        if emitter is not None:
+            results: Any = Tracer(builder, emitter(builder, operands))
+        else:
+            results = formula(*[Tracer(builder, operand) for operand in operands])
         tracers = []
-        for position, result in enumerate(results):
+        for position, result in enumerate(results if isinstance(results, tuple) else (results,)):
             target = out[position] if out is not None else None
             if target is None:
-                tracers.append(Tracer(builder, result))
+                tracers.append(result)
                 continue
-            assigned = cast(builder, result, target.dtype)
+            assigned = cast(builder, result.register, target.dtype)
             if isinstance(where, Tracer):
                 assigned = choose(builder, where.register, assigned, target.register)
             target.register = assigned

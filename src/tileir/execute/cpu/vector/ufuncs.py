@@ -11,28 +11,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-import numpy
-
 from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import (
     BOOL,
     DOUBLE,
+    INT32,
+    SINGLE,
     binary,
     bits,
     cast,
     choose,
     compare,
     constant,
+    convert,
     intrinsic,
+    is_integer,
     is_machine_float,
     reinterpret,
     to_single,
-    truth,
     unsupported,
 )
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.cpu.vector.nans import literal_float
-from tileir.execute.cpu.vector.number_functions import floor_divide, frexp, ldexp, left_shift, nextafter, right_shift
 from tileir.execute.dtypes import DType
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.traits import FUSIBLE
@@ -125,7 +125,7 @@ def _on_pattern(builder: Builder, instruction: str, value: Register, has_sign: b
     """A narrow float whose pattern is combined with its sign bit, or with all the others."""
     pattern = bits(builder, value)
     sign = 1 << (3 if value.dtype.name == "float4_e2m1fn" else value.dtype.itemsize * 8 - 1)
-    changed = binary(builder, instruction, pattern, constant(sign if has_sign else sign - 1, pattern))
+    changed = binary(builder, instruction, pattern, sign if has_sign else sign - 1)
     return reinterpret(builder, changed, value.dtype)
 
 
@@ -168,50 +168,10 @@ def _float_function(name: str) -> Emitter:
     return emit
 
 
-# Signs and classes
-
-
-def _as_machine_float(builder: Builder, value: Register) -> Register:
-    return value if is_machine_float(value.dtype) else to_single(builder, value)
-
-
 def _copysign(builder: Builder, operands: list[Register]) -> Register:
     if not is_machine_float(operands[0].dtype):
         raise unsupported("copysign", operands[0].dtype)
     return intrinsic(builder, "copysign", operands)
-
-
-def _signbit(builder: Builder, operands: list[Register]) -> Register:
-    pattern = bits(builder, operands[0])
-    return compare(builder, "icmp slt", pattern, constant(0, pattern))
-
-
-def _class(name: str) -> Emitter:
-    """isnan, isinf, isfinite; of integers nothing is special."""
-
-    def emit(builder: Builder, operands: list[Register]) -> Register:
-        (value,) = operands
-        if _kind(value.dtype) in ("bool", "int", "uint"):
-            return constant(name == "isfinite", value, BOOL)
-        value = _as_machine_float(builder, value)
-        if name == "isnan":
-            return compare(builder, "fcmp uno", value, value)
-        magnitude = intrinsic(builder, "fabs", [value])
-        predicate = "fcmp oeq" if name == "isinf" else "fcmp olt"
-        return compare(builder, predicate, magnitude, constant(numpy.inf, value))
-
-    return emit
-
-
-def _sign(builder: Builder, operands: list[Register]) -> Register:
-    (value,) = operands
-    if not is_machine_float(value.dtype):
-        raise unsupported("sign", value.dtype)
-    zero = constant(0, value)
-    # Zeros of both signs give 0, NaN stays.
-    result = choose(builder, compare(builder, "fcmp oeq", value, zero), zero, value)
-    result = choose(builder, compare(builder, "fcmp olt", value, zero), constant(-1, value), result)
-    return choose(builder, compare(builder, "fcmp ogt", value, zero), constant(1, value), result)
 
 
 # Order
@@ -253,7 +213,7 @@ def _extreme(largest: bool, propagate: bool) -> Emitter:
         if kind in ("int", "uint"):
             name = ("s" if kind == "int" else "u") + ("max" if largest else "min")
             return intrinsic(builder, name, [left, right])
-        a, b = _as_machine_float(builder, left), _as_machine_float(builder, right)
+        a, b = (value if kind == "float" else to_single(builder, value) for value in operands)
         predicate = "ge" if largest else "le"
         # Chosen is `a` where it compares so or the doubtful operand is NaN.
         doubtful, other = (a, b) if propagate else (b, a)
@@ -286,24 +246,79 @@ def _bitwise(instruction: str) -> Emitter:
     return emit
 
 
-def _invert(builder: Builder, operands: list[Register]) -> Register:
-    (value,) = operands
-    ones = 1 if value.dtype == BOOL else (1 << value.dtype.itemsize * 8) - 1
-    if value.dtype.kind == "i":
-        ones = -1
-    return binary(builder, "xor", value, constant(ones, value))
+# Integers: every amount and every divisor has a result
 
 
-def _logical(instruction: str) -> Emitter:
-    def emit(builder: Builder, operands: list[Register]) -> Register:
-        return binary(builder, instruction, truth(builder, operands[0]), truth(builder, operands[1]))
+def literal_integer(value: Register) -> int | None:
+    """The number that an integer register holds in all lanes, where that is known."""
+    text = value.name
+    if text.startswith("splat ("):
+        text = text[7:-1].split(" ", 1)[1]
+    return int(text) if text.lstrip("-").isdigit() else None
 
-    return emit
+
+def shift(builder: Builder, instruction: str, value: Register, amount: Register) -> Register:
+    """shl, lshr or ashr; amounts are unsigned, and past the width everything is shifted out."""
+    width = value.dtype.itemsize * 8
+    known = literal_integer(amount)
+    if known is not None and 0 <= known < width:
+        return binary(builder, instruction, value, amount)
+    if instruction == "ashr":
+        return binary(builder, instruction, value, intrinsic(builder, "umin", [amount, constant(width - 1, amount)]))
+    inside = compare(builder, "icmp ult", amount, width)
+    return choose(builder, inside, binary(builder, instruction, value, amount), 0)
 
 
-def _logical_not(builder: Builder, operands: list[Register]) -> Register:
-    value = truth(builder, operands[0])
-    return binary(builder, "xor", value, constant(True, value))
+def left_shift(builder: Builder, operands: list[Register]) -> Register:
+    return shift(builder, "shl", operands[0], operands[1])
+
+
+def right_shift(builder: Builder, operands: list[Register]) -> Register:
+    return shift(builder, "ashr" if operands[0].dtype.kind == "i" else "lshr", operands[0], operands[1])
+
+
+def divide_integers(builder: Builder, left: Register, right: Register) -> tuple[Register, Register]:
+    """The quotient towards zero, and where the divisor is zero.
+
+    There, and where the quotient overflows, the divisor counts as 1.
+    """
+    is_signed = left.dtype.kind == "i"
+    size = left.dtype.itemsize
+    instruction = "sdiv" if is_signed else "udiv"
+    known = literal_integer(right)
+    if known is not None and known not in (0, -1):
+        return binary(builder, instruction, left, right), constant(False, right, BOOL)
+    by_zero = compare(builder, "icmp eq", right, 0)
+    unsafe = by_zero
+    if is_signed and size >= 4:
+        least = compare(builder, "icmp eq", left, -(1 << (size * 8 - 1)))
+        overflow = binary(builder, "and", least, compare(builder, "icmp eq", right, -1))
+        unsafe = binary(builder, "or", by_zero, overflow)
+    safe = choose(builder, unsafe, 1, right)
+    if size == 8 or (size == 4 and not left.width):
+        return binary(builder, instruction, left, safe), by_zero
+    # Vectors of integers have no division.  Quotients of integers miss the next integer by more than a unit in the last
+    # place of a float with half as many bits again, so the float quotient truncates to the right one.
+    form = DOUBLE if size == 4 else SINGLE
+    wide = "sitofp" if is_signed else "uitofp"
+    quotient = binary(builder, "fdiv", convert(builder, wide, left, form), convert(builder, wide, safe, form))
+    if size == 4:
+        return convert(builder, "fptosi" if is_signed else "fptoui", quotient, left.dtype), by_zero
+    return convert(builder, "trunc", convert(builder, "fptosi", quotient, INT32), left.dtype), by_zero
+
+
+def floor_divide(builder: Builder, operands: list[Register]) -> Register:
+    left, right = operands
+    if not is_integer(left.dtype):
+        raise unsupported("floor_divide", left.dtype)
+    quotient, by_zero = divide_integers(builder, left, right)
+    if left.dtype.kind == "i":
+        rest = binary(builder, "sub", left, binary(builder, "mul", quotient, right))
+        zero = constant(0, left)
+        opposite = compare(builder, "icmp slt", binary(builder, "xor", rest, right), zero)
+        lower = binary(builder, "and", opposite, compare(builder, "icmp ne", rest, zero))
+        quotient = binary(builder, "sub", quotient, cast(builder, lower, left.dtype))
+    return choose(builder, by_zero, 0, quotient)
 
 
 EMITTERS: Final[dict[str, Emitter]] = {
@@ -321,11 +336,6 @@ EMITTERS: Final[dict[str, Emitter]] = {
     # Exact: a call of C's fmod per lane.
     "fmod": _arithmetic("fmod", "frem", "", ""),
     "copysign": _copysign,
-    "signbit": _signbit,
-    "isnan": _class("isnan"),
-    "isinf": _class("isinf"),
-    "isfinite": _class("isfinite"),
-    "sign": _sign,
     **{name: _comparison(name) for name in _PREDICATES},
     "maximum": _extreme(True, True),
     "minimum": _extreme(False, True),
@@ -334,15 +344,8 @@ EMITTERS: Final[dict[str, Emitter]] = {
     "bitwise_and": _bitwise("and"),
     "bitwise_or": _bitwise("or"),
     "bitwise_xor": _bitwise("xor"),
-    "invert": _invert,
-    "logical_and": _logical("and"),
-    "logical_or": _logical("or"),
-    "logical_not": _logical_not,
     "left_shift": left_shift,
     "right_shift": right_shift,
     "floor_divide": floor_divide,
-    "nextafter": nextafter,
-    "frexp": frexp,
-    "ldexp": ldexp,
 }
 """By the ufunc's name."""
