@@ -61,15 +61,14 @@ class Loaded:
 
 _engine: Any = None
 _libraries_of_engine: int = 0
-
 _MOST_LIBRARIES: Final = 16
 """How many kernels one of LLVM's engines is given.  It never forgets a library, which is 8 KB even when the code is
 gone, while an engine, which is 120 KB, goes with the last of its libraries."""
 
 
-def load(data: bytes, entry: str = "worker") -> Loaded:
-    """Load an object file and find a function in it."""
-    return load_all(data, [entry])[0]
+def load(data: bytes) -> Loaded:
+    """Load an object file and find the worker in it."""
+    return load_all(data, ["worker"])[0]
 
 
 def load_all(data: bytes, entries: Sequence[str]) -> list[Loaded]:
