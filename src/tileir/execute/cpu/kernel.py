@@ -92,8 +92,6 @@ class CpuKernel(KernelCode, PreparedKernel):
         return None if fill is None else _DirectLaunches(self, fill, options)
 
     def bind(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> Callable[[], None] | None:
-        # The first launch of a kernel is bound the thorough way.
-        self._binder.write_function()
         return self.repeated(Request(grid, arguments, options), [each for each in arguments if is_array(each)])
 
     def repeated(self, request: Request, arrays: Sequence[object]) -> Repeated | None:

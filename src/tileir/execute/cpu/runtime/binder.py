@@ -4,8 +4,7 @@
 kinds of arrays.  A contiguous, writable NumPy array of the declared type, a contiguous tensor of torch on the CPU, an
 `int` and a `float` take the short way here, which accepts a part of what `bind` accepts and writes the same bits.
 
-The short way is a Python function written for the kernel: a loop over the parameters takes twice the time.  Writing it
-takes longer than the thorough way, so that a kernel's first launch goes without.
+The short way is a Python function written for the kernel: a loop over the parameters takes twice the time.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import functools
 import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence, Set
+from functools import cached_property
 from typing import Any, Final, cast
 
 import numpy
@@ -70,32 +70,36 @@ class Binder:
     """What fills the records of one kernel."""
 
     def __init__(self, entry: Operation, globals: Mapping[str, Region] | None = None) -> None:
+        regions = globals or {}
         self.entry: Operation = entry
-        self.layout: Layout = layout_of(entry, list(globals or ()))
-        types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
-        pointers = self.layout.pointers
-        self._pointers: list[int] = pointers
-        self._writes: list[bool] = [may_write(entry, number) for number in pointers]
+        self.types: list[Type] = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
+        self._pointers: list[int] = [number for number, type in enumerate(self.types) if pointee_of(type) is not None]
+        operations = list(entry.walk())
+        reserves = sum([each.declaration is ALLOCA for each in operations])
+        self.layout: Layout = Layout(len(self.types), self._pointers, list(regions), reserves)
+        self._writes: list[bool] = [may_write(entry, number) for number in self._pointers]
         """Of the pointers, in order: whether the kernel may write through it."""
-        self.types: list[Type] = types
-        self._quick: Callable[..., bool | None] = self._first
-        self._pack_bits = struct.Struct(f"{HEADER_FORMAT}{len(types) + REGION_WORDS * len(pointers)}Q").pack_into
-        self._fixed: list[int] = []
-        """What the records have to say about globals, which stay where they are."""
-        for region in (globals or {}).values():
-            self._fixed += [region.start, region.end, int(region.writable)]
-        named = [each for each in entry.walk() if each.declaration is GET_GLOBAL]
-        used = {str(each.attributes["name"]).removeprefix("@") for each in named}
-        self._globals: list[Region] = [region for name, region in (globals or {}).items() if name in used]
+        count = len(self.types) + REGION_WORDS * len(self._pointers)
+        self._pack_bits = struct.Struct(f"{HEADER_FORMAT}{count}Q").pack_into
+        used = {str(each.attributes["name"]).removeprefix("@") for each in operations if each.declaration is GET_GLOBAL}
+        self._globals: list[Region] = [region for name, region in regions.items() if name in used]
         """The memory of globals that the kernel names: an argument may be some of it."""
+        self._fixed: list[int] = [
+            word for region in regions.values() for word in (region.start, region.end, int(region.writable))
+        ]
+        """What the records have to say about globals, which stay where they are."""
         self._spare: list[Binding] = []
+
+    @cached_property
+    def _quick(self) -> Fill:
+        return _quick_function(self)
 
     def __call__(
         self,
         arguments: Arguments,
         grid: BlockId,
         chunk: int,
-        fill: Callable[..., bool | None] | None = None,
+        fill: Fill | None = None,
         numbers: tuple[Any, ...] = (),
     ) -> Binding:
         """Check arguments and fill a record with them; to be given back to `recycle` after the launch.
@@ -110,7 +114,7 @@ class Binder:
         else:
             overlap = fill(slots, x * y * z, x, y, z, chunk, *numbers)
         if overlap is None:
-            self._thorough(listed(arguments), binding, grid, chunk)
+            self._thorough(listed(arguments), binding, (0, x * y * z, x, y, z, 0, chunk))
         else:
             binding.overlap = overlap
         return binding
@@ -120,25 +124,10 @@ class Binder:
         try:
             return self._spare.pop()
         except IndexError:
-            return Binding(self._new_record())
-
-    def _new_record(self) -> Record:
-        record = Record(self.layout.total)
-        start = self.layout.regions + REGION_WORDS * len(self._pointers)
-        for place, number in enumerate(self._fixed):
-            record.slots[start + place] = number
-        return record
-
-    def write_function(self) -> None:
-        """Have the short way from the next launch on."""
-        self._quick = _quick_function(self)
-
-    def _first(self, *_given: object) -> None:
-        self._quick = self._second
-
-    def _second(self, *given: object) -> bool | None:
-        self.write_function()
-        return self._quick(*given)
+            record = Record(self.layout.total)
+            for place, word in enumerate(self._fixed, self.layout.regions + REGION_WORDS * len(self._pointers)):
+                record.slots[place] = word
+            return Binding(record)
 
     def recycle(self, binding: Binding) -> None:
         """Keep a record for the next launch; not after an exception, which may leave a worker with it."""
@@ -149,25 +138,21 @@ class Binder:
         """The memory of a launch's arguments; None if one is a bare address, which may be any."""
         if binding.bound is not None and len(binding.bound.buffers) < len(self._writes):
             return None
-        slots = binding.record.slots
-        place = self.layout.regions
-        found: list[Span] = []
-        for writes in self._writes:
-            found.append((slots[place] & _ALL_BITS, slots[place + 1] & _ALL_BITS, writes))
-            place += REGION_WORDS
-        return found
+        words = binding.record.slots[self.layout.regions :]
+        places = [(REGION_WORDS * number, writes) for number, writes in enumerate(self._writes)]
+        return [(words[place] & _ALL_BITS, words[place + 1] & _ALL_BITS, writes) for place, writes in places]
 
-    def _thorough(self, arguments: tuple[object, ...], binding: Binding, grid: BlockId, chunk: int) -> None:
-        bound = bind(self.entry, arguments)
-        x, y, z = grid
-        header = (0, x * y * z, x, y, z, 0, chunk)
-        spans = [(buffer.low, buffer.high) for buffer, _ in bound.buffers]
-        regions: list[int] = []
-        for number in self._pointers:
-            # An argument that is a bare address has no memory of its own.
-            own = next((buffer for buffer, label in bound.buffers if label.number == number), None)
-            regions += [own.low, own.high, int(own.writable)] if own is not None else [0, 0, 0]
+    def _thorough(self, arguments: tuple[object, ...], binding: Binding, header: tuple[int, ...]) -> None:
+        binding.bound = bound = bind(self.entry, arguments)
+        own = {label.number: buffer for buffer, label in bound.buffers}
+        # An argument that is a bare address has no memory of its own.
+        regions = [
+            word
+            for buffer in map(own.get, self._pointers)
+            for word in ((0, 0, 0) if buffer is None else (buffer.low, buffer.high, int(buffer.writable)))
+        ]
         self._pack_bits(binding.record.slots, 0, *header, *[bits_of(value) for value in bound.values], *regions)
+        spans = [(buffer.low, buffer.high) for buffer, _ in bound.buffers]
         # It may point anywhere, too.
         binding.overlap = (
             len(spans) < len(self._writes)
@@ -177,7 +162,6 @@ class Binder:
             )
             or any(self._is_global(low, high) for low, high in spans)
         )
-        binding.bound = bound
 
     def meetings(self, names: dict[str, Any]) -> str:
         """Python code that tells whether memory is shared of which some is written; pointer 2 has it from p2 to q2."""
@@ -199,14 +183,6 @@ class Binder:
                 if self._writes[one] or self._writes[other]:
                     pairs.append((name, names[other]))
         return pairs
-
-
-def layout_of(entry: Operation, globals: list[str]) -> Layout:
-    """What stands where in the records of a kernel."""
-    types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
-    pointers = [number for number, type in enumerate(types) if pointee_of(type) is not None]
-    reserves = sum([operation.declaration is ALLOCA for operation in entry.walk()])
-    return Layout(len(types), pointers, globals, reserves)
 
 
 _ALL_BITS: Final = (1 << 64) - 1
@@ -285,8 +261,6 @@ def _filling(binder: Binder, slots: Slots, parameters: str, first: list[str], un
 class Tensors:
     """The tensors of torch that a pointer takes, known once torch is imported: by others, never from here."""
 
-    __slots__ = ("_dtypes", "_pointee", "_types")
-
     def __init__(self, pointee: Type) -> None:
         self._pointee: Type = pointee
         self._types: tuple[object, ...] = ()
@@ -301,9 +275,8 @@ class Tensors:
         address = cast(int, value.data_ptr())
         storage = value.untyped_storage()
         # Of a tensor whose memory was given back there is less than it says.
-        if value.is_neg() or address + value.nbytes > storage.data_ptr() + storage.nbytes():
-            return 0
-        return address
+        is_whole = address + value.nbytes <= storage.data_ptr() + storage.nbytes()
+        return address if is_whole and not value.is_neg() else 0
 
     def _learns(self, value: object) -> bool:
         if "torch" not in sys.modules or type(value).__module__.partition(".")[0] != "torch" or self._types:
