@@ -41,7 +41,7 @@ from tileir.execute.cpu.vector.casting import (
 from tileir.execute.cpu.vector.formulas import FORMULAS
 from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, suffix_of, value_type
-from tileir.execute.cpu.vector.ufuncs import EMITTERS
+from tileir.execute.cpu.vector.ufuncs import UFUNCS, emit_ufunc
 from tileir.execute.dtypes import DType
 from tileir.ir.types import F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, FNV8E5M3FNU
 
@@ -236,8 +236,9 @@ class Tracer(NDArrayOperatorsMixin):
     # NumPy's protocols.
 
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
-        emitter, formula = EMITTERS.get(ufunc.__name__), FORMULAS.get(ufunc.__name__)
-        if method != "__call__" or (emitter is None and formula is None):
+        name = ufunc.__name__
+        formula = FORMULAS.get(name)
+        if method != "__call__" or (formula is None and name not in UFUNCS):
             raise Untraceable(f"numpy.{ufunc.__name__}{'' if method == '__call__' else f'.{method}'}")
         out = keywords.pop("out", None)
         where = keywords.pop("where", True)
@@ -248,8 +249,8 @@ class Tracer(NDArrayOperatorsMixin):
         builder = self.builder
         dtypes = _loop(ufunc, tuple([_promotable(value) for value in inputs]), wanted)
         operands = [self.operand(value, dtype) for value, dtype in zip(inputs, dtypes, strict=False)]
-        if emitter is not None:
-            results: Any = Tracer(builder, emitter(builder, operands))
+        if formula is None:
+            results: Any = Tracer(builder, emit_ufunc(builder, name, operands))
         else:
             results = formula(*[Tracer(builder, operand) for operand in operands])
         tracers = []
