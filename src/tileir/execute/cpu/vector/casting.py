@@ -222,9 +222,7 @@ def truth(builder: Builder, value: Register) -> Register:
         return value
     if is_integer(value.dtype):
         return compare(builder, "icmp ne", value, 0)
-    if not is_machine_float(value.dtype):
-        value = to_single(builder, value)
-    return compare(builder, "fcmp une", value, 0)
+    return compare(builder, "fcmp une", to_machine(builder, value), 0)
 
 
 def _from_integer(builder: Builder, value: Register, dtype: DType) -> Register:
@@ -246,11 +244,13 @@ def _from_integer(builder: Builder, value: Register, dtype: DType) -> Register:
 
 def _to_integer(builder: Builder, value: Register, dtype: DType) -> Register:
     """Towards zero.  A value past the range is some number, and kernels replace it: `freeze` makes it one."""
-    if not is_machine_float(value.dtype):
-        value = to_single(builder, value)
-    instruction = "fptosi" if dtype.kind == "i" else "fptoui"
-    found = convert(builder, instruction, value, dtype)
+    found = convert(builder, "fptosi" if dtype.kind == "i" else "fptoui", to_machine(builder, value), dtype)
     return builder.value(f"freeze {found.typed}", dtype, value.width)
+
+
+def to_machine(builder: Builder, value: Register) -> Register:
+    """A float as one that the machine computes in."""
+    return value if value.dtype == DOUBLE else to_single(builder, value)
 
 
 def to_single(builder: Builder, value: Register) -> Register:

@@ -16,10 +16,7 @@ from tileir.execute import dtypes
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import (
-    DOUBLE,
     INT64,
-    SINGLE,
-    UINT64,
     binary,
     choose,
     compare,
@@ -27,12 +24,12 @@ from tileir.execute.cpu.vector.casting import (
     convert,
     intrinsic,
     retag,
-    to_single,
+    to_machine,
 )
 from tileir.execute.cpu.vector.fast_math import emit_fast
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.cpu.vector.nans import extreme, handed_on, literal_float, quieted
-from tileir.execute.cpu.vector.tracing import Untraceable, trace
+from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.cpu.vector.ufuncs import fused
 from tileir.execute.dtypes import memory_bytes, memory_dtype, value_dtype
 from tileir.execute.errors import CompilationError
@@ -66,7 +63,7 @@ def emit_traced(builder: Builder, operation: Operation, operands: list[Register]
     try:
         with fused(builder, declaration, _element(operation)):
             return trace(builder, KERNELS[declaration](operation, True), operands)
-    except Untraceable as error:
+    except casting.Untraceable as error:
         raise CompilationError(
             f"the CPU engine cannot compile '{operation.name}': its NumPy function uses {error}, and can only use "
             "arithmetic, comparisons, bit operations, rounding, square roots, numpy.where and numpy.clip "
@@ -100,17 +97,13 @@ def _result(operation: Operation) -> Type:
     return cast(TileType, operation.results[0].type).element
 
 
-def _flushes(operation: Operation) -> bool:
-    return "flush_to_zero" in operation.attributes
-
-
 def _rounds_to_nearest(operation: Operation) -> bool:
     return operation.keyword("rounding_mode") in ("", "nearest_even", "approx", "full")
 
 
 def _is_plain(operation: Operation) -> bool:
     """Nearest even, subnormal numbers kept."""
-    return not _flushes(operation) and _rounds_to_nearest(operation)
+    return "flush_to_zero" not in operation.attributes and _rounds_to_nearest(operation)
 
 
 def _plain_integer(element: Type) -> bool:
@@ -124,23 +117,19 @@ def _is_signed(operation: Operation) -> bool:
 
 # Floats
 
+_COMPUTED: Final = (F16, BF16, F32, F64)
+
 
 def _float_binary(instruction: str) -> Emit:
     def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-        element = _element(operation)
-        if not _is_plain(operation):
+        if not _is_plain(operation) or _element(operation) not in _COMPUTED:
             return None
         left, right = operands
-        if element is F32 or element is F64:
-            result = binary(builder, instruction, left, right)
-        elif element is F16 or element is BF16:
-            # The second rounding changes nothing: 24 bits are enough (Figueroa 1995).  Where a bf16 result is
-            # subnormal, so is the float32 one, but products are exact there down to a quarter of bf16's smallest value,
-            # and quotients of 8-bit mantissas stay 2**-9 of it away from a midpoint, float32 rounding by 2**-17 of it.
-            wide = binary(builder, instruction, to_single(builder, left), to_single(builder, right))
-            result = casting.cast(builder, wide, left.dtype)
-        else:
-            return None
+        wide = binary(builder, instruction, to_machine(builder, left), to_machine(builder, right))
+        # The second rounding of narrow types changes nothing: 24 bits are enough (Figueroa 1995).  Where a bf16 result
+        # is subnormal, so is the float32 one, but products are exact there down to a quarter of bf16's smallest value,
+        # and quotients of 8-bit mantissas stay 2**-9 of it away from a midpoint, float32 rounding by 2**-17 of it.
+        result = casting.cast(builder, wide, left.dtype)
         kept = handed_on(instruction, left, right)
         return result if kept is None else quieted(builder, kept, result)
 
@@ -158,7 +147,7 @@ def _fma(builder: Builder, operation: Operation, operands: list[Register]) -> Re
 
 def _minmax(largest: bool, always_propagates: bool) -> Emit:
     def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-        if _flushes(operation):
+        if "flush_to_zero" in operation.attributes:
             return None
         propagates = always_propagates or "propagate_nan" in operation.attributes
         return extreme(builder, largest, propagates, operands[0], operands[1])
@@ -169,22 +158,15 @@ def _minmax(largest: bool, always_propagates: bool) -> Emit:
 # Integers
 
 
-def _integer_binary(instruction: str) -> Emit:
-    def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-        if not _plain_integer(_element(operation)):
-            return None
-        return binary(builder, instruction, operands[0], operands[1])
-
-    return emit
-
-
-def _count_bits(name: str) -> Emit:
-    """ctpop, ctlz, cttz, bitreverse; of a zero all bits lead and trail."""
+def _on_integers(instruction: str) -> Emit:
+    """An instruction, or an intrinsic; of a zero all bits lead and trail."""
 
     def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
         if not _plain_integer(_element(operation)):
             return None
-        return intrinsic(builder, name, operands, "i1 false" if name in ("ctlz", "cttz") else "")
+        if len(operands) == 2:
+            return binary(builder, instruction, operands[0], operands[1])
+        return intrinsic(builder, instruction, operands, "i1 false" if instruction in ("ctlz", "cttz") else "")
 
     return emit
 
@@ -204,11 +186,9 @@ def _float_to_integer(builder: Builder, operation: Operation, operands: list[Reg
     """Towards zero, saturating, NaN to 0.  LLVM has an intrinsic for it, but takes vectors apart."""
     source, target = _element(operation), _result(operation)
     mode = operation.rounding_mode
-    if not _plain_integer(target) or source not in (F16, BF16, F32, F64) or mode != "nearest_int_to_zero":
+    if not _plain_integer(target) or source not in _COMPUTED or mode != "nearest_int_to_zero":
         return None
-    (value,) = operands
-    if value.dtype not in (SINGLE, DOUBLE):
-        value = to_single(builder, value)
+    value = to_machine(builder, operands[0])
     dtype = value_dtype(target)
     is_signed = _is_signed(operation)
     width = dtype.itemsize * 8
@@ -227,16 +207,12 @@ def _float_to_integer(builder: Builder, operation: Operation, operands: list[Reg
 
 def _float_to_float(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
     source, target = _element(operation), _result(operation)
-    plain = (F16, BF16, F32, F64)
-    if source not in plain or target not in plain or not _rounds_to_nearest(operation):
+    if source not in _COMPUTED or target not in _COMPUTED or not _rounds_to_nearest(operation):
         return None
     if source is F64 and target is BF16:
         # Through float32 would round twice.
         return None
-    (value,) = operands
-    if value.dtype not in (SINGLE, DOUBLE):
-        value = to_single(builder, value)
-    result = casting.cast(builder, value, value_dtype(target))
+    result = casting.cast(builder, to_machine(builder, operands[0]), value_dtype(target))
     if (target is F16 or (source is F64 and target is F32)) and not _is_computed(operation):
         # LLVM would undo a widening and a narrowing together, as if nothing had been.
         return quieted(builder, result, result)
@@ -268,26 +244,21 @@ def _offset(builder: Builder, operation: Operation, operands: list[Register]) ->
         amount = convert(builder, "sext", amount, INT64)
     if size > 1:
         amount = binary(builder, "mul", amount, size)
-    return binary(builder, "add", retag(pointer, UINT64), amount)
+    return binary(builder, "add", retag(pointer, casting.UINT64), amount)
 
 
 DIRECT: Final[dict[OperationDeclaration, Emit]] = {
-    ops.ADDF: _float_binary("fadd"),
-    ops.SUBF: _float_binary("fsub"),
-    ops.MULF: _float_binary("fmul"),
-    ops.DIVF: _float_binary("fdiv"),
+    **{each: _float_binary(f"f{each.mnemonic[:3]}") for each in (ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF)},
     ops.FMA: _fma,
     ops.MAXF: _minmax(True, False),
     ops.MINF: _minmax(False, False),
     ops.MAXIMUMF: _minmax(True, True),
     ops.MINIMUMF: _minmax(False, True),
-    ops.ADDI: _integer_binary("add"),
-    ops.SUBI: _integer_binary("sub"),
-    ops.MULI: _integer_binary("mul"),
-    ops.POPCNT: _count_bits("ctpop"),
-    ops.CLZ: _count_bits("ctlz"),
-    ops.CTZ: _count_bits("cttz"),
-    ops.BREV: _count_bits("bitreverse"),
+    **{each: _on_integers(each.mnemonic[:3]) for each in (ops.ADDI, ops.SUBI, ops.MULI)},
+    ops.POPCNT: _on_integers("ctpop"),
+    ops.CLZ: _on_integers("ctlz"),
+    ops.CTZ: _on_integers("cttz"),
+    ops.BREV: _on_integers("bitreverse"),
     ops.ITOF: _integer_to_float,
     ops.FTOI: _float_to_integer,
     ops.FTOF: _float_to_float,

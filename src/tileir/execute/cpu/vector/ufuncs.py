@@ -156,7 +156,7 @@ _EXTREMES: Final = {
 
 def _extreme(builder: Builder, largest: bool, propagate: bool, operands: list[Register]) -> Register:
     left, right = operands
-    a, b = (each if casting.is_machine_float(each.dtype) else casting.to_single(builder, each) for each in operands)
+    a, b = (casting.to_machine(builder, operand) for operand in operands)
     predicate = "ge" if largest else "le"
     # Chosen is `a` where it compares so or the doubtful operand is NaN.
     doubtful, other = (a, b) if propagate else (b, a)
