@@ -79,7 +79,7 @@ def _case(name: str, cpu: str) -> Case:
     def emit(builder: Builder, operands: list[Register]) -> Register:
         builder.module.native_fma = target.has_fma
         builder.module.native_scale = target.has_avx512
-        return fast_math.call(builder, DECLARATIONS[name], operands)
+        return fast_math.call(builder, DECLARATIONS[name], operands[0])
 
     return Case(name, (F32,), F32, emit, lambda *values: values[0])
 

@@ -457,3 +457,14 @@ class CountedLoop(Loop):
         following = self.builder.emit(f"add nuw nsw i64 {self.index}, {self._step}")
         self.becomes(self.index, following)
         return self.builder.emit(f"icmp ult i64 {following}, {self._end}")
+
+
+def define_once(
+    module: Module, symbol: str, result: str, parameters: str, attributes: str, body: Callable[[Builder], str]
+) -> None:
+    """Define a function beside the kernel's, unless it is there; `body` writes it, and gives the name of the result."""
+    if symbol not in module.symbols:
+        module.symbols.add(symbol)
+        inner = Builder(module)
+        inner.do(f"ret {result} {body(inner)}")
+        module.define(f"define internal {result} @{symbol}({parameters}) {attributes} nounwind", inner.lines)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.execute.cpu.vector.builder import Builder, Number
+from tileir.execute.cpu.vector.builder import Builder, Number, define_once
 from tileir.execute.cpu.vector.casting import INT32, SINGLE, intrinsic
 from tileir.execute.cpu.vector.lanes import in_parts, shuffled
 from tileir.execute.cpu.vector.llvm import Register, literal, value_type
@@ -100,38 +100,29 @@ class Machine:
             found = builder.call("i1", f"llvm.vector.reduce.or.v{self.width}i1", [mask.typed])
         kind = value_type(SINGLE, self.width)
 
+        def each_lane(inner: Builder) -> str:
+            inner.do(f"%lanes = alloca {kind}, align 64")
+            inner.do(f"store {kind} %value, ptr %lanes, align 64")
+
+            def lane(number: Number) -> None:
+                place = inner.emit(f"getelementptr float, ptr %lanes, i64 {number}")
+                element = Tracer(inner, inner.value(f"load float, ptr {place}, align 4", SINGLE))
+                with numpy.errstate(all="ignore"):
+                    result = slow(element)
+                inner.do(f"store {result.register.typed}, ptr {place}, align 4")
+
+            inner.count(0, max(self.width, 1), 1, lane)
+            return inner.emit(f"load {kind}, ptr %lanes, align 64")
+
         def few() -> list[str]:
-            symbol = self._slow_function(exact, slow)
+            symbol = f"slow.{exact}.{self.width}"
+            define_once(builder.module, symbol, kind, f"{kind} %value", "noinline cold", each_lane)
             answer = builder.emit(f"call {kind} @{symbol}({value.register.typed})")
             return [f"{kind} {builder.emit(f'select {mask.typed}, {kind} {answer}, {usual.register.typed}')}"]
 
         usually = builder.emit(f"xor i1 {found}, true")
         (chosen,) = builder.branch(usually, lambda: [usual.register.typed], few, likely=True)
         return Tracer(builder, Register(chosen, SINGLE, self.width))
-
-    def _slow_function(self, exact: str, slow: Callable[[Any], Any]) -> str:
-        module = self.builder.module
-        symbol = f"slow.{exact}.{self.width}"
-        if symbol in module.symbols:
-            return symbol
-        module.symbols.add(symbol)
-        inner = Builder(module)
-        kind = value_type(SINGLE, self.width)
-        inner.do(f"%lanes = alloca {kind}, align 64")
-        inner.do(f"store {kind} %value, ptr %lanes, align 64")
-
-        def lane(number: Number) -> None:
-            place = inner.emit(f"getelementptr float, ptr %lanes, i64 {number}")
-            element = Tracer(inner, inner.value(f"load float, ptr {place}, align 4", SINGLE))
-            with numpy.errstate(all="ignore"):
-                result = slow(element)
-            inner.do(f"store {result.register.typed}, ptr {place}, align 4")
-
-        inner.count(0, max(self.width, 1), 1, lane)
-        inner.do(f"%result = load {kind}, ptr %lanes, align 64")
-        inner.do(f"ret {kind} %result")
-        module.define(f"define internal {kind} @{symbol}({kind} %value) noinline cold nounwind", inner.lines)
-        return symbol
 
     # AVX-512
 

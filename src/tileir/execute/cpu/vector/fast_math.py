@@ -22,7 +22,7 @@ from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute.arithmetic.functions import float_unary
 from tileir.execute.cpu.vector import casting
-from tileir.execute.cpu.vector.builder import Builder, Module
+from tileir.execute.cpu.vector.builder import Builder, define_once
 from tileir.execute.cpu.vector.casting import DOUBLE, INT32, INT64, SINGLE
 from tileir.execute.cpu.vector.fast_machine import ONE_BITS, SHIFTER, Machine
 from tileir.execute.cpu.vector.llvm import Register, value_type
@@ -60,8 +60,7 @@ _EXP2: Final = (1.0,) + _numbers(
 _TANH: Final = _numbers("-0x1.55553ep-2", "0x1.1109aep-3", "-0x1.b898dep-5", "0x1.54b8a0p-6", "-0x1.825858p-8")
 
 
-_EXP_VANISHES: Final = -104.0
-_EXP2_VANISHES: Final = -151.0
+_EXP_VANISHES, _EXP2_VANISHES = -104.0, -151.0
 """Below these the results are zero."""
 
 
@@ -269,38 +268,23 @@ def emit_fast(builder: Builder, operation: Operation, operands: list[Register]) 
     element = cast(TileType, operation.operands[0].type).element
     if not (builder.module.fast or is_near) or element not in (F32, F16, BF16):
         return None
-    result = call(builder, operation.declaration, [casting.to_single(builder, operand) for operand in operands])
+    result = call(builder, operation.declaration, casting.to_single(builder, operands[0]))
     if "flush_to_zero" in operation.attributes:
-        result = _flush(builder, result)
+        value = Tracer(builder, result)
+        flushed: Any = numpy.where(numpy.absolute(value) < 2.0**-126, numpy.copysign(value * 0.0, value), value)
+        result = cast(Tracer, flushed).register
     return casting.cast(builder, result, operands[0].dtype)
 
 
-def _flush(builder: Builder, result: Register) -> Register:
-    value = Tracer(builder, result)
-    flushed: Any = numpy.where(numpy.absolute(value) < 2.0**-126, numpy.copysign(value * 0.0, value), value)
-    return cast(Tracer, flushed).register
+def call(builder: Builder, function: OperationDeclaration, operand: Register) -> Register:
+    """A call of the function of an f32 register, which the module gets on the first one."""
+    width = operand.width
+    symbol, kind = f"fast.{function.mnemonic}.{width}", value_type(SINGLE, width)
 
+    def body(inner: Builder) -> str:
+        with numpy.errstate(all="ignore"):
+            result = FORMULAS[function](Machine(inner, width), Tracer(inner, Register("%operand", SINGLE, width)))
+        return cast(Tracer, result).register.name
 
-def call(builder: Builder, function: OperationDeclaration, operands: list[Register]) -> Register:
-    """A call of the function of f32 registers of one width, which the module gets on the first one."""
-    width = operands[0].width
-    symbol = f"fast.{function.mnemonic}.{width}"
-    module = builder.module
-    kind = value_type(SINGLE, width)
-    if symbol not in module.symbols:
-        module.symbols.add(symbol)
-        _define(module, symbol, function, len(operands), width)
-    arguments = ", ".join([operand.typed for operand in operands])
-    return builder.value(f"call {kind} @{symbol}({arguments})", SINGLE, width)
-
-
-def _define(module: Module, symbol: str, function: OperationDeclaration, count: int, width: int) -> None:
-    inner = Builder(module)
-    kind = value_type(SINGLE, width)
-    names = [f"%operand{number}" for number in range(count)]
-    values = [Tracer(inner, Register(name, SINGLE, width)) for name in names]
-    with numpy.errstate(all="ignore"):
-        result = FORMULAS[function](Machine(inner, width), *values)
-    parameters = ", ".join([f"{kind} {name}" for name in names])
-    inner.do(f"ret {result.register.typed}")
-    module.define(f"define internal {kind} @{symbol}({parameters}) alwaysinline nounwind", inner.lines)
+    define_once(builder.module, symbol, kind, f"{kind} %operand", "alwaysinline", body)
+    return builder.value(f"call {kind} @{symbol}({operand.typed})", SINGLE, width)
