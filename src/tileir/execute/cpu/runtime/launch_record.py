@@ -122,18 +122,6 @@ class Layout:
     that of a table with an entry for each site, the memory its pointers must stay in); what each `alloca` had
     reserved when an access failed, two words each; and a lock, for atomic operations that no machine has one for."""
 
-    __slots__ = (
-        "_places",
-        "inspection",
-        "lock",
-        "pointers",
-        "region_count",
-        "regions",
-        "reserve_count",
-        "reserves",
-        "total",
-    )
-
     def __init__(self, arguments: int, pointers: list[int], globals: list[str], reserves: int) -> None:
         self.pointers: list[int] = pointers
         self.regions: int = ARGUMENTS + arguments
@@ -143,16 +131,9 @@ class Layout:
         self.reserve_count: int = reserves
         self.lock: int = self.reserves + 2 * reserves
         self.total: int = self.lock + 1
-        owners: list[int | str] = [*pointers, *globals]
-        self._places: dict[int | str, int] = {owner: place for place, owner in enumerate(owners)}
-
-    def of_parameter(self, number: int) -> int:
-        """The first slot about the memory of a parameter."""
-        return self.regions + REGION_WORDS * self._places[number]
-
-    def of_global(self, name: str) -> int:
-        """The first slot about the memory of a global."""
-        return self.regions + REGION_WORDS * self._places[name]
+        slots = range(self.regions, self.inspection, REGION_WORDS)
+        self.slots: dict[int | str, int] = dict(zip([*pointers, *globals], slots, strict=True))
+        """The first slot about the memory of a parameter, by its number, and of a global, by its name."""
 
 
 class Record:

@@ -22,7 +22,7 @@ _NOTHING: Final = f"@inspect.nothing = internal constant [{WORDS} x i64] zeroini
 
 
 def define_functions(module: Module) -> None:
-    module.functions.append(_NOTHING)
+    module.add([_NOTHING])
     for name, (head, write) in _FUNCTIONS.items():
         builder = Builder(module)
         write(builder)

@@ -68,9 +68,13 @@ class Module:
         """Ask for an external function or intrinsic, as in `declare float @llvm.fma.f32(float, float, float)`."""
         self._declarations[declaration] = None
 
+    def add(self, lines: list[str]) -> None:
+        """Add a function by all its lines."""
+        self.functions.append("\n".join(lines))
+
     def define(self, head: str, lines: list[str]) -> None:
         """Add a function: what stands before its body, and the lines of that."""
-        self.functions.append("\n".join([f"{head} {{", "entry:", *lines, "}"]))
+        self.add([f"{head} {{", "entry:", *lines, "}"])
 
     def table(self, array: Array) -> str:
         """The name of a constant array that holds these elements in row-major order, aligned to 64 bytes."""
