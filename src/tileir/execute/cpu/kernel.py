@@ -26,7 +26,7 @@ from tileir.execute.cpu.runtime.parallel_launch import WORTH_SLICING, WORTH_WAKI
 from tileir.execute.cpu.runtime.target import Target, host
 from tileir.execute.dtypes import from_memory, memory_dtype
 from tileir.execute.engine.interface import Again, DirectLaunches, Given, LaunchOptions, PreparedKernel
-from tileir.execute.errors import BlockId, LaunchError, converted
+from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.memory import Memory, Region, reserved_label
 from tileir.execute.overlap import overlapped
 from tileir.execute.schedule import block_at
@@ -309,20 +309,6 @@ class CpuKernel(KernelCode, PreparedKernel):
         # What `write` does may depend on the context of the caller, which a worker thread does not have.
         context = copy_context()
 
-        def call(site: int, block: int, table: int) -> None:
-            if failures:
-                return
-            try:
-                try:
-                    words = text(site, table)
-                except Exception as error:
-                    raise converted(error) from error
-                context.run(write, words)
-            except BaseException as error:
-                # Nothing may leave a callback.
-                failures.append(error)
-                slots[record.STOP] = 1
-
         def text(site: int, table: int) -> str:
             parts, types = writers[site]
             pointers: Any = (ctypes.c_void_p * len(types)).from_address(table) if types else []
@@ -333,6 +319,15 @@ class CpuKernel(KernelCode, PreparedKernel):
                 values.append((from_memory(type.element, numpy.frombuffer(raw, dtype).copy()), type.shape))
             rest = iter(values)
             return "".join([part if isinstance(part, str) else nested(*next(rest), part) for part in parts])
+
+        def call(site: int, block: int, table: int) -> None:
+            try:
+                if not failures:
+                    context.run(write, text(site, table))
+            except BaseException as error:
+                # Nothing may leave a callback.
+                failures.append(error)
+                slots[record.STOP] = 1
 
         return record.Callback(call)
 

@@ -34,7 +34,6 @@ def assembly(text: str, target: Target) -> str:
 
 
 def optimized(text: str, target: Target) -> str:
-    """The LLVM IR that instructions are chosen from, to read."""
     return cast(str, uninterrupted(_made, "text", text, target, 3))
 
 

@@ -54,7 +54,6 @@ class Launch:
         self.recycle: Callable[[], None] | None = None
         """Called when it is over and all is well."""
         self.raise_failure: Callable[[], None] | None = None
-        """Raises what its record says."""
         # 0 if it is not known how long it takes.
         expected = function.ns_per_block * self.slots[COUNT]
         self.expected: int = expected or 10 * WORTH_SHARING
@@ -66,11 +65,9 @@ class Launch:
         self.waits: int = 0
         """How many earlier launches it waits for."""
         self.followers: list[Launch] = []
-        """Who waits for it."""
         self.error: BaseException | None = None
 
     def end(self) -> None:
-        """Forget the arguments."""
         self.is_over = True
         self.run = self.recycle = self.raise_failure = None
 
@@ -87,8 +84,6 @@ class Service:
 
 
 class Launches:
-    """The launches of a context."""
-
     def __init__(self) -> None:
         self.is_closed: bool = False
         self._process: int = os.getpid()
@@ -268,7 +263,6 @@ class Launches:
         self._notify()
 
     def _notify(self) -> None:
-        """Wake who waits."""
         try:
             self._news.release()
         except RuntimeError:
@@ -276,7 +270,6 @@ class Launches:
             pass
 
     def _take(self, taken: list[Launch]) -> None:
-        """Begin the next launch that may."""
         for launch in self._ready:
             if not (launch.is_wide and self._wide):
                 taken.append(launch)
@@ -287,7 +280,6 @@ class Launches:
                 return
 
     def _call_workers(self) -> None:
-        """Have workers come for what is there to do."""
         free = self._threads - len(self._services)
         if free <= 0 or not self._ready:
             return
@@ -305,7 +297,6 @@ class Launches:
                     self._services.remove(service)
 
     def _end(self, launch: Launch) -> None:
-        """A launch has no more tile blocks."""
         self._unfinished.pop(launch, None)
         if launch in self._wide:
             self._wide.remove(launch)

@@ -233,7 +233,6 @@ def _run_natively(function: Loaded, record: Record, scratch_bytes: int, wanted: 
 
 
 def _launch(function: Loaded, record: Record, scratch_bytes: int, workers: int, is_left: bool) -> None:
-    """Open a launch, and take part in it."""
     threads = pool()
     if is_left:
         threads.launch(function, record, workers, workers, True)

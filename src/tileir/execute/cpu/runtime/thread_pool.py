@@ -50,7 +50,6 @@ _pack_job: Final = Struct("=7q").pack_into
 
 
 def _slot(number: int) -> int:
-    """The first word of a slot."""
     return PoolWords.SLOTS + RANGE_WORDS * number
 
 
@@ -83,7 +82,6 @@ class Pool:
 
     @property
     def is_native(self) -> bool:
-        """Whether launches reach workers in native code."""
         return bool(self._functions)
 
     # --- workers ---
@@ -120,7 +118,6 @@ class Pool:
     # --- launches in native code; the caller has the token ---
 
     def reserve(self, workers: int, size: int) -> None:
-        """Have scratch memory for the first workers."""
         ready, least = self._reserved
         if workers <= ready and size <= least:
             return
@@ -170,7 +167,6 @@ _pools: Final[dict[int, Pool]] = {}
 
 
 def pool() -> Pool:
-    """The pool of this process."""
     # Two threads may make one each: the first is what both use.
     return _pools.get(0) or _pools.setdefault(0, Pool())
 

@@ -62,14 +62,12 @@ class Module:
         self._zero_bytes: int = 0
         self.functions: list[str] = []
         self.likely: bool = False
-        """Whether some branch is `LIKELY`."""
 
     def declare(self, declaration: str) -> None:
         """Ask for an external function or intrinsic, as in `declare float @llvm.fma.f32(float, float, float)`."""
         self._declarations[declaration] = None
 
     def add(self, lines: list[str]) -> None:
-        """Add a function by all its lines."""
         self.functions.append("\n".join(lines))
 
     def define(self, head: str, lines: list[str]) -> None:
@@ -125,11 +123,9 @@ class Builder:
         return name
 
     def value(self, instruction: str, dtype: DType, width: int = 0) -> Register:
-        """Append an instruction; gives its result as a value."""
         return Register(self.emit(instruction), dtype, width)
 
     def do(self, instruction: str) -> None:
-        """Append an instruction without a result."""
         self.lines.append(f"  {instruction}")
 
     def line(self, text: str) -> str:
@@ -152,7 +148,6 @@ class Builder:
         return self.emit(text)
 
     def splat(self, value: Register, width: int) -> Register:
-        """A scalar in all lanes."""
         if not width or value.width:
             return value
         if not value.name.startswith("%"):
@@ -165,7 +160,6 @@ class Builder:
     # --- control flow ---
 
     def label(self, name: str) -> None:
-        """Begin a basic block."""
         self.lines.append(f"{name}:")
 
     def branch(
@@ -218,18 +212,15 @@ class Builder:
         self.label(name)
 
     def jump(self, label: str) -> None:
-        """Go to a label, which ends the basic block."""
         self.do(f"br label %{label}")
 
     def step_to(self, label: str) -> None:
-        """End the basic block and begin another behind it."""
         if not self.is_ended:
             self.jump(label)
         self.label(label)
 
     @property
     def is_ended(self) -> bool:
-        """Whether the basic block at hand has its last instruction."""
         return bool(self.lines) and self.lines[-1].startswith(("  br ", "  ret "))
 
     def count(self, start: Number, end: Number, step: int, body: Callable[[Number], None]) -> None:
@@ -345,12 +336,10 @@ class Builder:
         return self.emit(f"extractvalue {{ i64, i1 }} {pair}, 0"), self.emit(f"extractvalue {{ i64, i1 }} {pair}, 1")
 
     def all_of(self, conditions: Iterable[str]) -> str:
-        """The conjunction of i1s."""
         rest = [condition for condition in conditions if condition != "true"]
         return reduce(lambda one, other: self.emit(f"and i1 {one}, {other}"), rest) if rest else "true"
 
     def any_of(self, conditions: Iterable[str]) -> str:
-        """The disjunction of i1s."""
         rest = [condition for condition in conditions if condition != "false"]
         if "true" in rest:
             return "true"
@@ -361,7 +350,6 @@ class Builder:
         return pointer if offset == 0 else self.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
     def fill(self, pointer: str, byte: int, size: Number) -> None:
-        """Set so many bytes."""
         self.call("void", "llvm.memset.p0.i64", [f"ptr {pointer}", f"i8 {byte}", f"i64 {size}", "i1 false"])
 
     def word(self, pointer: str, number: Number) -> str:
@@ -403,7 +391,6 @@ class Loop:
         self.again: str = f"{self.name}.again"
         """The label that goes on with the next turn."""
         self.end: str = f"{self.name}.end"
-        """The label behind it."""
         self._carried: dict[str, list[str]] = {}
 
     def carry(self, type: str, initial: Number) -> str:

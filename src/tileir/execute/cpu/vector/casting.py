@@ -84,12 +84,10 @@ def choose(builder: Builder, condition: Register, first: Operand, second: Operan
 
 
 def convert(builder: Builder, instruction: str, value: Register, dtype: DType) -> Register:
-    """A conversion instruction."""
     return builder.value(f"{instruction} {value.typed} to {value_type(dtype, value.width)}", dtype, value.width)
 
 
 def retag(value: Register, dtype: DType) -> Register:
-    """The same LLVM value as another dtype."""
     return Register(value.name, dtype, value.width)
 
 
@@ -162,7 +160,6 @@ def is_integer(dtype: DType) -> bool:
 
 
 def is_machine_float(dtype: DType) -> bool:
-    """Whether the machine computes in it."""
     return dtype in (SINGLE, DOUBLE)
 
 
