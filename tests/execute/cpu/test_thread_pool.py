@@ -355,8 +355,7 @@ class Visits:
         slots[ARGUMENTS + 2] = self.launches.ctypes.data
 
     def launch(self, workers: int) -> int:
-        self.pool.launch(self.function, self.record, workers, workers, False, self.memory.address)
-        return self.pool.finish()
+        return self.pool.launch(self.function, self.record, workers, workers, False, self.memory.address)
 
 
 @needs_futex

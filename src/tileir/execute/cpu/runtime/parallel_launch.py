@@ -197,6 +197,7 @@ def _run_natively(function: Loaded, record: Record, scratch_bytes: int, wanted: 
     taken: list[None] = []
     interrupt: BaseException | None = None
     begin = elapsed = 0
+    state = 1
     has_begun = False
     while True:
         try:
@@ -210,13 +211,12 @@ def _run_natively(function: Loaded, record: Record, scratch_bytes: int, wanted: 
                 workers = min(threads.grow(wanted, True), wanted)
                 if workers:
                     threads.reserve(workers, scratch_bytes)
-                    begin = perf_counter_ns()
-                    _launch(function, record, scratch_bytes, workers, is_left)
+                    begin, state = _launch(function, record, scratch_bytes, workers, is_left)
             # After an interrupt, too, and one that comes while this is done changes nothing.
             if taken:
                 # Python looks for signals in between; a handler may fork, and there are no workers in the child.
-                while not threads.is_abandoned and threads.finish():
-                    pass
+                while state and not threads.is_abandoned:
+                    state = threads.finish()
                 elapsed = perf_counter_ns() - begin if begin else 0
                 threads.token.extend(map(taken.pop, FIRST))
             break
@@ -232,20 +232,21 @@ def _run_natively(function: Loaded, record: Record, scratch_bytes: int, wanted: 
     return elapsed
 
 
-def _launch(function: Loaded, record: Record, scratch_bytes: int, workers: int, is_left: bool) -> None:
+def _launch(function: Loaded, record: Record, scratch_bytes: int, workers: int, is_left: bool) -> tuple[int, int]:
+    """Open a launch, and take part in it; when that began, and whether it is to be finished."""
     threads = pool()
     if is_left:
-        threads.launch(function, record, workers, workers, True)
-        return
+        return perf_counter_ns(), threads.launch(function, record, workers, workers, True)
     # Who is not woken has its tile blocks taken by others; one has to be there to do so.
     wakes = worth_waking(function.ns_per_block * record.slots[COUNT])
     memory = scratch.take(scratch_bytes)
-    if _is_soon_over(function, record, workers):
-        threads.launch(function, record, workers, wakes, False, memory.address)
-    else:
-        threads.launch(function, record, workers, wakes, False)
+    is_soon_over = _is_soon_over(function, record, workers)
+    begin = perf_counter_ns()
+    state = threads.launch(function, record, workers, wakes, False, memory.address if is_soon_over else 0)
+    if not is_soon_over:
         _run_own(function, record, memory, workers)
     spare.append(memory)
+    return begin, state
 
 
 def _run_jobs(function: Loaded, record: Record, scratch_bytes: int, wanted: int, keep: object, is_left: bool) -> int:

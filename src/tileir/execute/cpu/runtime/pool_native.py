@@ -4,7 +4,7 @@ Workers wait here, without Python's lock, and launches reach them here.  `thread
 function takes two pointers and returns an i64, as the worker of a kernel does:
 
     wait(pool, slot)        a worker's life: take part in launches
-    launch(pool, scratch)   open a launch; take part in it, unless `scratch` is null
+    launch(pool, scratch)   open a launch; unless `scratch` is null, take part in it and finish it
     finish(pool, null)      close the launch and wait for the workers; 1 if one is still inside after some time
 """
 
@@ -199,8 +199,9 @@ class _Writer:
             self._futex(_WAKE, self._at(words.SIGNAL), wakes, mask)
 
         builder.branch(is_worth, wake)
-        builder.branch(self._is("ne", "%scratch", "null", "ptr"), lambda: self._run("%scratch"))
-        self._return(0)
+        builder.branch(self._is("eq", "%scratch", "null", "ptr"), lambda: self._return(1))
+        self._run("%scratch")
+        self._return(builder.emit("call i64 @finish(ptr %pool, ptr null)"))
 
     def _divide(self) -> None:
         """Divide the tile blocks into ranges of whole chunks, one for each thread that takes part."""

@@ -144,13 +144,14 @@ class Pool:
         finally:
             self.token.extend(taken)
 
-    def launch(self, function: Loaded, record: Record, workers: int, wakes: int, is_left: bool, own: int = 0) -> None:
-        """Open a launch for workers, with `is_left` for them alone; run tile blocks if there is scratch memory."""
+    def launch(self, function: Loaded, record: Record, workers: int, wakes: int, is_left: bool, own: int = 0) -> int:
+        """Open a launch for workers, with `is_left` for them alone; run tile blocks and finish it if there is scratch
+        memory.  Returns as `finish` does."""
         # Where threads share processors, who spins is in the way of who works.
         spin = SPIN if workers < processors() else 0
         job = (function.address, record.address, next(scratch.numbers), workers, is_left, wakes, spin)
         _pack_job(self.words, SLOT_BYTES * PoolWords.FUNCTION, *job)
-        self._launch(self._address, own)
+        return self._launch(self._address, own)
 
     def abandon(self) -> None:
         """In a process made by a fork, where there are no workers: what is left of a launch is not made."""
