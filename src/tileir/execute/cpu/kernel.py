@@ -122,8 +122,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         return None if version is None or version.print_count or version.loaded.repeats else version
 
     def _binding(self, request: Request, threads: int) -> Binding:
-        # How many tile blocks a thread takes at a time.
-        chunk = min(request.count // (8 * threads), 64) or 1
+        chunk = parallel_launch.chunk_for(request.count, threads)
         return self._binder(request.arguments, request.grid, chunk, request.fill, request.numbers)
 
     def _launch(self, request: Request, sanitizer: Sanitizer | None = None, apart: bool = True) -> None:
