@@ -16,7 +16,8 @@ from __future__ import annotations
 import _thread
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Final
 
@@ -41,16 +42,10 @@ _PAUSE: Final = 0.05
 class Launch:
     """A launch that is ready to run but for others before it."""
 
-    __slots__ = (
-        "error", "expected", "followers", "has_begun", "is_over", "is_wide", "number", "raise_failure", "recycle",
-        "run", "slots", "waits",
-    )  # fmt: skip
-
     def __init__(self, function: Loaded, record: Record, scratch_bytes: int, threads: int, keep: object) -> None:
         self.slots = record.slots
-        self.run: Callable[[], None] | None = partial(
-            parallel_launch.run, function, record, scratch_bytes, threads, keep
-        )
+        run = partial(parallel_launch.run, function, record, scratch_bytes, threads, keep)
+        self.run: Callable[[], None] | None = run
         self.recycle: Callable[[], None] | None = None
         """Called when it is over and all is well."""
         self.raise_failure: Callable[[], None] | None = None
@@ -74,8 +69,6 @@ class Launch:
 
 class Service:
     """A worker at work on the launches of a context, from when it is called until it finds nothing to do."""
-
-    __slots__ = ("has_arrived", "started")
 
     def __init__(self) -> None:
         self.has_arrived: bool = False
@@ -122,38 +115,36 @@ class Launches:
     def is_idle(self) -> bool:
         return not self._unfinished and not self._failed
 
+    @contextmanager
+    def _entered(self) -> Iterator[None]:
+        thread = threading.get_ident()
+        self._inside.add(thread)
+        try:
+            yield
+        except BaseException:
+            self.abort()
+            raise
+        finally:
+            self._inside.discard(thread)
+
     # --- for who launches ---
 
     def submit(self, launch: Launch, spans: list[Span]) -> None:
         """Run a launch, which works in this memory, as soon as it may."""
-        thread = threading.get_ident()
-        self._inside.add(thread)
-        try:
+        with self._entered():
             if len(self._unfinished) >= _MOST:
                 self._wait(_MOST // 2)
             with self._lock:
                 # What comes after a failure is not run.
                 if not self._failed:
                     self._add(launch, spans)
-        except BaseException:
-            self.abort()
-            raise
-        finally:
-            self._inside.discard(thread)
 
     def wait_for_all(self, mistake: Exception | None = None) -> None:
         """Wait for all launches, and raise the error of the first that failed; others are noted on it.  All are noted
         on a mistake that is raised already."""
-        thread = threading.get_ident()
-        self._inside.add(thread)
-        try:
+        with self._entered():
             self._wait(0)
             errors = self._errors()
-        except BaseException:
-            self.abort()
-            raise
-        finally:
-            self._inside.discard(thread)
         if not errors:
             return
         first = mistake if mistake is not None else errors.pop(0)

@@ -21,7 +21,6 @@ from tileir.execute.cpu.vector.casting import (
     bits,
     choose,
     compare,
-    constant,
     intrinsic,
     reinterpret,
     to_machine,
@@ -78,26 +77,11 @@ def quieted(builder: Builder, operand: Register, result: Register) -> Register:
 def extreme(builder: Builder, largest: bool, propagates: bool, left: Register, right: Register) -> Register:
     """maxf or minf of operands of one type."""
     dtype = left.dtype
-    if literal_float(left) is not None:
-        left, right = right, left
-    known = literal_float(right)
-    if known is None:
-        left, right = (ready(builder, propagates, operand) for operand in (left, right))
-        if builder.module.native_extremes or not propagates:
-            return canonical(builder, joined(builder, largest, propagates, left, right), dtype)
-        nan = compare(builder, "fcmp uno", left, right)
-        return casting.cast(builder, _canonical_where(builder, nan, _of_numbers(builder, largest, left, right)), dtype)
-    if numpy.isnan(known):
-        return constant(numpy.nan, left) if propagates else _canonical_where(builder, _is_nan(builder, left), left)
-    value = ready(builder, propagates, left)
-    limit = right if value.dtype == right.dtype else constant(known, value)
-    if builder.module.native_extremes:
-        result = joined(builder, largest, propagates, value, limit)
-    else:
-        result = _with_constant(builder, largest, value, limit, known)
-    if propagates:
-        result = _canonical_where(builder, _is_nan(builder, value), result)
-    return casting.cast(builder, result, dtype)
+    left, right = (ready(builder, propagates, operand) for operand in (left, right))
+    if builder.module.native_extremes or not propagates:
+        return canonical(builder, joined(builder, largest, propagates, left, right), dtype)
+    nan = compare(builder, "fcmp uno", left, right)
+    return casting.cast(builder, _canonical_where(builder, nan, _of_numbers(builder, largest, left, right)), dtype)
 
 
 # In three steps, so that a reduction takes the first and the last once: elements made ready, joined, and the result.
@@ -159,14 +143,6 @@ def _of_numbers(builder: Builder, largest: bool, left: Register, right: Register
     other = choose(builder, compare(builder, predicate, right, left), right, left)
     joined = binary(builder, "and" if largest else "or", bits(builder, one), bits(builder, other))
     return reinterpret(builder, joined, left.dtype)
-
-
-def _with_constant(builder: Builder, largest: bool, value: Register, limit: Register, known: float) -> Register:
-    """One comparison: a NaN compares as false and leaves the constant."""
-    # Of equal ones the constant will do, unless it is the zero that loses.
-    loses = known == 0 and is_negative_zero(known) == largest
-    predicate = ("fcmp oge" if loses else "fcmp ogt") if largest else ("fcmp ole" if loses else "fcmp olt")
-    return choose(builder, compare(builder, predicate, value, limit), value, limit)
 
 
 def _is_nan(builder: Builder, value: Register) -> Register:
