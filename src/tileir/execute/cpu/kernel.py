@@ -19,8 +19,7 @@ from tileir.execute.cpu.code import KernelCode, Version
 from tileir.execute.cpu.ir.options import Options
 from tileir.execute.cpu.runtime import launch_record as record
 from tileir.execute.cpu.runtime import parallel_launch, scratch
-from tileir.execute.cpu.runtime.binder import Arguments, Binder, Binding, Fill, filling, listed
-from tileir.execute.cpu.runtime.bound_launch import Repeated, places_of
+from tileir.execute.cpu.runtime.binder import Arguments, Binder, Binding, Fill, Repeated, filling, listed, places_of
 from tileir.execute.cpu.runtime.launch_record import Record
 from tileir.execute.cpu.runtime.parallel_launch import WORTH_SLICING, WORTH_WAKING, run_short
 from tileir.execute.cpu.runtime.target import Target, host

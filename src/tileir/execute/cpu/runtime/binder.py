@@ -21,7 +21,7 @@ import numpy
 from tileir.dialect.ops import ALLOCA, GET_GLOBAL
 from tileir.execute.analysis.parameters import may_write
 from tileir.execute.arguments import array_memory as array_addresses
-from tileir.execute.arguments.array_memory import address_expression
+from tileir.execute.arguments.array_memory import address_expression, address_of
 from tileir.execute.arguments.binding import BoundArguments, accepted_dtypes, bind
 from tileir.execute.binder import (
     Slots,
@@ -32,17 +32,15 @@ from tileir.execute.binder import (
     torch_classes,
     torch_dtypes,
 )
+from tileir.execute.cpu.runtime.conflicts import Span
 from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, REGION_WORDS, SLOT_BYTES, Layout, Record
 from tileir.execute.engine.interface import Again, Given
 from tileir.execute.errors import BlockId
 from tileir.execute.launching.generated_functions import generated
 from tileir.execute.memory import Region
+from tileir.execute.overlap import overlapped
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
-
-Span = tuple[int, int, bool]
-"""From where to where, and whether the kernel may write there."""
-
 
 Arguments = tuple[object, ...] | Again
 """The arguments of a launch, or what gives them, and further memory, where they are looked at again."""
@@ -287,3 +285,73 @@ class Tensors:
 
 
 tensors_for = functools.cache(Tensors)
+
+
+# --- launches that are made again and again with the same arguments ---
+
+Where = tuple[Any, int, Any, int]
+"""An array, the address it was seen at, what says how many bytes of memory it has, and how many they were.  Storage
+that is kept is not given back, so that another tensor's is elsewhere."""
+
+
+def places_of(arrays: Sequence[object]) -> tuple[list[Where], list[Where]] | None:
+    """Where arrays of NumPy and tensors of torch are; None if there is something else among them."""
+    found: list[Where] = []
+    tensors: list[Where] = []
+    for array in arrays:
+        if type(array) is numpy.ndarray:
+            found.append((array, address_of(array), array, array.nbytes))
+        elif hasattr(array, "untyped_storage") and hasattr(array, "data_ptr"):
+            storage = array.untyped_storage()
+            tensors.append((array, array.data_ptr(), storage, storage.nbytes()))
+        else:
+            return None
+    return found, tensors
+
+
+class Repeated:
+    """A launch whose record is filled once; `run` makes it, and says whether that was enough.
+
+    A call sees whether the arrays are still where they were.  Whatever is out of the ordinary (an array that was moved,
+    a context of `overlap`, a second thread that calls at the same time) goes the way of a single launch, `once`.
+    """
+
+    def __init__(
+        self,
+        record: Record,
+        places: tuple[list[Where], list[Where]],
+        run: Callable[[Record, object], bool],
+        once: Callable[[], None],
+    ) -> None:
+        self._header: Any = record.slots[:ARGUMENTS]
+        self._arrays, self._tensors = places
+        self._run: Callable[[Record, object], bool] = run
+        self._once: Callable[[], None] = once
+        # Empty while a thread uses it.
+        self._records: list[Record] = [record]
+
+    def __call__(self) -> None:
+        if not self._is_made():
+            self._once()
+
+    def _is_made(self) -> bool:
+        """Make the launch, unless something is out of the ordinary."""
+        for array, address, _, size in self._arrays:
+            if address_of(array) != address or array.nbytes != size:
+                return False
+        for tensor, address, storage, size in self._tensors:
+            if tensor.data_ptr() != address or storage.nbytes() != size:
+                return False
+        if overlapped() is not None:
+            return False
+        try:
+            record = self._records.pop()
+        except IndexError:
+            return False
+        record.slots[:ARGUMENTS] = self._header
+        # What an exception leaves behind may be in use: the calls after it take the long way, as they do where arrays
+        # share memory.
+        if not self._run(record, self):
+            return False
+        self._records.append(record)
+        return True

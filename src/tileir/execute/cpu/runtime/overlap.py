@@ -22,8 +22,7 @@ from functools import partial
 from typing import Final
 
 from tileir.execute.cpu.runtime import parallel_launch
-from tileir.execute.cpu.runtime.binder import Span
-from tileir.execute.cpu.runtime.conflicts import Accesses
+from tileir.execute.cpu.runtime.conflicts import Accesses, Span
 from tileir.execute.cpu.runtime.launch_record import CHUNK, COUNT, FAILED, STOP, Record
 from tileir.execute.cpu.runtime.loader import Loaded
 from tileir.execute.cpu.runtime.scratch import numbers

@@ -95,11 +95,8 @@ def intrinsic(builder: Builder, name: str, operands: list[Register], extra: str 
     """An overloaded intrinsic whose operands and result have one type."""
     first = operands[0]
     suffix = suffix_of(scalar_type(first.dtype), first.width)
-    arguments = [operand.typed for operand in operands]
-    if extra:
-        arguments.append(extra)
-    name = builder.call(first.type, f"llvm.{name}.{suffix}", arguments)
-    return Register(name, first.dtype, first.width)
+    arguments = [*[operand.typed for operand in operands], *([extra] if extra else [])]
+    return Register(builder.call(first.type, f"llvm.{name}.{suffix}", arguments), first.dtype, first.width)
 
 
 # Views
@@ -135,8 +132,7 @@ def from_storage(builder: Builder, name: str, dtype: DType, width: int = 0) -> R
     """A value of what was loaded from memory."""
     if dtype != BOOL:
         return Register(name, dtype, width)
-    loaded = Register(name, UINT8, width)
-    return compare(builder, "icmp ne", loaded, 0)
+    return compare(builder, "icmp ne", Register(name, UINT8, width), 0)
 
 
 def to_bits(builder: Builder, value: Register) -> str:
@@ -177,12 +173,16 @@ def cast(builder: Builder, value: Register, dtype: DType) -> Register:
     if is_integer(source):
         return _from_integer(builder, value, dtype)
     if is_integer(dtype):
-        return _to_integer(builder, value, dtype)
-    if source == SINGLE:
-        return _from_single(builder, value, dtype)
+        # Towards zero.  A value past the range is some number, and kernels replace it: `freeze` makes it one.
+        found = convert(builder, "fptosi" if dtype.kind == "i" else "fptoui", to_machine(builder, value), dtype)
+        return builder.value(f"freeze {found.typed}", dtype, value.width)
     if source == DOUBLE:
         return _from_double(builder, value, dtype)
-    return cast(builder, to_single(builder, value), dtype)
+    return _from_single(builder, to_single(builder, value), dtype)
+
+
+_WIDENED_BY_MEMORY: Final = 8
+"""Vectors of doubles from which on that is faster."""
 
 
 def widened(builder: Builder, value: Register) -> Register:
@@ -207,10 +207,6 @@ def widened(builder: Builder, value: Register) -> Register:
         narrow = builder.value(f"load <{lanes} x float>, ptr {place}, align {4 * lanes}", SINGLE, lanes)
         parts.append(convert(builder, "fpext", narrow, DOUBLE))
     return joined(builder, parts)
-
-
-_WIDENED_BY_MEMORY: Final = 8
-"""Vectors of doubles from which on that is so."""
 
 
 def truth(builder: Builder, value: Register) -> Register:
@@ -239,12 +235,6 @@ def _from_integer(builder: Builder, value: Register, dtype: DType) -> Register:
     raise Untraceable(f"a cast from {source} to {dtype}")
 
 
-def _to_integer(builder: Builder, value: Register, dtype: DType) -> Register:
-    """Towards zero.  A value past the range is some number, and kernels replace it: `freeze` makes it one."""
-    found = convert(builder, "fptosi" if dtype.kind == "i" else "fptoui", to_machine(builder, value), dtype)
-    return builder.value(f"freeze {found.typed}", dtype, value.width)
-
-
 def to_machine(builder: Builder, value: Register) -> Register:
     """A float as one that the machine computes in."""
     return value if value.dtype == DOUBLE else to_single(builder, value)
@@ -255,45 +245,40 @@ def to_single(builder: Builder, value: Register) -> Register:
     name = value.dtype.name
     if value.dtype == SINGLE:
         return value
-    if value.dtype == HALF:
-        if builder.module.native_half:
-            return convert(builder, "fpext", value, SINGLE)
-        return decode(builder, bits(builder, value), floats.F16)
+    if value.dtype == HALF and builder.module.native_half:
+        return convert(builder, "fpext", value, SINGLE)
     if name == "bfloat16":
         wide = convert(builder, "zext", value, UINT32)
         return reinterpret(builder, binary(builder, "shl", wide, 16), SINGLE)
     if name == "float8_e8m0fnu":
         return decode_power(builder, retag(value, UINT8))
     if name in FORMATS:
-        return decode(builder, retag(value, numpy.dtype(f"u{value.dtype.itemsize}")), FORMATS[name])
+        return decode(builder, bits(builder, value), FORMATS[name])
     raise Untraceable(f"a cast from {value.dtype} to float32")
 
 
 def _from_single(builder: Builder, value: Register, dtype: DType) -> Register:
+    if dtype == SINGLE:
+        return value
     if dtype == DOUBLE:
         return convert(builder, "fpext", value, DOUBLE)
-    if dtype == HALF:
-        if builder.module.native_half:
-            return convert(builder, "fptrunc", value, HALF)
-        return reinterpret(builder, encode(builder, value, floats.F16), HALF)
+    if dtype == HALF and builder.module.native_half:
+        return convert(builder, "fptrunc", value, HALF)
     if dtype.name == "bfloat16":
         if has_bf16_instruction(builder.module, value.width):
             return retag(rounded_to_bf16(builder, value, UINT16, _encode_bf16), dtype)
         return retag(_encode_bf16(builder, value), dtype)
     if dtype.name in FORMATS:
-        return retag(encode(builder, value, FORMATS[dtype.name]), dtype)
+        return reinterpret(builder, encode(builder, value, FORMATS[dtype.name]), dtype)
     raise Untraceable(f"a cast from float32 to {dtype}")
 
 
 def _from_double(builder: Builder, value: Register, dtype: DType) -> Register:
-    if dtype == SINGLE:
-        return convert(builder, "fptrunc", value, SINGLE)
-    if dtype == HALF:
-        # One instruction for it exists on few machines; rounding to odd makes the second rounding the only one.
-        return _from_single(builder, _single_to_odd(builder, value), HALF)
-    if dtype.name == "bfloat16":
-        return _from_single(builder, convert(builder, "fptrunc", value, SINGLE), dtype)
-    raise Untraceable(f"a cast from float64 to {dtype}")
+    if dtype not in (SINGLE, HALF) and dtype.name != "bfloat16":
+        raise Untraceable(f"a cast from float64 to {dtype}")
+    # One instruction for it exists on few machines; rounding to odd makes the second rounding the only one.
+    single = _single_to_odd(builder, value) if dtype == HALF else convert(builder, "fptrunc", value, SINGLE)
+    return cast(builder, single, dtype)
 
 
 def _single_to_odd(builder: Builder, value: Register) -> Register:

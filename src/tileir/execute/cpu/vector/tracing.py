@@ -32,10 +32,9 @@ from tileir.execute.cpu.vector.casting import (
     reinterpret,
     truth,
 )
-from tileir.execute.cpu.vector.formulas import FORMULAS
 from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, suffix_of, value_type
-from tileir.execute.cpu.vector.ufuncs import UFUNCS, emit_ufunc
+from tileir.execute.cpu.vector.ufuncs import FORMULAS, UFUNCS, emit_ufunc
 from tileir.execute.dtypes import DType
 from tileir.ir.types import F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, FNV8E5M3FNU
 
@@ -233,13 +232,13 @@ class Tracer(NDArrayOperatorsMixin):
         name = ufunc.__name__
         formula = FORMULAS.get(name)
         if method != "__call__" or (formula is None and name not in UFUNCS):
-            raise Untraceable(f"numpy.{ufunc.__name__}{'' if method == '__call__' else f'.{method}'}")
+            raise Untraceable(f"numpy.{name}{'' if method == '__call__' else f'.{method}'}")
         out = keywords.pop("out", None)
         where = keywords.pop("where", True)
         wanted = keywords.pop("dtype", None)
         keywords.pop("casting", None)
         if keywords:
-            raise Untraceable(f"{ufunc.__name__} with {', '.join(keywords)}")
+            raise Untraceable(f"{name} with {', '.join(keywords)}")
         builder = self.builder
         dtypes = _loop(ufunc, tuple([_promotable(value) for value in inputs]), wanted)
         operands = [self.operand(value, dtype) for value, dtype in zip(inputs, dtypes, strict=False)]
