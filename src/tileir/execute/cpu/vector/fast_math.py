@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from math import inf, nan
 from typing import Any, Final, cast
 
 import numpy
@@ -24,7 +23,7 @@ from tileir.execute.arithmetic.functions import float_unary
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder, define_once
 from tileir.execute.cpu.vector.casting import DOUBLE, INT32, INT64, SINGLE
-from tileir.execute.cpu.vector.fast_machine import ONE_BITS, SHIFTER, Machine
+from tileir.execute.cpu.vector.fast_machine import SHIFTER, Machine
 from tileir.execute.cpu.vector.llvm import Register, value_type
 from tileir.execute.cpu.vector.tracing import Tracer
 from tileir.ir.core import Operation
@@ -121,84 +120,6 @@ def _tanh(machine: Machine, value: Any) -> Any:
     return numpy.copysign(numpy.where(magnitude < 0.6, _odd(machine, magnitude, _TANH), large), value)
 
 
-# Logarithms
-
-_TWO_THIRDS: Final = 0x3F2AAAAB
-_THREE_QUARTERS: Final = 0x3F400000
-_EXPONENT: Final = -0x00800000
-LOG10_E: Final = 0.4342944819032518
-_LOG10_E_HIGH: Final = float(numpy.float32(LOG10_E))
-_LOG2_E_HIGH: Final = float(numpy.float32(LOG2_E - 1.0))
-_LOG: Final = (-0.5,) + _numbers(
-    "0x1.555556p-2", "-0x1.ffff0ep-3", "0x1.99977ep-3", "-0x1.55990ap-3", "0x1.24f490p-3", "-0x1.f389b2p-4",
-    "0x1.b87e02p-4", "-0x1.0711dap-3", "0x1.ebd18ep-4",
-)  # fmt: skip
-"""log(1 + x) - x over x**2, from -1/3 to 1/3."""
-_LOG1P: Final = (-0.5,) + _numbers(
-    "0x1.55555ap-2", "-0x1.000070p-2", "0x1.999788p-3", "-0x1.5519a2p-3", "0x1.24603cp-3", "-0x1.04aad0p-3",
-    "0x1.df4bbcp-4", "-0x1.7574a8p-4", "0x1.34aaf2p-5",
-)  # fmt: skip
-"""The same from -1/4 to 1/2."""
-
-
-def _split(value: Any, least: int) -> tuple[Any, Any]:
-    """A positive normal number as 2**count * (1 + part); 1 + part is at least what has these bits, below twice it."""
-    bits = value.view(INT32)
-    above = bits - least
-    return (above >> 23).astype(SINGLE), (bits - (above & _EXPONENT)).view(SINGLE) - 1.0
-
-
-def _split_any(value: Any) -> tuple[Any, Any]:
-    """The same of a subnormal number too, with a part from -1/3 to 1/3."""
-    small = value < 2.0**-126
-    count, part = _split(numpy.where(small, value * 2.0**23, value), _TWO_THIRDS)
-    return count - numpy.where(small, numpy.float32(23.0), numpy.float32(0.0)), part
-
-
-def _ends(value: Any, pole: float, result: Any) -> Any:
-    """A logarithm with its special cases: -inf at the pole, NaN below, infinity and NaN themselves."""
-    result = numpy.where(value < inf, result, value)
-    return numpy.where(value > pole, result, numpy.where(value == pole, numpy.float32(-inf), numpy.float32(nan)))
-
-
-def _log_pair(machine: Machine, count: Any, part: Any, coefficients: tuple[float, ...] = _LOG) -> tuple[Any, Any]:
-    """count * ln(2) + log(1 + part) as a float32 and a small rest: the sum of the large terms is exact."""
-    large = count * LN2_HIGH
-    total = large + part
-    error = part - (total - large)
-    return total, machine.fma(part * part, machine.horner(part, coefficients), machine.fma(count, LN2_LOW, error))
-
-
-def _log(machine: Machine, value: Any) -> Any:
-    total, rest = _log_pair(machine, *_split_any(value))
-    return _ends(value, 0.0, total + rest)
-
-
-def _log10(machine: Machine, value: Any) -> Any:
-    total, rest = _log_pair(machine, *_split_any(value))
-    rest = machine.fma(total, LOG10_E - _LOG10_E_HIGH, rest * LOG10_E)
-    return _ends(value, 0.0, machine.fma(total, _LOG10_E_HIGH, rest))
-
-
-def _log2(machine: Machine, value: Any) -> Any:
-    count, part = _split_any(value)
-    total = count + part
-    curve = part * part * machine.horner(part, _LOG)
-    rest = machine.fma(curve, LOG2_E, part - (total - count))
-    rest = machine.fma(part, _LOG2_E_HIGH, machine.fma(part, LOG2_E - 1.0 - _LOG2_E_HIGH, rest))
-    return _ends(value, 0.0, total + rest)
-
-
-def _log1p(machine: Machine, value: Any) -> Any:
-    above = value + 1.0
-    # From -1/4 to 1/2 the part of the exact sum needs no rounding; a large value is its own sum.
-    count, part = _split(above, _THREE_QUARTERS)
-    power = (ONE_BITS - ((above.view(INT32) - _THREE_QUARTERS) & _EXPONENT)).view(SINGLE)
-    part = numpy.where(value > 2.0**30, part, machine.fma(value, power, power - 1.0))
-    total, rest = _log_pair(machine, count, part, _LOG1P)
-    return numpy.copysign(_ends(value, -1.0, total + rest), value)
-
-
 # Angles
 
 _TWO_OVER_PI: Final = 0.6366197723675814
@@ -249,10 +170,6 @@ FORMULAS: Final[dict[OperationDeclaration, Formula]] = {
     ops.EXP2: _exp2,
     ops.SIGMOID: _sigmoid,
     ops.TANH: _tanh,
-    ops.LOG: _log,
-    ops.LOG2: _log2,
-    ops.LOG10: _log10,
-    ops.LOG1P: _log1p,
     ops.SIN: partial(_sine, function=ops.SIN, first=0),
     ops.COS: partial(_sine, function=ops.COS, first=1),
     ops.RSQRT: Machine.reciprocal_root,
