@@ -19,7 +19,7 @@ from tests.execute.interrupting import interrupted, steps
 import tileir
 from tileir import processors as machine
 from tileir.execute import memory
-from tileir.execute.cpu.runtime import parallel_launch, scratch, thread_pool
+from tileir.execute.cpu.runtime import parallel_launch, thread_pool
 from tileir.execute.cpu.runtime.launch_record import (
     ARGUMENTS,
     BUDGET,
@@ -117,7 +117,7 @@ def test_stopped_launch_leaves_tile_blocks_out(function: Loaded) -> None:
 def test_scratch_memory_grows_and_is_aligned(function: Loaded) -> None:
     for size in (64, 1 << 20, 1 << 24, 128):
         count(function, 20, 1, 2, scratch_bytes=size)
-        memory = scratch.Scratch(size)
+        memory = thread_pool.Scratch(size)
         assert memory.address % 64 == 0
         assert memory.size >= size
     thread_pool.release_memory()
@@ -144,7 +144,7 @@ def test_memory_of_workers_is_kept_while_a_launch_has_the_pool(function: Loaded)
 @needs_futex
 def test_slots_name_memory_that_is_there_whenever_an_interrupt_comes(function: Loaded) -> None:
     threads = Pool()
-    places = tuple(module.__file__ for module in (thread_pool, scratch))
+    places = tuple(module.__file__ for module in (thread_pool,))
     kept: list[Any] = []
 
     def work() -> None:
@@ -169,20 +169,20 @@ def test_more_scratch_memory_than_there_is_is_an_error(function: Loaded, threads
 
 def test_threads_are_fewer_where_memory_does_not_suffice_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_memory_size", 1 << 30)
-    assert scratch.affordable(1 << 28, 16) == 2
-    assert scratch.affordable(1 << 30, 16) == 1
-    assert scratch.affordable(1 << 23, 16) == 16
+    assert thread_pool.affordable(1 << 28, 16) == 2
+    assert thread_pool.affordable(1 << 30, 16) == 1
+    assert thread_pool.affordable(1 << 23, 16) == 16
 
 
 def test_workers_without_memory_are_an_error_of_the_launch(function: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     count(function, 10, 1, 2)
     tileir.release_memory()
 
-    def no_memory(size: int) -> scratch.Scratch:
+    def no_memory(size: int) -> thread_pool.Scratch:
         raise LaunchError("no memory for a worker")
 
     with monkeypatch.context() as patched:
-        patched.setattr(scratch, "Scratch", no_memory)
+        patched.setattr(thread_pool, "Scratch", no_memory)
         function.ns_per_block = 10_000_000
         with pytest.raises(LaunchError, match="no memory for a worker"):
             count(function, 10, 1, 2)
@@ -348,7 +348,7 @@ class Visits:
         self.seen = numpy.zeros(blocks, numpy.int64)
         self.launches = numpy.zeros(blocks, numpy.int64)
         self.record = Record(ARGUMENTS + 3)
-        self.memory = scratch.Scratch(64)
+        self.memory = thread_pool.Scratch(64)
         slots = self.record.slots
         slots[COUNT], slots[CHUNK] = blocks, 1
         slots[ARGUMENTS], slots[ARGUMENTS + 1] = turns, self.seen.ctypes.data
@@ -375,7 +375,7 @@ def test_ranges_of_workers_that_do_not_come_are_taken_by_others() -> None:
     visits = numpy.zeros(extents[::-1], numpy.int32)
     binding = kernel._binder((visits, *extents), extents, 4)
     version = kernel.version(binding.overlap, False)
-    memory = scratch.Scratch(version.scratch_bytes)
+    memory = thread_pool.Scratch(version.scratch_bytes)
     Pool().launch(version.loaded, binding.record, 4, 0, False, memory.address)
     assert binding.record.slots[RANGE_COUNT] == 5
     assert (visits == 1).all()
@@ -400,7 +400,7 @@ def first_of_two_ranges(text: str, arguments: tuple[Any, ...]) -> None:
     ranges = numpy.zeros((2, RANGE_WORDS), numpy.int64)
     ranges[:, :2] = [[0, 25], [25, 50]]
     binding.record.slots[RANGES], binding.record.slots[RANGE_COUNT] = ranges.ctypes.data, 2
-    memory = scratch.Scratch(version.scratch_bytes)
+    memory = thread_pool.Scratch(version.scratch_bytes)
     memory.words[RANGE], memory.words[BUDGET] = 1, 1
     version.loaded.call(binding.record.address, memory.address)
 

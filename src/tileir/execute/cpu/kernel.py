@@ -18,11 +18,12 @@ from tileir.execute.arguments.binding import BoundArguments, bind, is_array, kno
 from tileir.execute.cpu.code import KernelCode, Version
 from tileir.execute.cpu.ir.options import Options
 from tileir.execute.cpu.runtime import launch_record as record
-from tileir.execute.cpu.runtime import parallel_launch, scratch
+from tileir.execute.cpu.runtime import parallel_launch
 from tileir.execute.cpu.runtime.binder import Arguments, Binder, Binding, Fill, Repeated, filling, listed, places_of
 from tileir.execute.cpu.runtime.launch_record import Record
 from tileir.execute.cpu.runtime.parallel_launch import WORTH_SLICING, WORTH_WAKING, run_short
 from tileir.execute.cpu.runtime.target import Target, host
+from tileir.execute.cpu.runtime.thread_pool import affordable
 from tileir.execute.dtypes import from_memory, memory_dtype
 from tileir.execute.engine.interface import Again, DirectLaunches, Given, LaunchOptions, PreparedKernel
 from tileir.execute.errors import BlockId, LaunchError
@@ -219,7 +220,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         if self._reach is None:
             self._reach = ReachableMemory(self.entry, self.globals)
         spans = self._binder.spans(binding) if self._reach.is_known else None
-        if spans is None or scratch.affordable(version.scratch_bytes, self._threads) < self._threads:
+        if spans is None or affordable(version.scratch_bytes, self._threads) < self._threads:
             return False
         if not version.options.overlapping:
             version = self._suited(version, binding)

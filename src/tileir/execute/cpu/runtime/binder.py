@@ -32,8 +32,7 @@ from tileir.execute.binder import (
     torch_classes,
     torch_dtypes,
 )
-from tileir.execute.cpu.runtime.conflicts import Span
-from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, REGION_WORDS, SLOT_BYTES, Layout, Record
+from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, REGION_WORDS, SLOT_BYTES, Layout, Record, Span
 from tileir.execute.engine.interface import Again, Given
 from tileir.execute.errors import BlockId
 from tileir.execute.launching.generated_functions import generated

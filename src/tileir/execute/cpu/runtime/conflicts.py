@@ -14,11 +14,10 @@ from typing import Generic, TypeVar
 from tileir.dialect.ops import GET_GLOBAL, INT_TO_PTR
 from tileir.execute.analysis.aliasing import Origins
 from tileir.execute.binder import pointee_of
+from tileir.execute.cpu.runtime.launch_record import Span
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
 
-Span = tuple[int, int, bool]
-"""From where to where, and whether the kernel may write there."""
 Who = TypeVar("Who")
 
 

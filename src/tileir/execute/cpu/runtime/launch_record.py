@@ -61,6 +61,8 @@ SLOT_BYTES: Final = 8
 
 REGION_WORDS: Final = 3
 """A region of memory: where it begins, where it ends, whether it may be written to."""
+Span = tuple[int, int, bool]
+"""From where to where, and whether the kernel may write there."""
 
 UNSUITED: Final = -1
 """In place of a failure: a view leaves the array it is made from, so that arrays cannot be told apart.  No tile block

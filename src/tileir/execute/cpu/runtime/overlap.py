@@ -22,11 +22,10 @@ from functools import partial
 from typing import Final
 
 from tileir.execute.cpu.runtime import parallel_launch
-from tileir.execute.cpu.runtime.conflicts import Accesses, Span
-from tileir.execute.cpu.runtime.launch_record import CHUNK, COUNT, FAILED, STOP, Record
+from tileir.execute.cpu.runtime.conflicts import Accesses
+from tileir.execute.cpu.runtime.launch_record import CHUNK, COUNT, FAILED, STOP, Record, Span
 from tileir.execute.cpu.runtime.loader import Loaded
-from tileir.execute.cpu.runtime.scratch import numbers
-from tileir.execute.cpu.runtime.thread_pool import pool
+from tileir.execute.cpu.runtime.thread_pool import numbers, pool
 
 WORTH_SHARING: Final = 30_000
 """Nanoseconds of work below which one thread does it: workers come by way of Python."""

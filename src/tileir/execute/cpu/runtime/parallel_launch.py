@@ -23,22 +23,10 @@ from time import perf_counter_ns
 from typing import Final
 
 from tileir.execute.arguments.binding import MOST_THREADS
-from tileir.execute.cpu.runtime import scratch, target
-from tileir.execute.cpu.runtime.launch_record import (
-    BUDGET,
-    CACHED,
-    CHUNK,
-    COUNT,
-    FAILED,
-    RANGE_COUNT,
-    STOP,
-    TAIL,
-    PoolWords,
-    Record,
-)
+from tileir.execute.cpu.runtime import launch_record, target, thread_pool
+from tileir.execute.cpu.runtime.launch_record import BUDGET, CACHED, CHUNK, COUNT, FAILED, STOP, TAIL, Record
 from tileir.execute.cpu.runtime.loader import Loaded
-from tileir.execute.cpu.runtime.scratch import Scratch, spare
-from tileir.execute.cpu.runtime.thread_pool import FIRST, TIMEOUT, is_main_thread, pool
+from tileir.execute.cpu.runtime.thread_pool import FIRST, Scratch, is_main_thread, pool, spare, take_scratch
 from tileir.execute.errors import LaunchError
 from tileir.processors import memory_nodes, processors
 
@@ -109,13 +97,13 @@ def run(
     # No signal handler may be needed here before the launch is over, nor run inside of it.
     is_predictable = not function.repeats or (0 < expected < SLICE and function.takes_as_long(slots))
     is_left = is_main_thread() and (calls_back or not is_predictable)
-    threads = min(scratch.affordable(scratch_bytes, threads), -(-count // slots[CHUNK]))
+    threads = min(thread_pool.affordable(scratch_bytes, threads), -(-count // slots[CHUNK]))
     if threads > 1 and not is_short:
         threads = worth_sharing(expected, threads)
     else:
         threads = int(is_left)
     if not threads or not _run_shared(function, record, scratch_bytes, threads, keep, is_left):
-        memory = scratch.take(scratch_bytes)
+        memory = take_scratch(scratch_bytes)
         begin = perf_counter_ns()
         _run_own(function, record, memory, 1)
         _measure(function, record, perf_counter_ns() - begin)
@@ -124,7 +112,7 @@ def run(
 
 def run_short(function: Loaded, record: Record, scratch_bytes: int, count: int) -> int:
     """Run what is over before another thread could help, with few steps; returns what `FAILED` is."""
-    memory = scratch.take(scratch_bytes)
+    memory = take_scratch(scratch_bytes)
     begin = perf_counter_ns()
     function.call(record.address, memory.address)
     elapsed = perf_counter_ns() - begin
@@ -177,7 +165,7 @@ def _run_shared(
     if not function.ns_per_block and memory_nodes() == 1:
         # No memory is in any thread's cache yet, and of several tile blocks that fail one of the first is reported.
         # Where processors have memory of their own, it lies with who touches it first: with who uses it from then on.
-        slots[RANGE_COUNT] = -1
+        slots[launch_record.RANGE_COUNT] = -1
     slots[CACHED] = target.cached_bytes(threads)
     slots[TAIL] = slots[CHUNK] * ((threads + 1) // 2)
     workers = threads - (not is_left)
@@ -228,7 +216,7 @@ def _run_natively(function: Loaded, record: Record, scratch_bytes: int, wanted: 
         except BaseException as error:
             record.slots[STOP] = 1
             if taken:
-                threads.words[PoolWords.LEFT] = 0
+                threads.words[launch_record.PoolWords.LEFT] = 0
             interrupt = error
     if interrupt is not None:
         raise interrupt
@@ -244,7 +232,7 @@ def _launch(function: Loaded, record: Record, scratch_bytes: int, workers: int, 
         return perf_counter_ns(), threads.launch(function, record, workers, workers, True)
     # Who is not woken has its tile blocks taken by others; one has to be there to do so.
     wakes = worth_waking(function.ns_per_block * record.slots[COUNT])
-    memory = scratch.take(scratch_bytes)
+    memory = take_scratch(scratch_bytes)
     is_soon_over = _is_soon_over(function, record, workers)
     begin = perf_counter_ns()
     state = threads.launch(function, record, workers, wakes, False, memory.address if is_soon_over else 0)
@@ -267,7 +255,7 @@ def _run_jobs(function: Loaded, record: Record, scratch_bytes: int, wanted: int,
 
     def work(_keep: object) -> None:
         try:
-            memory = scratch.take(scratch_bytes)
+            memory = take_scratch(scratch_bytes)
             function.call(record.address, memory.address)
             spare.append(memory)
             finished.append(None)
@@ -282,14 +270,14 @@ def _run_jobs(function: Loaded, record: Record, scratch_bytes: int, wanted: int,
 
     def wait() -> None:
         while started and len(finished) < workers and not threads.is_abandoned:
-            done.acquire(True, TIMEOUT / 1e9)
+            done.acquire(True, thread_pool.TIMEOUT / 1e9)
 
     begin = perf_counter_ns()
     interrupt: BaseException | None = None
     try:
         threads.submit([partial(work, keep)] * workers, started)
         if not is_left:
-            memory = scratch.take(scratch_bytes)
+            memory = take_scratch(scratch_bytes)
             _run_own(function, record, memory, workers)
             spare.append(memory)
         wait()

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import _thread
 import ctypes
+import itertools
 import mmap
 import os
 import sys
@@ -30,12 +31,12 @@ from typing import Any, Final
 
 from tileir.execute.arguments.binding import MOST_THREADS
 from tileir.execute.cache import code_cache
-from tileir.execute.cpu.runtime import scratch
 from tileir.execute.cpu.runtime.launch_record import RANGE_WORDS, SLOT_BYTES, STOP, PoolWords, Record
 from tileir.execute.cpu.runtime.loader import Loaded, key_of, load_all
-from tileir.execute.cpu.runtime.scratch import Scratch
 from tileir.execute.cpu.runtime.target import host
+from tileir.execute.errors import LaunchError
 from tileir.execute.launching.release import release_with
+from tileir.execute.memory import available_memory
 from tileir.processors import memory_nodes, processors
 
 SPIN: Final = 100_000
@@ -43,6 +44,77 @@ SPIN: Final = 100_000
 first worker to be done waits for the last: with half of this many go to sleep in between, and are woken one by one."""
 TIMEOUT: Final = 50_000_000
 """Nanoseconds of a sleep, after which Python looks for signals."""
+
+# --- scratch memory, which the buffers of a kernel lie in ---
+
+LARGE: Final = 1 << 22
+"""Bytes from which it matters how many threads have scratch memory."""
+
+
+class Scratch:
+    """Scratch memory of one thread, at the beginning of a page."""
+
+    __slots__ = ("_memory", "address", "size", "words")
+
+    def __init__(self, size: int) -> None:
+        self.size: int = -(-max(size, 1 << 16) // 64) * 64
+        try:
+            if sys.platform == "win32":
+                self._memory = mmap.mmap(-1, self.size)
+            else:
+                # Private: a process made by a fork must not work in the same scratch memory.
+                self._memory = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except (OSError, OverflowError, ValueError, MemoryError) as error:
+            raise _too_large(size, str(error)) from None
+        if self.size >= LARGE and hasattr(mmap, "MADV_HUGEPAGE"):
+            try:
+                self._memory.madvise(mmap.MADV_HUGEPAGE)
+            except OSError:
+                pass
+        self.words: Any = memoryview(self._memory).cast("q")
+        """The first one is the number of the launch; others are those of `launch_record`."""
+        self.address: int = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
+
+
+def _too_large(size: int, why: str) -> LaunchError:
+    return LaunchError(
+        f"a tile block of this kernel needs {size:,} bytes of scratch memory, which cannot be had ({why}): "
+        "use smaller tiles"
+    )
+
+
+numbers: Final = itertools.count(int.from_bytes(os.urandom(8), "little") >> 1)
+"""The numbers of launches, from one on that no data left in scratch memory is likely to hold."""
+
+spare: list[Scratch] = []
+"""Scratch memory that no thread uses."""
+
+
+def take_scratch(size: int) -> Scratch:
+    """Scratch memory for a launch on the calling thread, to be put back into `spare`."""
+    try:
+        found = spare.pop()
+        if found.size < size:
+            # Gone first: there may not be memory for both.
+            del found
+            found = Scratch(size)
+    except IndexError:
+        found = Scratch(size)
+    found.words[0] = next(numbers)
+    return found
+
+
+def affordable(size: int, threads: int) -> int:
+    """How many threads there is scratch memory for."""
+    if size <= LARGE:
+        return threads
+    memory = available_memory()
+    if size > memory:
+        raise _too_large(size, f"there are {memory:,}")
+    return max(1, min(threads, memory // 2 // size))
+
+
+# --- workers ---
 
 _FUNCTIONS: Final = ("wait", "launch", "finish")
 FIRST: Final = (0,)
@@ -128,7 +200,7 @@ class Pool:
             if memory is None or memory.size < size:
                 # The old one goes first: there may not be memory for both.
                 memory = self._scratch[number] = None
-                memory = self._scratch[number] = scratch.take(size)
+                memory = self._scratch[number] = take_scratch(size)
             self.words[_slot(number + 1) + PoolWords.SCRATCH] = memory.address
         self._reserved = (workers, size)
 
@@ -149,7 +221,7 @@ class Pool:
         memory.  Returns as `finish` does."""
         # Where threads share processors, who spins is in the way of who works.
         spin = SPIN if workers < processors() else 0
-        job = (function.address, record.address, next(scratch.numbers), workers, is_left, wakes, spin)
+        job = (function.address, record.address, next(numbers), workers, is_left, wakes, spin)
         _pack_job(self.words, SLOT_BYTES * PoolWords.FUNCTION, *job)
         return self._launch(self._address, own)
 
@@ -197,7 +269,7 @@ def release_memory() -> None:
     """Give scratch memory that no launch uses back to the system."""
     for each in _pools.values():
         each.release()
-    scratch.spare.clear()
+    spare.clear()
 
 
 release_with(release_memory)
@@ -216,7 +288,7 @@ def _forget_threads() -> None:
     for each in _pools.values():
         each.abandon()
     _pools.clear()
-    scratch.spare.clear()
+    spare.clear()
     _main_thread = threading.get_ident()
     processors.cache_clear()
     memory_nodes.cache_clear()
