@@ -16,13 +16,13 @@ entry:
   %v1 = add i64 %x, %x
   ret i64 %v1
 }
-define i64 @worker(ptr %record, ptr %arena) nounwind {
+define i64 @worker(ptr %record, ptr %scratch) nounwind {
 entry:
   %v1 = load i64, ptr %record, align 8
   %v2 = mul i64 %v1, 37
   %v3 = call i64 @twice(i64 %v2)
   %v4 = xor i64 %v3, 5
-  store i64 %v4, ptr %arena, align 8, !noalias !2
+  store i64 %v4, ptr %scratch, align 8, !noalias !2
   ret i64 0
 }
 !0 = distinct !{!0}
@@ -39,7 +39,7 @@ def numbers() -> list[int]:
 def test_instructions_of_numbered_functions_have_a_location() -> None:
     lines = with_line_numbers(TEXT, numbers()).split("\n")
     assert lines[:6] == TEXT.split("\n")[:6]
-    assert lines[6].startswith("define i64 @worker(ptr %record, ptr %arena) nounwind !dbg !")
+    assert lines[6].startswith("define i64 @worker(ptr %record, ptr %scratch) nounwind !dbg !")
     assert all(", !dbg !" in line for line in lines[8:14])
     assert sum("!DILocation(line: 0," in line for line in lines) == 1
 
@@ -63,14 +63,14 @@ def test_numbers_are_found_in_optimized_text() -> None:
 
 
 def test_what_moved_out_of_a_loop_is_found_by_its_name() -> None:
-    text = """define i64 @worker(ptr %record, ptr %arena) nounwind {
+    text = """define i64 @worker(ptr %record, ptr %scratch) nounwind {
 entry:
   %v1 = load i64, ptr %record, align 8
   br label %head
 head:
   %i = phi i64 [ 0, %entry ], [ %v4, %head ]
   %v2 = mul i64 %v1, %v1
-  %v3 = getelementptr i64, ptr %arena, i64 %i
+  %v3 = getelementptr i64, ptr %scratch, i64 %i
   store i64 %v2, ptr %v3, align 8
   %v4 = add i64 %i, 1
   %v5 = icmp ult i64 %v4, %v1

@@ -48,7 +48,7 @@ def overlap() -> Iterator[None]:
             yield
         except Exception as mistake:
             # What was launched before a mistake is done, as without this context.
-            launches.wait_for_all_after(mistake)
+            launches.wait_for_all(mistake)
             raise
         launches.wait_for_all()
     except BaseException:

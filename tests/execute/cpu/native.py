@@ -17,8 +17,8 @@ from tileir.execute.launching.kernel import Kernel
 
 COUNTING = """
 ; For each tile block b: counts to argument 0, adds 1 to element b of the array in argument 1 and stores the number of
-; the launch, which the arena begins with, in element b of the array in argument 2.
-define i64 @worker(ptr %record, ptr %arena) {
+; the launch, which scratch memory begins with, in element b of the array in argument 2.
+define i64 @worker(ptr %record, ptr %scratch) {
 entry:
   %count.address = getelementptr i64, ptr %record, i64 1
   %count = load i64, ptr %count.address
@@ -31,9 +31,9 @@ entry:
   %visits = load ptr, ptr %visits.address
   %launches.address = getelementptr i64, ptr %record, i64 THIRD
   %launches = load ptr, ptr %launches.address
-  %number = load i64, ptr %arena
-  %budget.address = getelementptr i64, ptr %arena, i64 BUDGET
-  %counter = getelementptr i64, ptr %arena, i64 7
+  %number = load i64, ptr %scratch
+  %budget.address = getelementptr i64, ptr %scratch, i64 BUDGET
+  %counter = getelementptr i64, ptr %scratch, i64 7
   br label %fetch
 fetch:
   %stop = load atomic i64, ptr %stop.address monotonic, align 8
@@ -84,7 +84,7 @@ def counting() -> Loaded:
     return load(assemble(text, host()))
 
 
-def count(function: Loaded, blocks: int, turns: int, threads: int, chunk: int = 1, arena_bytes: int = 64) -> Any:
+def count(function: Loaded, blocks: int, turns: int, threads: int, chunk: int = 1, scratch_bytes: int = 64) -> Any:
     """Launch the kernel above; how often each tile block ran, and the numbers of the launch that they saw."""
     visits, launches = numpy.zeros(blocks, numpy.int64), numpy.zeros(blocks, numpy.int64)
     record = Record(ARGUMENTS + 3)
@@ -93,7 +93,7 @@ def count(function: Loaded, blocks: int, turns: int, threads: int, chunk: int = 
     record.slots[ARGUMENTS] = turns
     record.slots[ARGUMENTS + 1] = visits.ctypes.data
     record.slots[ARGUMENTS + 2] = launches.ctypes.data
-    parallel_launch.run(function, record, arena_bytes, threads, (visits, launches))
+    parallel_launch.run(function, record, scratch_bytes, threads, (visits, launches))
     return visits, launches
 
 

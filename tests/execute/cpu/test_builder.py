@@ -22,7 +22,7 @@ def evaluated(write: Write, left: int, right: int) -> int:
     builder = Builder(Module())
     found = write(builder, builder.word("%record", 0), builder.word("%record", 1))
     builder.do(f"ret i64 {found}")
-    lines = ["define i64 @worker(ptr %record, ptr %arena) {", "entry:", *builder.lines, "}"]
+    lines = ["define i64 @worker(ptr %record, ptr %scratch) {", "entry:", *builder.lines, "}"]
     builder.module.functions.append("\n".join(lines))
     record = numpy.array([left, right], numpy.int64)
     # Its memory goes with it.

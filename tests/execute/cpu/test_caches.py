@@ -8,11 +8,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.execute.cpu.native import counting
 
 from tileir.execute.cpu.runtime import target
-from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, CACHED, CHUNK, COUNT, Record
-from tileir.execute.cpu.runtime.overlap import Launch
 
 
 @pytest.fixture(autouse=True)
@@ -73,13 +70,3 @@ def test_a_launch_keeps_half_at_most_and_its_threads_share(monkeypatch: pytest.M
 @cache
 def _three_hundred() -> int:
     return 300 << 20
-
-
-def test_launches_that_overlap_know_their_caches_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(target, "last_level_bytes", lambda: 1 << 40)
-    function = counting()
-    for threads, expected in ((4, 4 * target.SHARE), (1, 0)):
-        record = Record(ARGUMENTS)
-        record.slots[COUNT], record.slots[CHUNK] = 8, 1
-        Launch(function, record, 64, threads)
-        assert record.slots[CACHED] == expected

@@ -149,8 +149,8 @@ def test_kernel_from_the_cache_is_not_compiled(tmp_path: Path, monkeypatch: pyte
 
 NEEDED = (
     "cpu cpu.code cpu.engine cpu.ir cpu.ir.options cpu.kernel cpu.runtime cpu.runtime.binder"
-    " cpu.runtime.bound_launch cpu.runtime.launch_record cpu.runtime.llvm_thread"
-    " cpu.runtime.loader cpu.runtime.parallel_launch cpu.runtime.scratch cpu.runtime.target cpu.runtime.thread_pool"
+    " cpu.runtime.launch_record cpu.runtime.llvm_thread"
+    " cpu.runtime.loader cpu.runtime.parallel_launch cpu.runtime.target cpu.runtime.thread_pool"
 )
 
 

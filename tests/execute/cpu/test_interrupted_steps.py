@@ -67,7 +67,7 @@ def run(script: str, *arguments: str, **environment: str) -> str:
 
 
 LOADING = """
-TEXT = "define i64 @worker(ptr %record, ptr %arena) { ret i64 {number} }"
+TEXT = "define i64 @worker(ptr %record, ptr %scratch) { ret i64 {number} }"
 
 def work(number):
     data = llvm_compile.assemble(TEXT.replace("{number}", str(number)), target.host(), 0)

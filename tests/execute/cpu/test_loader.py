@@ -16,11 +16,11 @@ from tileir.execute.errors import CompilationError
 
 FMA_AND_FMOD = """
 @offset = private unnamed_addr constant [8 x float] [float 1.0, float 2.0, float 3.0, float 4.0, float 5.0, float 6.0, float 7.0, float 8.0], align 32
-define i64 @worker(ptr %record, ptr %arena) {
+define i64 @worker(ptr %record, ptr %scratch) {
   %x = load <8 x float>, ptr %record, align 4
   %y = load <8 x float>, ptr @offset
   %z = call <8 x float> @llvm.fma.v8f32(<8 x float> %x, <8 x float> %y, <8 x float> %x)
-  store <8 x float> %z, ptr %arena, align 4
+  store <8 x float> %z, ptr %scratch, align 4
   %first = extractelement <8 x float> %z, i64 0
   %wide = fpext float %first to double
   %rest = call double @fmod(double %wide, double 3.0)

@@ -206,7 +206,7 @@ def vectors_of(step, patterns, results):
 
     builder.count(0, str(len(patterns) // 32), 1, one)
     builder.do("ret i64 0")
-    builder.module.add(["define i64 @worker(ptr %record, ptr %arena) {", "entry:", *builder.lines, "}"])
+    builder.module.add(["define i64 @worker(ptr %record, ptr %scratch) {", "entry:", *builder.lines, "}"])
     found = aligned(results * len(patterns), numpy.dtype(numpy.uint16))
     given = aligned(len(patterns), numpy.dtype(numpy.uint16))
     given[:] = patterns

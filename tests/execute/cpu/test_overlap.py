@@ -294,7 +294,7 @@ def test_launches_of_another_task_on_the_thread_are_not_put_off(step: tileir.Ker
 
 
 def test_who_waits_does_the_work_where_there_is_no_worker(step: tileir.Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Pool, "grow", lambda self, wanted: 0)
+    monkeypatch.setattr(Pool, "grow", lambda self, wanted, native: 0)
 
     def make(launch: Launch, arrays: list[Any]) -> None:
         for number in range(100):

@@ -19,15 +19,13 @@ from tests.execute.interrupting import interrupted, steps
 import tileir
 from tileir import processors as machine
 from tileir.execute import memory
-from tileir.execute.cpu.runtime import parallel_launch, scratch, thread_pool
+from tileir.execute.cpu.runtime import parallel_launch, thread_pool
 from tileir.execute.cpu.runtime.launch_record import (
     ARGUMENTS,
     BUDGET,
     CHUNK,
     COUNT,
     NEXT,
-    OVER,
-    PAUSED,
     RANGE,
     RANGE_COUNT,
     RANGE_WORDS,
@@ -118,10 +116,10 @@ def test_stopped_launch_leaves_tile_blocks_out(function: Loaded) -> None:
 
 def test_scratch_memory_grows_and_is_aligned(function: Loaded) -> None:
     for size in (64, 1 << 20, 1 << 24, 128):
-        count(function, 20, 1, 2, arena_bytes=size)
-        arena = scratch.Arena(size)
-        assert arena.address % 64 == 0
-        assert arena.size >= size
+        count(function, 20, 1, 2, scratch_bytes=size)
+        memory = thread_pool.Scratch(size)
+        assert memory.address % 64 == 0
+        assert memory.size >= size
     thread_pool.release_memory()
     visits, _ = count(function, 20, 1, 2)
     assert visits.tolist() == [1] * 20
@@ -131,14 +129,14 @@ def test_scratch_memory_grows_and_is_aligned(function: Loaded) -> None:
 def test_memory_of_workers_is_kept_while_a_launch_has_the_pool(function: Loaded) -> None:
     function.ns_per_block = 10_000_000
     count(function, 20, 1, 3)
-    arenas = [arena for arena in pool()._arenas if arena is not None]
-    assert len(arenas) >= 2
+    kept = [memory for memory in pool()._scratch if memory is not None]
+    assert len(kept) >= 2
     taken = [pool().token.pop()]
     tileir.release_memory()
-    assert pool()._arenas[: len(arenas)] == arenas
+    assert pool()._scratch[: len(kept)] == kept
     pool().token.extend(taken)
     tileir.release_memory()
-    assert pool()._arenas == []
+    assert pool()._scratch == []
     function.ns_per_block = 10_000_000
     assert count(function, 20, 1, 3)[0].tolist() == [1] * 20
 
@@ -146,45 +144,45 @@ def test_memory_of_workers_is_kept_while_a_launch_has_the_pool(function: Loaded)
 @needs_futex
 def test_slots_name_memory_that_is_there_whenever_an_interrupt_comes(function: Loaded) -> None:
     threads = Pool()
-    places = tuple(module.__file__ for module in (thread_pool, scratch))
+    places = tuple(module.__file__ for module in (thread_pool,))
     kept: list[Any] = []
 
     def work() -> None:
         # Memory that is still there is at no other's address.
-        kept.append(threads._arenas[:])
+        kept.append(threads._scratch[:])
         threads.reserve(2, len(kept) << 17)
 
     for number in range(1, steps(work, places) + 1):
         interrupted(work, number, places)
         threads.reserve(2, 64)
-        named = [threads.words[thread_pool._slot(each) + PoolWords.ARENA] for each in (1, 2)]
-        assert named == [arena.address for arena in threads._arenas if arena is not None], number
+        named = [threads.words[thread_pool._slot(each) + PoolWords.SCRATCH] for each in (1, 2)]
+        assert named == [memory.address for memory in threads._scratch if memory is not None], number
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_more_scratch_memory_than_there_is_is_an_error(function: Loaded, threads: int) -> None:
     with pytest.raises(LaunchError, match=r"needs 1,125,899,906,842,624 bytes of scratch memory.*use smaller tiles"):
-        count(function, 4, 1, threads, arena_bytes=1 << 50)
+        count(function, 4, 1, threads, scratch_bytes=1 << 50)
     visits, _ = count(function, 4, 1, threads)
     assert visits.tolist() == [1] * 4
 
 
 def test_threads_are_fewer_where_memory_does_not_suffice_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_memory_size", 1 << 30)
-    assert scratch.affordable(1 << 28, 16) == 2
-    assert scratch.affordable(1 << 30, 16) == 1
-    assert scratch.affordable(1 << 23, 16) == 16
+    assert thread_pool.affordable(1 << 28, 16) == 2
+    assert thread_pool.affordable(1 << 30, 16) == 1
+    assert thread_pool.affordable(1 << 23, 16) == 16
 
 
 def test_workers_without_memory_are_an_error_of_the_launch(function: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     count(function, 10, 1, 2)
     tileir.release_memory()
 
-    def arena(size: int) -> scratch.Arena:
+    def no_memory(size: int) -> thread_pool.Scratch:
         raise LaunchError("no memory for a worker")
 
     with monkeypatch.context() as patched:
-        patched.setattr(scratch, "Arena", arena)
+        patched.setattr(thread_pool, "Scratch", no_memory)
         function.ns_per_block = 10_000_000
         with pytest.raises(LaunchError, match="no memory for a worker"):
             count(function, 10, 1, 2)
@@ -272,16 +270,16 @@ def test_launches_from_many_threads_at_once_do_not_mix(function: Loaded) -> None
 def test_workers_stay_for_the_next_launch(function: Loaded) -> None:
     function.ns_per_block = 10_000_000
     count(function, 100, 1, 3)
-    before = pool().count
+    before = pool().counts[:]
     for _ in range(10):
         function.ns_per_block = 10_000_000
         count(function, 100, 1, 3)
-    assert pool().count == before
+    assert pool().counts == before
 
 
 def test_launch_of_one_short_tile_block_wakes_nobody(function: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     count(function, 16, 1, 1)
-    monkeypatch.setattr(Pool, "grow", lambda self, wanted: pytest.fail("a worker was requested"))
+    monkeypatch.setattr(Pool, "grow", lambda self, wanted, native: pytest.fail("a worker was requested"))
     for _ in range(10):
         function.ns_per_block = 100
         count(function, 16, 1, 4)
@@ -295,7 +293,7 @@ def test_a_short_launch_uses_no_more_threads_than_are_worth_it(
 ) -> None:
     wanted: list[int] = []
 
-    def run_shared(function: Loaded, record: Record, arena_bytes: int, threads: int, *_rest: object) -> bool:
+    def run_shared(function: Loaded, record: Record, scratch_bytes: int, threads: int, *_rest: object) -> bool:
         wanted.append(threads)
         return False
 
@@ -319,7 +317,7 @@ def test_every_launch_that_is_shared_has_two_threads(
 def test_launch_for_which_there_is_no_worker_runs_on_its_own_thread(
     function: Loaded, pace: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Pool, "grow", lambda self, wanted: 0)
+    monkeypatch.setattr(Pool, "grow", lambda self, wanted, native: 0)
     for blocks in (2, 100, 5000):
         function.ns_per_block = pace
         visits, _ = count(function, blocks, 1, 4)
@@ -350,24 +348,24 @@ class Visits:
         self.seen = numpy.zeros(blocks, numpy.int64)
         self.launches = numpy.zeros(blocks, numpy.int64)
         self.record = Record(ARGUMENTS + 3)
-        self.arena = scratch.Arena(64)
+        self.memory = thread_pool.Scratch(64)
         slots = self.record.slots
         slots[COUNT], slots[CHUNK] = blocks, 1
         slots[ARGUMENTS], slots[ARGUMENTS + 1] = turns, self.seen.ctypes.data
         slots[ARGUMENTS + 2] = self.launches.ctypes.data
 
     def launch(self, workers: int) -> int:
-        return self.pool.launch(self.function, self.record, workers, self.arena, workers)
+        return self.pool.launch(self.function, self.record, workers, workers, False, self.memory.address)
 
 
 @needs_futex
 def test_launch_does_not_wait_for_workers_that_do_not_come() -> None:
     visits = Visits(20)
-    assert visits.launch(3) == OVER
+    assert visits.launch(3) == 0
     assert visits.seen.tolist() == [1] * 20
     # Closed: a worker that comes late finds nothing.
     assert visits.pool.words[PoolWords.OPEN] == 0
-    assert visits.pool.finish() == OVER
+    assert visits.pool.finish() == 0
 
 
 @needs_futex
@@ -377,35 +375,19 @@ def test_ranges_of_workers_that_do_not_come_are_taken_by_others() -> None:
     visits = numpy.zeros(extents[::-1], numpy.int32)
     binding = kernel._binder((visits, *extents), extents, 4)
     version = kernel.version(binding.overlap, False)
-    assert Pool().launch(version.loaded, binding.record, 4, scratch.Arena(version.arena_bytes), 0) == OVER
+    memory = thread_pool.Scratch(version.scratch_bytes)
+    Pool().launch(version.loaded, binding.record, 4, 0, False, memory.address)
     assert binding.record.slots[RANGE_COUNT] == 5
     assert (visits == 1).all()
-
-
-@needs_futex
-def test_caller_is_back_after_each_slice() -> None:
-    visits = Visits(40, 2000)
-    visits.arena.words[BUDGET] = 3
-    state = visits.launch(1)
-    slices = 1
-    while state == PAUSED:
-        assert int(visits.seen.sum()) == 3 * slices
-        visits.arena.words[BUDGET] = 3
-        state = visits.pool.resume(visits.arena)
-        slices += 1
-    assert state == OVER
-    assert slices == 14
-    assert visits.seen.tolist() == [1] * 40
 
 
 @needs_futex
 def test_launch_is_closed_between_two_slices() -> None:
     """As an interrupt does: a worker that nobody has woken does not come for it."""
     visits = Visits(40, 2000)
-    visits.arena.words[BUDGET] = 1
-    assert visits.launch(3) == PAUSED
+    visits.memory.words[BUDGET] = 1
     for _ in range(2):
-        assert visits.pool.finish() == OVER
+        assert (visits.pool.finish() if visits.seen.sum() else visits.launch(3)) == 0
         assert visits.pool.words[PoolWords.OPEN] == 0
     assert visits.seen.sum() == 1
 
@@ -418,9 +400,9 @@ def first_of_two_ranges(text: str, arguments: tuple[Any, ...]) -> None:
     ranges = numpy.zeros((2, RANGE_WORDS), numpy.int64)
     ranges[:, :2] = [[0, 25], [25, 50]]
     binding.record.slots[RANGES], binding.record.slots[RANGE_COUNT] = ranges.ctypes.data, 2
-    arena = scratch.Arena(version.arena_bytes)
-    arena.words[RANGE], arena.words[BUDGET] = 1, 1
-    version.loaded.call(binding.record.address, arena.address)
+    memory = thread_pool.Scratch(version.scratch_bytes)
+    memory.words[RANGE], memory.words[BUDGET] = 1, 1
+    version.loaded.call(binding.record.address, memory.address)
 
 
 @needs_futex
@@ -628,7 +610,7 @@ def test_the_last_chunks_of_a_compiled_kernel_are_small_and_complete(
         binding.record.slots[RANGE_COUNT] = lanes
         version = kernel.version(binding.overlap, False)
         version.loaded.ns_per_block = pace
-        parallel_launch.run(version.loaded, binding.record, version.arena_bytes, threads)
+        parallel_launch.run(version.loaded, binding.record, version.scratch_bytes, threads)
         assert (visits == 1).all()
         if binding.record.slots[RANGE_COUNT] > 0:
             # Not in the first launch.

@@ -6,6 +6,10 @@ launch asks for it, and kept on disk.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from tileir.dialect import ops
@@ -30,11 +34,9 @@ MANY_CHECKS: Final = 2000
 class Version:
     """A version of a kernel in memory, ready to run."""
 
-    __slots__ = ("arena_bytes", "loaded", "lowered", "options", "print_count")
-
     def __init__(self, loaded: loader.Loaded, meta: dict[str, Any], options: Options) -> None:
         self.loaded: loader.Loaded = loaded
-        self.arena_bytes: int = meta["arena_bytes"]
+        self.scratch_bytes: int = meta["scratch_bytes"]
         self.print_count: int = meta["prints"]
         if meta["repeats"]:
             loaded.has_loops(meta["deciding"])
@@ -62,27 +64,17 @@ class KernelCode:
         self.target: Target = target
         self._layout: record.Layout = layout
         self._versions: dict[tuple[bool, bool, bool], Version] = {}
-        self._text: str | None = None
 
     def lower(self, options: Options) -> Lowered:
         """Lower and emit, without compiling."""
-        try:
-            _import_lowering()
-            from tileir.execute.cpu.pipeline import lower
-
-            return lower(self.entry, self.target, self._layout, options)
-        except TileIRError:
-            raise
-        except Exception as error:
-            raise converted(error) from error
+        with _errors():
+            found: Lowered = _pipeline().lower(self.entry, self.target, self._layout, options)
+        return found
 
     def dump(self, stage: str, *, overlapping: bool = False, sanitize: bool = False, unchecked: bool = False) -> str:
         """A version of the kernel as text, to read: "tiles", "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md)."""
-        _import_lowering()
-        from tileir.execute.cpu.pipeline import optimized
-
         if stage == "tiles":
-            entry = self.entry if sanitize else optimized(self.entry)
+            entry = self.entry if sanitize else _pipeline().optimized(self.entry)
             return f"{entry.parent_operation or entry}\n"
         options = self._options(overlapping, sanitize, unchecked)
         lowered = self.lower(options)
@@ -97,23 +89,17 @@ class KernelCode:
 
     def located(self, stage: str) -> LocatedText:
         """The version for arrays apart, line by line; operations that were merged count with all their locations."""
-        _import_lowering()
-        from tileir.execute.cpu.pipeline import located
-
-        return located(self.entry, self.target, self._layout, self._options(False, False, False), stage)
+        options = self._options(False, False, False)
+        found: LocatedText = _pipeline().located(self.entry, self.target, self._layout, options, stage)
+        return found
 
     def version(self, overlapping: bool, sanitize: bool, unchecked: bool = False) -> Version:
         """A version, which is kept."""
         key = (overlapping, sanitize, unchecked)
         found = self._versions.get(key)
         if found is None:
-            options = self._options(overlapping, sanitize, unchecked)
-            try:
-                compiled = self._compiled(options)
-            except TileIRError:
-                raise
-            except Exception as error:
-                raise converted(error) from error
+            with _errors():
+                compiled = self._compiled(self._options(overlapping, sanitize, unchecked))
             # Two threads may make one each: the first that is ready is what both use.
             found = self._versions.setdefault(key, compiled)
         return found
@@ -121,12 +107,9 @@ class KernelCode:
     def _options(self, overlapping: bool, sanitize: bool, unchecked: bool) -> Options:
         return Options(overlapping, self.fast, sanitize, unchecked, self.exact)
 
-    @property
+    @cached_property
     def _printed(self) -> str:
-        if self._text is None:
-            parent = self.entry.parent_operation
-            self._text = str(parent if parent is not None else self.entry)
-        return self._text
+        return str(self.entry.parent_operation or self.entry)
 
     def _compiled(self, options: Options) -> Version:
         store = code_cache.default_cache()
@@ -157,12 +140,23 @@ class KernelCode:
         return version
 
 
-def _import_lowering() -> None:
-    """Import what compiles a kernel, which one from the cache does without."""
+def _pipeline() -> ModuleType:
+    """What compiles a kernel, which one from the cache does without."""
     try:
-        from tileir.execute.cpu.pipeline import lower  # noqa: F401
-        from tileir.execute.cpu.runtime.llvm_compile import assemble  # noqa: F401
+        from tileir.execute.cpu import pipeline
     except ImportError:
         raise_if_interrupted("tileir.execute.cpu.pipeline", "lower")
         raise_if_interrupted("tileir.execute.cpu.runtime.llvm_compile", "assemble")
         raise
+    return pipeline
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """Raise what is no error of this package as one."""
+    try:
+        yield
+    except TileIRError:
+        raise
+    except Exception as error:
+        raise converted(error) from error

@@ -8,24 +8,26 @@ import sys
 from array import array
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Final, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy
 
 from tileir.dialect.types import TileType
-from tileir.execute.arguments.binding import bind, is_array, known_memory
+from tileir.execute.arguments.binding import BoundArguments, bind, is_array, known_memory
 from tileir.execute.cpu.code import KernelCode, Version
 from tileir.execute.cpu.ir.options import Options
 from tileir.execute.cpu.runtime import launch_record as record
-from tileir.execute.cpu.runtime import parallel_launch, scratch
-from tileir.execute.cpu.runtime.binder import Arguments, Binder, Binding, Fill, filling, listed
-from tileir.execute.cpu.runtime.bound_launch import Repeated, places_of
+from tileir.execute.cpu.runtime import parallel_launch
+from tileir.execute.cpu.runtime.binder import Arguments, Binder, Binding, Fill, Repeated, filling, listed, places_of
+from tileir.execute.cpu.runtime.launch_record import Record
 from tileir.execute.cpu.runtime.parallel_launch import WORTH_SLICING, WORTH_WAKING, run_short
 from tileir.execute.cpu.runtime.target import Target, host
+from tileir.execute.cpu.runtime.thread_pool import affordable
 from tileir.execute.dtypes import from_memory, memory_dtype
 from tileir.execute.engine.interface import Again, DirectLaunches, Given, LaunchOptions, PreparedKernel
-from tileir.execute.errors import BlockId, LaunchError, converted
-from tileir.execute.memory import Region, reserved_label
+from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.memory import Memory, Region, reserved_label
 from tileir.execute.overlap import overlapped
 from tileir.execute.schedule import block_at
 from tileir.ir.core import Operation
@@ -37,8 +39,26 @@ if TYPE_CHECKING:
     from tileir.execute.sanitizer.report import SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
 
-_NO_ARENA: Final = numpy.zeros(128, numpy.uint64)
+_NO_SCRATCH: Final = numpy.zeros(128, numpy.uint64)
 """Scratch memory for a worker that runs no tile block."""
+
+
+class Request(NamedTuple):
+    """A launch as it was asked for."""
+
+    grid: BlockId
+    arguments: Arguments
+    options: LaunchOptions
+    fill: Fill | None = None
+    """Puts `numbers` into a record, where the arguments were looked at already."""
+    numbers: tuple[Any, ...] = ()
+    words: Sequence[int] = ()
+    """About further memory, where it was looked at already."""
+
+    @property
+    def count(self) -> int:
+        x, y, z = self.grid
+        return x * y * z
 
 
 class CpuKernel(KernelCode, PreparedKernel):
@@ -58,13 +78,13 @@ class CpuKernel(KernelCode, PreparedKernel):
         self._threads: int = parallel_launch.default_threads()
 
     def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
-        self._launch(grid, arguments, options, None)
+        self._launch(Request(grid, arguments, options))
 
     def sanitize(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> SanitizerReport:
         from tileir.execute.sanitizer.sanitizer import Sanitizer
 
         sanitizer = cast(Sanitizer, options.observer) if options.observer is not None else Sanitizer()
-        self._launch(grid, arguments, options, sanitizer)
+        self._launch(Request(grid, arguments, options), sanitizer)
         return sanitizer.report
 
     def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
@@ -72,42 +92,28 @@ class CpuKernel(KernelCode, PreparedKernel):
         return None if fill is None else _DirectLaunches(self, fill, options)
 
     def bind(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> Callable[[], None] | None:
-        return self.repeated(grid, arguments, options, [each for each in arguments if is_array(each)], None, ())
+        return self.repeated(Request(grid, arguments, options), [each for each in arguments if is_array(each)])
 
-    def repeated(
-        self,
-        grid: BlockId,
-        arguments: Arguments,
-        options: LaunchOptions,
-        arrays: Sequence[object],
-        fill: Fill | None,
-        numbers: tuple[Any, ...],
-    ) -> Repeated | None:
+    def repeated(self, request: Request, arrays: Sequence[object]) -> Repeated | None:
         """A launch to make again and again; None if it is not one of the shortest."""
+        options = request.options
         if options.memory or options.progress is not None or options.sanitize:
             return None
         threads = self._threads if options.num_threads is None else options.num_threads
         places = places_of(arrays)
-        if fill is None:
-            # The first launch of a kernel is bound the thorough way.
-            self._binder.write_function()
-        binding = self._binder(arguments, grid, _chunk(grid, threads), fill, numbers)
+        binding = self._binding(request, threads)
         if binding.bound is not None or places is None:
             return None
         version = self.version(binding.overlap, False, options.unchecked)
         if version.print_count:
             return None
-        slots = binding.record.slots
-        if threads > 1:
-            slots[record.TAIL] = slots[record.CHUNK] * ((threads + 1) // 2)
 
-        def once() -> None:
-            self._launch(grid, arguments, options, None)
+        def run(record: Record, keep: object) -> bool:
+            """Whether it is done; else the version for arrays that share memory has to run."""
+            parallel_launch.run(version.loaded, record, version.scratch_bytes, threads, keep)
+            return not self._is_unsuited(version, record.slots, request)
 
-        def failed(slots: Any) -> None:
-            self._raise_unless_unsuited(version, slots, grid, arguments, ())
-
-        return Repeated(version.loaded, version.arena_bytes, binding, threads, places, once, failed)
+        return Repeated(binding.record, places, run, lambda: self._launch(request))
 
     def short_version(self, unchecked: bool) -> Version | None:
         """The version for arrays apart, if there is one, and launches of it may be over soon: without loops, which may
@@ -115,55 +121,43 @@ class CpuKernel(KernelCode, PreparedKernel):
         version = self._versions.get((False, False, unchecked))
         return None if version is None or version.print_count or version.loaded.repeats else version
 
-    def _launch(
-        self,
-        grid: BlockId,
-        arguments: Arguments,
-        options: LaunchOptions,
-        sanitizer: Sanitizer | None,
-        apart: bool = True,
-        fill: Fill | None = None,
-        numbers: tuple[Any, ...] = (),
-        words: Sequence[int] = (),
-    ) -> None:
+    def _binding(self, request: Request, threads: int) -> Binding:
+        chunk = parallel_launch.chunk_for(request.count, threads)
+        return self._binder(request.arguments, request.grid, chunk, request.fill, request.numbers)
+
+    def _launch(self, request: Request, sanitizer: Sanitizer | None = None, apart: bool = True) -> None:
         """`sanitizer` gets what is found, if there is one.  `apart` says that views may be taken to stay in their
-        arrays until seen otherwise.  `fill` puts `numbers` into a record, if the arguments were looked at already; then
-        `words` are about the further memory."""
-        count = grid[0] * grid[1] * grid[2]
+        arrays until seen otherwise."""
+        options = request.options
         threads = self._threads if options.num_threads is None else options.num_threads
-        binding = self._binder(arguments, grid, _chunk(grid, threads), fill, numbers)
-        if not apart:
-            binding.overlap = True
-        memory, progress = options.memory, options.progress
-        launches = overlapped()
-        version = self._versions.get((binding.overlap, sanitizer is not None, options.unchecked))
-        if version is None:
-            version = self.version(binding.overlap, sanitizer is not None, options.unchecked)
+        binding = self._binding(request, threads)
+        binding.overlap = binding.overlap or not apart
+        version = self.version(binding.overlap, sanitizer is not None, options.unchecked)
         slots = binding.record.slots
-        loaded = version.loaded
-        # Over before another thread could help.
-        is_short = 0 < loaded.ns_per_block * count < WORTH_WAKING and not loaded.repeats
-        if threads > 1 and not is_short:
-            slots[record.TAIL] = slots[record.CHUNK] * ((threads + 1) // 2)
-        is_plain = sanitizer is None and progress is None and not (memory or words or version.print_count)
-        if is_plain and launches is None and binding.bound is None:
-            # What most launches are.
-            if is_short and version.arena_bytes <= scratch.LARGE:
-                failed = run_short(loaded, binding.record, version.arena_bytes, count)
-            else:
-                self._run(version, binding, threads, arguments, False)
-                failed = slots[record.FAILED]
-            if failed:
-                self._raise_unless_unsuited(version, slots, grid, arguments, memory)
-                self._launch(grid, arguments, options, sanitizer, False, fill, numbers)
+        calls_back = sanitizer is not None or version.print_count > 0 or options.progress is not None
+        if request.words or options.memory or binding.bound is not None:
+            binding.table = self._table(binding, request)
+        launches = overlapped()
+        if launches is not None:
+            is_plain = not (calls_back or options.memory or request.words)
+            if is_plain and self._submit(launches, version, binding, request, threads):
                 return
+            if not launches.is_idle:
+                launches.wait_for_all()
+        if calls_back:
+            self._run_with_callbacks(version, binding, threads, request, sanitizer)
+        else:
+            self._run(version, binding, threads, (request, binding))
+        if slots[record.FAILED] and self._is_unsuited(version, slots, request):
+            self._launch(request, sanitizer, False)
+        else:
             self._binder.recycle(binding)
-            return
-        table: object = None
-        if words:
-            table = self._table_of(binding, words)
-        elif memory or binding.bound is not None:
-            table = self._table(binding, arguments, memory)
+
+    def _run_with_callbacks(
+        self, version: Version, binding: Binding, threads: int, request: Request, sanitizer: Sanitizer | None
+    ) -> None:
+        """Run what prints, reports progress or is sanitized."""
+        slots, options = binding.record.slots, request.options
         callback: Any = None
         failures: list[BaseException] = []
         if version.print_count:
@@ -171,16 +165,10 @@ class CpuKernel(KernelCode, PreparedKernel):
             write = options.output if options.output is not None else sys.stdout.write
             callback = self._printer(version.options, write, slots, failures)
             slots[record.CALLBACK] = ctypes.cast(callback, ctypes.c_void_p).value or 0
-        inspector: Inspector | None = None
-        if sanitizer is not None:
-            inspector = self._inspector(version, grid, arguments, memory, sanitizer, slots)
-        keep = (arguments, callback, memory, inspector, table)
-        if launches is not None:
-            if is_plain and self._submit(launches, version, binding, arguments, grid, threads):
-                return
-            if not launches.is_idle:
-                launches.wait_for_all()
+        inspector = None if sanitizer is None else self._inspector(version, request, sanitizer, slots)
+        keep = (request, binding, callback, inspector)
         calls_back = callback is not None or inspector is not None
+        progress, count = options.progress, request.count
         if progress is None:
             self._run(version, binding, threads, keep, calls_back)
         else:
@@ -192,55 +180,32 @@ class CpuKernel(KernelCode, PreparedKernel):
         if failures:
             raise failures[0]
         if slots[record.FAILED]:
-            self._raise_unless_unsuited(version, slots, grid, arguments, memory)
-            self._launch(grid, arguments, options, sanitizer, False, fill, numbers, words)
             return
-        self._binder.recycle(binding)
         if progress is not None:
             progress(count, count)
         if inspector is not None and sanitizer is not None:
-            sanitizer.report.grid = grid
+            sanitizer.report.grid = request.grid
             for finding in inspector.findings:
                 sanitizer.take(finding)
 
-    def _inspector(
-        self,
-        version: Version,
-        extents: BlockId,
-        arguments: Arguments,
-        memory: Sequence[object],
-        sanitizer: Sanitizer,
-        slots: Any,
-    ) -> Inspector:
+    def _inspector(self, version: Version, request: Request, sanitizer: Sanitizer, slots: Any) -> Inspector:
         """Prepare what sanitized code looks into and calls."""
         from tileir.execute.cpu.sanitizer.report import Inspector
 
         if version.lowered is None:
             version.lowered = self.lower(version.options)
         lowered = version.lowered
-        known = known_memory(self.globals.values(), bind(self.entry, listed(arguments)), memory)
-        inspector = Inspector(lowered.sites, len(lowered.reserves), extents, known, sanitizer.unwritten)
+        known = self._known_memory(listed(request.arguments), request.options.memory)
+        inspector = Inspector(lowered.sites, len(lowered.reserves), request.grid, known, sanitizer.unwritten)
         slots[record.REGIONS] = inspector.regions.ctypes.data
         slots[record.REGIONS + 1] = inspector.region_count
         base = self._layout.inspection
         slots[base] = ctypes.cast(inspector.callback, ctypes.c_void_p).value or 0
         slots[base + 1] = inspector.arrays.ctypes.data
-
-        def stop() -> None:
-            slots[record.STOP] = 1
-
-        inspector.stop = stop
+        inspector.stop = partial(slots.__setitem__, record.STOP, 1)
         return inspector
 
-    def _submit(
-        self,
-        launches: Launches,
-        version: Version,
-        binding: Binding,
-        arguments: Arguments,
-        extents: BlockId,
-        threads: int,
-    ) -> bool:
+    def _submit(self, launches: Launches, version: Version, binding: Binding, request: Request, threads: int) -> bool:
         """Leave a launch to the context around it.
 
         False if it is to run now: if it is shorter than that takes and nothing is under way, if it is not known what
@@ -250,20 +215,18 @@ class CpuKernel(KernelCode, PreparedKernel):
         from tileir.execute.cpu.runtime.conflicts import ReachableMemory
         from tileir.execute.cpu.runtime.overlap import AT_ONCE, Launch
 
-        if launches.is_idle and 0 < version.loaded.ns_per_block * binding.record.slots[record.COUNT] < AT_ONCE:
+        if launches.is_idle and 0 < version.loaded.ns_per_block * request.count < AT_ONCE:
             return False
         if self._reach is None:
             self._reach = ReachableMemory(self.entry, self.globals)
         spans = self._binder.spans(binding) if self._reach.is_known else None
-        if spans is None or not scratch.has_memory(version.arena_bytes, self._threads):
+        if spans is None or affordable(version.scratch_bytes, self._threads) < self._threads:
             return False
-        if not binding.overlap:
+        if not version.options.overlapping:
             version = self._suited(version, binding)
-        launch = Launch(version.loaded, binding.record, version.arena_bytes, threads)
+        launch = Launch(version.loaded, binding.record, version.scratch_bytes, threads, request.arguments)
         launch.recycle = lambda: self._binder.recycle(binding)
-        options, slots = version.options, binding.record.slots
-        launch.raise_failure = lambda: self._failed(options, slots, extents, arguments, ())
-        launch.keep = arguments
+        launch.raise_failure = lambda: self._failed(version.options, binding.record.slots, request)
         if self._reach.may_leave_arrays or version.options.overlapping:
             # Views of this version may leave the arrays they are made from.
             spans = [(low, high, True) for low, high, _ in spans]
@@ -274,56 +237,50 @@ class CpuKernel(KernelCode, PreparedKernel):
         """The version that suits a launch; a worker finds out before it takes a tile block, of which there are none."""
         slots = binding.record.slots
         count, slots[record.COUNT] = slots[record.COUNT], 0
-        version.loaded.call(binding.record.address, _NO_ARENA.ctypes.data)
+        version.loaded.call(binding.record.address, _NO_SCRATCH.ctypes.data)
         slots[record.COUNT] = count
         if slots[record.FAILED] != record.UNSUITED:
             return version
         slots[record.FAILED] = slots[record.STOP] = 0
         return self.version(True, False, version.options.unchecked)
 
-    def _table(self, binding: Binding, arguments: Arguments, memory: Sequence[object]) -> object:
+    def _table(self, binding: Binding, request: Request) -> object:
         """Have a table of the launch's memory, where its arguments and globals are not all, or are not apart and some
         not writable: who asks takes what overlaps for one region, to which one may write if one may to a part."""
-        bound = binding.bound
-        if not memory and (bound is None or not binding.overlap):
+        slots, bound, memory = binding.record.slots, binding.bound, request.options.memory
+        if request.words:
+            table = array("Q", request.words)
+            begin = self._layout.regions
+            table.frombytes(slots[begin : begin + record.REGION_WORDS * self._layout.region_count].tobytes())
+        elif memory or binding.overlap:
+            regions = self._known_memory(listed(request.arguments), memory, bound).regions
+            table = array("Q", [word for each in regions for word in (each.start, each.end, int(each.writable))])
+        else:
             return None
-        known = known_memory(
-            self.globals.values(), bound if bound is not None else bind(self.entry, listed(arguments)), memory
-        )
-        words = [number for each in known.regions for number in (each.start, each.end, int(each.writable))]
-        table = numpy.array(words, numpy.uint64)
-        slots = binding.record.slots
-        slots[record.REGIONS], slots[record.REGIONS + 1] = table.ctypes.data, len(known.regions)
-        return table
-
-    def _table_of(self, binding: Binding, words: Sequence[int]) -> object:
-        """The same from what is known already; regions may overlap."""
-        slots = binding.record.slots
-        begin = self._layout.regions
-        own = slots[begin : begin + record.REGION_WORDS * self._layout.region_count]
-        table = array("Q", words)
-        table.frombytes(own.tobytes())
         slots[record.REGIONS], slots[record.REGIONS + 1] = table.buffer_info()[0], len(table) // record.REGION_WORDS
         return table
 
-    def _raise_unless_unsuited(
-        self, version: Version, slots: Any, extents: BlockId, arguments: Arguments, memory: Sequence[object]
-    ) -> None:
-        """Raise what went wrong, unless it is that arrays cannot be told apart; no tile block has run then."""
-        if slots[record.FAILED] != record.UNSUITED:
-            self._failed(version.options, slots, extents, arguments, memory)
+    def _known_memory(
+        self, arguments: tuple[object, ...], memory: Sequence[object], bound: BoundArguments | None = None
+    ) -> Memory:
+        return known_memory(self.globals.values(), bound or bind(self.entry, arguments), memory)
 
-    def _failed(
-        self, options: Options, slots: Any, extents: BlockId, arguments: Arguments, memory: Sequence[object]
-    ) -> None:
+    def _is_unsuited(self, version: Version, slots: Any, request: Request) -> bool:
+        """Whether arrays cannot be told apart, and no tile block has run; any other failure is raised."""
+        if slots[record.FAILED] not in (0, record.UNSUITED):
+            self._failed(version.options, slots, request)
+        return bool(slots[record.FAILED])
+
+    def _failed(self, options: Options, slots: Any, request: Request) -> None:
         """Raise what went wrong.  The checks are lowered again: a kernel from the cache has none in memory."""
         check = self.lower(options).checks[slots[record.FAILED] - 1]
         number, element, detail = (slots[record.FAILURE + place] for place in range(3))
-        block = block_at(number, extents)
+        block = block_at(number, request.grid)
         if check.kind == "outside":
+            arguments, memory = request.arguments, request.options.memory
             if not isinstance(arguments, tuple):
                 arguments, memory = arguments()
-            known = known_memory(self.globals.values(), bind(self.entry, arguments), memory)
+            known = self._known_memory(arguments, memory)
             for place in range(self._layout.reserves, self._layout.lock, 2):
                 start, end = slots[place], slots[place + 1]
                 if start:
@@ -331,11 +288,11 @@ class CpuKernel(KernelCode, PreparedKernel):
             raise check.outside(block, element, detail % (1 << 64), known)
         raise check.error(block, element, detail)
 
-    def _run(self, version: Version, binding: Binding, threads: int, keep: object, calls_back: bool) -> None:
+    def _run(self, version: Version, binding: Binding, threads: int, keep: object, calls_back: bool = False) -> None:
         try:
-            parallel_launch.run(version.loaded, binding.record, version.arena_bytes, threads, keep, calls_back)
+            parallel_launch.run(version.loaded, binding.record, version.scratch_bytes, threads, keep, calls_back)
         except LaunchError as error:
-            raise self.lower(version.options).too_large(version.arena_bytes) or error from None
+            raise self.lower(version.options).too_large(version.scratch_bytes) or error from None
 
     def _printer(
         self, options: Options, write: Callable[[str], object], slots: Any, failures: list[BaseException]
@@ -351,20 +308,6 @@ class CpuKernel(KernelCode, PreparedKernel):
         # What `write` does may depend on the context of the caller, which a worker thread does not have.
         context = copy_context()
 
-        def call(site: int, block: int, table: int) -> None:
-            if failures:
-                return
-            try:
-                try:
-                    words = text(site, table)
-                except Exception as error:
-                    raise converted(error) from error
-                context.run(write, words)
-            except BaseException as error:
-                # Nothing may leave a callback.
-                failures.append(error)
-                slots[record.STOP] = 1
-
         def text(site: int, table: int) -> str:
             parts, types = writers[site]
             pointers: Any = (ctypes.c_void_p * len(types)).from_address(table) if types else []
@@ -376,13 +319,16 @@ class CpuKernel(KernelCode, PreparedKernel):
             rest = iter(values)
             return "".join([part if isinstance(part, str) else nested(*next(rest), part) for part in parts])
 
+        def call(site: int, block: int, table: int) -> None:
+            try:
+                if not failures:
+                    context.run(write, text(site, table))
+            except BaseException as error:
+                # Nothing may leave a callback.
+                failures.append(error)
+                slots[record.STOP] = 1
+
         return record.Callback(call)
-
-
-def _chunk(grid: BlockId, threads: int) -> int:
-    """How many tile blocks a thread takes at a time."""
-    chunk = grid[0] * grid[1] * grid[2] // (8 * threads)
-    return (chunk if chunk < 64 else 64) or 1
 
 
 class _DirectLaunches(DirectLaunches):
@@ -405,32 +351,25 @@ class _DirectLaunches(DirectLaunches):
         kernel, version = self._kernel, self._version
         x, y, z = grid
         count = x * y * z
-        if (
-            version is None
-            or memory
-            or not 0 < version.loaded.ns_per_block * count < self._short
-            or overlapped() is not None
-        ):
-            kernel._launch(grid, again, self._options, None, True, self._fill, numbers, memory)
-            if version is None and self._is_plain:
-                self._version = kernel.short_version(self._options.unchecked)
-            return
-        # What is over before another thread could help goes the way of `_launch` with as few steps as there can be.
-        binding = kernel._binder.take()
-        slots = binding.record.slots
         apart = True
-        if self._fill(slots, count, x, y, z, (count >> 4) or 1, *numbers) is False:
-            if not run_short(version.loaded, binding.record, version.arena_bytes, count):
-                kernel._binder.recycle(binding)
-                return
-            kernel._raise_unless_unsuited(version, slots, grid, again, ())
-            apart = False
-        kernel._launch(grid, again, self._options, None, apart, self._fill, numbers)
+        if version is None:
+            if self._is_plain:
+                self._version = kernel.short_version(self._options.unchecked)
+        elif not memory and 0 < version.loaded.ns_per_block * count < self._short and overlapped() is None:
+            # What is over before another thread could help goes the way of `_launch` with as few steps as there can be.
+            binding = kernel._binder.take()
+            slots = binding.record.slots
+            if self._fill(slots, count, x, y, z, (count >> 4) or 1, *numbers) is False:
+                if not run_short(version.loaded, binding.record, version.scratch_bytes, count):
+                    kernel._binder.recycle(binding)
+                    return
+                apart = not kernel._is_unsuited(version, slots, Request(grid, again, self._options))
+        kernel._launch(Request(grid, again, self._options, self._fill, numbers, memory), None, apart)
 
     def bind(
         self, grid: BlockId, numbers: tuple[Any, ...], again: Again, arrays: Sequence[object]
     ) -> Callable[[], None] | None:
-        return self._kernel.repeated(grid, again, self._options, arrays, self._fill, numbers)
+        return self._kernel.repeated(Request(grid, again, self._options, self._fill, numbers), arrays)
 
 
 def _tell_progress(slots: Any, count: int, progress: Callable[[int, int], None], run: Callable[[], None]) -> None:

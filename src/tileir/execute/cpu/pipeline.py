@@ -54,20 +54,19 @@ class Lowered:
     def description(self) -> dict[str, Any]:
         """What a launch has to know of the code, to be stored with it."""
         return {
-            "arena_bytes": self.program.scratch_bytes,
+            "scratch_bytes": self.program.scratch_bytes,
             "prints": len(self.prints),
             "repeats": any(_repeats(statement) for statement in statements(self.program.body)),
             "deciding": deciding_parameters(self.program.entry),
         }
 
     def loop_text(self, target: Target, options: Options) -> str:
-        """The loop IR as text."""
         return "\n".join([*[line.text for line in loop_lines(self.program, target, options)], ""])
 
-    def too_large(self, arena_bytes: int) -> ExecutionError | None:
+    def too_large(self, scratch_bytes: int) -> ExecutionError | None:
         """The largest `alloca` of a kernel for which there is no scratch memory, if that is what takes most of it."""
         reserves = self.reserves
-        if not reserves or 2 * sum([each.buffer.bytes for each in reserves]) < arena_bytes:
+        if not reserves or 2 * sum([each.buffer.bytes for each in reserves]) < scratch_bytes:
             return None
         operation = max(reserves, key=lambda each: each.buffer.bytes).operation
         return refused_allocation(operation).error(None, 0, 0)
@@ -119,13 +118,12 @@ def optimized(entry: Operation, keep_locations: bool = False) -> Operation:
         raise LaunchError("the kernel is in no module")
     module = clone(parent)
     passes = ["canonicalize", "cse", "loop-invariant-code-motion", "canonicalize", "dce"]
-    run_passes(module, passes, report=PassReport(verify=False, keep_locations=keep_locations))
+    report = PassReport(verify=False, keep_locations=keep_locations)
+    run_passes(module, passes, report=report)
     for operation in module.regions[0].blocks[0]:
         if operation.symbol_name == entry.symbol_name:
             if pointer_induction.run(operation):
-                run_passes(
-                    module, ["canonicalize", "dce"], report=PassReport(verify=False, keep_locations=keep_locations)
-                )
+                run_passes(module, ["canonicalize", "dce"], report=report)
             return operation
     raise LaunchError(f"the kernel '{entry.symbol_name}' is gone after optimization")
 
@@ -147,18 +145,20 @@ def located(entry: Operation, target: Target, layout: Layout, options: Options, 
         loops = loop_lines(program, target, options)
         return located_lines(program.entry, [line.text for line in loops], [line.operations for line in loops])
     lowered = lower(entry, target, layout, options, provenance=True)
+    by_line = lowered.operations or []
     if stage == "llvm":
-        lines = _lines(lowered.text)
-        operations = [list(each) for each in _operations(lowered)]
+        lines, operations = lowered.text.splitlines(), [list(each) for each in by_line]
     else:
-        lines, operations = _compiled(lowered, target, stage)
+        lines, operations = _compiled(lowered, by_line, target, stage)
     return located_lines(lowered.program.entry, lines, operations)
 
 
-def _compiled(lowered: Lowered, target: Target, stage: str) -> tuple[list[str], list[list[Operation]]]:
+def _compiled(
+    lowered: Lowered, by_line: list[tuple[Operation, ...]], target: Target, stage: str
+) -> tuple[list[str], list[list[Operation]]]:
     """What LLVM makes of a kernel, and the operations of each line."""
     sets: dict[tuple[Operation, ...], int] = {}
-    numbers = [sets.setdefault(each, len(sets) + 1) if each else 0 for each in _operations(lowered)]
+    numbers = [sets.setdefault(each, len(sets) + 1) if each else 0 for each in by_line]
     numbered = line_numbers.with_line_numbers(lowered.text, [*numbers, 0])
     if stage == "asm":
         plain = llvm_compile.assembly(lowered.text, target)
@@ -167,15 +167,5 @@ def _compiled(lowered: Lowered, target: Target, stage: str) -> tuple[list[str], 
         plain = llvm_compile.optimized(lowered.text, target)
         found = line_numbers.numbers_of_text(llvm_compile.optimized(numbered, target), plain, numbered)
     named: list[list[Operation]] = [[], *[list(each) for each in sets]]
-    lines = _lines(plain)
+    lines = plain.splitlines()
     return lines, [named[number] for number in found[: len(lines)]]
-
-
-def _operations(lowered: Lowered) -> list[tuple[Operation, ...]]:
-    assert lowered.operations is not None, "it was asked for"
-    return lowered.operations
-
-
-def _lines(text: str) -> list[str]:
-    lines = text.split("\n")
-    return lines[:-1] if lines and not lines[-1] else lines

@@ -64,9 +64,9 @@ def base_array(emission: Emission, value: Value) -> BaseArray | None:
         register = emission.scalars.get(source.results[0])
         return BaseArray(register.name, max(reserved_bytes(source), 1), True) if register is not None else None
     if isinstance(source, BlockArgument):
-        slot = emission.layout.of_parameter(source.index)
+        slot = emission.layout.slots[source.index]
     else:
-        slot = emission.layout.of_global(str(source).removeprefix("@"))
+        slot = emission.layout.slots[str(source).removeprefix("@")]
     frame = emission.frame
     low, high = frame.record_slot(slot), frame.record_slot(slot + 1)
     size = frame.value(f"array{slot}.bytes", f"sub i64 {high}, {low}")

@@ -77,7 +77,7 @@ def _grid(emission: Emission, operation: Operation) -> None:
 def _global(emission: Emission, operation: Operation) -> None:
     (name,) = cast(SymbolAttribute, operation.attributes["name"]).path
     # Addresses of globals differ from process to process: they come behind the arguments.
-    address = emission.frame.record_slot(emission.layout.of_global(name))
+    address = emission.frame.record_slot(emission.layout.slots[name])
     emission.scalars[operation.results[0]] = Register(address, UINT64)
 
 

@@ -2,7 +2,7 @@
 
 Nothing here knows how a kernel was lowered.  Read in this order: `target` (the processor and its caches), `llvm_thread`
 (where all of LLVM runs), `llvm_compile` (LLVM IR to an object), `loader` (an object into memory, its name on disk);
-`launch_record` (the memory that Python and native code share), `binder` (arguments into a record), `bound_launch` (a
-record that is filled once); `scratch` (scratch memory of threads), `thread_pool` and its native functions in
-`pool_native`, `parallel_launch` (the threads of a launch); `conflicts` and `overlap` (several launches at once).
+`launch_record` (the memory that Python and native code share), `binder` (arguments into a record); `thread_pool`
+(workers and their scratch memory) and its native functions in `pool_native`, `parallel_launch` (threads of a launch);
+`conflicts` and `overlap` (several launches at once).
 """

@@ -4,8 +4,7 @@
 kinds of arrays.  A contiguous, writable NumPy array of the declared type, a contiguous tensor of torch on the CPU, an
 `int` and a `float` take the short way here, which accepts a part of what `bind` accepts and writes the same bits.
 
-The short way is a Python function written for the kernel: a loop over the parameters takes twice the time.  Writing it
-takes longer than the thorough way, so that a kernel's first launch goes without.
+The short way is a Python function written for the kernel: a loop over the parameters takes twice the time.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import functools
 import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence, Set
+from functools import cached_property
 from typing import Any, Final, cast
 
 import numpy
@@ -21,7 +21,7 @@ import numpy
 from tileir.dialect.ops import ALLOCA, GET_GLOBAL
 from tileir.execute.analysis.parameters import may_write
 from tileir.execute.arguments import array_memory as array_addresses
-from tileir.execute.arguments.array_memory import address_expression
+from tileir.execute.arguments.array_memory import address_expression, address_of
 from tileir.execute.arguments.binding import BoundArguments, accepted_dtypes, bind
 from tileir.execute.binder import (
     Slots,
@@ -32,16 +32,13 @@ from tileir.execute.binder import (
     torch_classes,
     torch_dtypes,
 )
-from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, REGION_WORDS, SLOT_BYTES, Layout, Record
+from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, REGION_WORDS, SLOT_BYTES, Layout, Record, Span
 from tileir.execute.engine.interface import Again, Given
 from tileir.execute.errors import BlockId
 from tileir.execute.memory import Region
+from tileir.execute.overlap import overlapped
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
-
-Span = tuple[int, int, bool]
-"""From where to where, and whether the kernel may write there."""
-
 
 Arguments = tuple[object, ...] | Again
 """The arguments of a launch, or what gives them, and further memory, where they are looked at again."""
@@ -54,45 +51,51 @@ def listed(arguments: Arguments) -> tuple[object, ...]:
 class Binding:
     """A launch ready to run: its record, and whether arrays share memory of which the kernel writes to one."""
 
-    __slots__ = ("bound", "overlap", "record")
+    __slots__ = ("bound", "overlap", "record", "table")
 
     def __init__(self, record: Record) -> None:
         self.record: Record = record
         self.overlap: bool = False
         self.bound: BoundArguments | None = None
         """What `arguments.bind` made, where the short way was not taken; keeps converted arrays alive."""
+        self.table: object = None
+        """The table of the launch's memory that the record names."""
 
 
 class Binder:
     """What fills the records of one kernel."""
 
     def __init__(self, entry: Operation, globals: Mapping[str, Region] | None = None) -> None:
+        regions = globals or {}
         self.entry: Operation = entry
-        self.layout: Layout = layout_of(entry, list(globals or ()))
-        types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
-        pointers = self.layout.pointers
-        self._pointers: list[int] = pointers
-        self._writes: list[bool] = [may_write(entry, number) for number in pointers]
+        self.types: list[Type] = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
+        self._pointers: list[int] = [number for number, type in enumerate(self.types) if pointee_of(type) is not None]
+        operations = list(entry.walk())
+        reserves = sum([each.declaration is ALLOCA for each in operations])
+        self.layout: Layout = Layout(len(self.types), self._pointers, list(regions), reserves)
+        self._writes: list[bool] = [may_write(entry, number) for number in self._pointers]
         """Of the pointers, in order: whether the kernel may write through it."""
-        self.types: list[Type] = types
-        self._quick: Callable[..., bool | None] = self._first
-        self._pack_bits = struct.Struct(f"{HEADER_FORMAT}{len(types) + REGION_WORDS * len(pointers)}Q").pack_into
-        self._fixed: list[int] = []
-        """What the records have to say about globals, which stay where they are."""
-        for region in (globals or {}).values():
-            self._fixed += [region.start, region.end, int(region.writable)]
-        named = [each for each in entry.walk() if each.declaration is GET_GLOBAL]
-        used = {str(each.attributes["name"]).removeprefix("@") for each in named}
-        self._globals: list[Region] = [region for name, region in (globals or {}).items() if name in used]
+        count = len(self.types) + REGION_WORDS * len(self._pointers)
+        self._pack_bits = struct.Struct(f"{HEADER_FORMAT}{count}Q").pack_into
+        used = {str(each.attributes["name"]).removeprefix("@") for each in operations if each.declaration is GET_GLOBAL}
+        self._globals: list[Region] = [region for name, region in regions.items() if name in used]
         """The memory of globals that the kernel names: an argument may be some of it."""
+        self._fixed: list[int] = [
+            word for region in regions.values() for word in (region.start, region.end, int(region.writable))
+        ]
+        """What the records have to say about globals, which stay where they are."""
         self._spare: list[Binding] = []
+
+    @cached_property
+    def _quick(self) -> Fill:
+        return _quick_function(self)
 
     def __call__(
         self,
         arguments: Arguments,
         grid: BlockId,
         chunk: int,
-        fill: Callable[..., bool | None] | None = None,
+        fill: Fill | None = None,
         numbers: tuple[Any, ...] = (),
     ) -> Binding:
         """Check arguments and fill a record with them; to be given back to `recycle` after the launch.
@@ -107,7 +110,7 @@ class Binder:
         else:
             overlap = fill(slots, x * y * z, x, y, z, chunk, *numbers)
         if overlap is None:
-            self._thorough(listed(arguments), binding, grid, chunk)
+            self._thorough(listed(arguments), binding, (0, x * y * z, x, y, z, 0, chunk))
         else:
             binding.overlap = overlap
         return binding
@@ -117,54 +120,35 @@ class Binder:
         try:
             return self._spare.pop()
         except IndexError:
-            return Binding(self._new_record())
-
-    def _new_record(self) -> Record:
-        record = Record(self.layout.total)
-        start = self.layout.regions + REGION_WORDS * len(self._pointers)
-        for place, number in enumerate(self._fixed):
-            record.slots[start + place] = number
-        return record
-
-    def write_function(self) -> None:
-        """Have the short way from the next launch on."""
-        self._quick = _quick_function(self)
-
-    def _first(self, *_given: object) -> None:
-        self._quick = self._second
-
-    def _second(self, *given: object) -> bool | None:
-        self.write_function()
-        return self._quick(*given)
+            record = Record(self.layout.total)
+            for place, word in enumerate(self._fixed, self.layout.regions + REGION_WORDS * len(self._pointers)):
+                record.slots[place] = word
+            return Binding(record)
 
     def recycle(self, binding: Binding) -> None:
         """Keep a record for the next launch; not after an exception, which may leave a worker with it."""
-        binding.bound = None
+        binding.bound = binding.table = None
         self._spare.append(binding)
 
     def spans(self, binding: Binding) -> list[Span] | None:
         """The memory of a launch's arguments; None if one is a bare address, which may be any."""
         if binding.bound is not None and len(binding.bound.buffers) < len(self._writes):
             return None
-        slots = binding.record.slots
-        place = self.layout.regions
-        found: list[Span] = []
-        for writes in self._writes:
-            found.append((slots[place] & _ALL_BITS, slots[place + 1] & _ALL_BITS, writes))
-            place += REGION_WORDS
-        return found
+        words = binding.record.slots[self.layout.regions :]
+        places = [(REGION_WORDS * number, writes) for number, writes in enumerate(self._writes)]
+        return [(words[place] & _ALL_BITS, words[place + 1] & _ALL_BITS, writes) for place, writes in places]
 
-    def _thorough(self, arguments: tuple[object, ...], binding: Binding, grid: BlockId, chunk: int) -> None:
-        bound = bind(self.entry, arguments)
-        x, y, z = grid
-        header = (0, x * y * z, x, y, z, 0, chunk)
-        spans = [(buffer.low, buffer.high) for buffer, _ in bound.buffers]
-        regions: list[int] = []
-        for number in self._pointers:
-            # An argument that is a bare address has no memory of its own.
-            own = next((buffer for buffer, label in bound.buffers if label.number == number), None)
-            regions += [own.low, own.high, int(own.writable)] if own is not None else [0, 0, 0]
+    def _thorough(self, arguments: tuple[object, ...], binding: Binding, header: tuple[int, ...]) -> None:
+        binding.bound = bound = bind(self.entry, arguments)
+        own = {label.number: buffer for buffer, label in bound.buffers}
+        # An argument that is a bare address has no memory of its own.
+        regions = [
+            word
+            for buffer in map(own.get, self._pointers)
+            for word in ((0, 0, 0) if buffer is None else (buffer.low, buffer.high, int(buffer.writable)))
+        ]
         self._pack_bits(binding.record.slots, 0, *header, *[bits_of(value) for value in bound.values], *regions)
+        spans = [(buffer.low, buffer.high) for buffer, _ in bound.buffers]
         # It may point anywhere, too.
         binding.overlap = (
             len(spans) < len(self._writes)
@@ -174,7 +158,6 @@ class Binder:
             )
             or any(self._is_global(low, high) for low, high in spans)
         )
-        binding.bound = bound
 
     def meetings(self, names: dict[str, Any]) -> str:
         """Python code that tells whether memory is shared of which some is written; pointer 2 has it from p2 to q2."""
@@ -196,14 +179,6 @@ class Binder:
                 if self._writes[one] or self._writes[other]:
                     pairs.append((name, names[other]))
         return pairs
-
-
-def layout_of(entry: Operation, globals: list[str]) -> Layout:
-    """What stands where in the records of a kernel."""
-    types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
-    pointers = [number for number, type in enumerate(types) if pointee_of(type) is not None]
-    reserves = sum([operation.declaration is ALLOCA for operation in entry.walk()])
-    return Layout(len(types), pointers, globals, reserves)
 
 
 _ALL_BITS: Final = (1 << 64) - 1
@@ -280,8 +255,6 @@ def _filling(binder: Binder, slots: Slots, parameters: str, looks: list[str], un
 class Tensors:
     """The tensors of torch that a pointer takes, known once torch is imported: by others, never from here."""
 
-    __slots__ = ("_dtypes", "_pointee", "_types")
-
     def __init__(self, pointee: Type) -> None:
         self._pointee: Type = pointee
         self._types: tuple[object, ...] = ()
@@ -296,9 +269,8 @@ class Tensors:
         address = cast(int, value.data_ptr())
         storage = value.untyped_storage()
         # Of a tensor whose memory was given back there is less than it says.
-        if value.is_neg() or address + value.nbytes > storage.data_ptr() + storage.nbytes():
-            return 0
-        return address
+        is_whole = address + value.nbytes <= storage.data_ptr() + storage.nbytes()
+        return address if is_whole and not value.is_neg() else 0
 
     def _learns(self, value: object) -> bool:
         if "torch" not in sys.modules or type(value).__module__.partition(".")[0] != "torch" or self._types:
@@ -309,3 +281,73 @@ class Tensors:
 
 
 tensors_for = functools.cache(Tensors)
+
+
+# --- launches that are made again and again with the same arguments ---
+
+Where = tuple[Any, int, Any, int]
+"""An array, the address it was seen at, what says how many bytes of memory it has, and how many they were.  Storage
+that is kept is not given back, so that another tensor's is elsewhere."""
+
+
+def places_of(arrays: Sequence[object]) -> tuple[list[Where], list[Where]] | None:
+    """Where arrays of NumPy and tensors of torch are; None if there is something else among them."""
+    found: list[Where] = []
+    tensors: list[Where] = []
+    for array in arrays:
+        if type(array) is numpy.ndarray:
+            found.append((array, address_of(array), array, array.nbytes))
+        elif hasattr(array, "untyped_storage") and hasattr(array, "data_ptr"):
+            storage = array.untyped_storage()
+            tensors.append((array, array.data_ptr(), storage, storage.nbytes()))
+        else:
+            return None
+    return found, tensors
+
+
+class Repeated:
+    """A launch whose record is filled once; `run` makes it, and says whether that was enough.
+
+    A call sees whether the arrays are still where they were.  Whatever is out of the ordinary (an array that was moved,
+    a context of `overlap`, a second thread that calls at the same time) goes the way of a single launch, `once`.
+    """
+
+    def __init__(
+        self,
+        record: Record,
+        places: tuple[list[Where], list[Where]],
+        run: Callable[[Record, object], bool],
+        once: Callable[[], None],
+    ) -> None:
+        self._header: Any = record.slots[:ARGUMENTS]
+        self._arrays, self._tensors = places
+        self._run: Callable[[Record, object], bool] = run
+        self._once: Callable[[], None] = once
+        # Empty while a thread uses it.
+        self._records: list[Record] = [record]
+
+    def __call__(self) -> None:
+        if not self._is_made():
+            self._once()
+
+    def _is_made(self) -> bool:
+        """Make the launch, unless something is out of the ordinary."""
+        for array, address, _, size in self._arrays:
+            if address_of(array) != address or array.nbytes != size:
+                return False
+        for tensor, address, storage, size in self._tensors:
+            if tensor.data_ptr() != address or storage.nbytes() != size:
+                return False
+        if overlapped() is not None:
+            return False
+        try:
+            record = self._records.pop()
+        except IndexError:
+            return False
+        record.slots[:ARGUMENTS] = self._header
+        # What an exception leaves behind may be in use: the calls after it take the long way, as they do where arrays
+        # share memory.
+        if not self._run(record, self):
+            return False
+        self._records.append(record)
+        return True

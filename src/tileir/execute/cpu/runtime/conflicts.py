@@ -6,30 +6,29 @@ read it since: who reads it waits for the former, who writes it for all of them.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tileir.dialect.ops import GET_GLOBAL, INT_TO_PTR
 from tileir.execute.analysis.aliasing import Origins
 from tileir.execute.binder import pointee_of
-from tileir.execute.cpu.runtime.binder import Span
+from tileir.execute.cpu.runtime.launch_record import Span
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
 
 Who = TypeVar("Who")
 
 
+@dataclass(slots=True)
 class _Part(Generic[Who]):
     """Bytes that have the same history."""
 
-    __slots__ = ("high", "low", "readers", "writer")
-
-    def __init__(self, low: int, high: int, writer: Who | None, readers: list[Who]) -> None:
-        self.low: int = low
-        self.high: int = high
-        self.writer: Who | None = writer
-        self.readers: list[Who] = readers
+    low: int
+    high: int
+    writer: Who | None
+    readers: list[Who]
 
 
 class Accesses(Generic[Who]):
@@ -62,32 +61,28 @@ class Accesses(Generic[Who]):
 
     def _between(self, low: int, high: int) -> list[_Part[Who]]:
         """The parts of a span, divided where it begins and ends."""
-        starts, parts = self._starts, self._parts
-        place = bisect_right(starts, low) - 1
-        if place < 0 or parts[place].high <= low:
-            place += 1
-        elif parts[place].low < low:
-            self._divide(place, low)
-            place += 1
-        found: list[_Part[Who]] = []
+        first = place = self._cut(low)
         while low < high:
-            if place == len(parts) or parts[place].low > low:
-                end = high if place == len(parts) else min(high, parts[place].low)
-                starts.insert(place, low)
-                parts.insert(place, _Part(low, end, None, []))
-            elif parts[place].high > high:
-                self._divide(place, high)
-            part = parts[place]
-            found.append(part)
-            low = part.high
+            following = self._starts[place] if place < len(self._starts) else high
+            if following > low:
+                self._insert(place, _Part(low, min(high, following), None, []))
+            self._cut(high)
+            low = self._parts[place].high
             place += 1
-        return found
+        return self._parts[first:place]
 
-    def _divide(self, place: int, at: int) -> None:
-        part = self._parts[place]
-        self._starts.insert(place + 1, at)
-        self._parts.insert(place + 1, _Part(at, part.high, part.writer, [*part.readers]))
-        part.high = at
+    def _cut(self, at: int) -> int:
+        """Divide the part around an address, if there is one; the place of the first part from there on."""
+        place = bisect_left(self._starts, at)
+        if place and self._parts[place - 1].high > at:
+            part = self._parts[place - 1]
+            self._insert(place, _Part(at, part.high, part.writer, [*part.readers]))
+            part.high = at
+        return place
+
+    def _insert(self, place: int, part: _Part[Who]) -> None:
+        self._starts.insert(place, part.low)
+        self._parts.insert(place, part)
 
 
 class ReachableMemory:

@@ -3,9 +3,9 @@
 Python fills it before the launch and looks at it afterwards; generated code takes tile blocks from it and leaves the
 first failure in it.  The worker of every thread is one function
 
-    i64 worker(ptr record, ptr arena)
+    i64 worker(ptr record, ptr scratch)
 
-which runs tile blocks until none is left, `STOP` is set, or a tile block failed.  `arena` is scratch memory of the
+which runs tile blocks until none is left, `STOP` is set, or a tile block failed.  `scratch` is scratch memory of the
 thread, aligned to 64 bytes, of the size the compiled kernel states.  Its content does not matter, except for the first
 words: a number that differs from launch to launch (panels kept from an earlier launch are void), `RANGE` and `BUDGET`.
 """
@@ -16,18 +16,13 @@ import ctypes
 from array import array
 from typing import Final
 
-NEXT: Final = 0
-"""The next number to hand out, advanced atomically by CHUNK, or less within TAIL."""
-COUNT: Final = 1
-"""Where the numbers end: how many tile blocks there are, or fewer where a launch is made in slices."""
-GRID: Final = 2
-"""Three slots: the extents of the grid."""
+NEXT: Final = 0  # The next number to hand out, advanced atomically by CHUNK, or less within TAIL.
+COUNT: Final = 1  # Where the numbers end: how many tile blocks there are, or fewer where a launch is made in slices.
+GRID: Final = 2  # Three slots: the extents of the grid.
 STOP: Final = 5
 """Not zero: finish the tile block, or the turn of its loop, and return (an interrupt, or another worker failed)."""
-CHUNK: Final = 6
-"""How many tile blocks a worker takes at a time."""
-FAILED: Final = 7
-"""Zero, or one more than the number of the failed check; the first failing worker sets it."""
+CHUNK: Final = 6  # How many tile blocks a worker takes at a time.
+FAILED: Final = 7  # Zero, or one more than the number of the failed check; the first failing worker sets it.
 FAILURE: Final = 8
 """Four slots about the failure: the tile block's number, the element's index in row-major order, two details."""
 CALLBACK: Final = 12
@@ -38,8 +33,7 @@ entry has the words of `sites`; otherwise `REGION_WORDS`, and there is one only 
 that of its own arguments and globals (`Layout`)."""
 TAIL: Final = 15
 """How many of the last tile blocks are taken in small chunks, so that no thread waits long for the others to end."""
-TAIL_SHIFT: Final = 3
-"""The binary logarithm of how much smaller these are."""
+TAIL_SHIFT: Final = 3  # The binary logarithm of how much smaller these are.
 RANGES: Final = 16
 """The address of the first of several ranges of tile blocks, `RANGE_WORDS` apart.  A worker begins with its own
 (`RANGE`) and goes on with those after it.  Only where tile blocks may run in any order (`order`)."""
@@ -51,15 +45,12 @@ ARGUMENTS: Final = 19
 """From here on the arguments of the kernel: addresses, and scalars by their bits, zero extended (`Layout`)."""
 INSPECTION_SLOTS: Final = 2
 
-RANGE: Final = 1
-"""A word of the arena: the range that the worker takes tile blocks from."""
+RANGE: Final = 1  # A word of scratch memory: the range that the worker takes tile blocks from.
 BUDGET: Final = 2
-"""A word of the arena: after how many chunks the worker returns, which it counts down; 0 for no limit."""
+"""A word of scratch memory: after how many chunks the worker returns, which it counts down; 0 for no limit."""
 
-RANGE_NEXT: Final = 0
-"""A word of a range: the next number to hand out."""
-RANGE_END: Final = 1
-"""A word of a range: where its numbers end."""
+RANGE_NEXT: Final = 0  # A word of a range: the next number to hand out.
+RANGE_END: Final = 1  # A word of a range: where its numbers end.
 RANGE_WORDS: Final = 32
 """Words from range to range.  Each has two cache lines, since processors fetch them by the pair."""
 
@@ -70,6 +61,8 @@ SLOT_BYTES: Final = 8
 
 REGION_WORDS: Final = 3
 """A region of memory: where it begins, where it ends, whether it may be written to."""
+Span = tuple[int, int, bool]
+"""From where to where, and whether the kernel may write there."""
 
 UNSUITED: Final = -1
 """In place of a failure: a view leaves the array it is made from, so that arrays cannot be told apart.  No tile block
@@ -78,51 +71,30 @@ has begun; the version for arguments that share memory has to run."""
 
 # --- the thread pool ---
 
-OVER, RUNNING, PAUSED = range(3)
-"""What the functions of the pool return about a launch: it is over; workers are inside; the caller's slice is over."""
-
-
-POOL_FUNCTIONS: Final = ("wait", "launch", "resume", "finish", "call")
-"""The native functions of the pool (`pool_native`)."""
-
 
 class PoolWords:
     """Words of the pool's memory; what different threads write is at least 128 bytes apart."""
 
-    SIGNAL: Final = 0
-    """32 bits, a futex: changes with each launch and each call.  Workers watch it, then sleep on it."""
-    SLEEPERS: Final = 1
-    """32 bits: how many workers sleep or are about to."""
-    CALLS: Final = 2
-    """32 bits: how many workers are called back to Python."""
-    OPEN: Final = 16
-    """How many workers may enter, those in the first slots; 0 if no launch is open."""
+    SIGNAL: Final = 0  # 32 bits, a futex: changes with each launch.  Workers watch it, then sleep on it.
+    SLEEPERS: Final = 1  # 32 bits: how many workers sleep or are about to.
+    OPEN: Final = 16  # How many workers may enter, those in the first slots; 0 if no launch is open.
     FUNCTION: Final = 17
     """Seven words about a launch: the kernel's worker, the record, the number of the launch, and what follows."""
     RECORD: Final = 18
     NUMBER: Final = 19
-    WORKERS: Final = 20
-    """How many workers take part."""
+    WORKERS: Final = 20  # How many workers take part.
     LEFT: Final = 21
     """Whether the launch is left to the workers: it is over when one of them has found no tile block left."""
-    WAKES: Final = 22
-    """How many sleeping workers to wake."""
-    SPIN: Final = 23
-    """Nanoseconds to spin before sleeping."""
-    SYSCALL: Final = 24
-    """The address of `syscall`."""
-    CLOCK: Final = 25
-    """The address of `clock_gettime`."""
-    TIMEOUT: Final = 26
-    """Two words, a timespec: how long `finish` sleeps, after which Python looks for signals."""
-    FINISHED: Final = 32
-    """32 bits, a futex: whether a worker has found no tile block left."""
+    WAKES: Final = 22  # How many sleeping workers to wake.
+    SPIN: Final = 23  # Nanoseconds to spin before sleeping.
+    SYSCALL: Final = 24  # The address of `syscall`.
+    CLOCK: Final = 25  # The address of `clock_gettime`.
+    TIMEOUT: Final = 26  # Two words, a timespec: how long `finish` sleeps, after which Python looks for signals.
+    FINISHED: Final = 32  # 32 bits, a futex: whether a worker has found no tile block left.
     SLOTS: Final = 48
     """The first slot, which is the caller's; the others are the workers'.  A slot begins with a range."""
-    INSIDE: Final = 16
-    """In a slot, 32 bits, a futex: 0 outside, 1 inside a launch, 2 inside while the caller sleeps."""
-    ARENA: Final = 17
-    """In a slot: the scratch memory of the worker."""
+    INSIDE: Final = 16  # In a slot, 32 bits, a futex: 0 outside, 1 inside a launch, 2 inside while the caller sleeps.
+    SCRATCH: Final = 17  # In a slot: the scratch memory of the worker.
 
 
 class Layout:
@@ -130,18 +102,6 @@ class Layout:
     the module's globals, `REGION_WORDS` each; two slots for the sanitizer (the address of `inspector` (`sites`), and
     that of a table with an entry for each site, the memory its pointers must stay in); what each `alloca` had
     reserved when an access failed, two words each; and a lock, for atomic operations that no machine has one for."""
-
-    __slots__ = (
-        "_places",
-        "inspection",
-        "lock",
-        "pointers",
-        "region_count",
-        "regions",
-        "reserve_count",
-        "reserves",
-        "total",
-    )
 
     def __init__(self, arguments: int, pointers: list[int], globals: list[str], reserves: int) -> None:
         self.pointers: list[int] = pointers
@@ -152,16 +112,9 @@ class Layout:
         self.reserve_count: int = reserves
         self.lock: int = self.reserves + 2 * reserves
         self.total: int = self.lock + 1
-        owners: list[int | str] = [*pointers, *globals]
-        self._places: dict[int | str, int] = {owner: place for place, owner in enumerate(owners)}
-
-    def of_parameter(self, number: int) -> int:
-        """The first slot about the memory of a parameter."""
-        return self.regions + REGION_WORDS * self._places[number]
-
-    def of_global(self, name: str) -> int:
-        """The first slot about the memory of a global."""
-        return self.regions + REGION_WORDS * self._places[name]
+        slots = range(self.regions, self.inspection, REGION_WORDS)
+        self.slots: dict[int | str, int] = dict(zip([*pointers, *globals], slots, strict=True))
+        """The first slot about the memory of a parameter, by its number, and of a global, by its name."""
 
 
 class Record:

@@ -23,22 +23,21 @@ _INEXACT: Final = tuple([f"llvm.{name}" for name in ("sin", "cos", "tan", "exp",
 
 def assemble(text: str, target: Target, level: int = 3) -> bytes:
     """Make a relocatable object file; `level` 0 leaves the instructions as they are, 3 is the best code."""
-    check_declarations(text)
+    _check_declarations(text)
     return cast(bytes, uninterrupted(_made, "object", text, target, level))
 
 
-def assembly(text: str, target: Target, level: int = 3) -> str:
+def assembly(text: str, target: Target) -> str:
     """Make assembly, to read: for this machine or another."""
-    check_declarations(text)
-    return cast(str, uninterrupted(_made, "assembly", text, target, level))
+    _check_declarations(text)
+    return cast(str, uninterrupted(_made, "assembly", text, target, 3))
 
 
-def optimized(text: str, target: Target, level: int = 3) -> str:
-    """The LLVM IR that instructions are chosen from, to read."""
-    return cast(str, uninterrupted(_made, "text", text, target, level))
+def optimized(text: str, target: Target) -> str:
+    return cast(str, uninterrupted(_made, "text", text, target, 3))
 
 
-def check_declarations(text: str) -> None:
+def _check_declarations(text: str) -> None:
     """Refuse text that declares a function which is neither LLVM's own and exact nor callable."""
     for name in _DECLARATION.findall(text):
         if name.startswith(_INEXACT) or not (name.startswith("llvm.") or name in CALLABLE):
@@ -64,7 +63,6 @@ _HUGE: Final = 2400
 takes time that grows with its square."""
 
 _machines: dict[tuple[str, str, str, int], Any] = {}
-_all_targets: bool = False
 
 
 def _machine(target: Target, level: int) -> Any:
@@ -73,20 +71,13 @@ def _machine(target: Target, level: int) -> Any:
     if found is None:
         llvm = binding()
         if target.triple != llvm.get_process_triple():
-            _initialize_all(llvm)
-        found = llvm.Target.from_triple(target.triple).create_target_machine(
+            # A second time it does nothing.
+            llvm.initialize_all_targets()
+            llvm.initialize_all_asmprinters()
+        found = _machines[key] = llvm.Target.from_triple(target.triple).create_target_machine(
             cpu=target.name, features=target.features, opt=level, reloc="pic", codemodel="small"
         )
-        _machines[key] = found
     return found
-
-
-def _initialize_all(llvm: Any) -> None:
-    global _all_targets
-    if not _all_targets:
-        llvm.initialize_all_targets()
-        llvm.initialize_all_asmprinters()
-        _all_targets = True
 
 
 def _made(product: str, text: str, target: Target, level: int) -> Any:
@@ -107,15 +98,14 @@ def _made(product: str, text: str, target: Target, level: int) -> Any:
             module.verify()
             if level and branches > _MANY_LOOPS:
                 owned.enter_context(_with_less_effort(llvm))
-            if level and branches > _MANY_BRANCHES:
-                _simplify(llvm, machine, module)
-            elif level:
-                _optimize(llvm, machine, module)
+            if level:
+                _run_passes(llvm, machine, module, branches > _MANY_BRANCHES)
             if product == "object":
                 return bytes(machine.emit_object(module))
             return str(machine.emit_assembly(module)) if product == "assembly" else str(module)
         except RuntimeError as error:
-            raise _refused(error) from None
+            lines = [line.rstrip() for line in str(error).splitlines() if line.strip()]
+            raise CompilationError("LLVM refuses the generated code: " + "\n".join(lines[:6])) from None
 
 
 _LESS_EFFORT: Final = (
@@ -158,41 +148,27 @@ def _owned(passes: Any) -> Iterator[Any]:
                 passes.close()
 
 
-def _optimize(llvm: Any, machine: Any, module: Any) -> None:
+def _run_passes(llvm: Any, machine: Any, module: Any, is_large: bool) -> None:
     """LLVM's passes over one function, at the level of -O1: what is computed twice, and what does not change in loops.
 
     The rest of its list, at any level, is about calls between functions and about loops to be made vectors of, which
-    generated code has no need of; it took as long again, and no kernel was faster for it.
+    generated code has no need of; it took as long again, and no kernel was faster for it.  With `is_large` only those
+    passes run whose time grows with the text.
     """
     with llvm.create_pipeline_tuning_options(speed_level=1) as options:
-        options.loop_vectorization = False
-        options.slp_vectorization = False
-        options.loop_interleaving = False
-        options.loop_unrolling = False
+        for name in ("loop_vectorization", "slp_vectorization", "loop_interleaving", "loop_unrolling"):
+            setattr(options, name, False)
         with llvm.create_pass_builder(machine, options) as builder:
             with _owned(llvm.create_new_module_pass_manager()) as passes:
                 passes.add_always_inliner_pass()
+                if is_large:
+                    passes.add_sroa_pass()
+                    passes.add_simplify_cfg_pass()
+                    passes.add_instruction_combine_pass()
                 passes.run(module, builder)
+            if is_large:
+                return
             with _owned(builder.getFunctionPassManager()) as passes:
                 for function in module.functions:
                     if not function.is_declaration and not function.name.startswith(AS_WRITTEN):
                         passes.run(function, builder)
-
-
-def _simplify(llvm: Any, machine: Any, module: Any) -> None:
-    """The passes whose time grows with the text, and no more."""
-    with (
-        llvm.create_pipeline_tuning_options(speed_level=1) as options,
-        llvm.create_pass_builder(machine, options) as builder,
-        _owned(llvm.create_new_module_pass_manager()) as passes,
-    ):
-        passes.add_always_inliner_pass()
-        passes.add_sroa_pass()
-        passes.add_simplify_cfg_pass()
-        passes.add_instruction_combine_pass()
-        passes.run(module, builder)
-
-
-def _refused(error: RuntimeError) -> CompilationError:
-    lines = [line.rstrip() for line in str(error).splitlines() if line.strip()]
-    return CompilationError("LLVM refuses the generated code: " + "\n".join(lines[:6]))

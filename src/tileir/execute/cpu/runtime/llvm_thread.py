@@ -18,6 +18,7 @@ import os
 import traceback
 from _queue import SimpleQueue  # `queue` itself imports more than it is
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeVar, cast
 from weakref import ref
 
@@ -33,11 +34,8 @@ _PAUSE: Final = 0.05
 class _Call:
     """A function to be called, and what came of it."""
 
-    __slots__ = ("arguments", "error", "function", "is_over", "is_wanted", "over", "process", "result")
-
     def __init__(self, function: Callable[..., object], arguments: tuple[object, ...]) -> None:
-        self.function: Callable[..., object] = function
-        self.arguments: tuple[object, ...] = arguments
+        self.call: Callable[[], object] = partial(function, *arguments)
         self.result: object = None
         self.error: BaseException | None = None
         self.is_wanted: bool = True
@@ -51,10 +49,13 @@ class _Call:
             if self.is_over or not self.is_wanted:
                 return
             try:
-                self.result = self.function(*self.arguments)
+                self.result = self.call()
             except BaseException as error:
-                _clear(error)
-                self.error = error
+                self.error = found = error
+                # What the functions held that it came through is of LLVM, and the error goes elsewhere.
+                while found is not None:
+                    traceback.clear_frames(found.__traceback__)
+                    found = found.__context__
             self.is_over = True
         self.over.release()
 
@@ -147,13 +148,6 @@ def _close(reference: object) -> None:
         except RuntimeError:
             # LLVM cannot say what is to be done about it.
             pass
-
-
-def _clear(error: BaseException | None) -> None:
-    """Let go of what the functions held that an error came through: it is of LLVM, and the error goes elsewhere."""
-    while error is not None:
-        traceback.clear_frames(error.__traceback__)
-        error = error.__context__
 
 
 def _forget_thread() -> None:

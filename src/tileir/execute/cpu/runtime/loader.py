@@ -1,6 +1,6 @@
 """Loading a compiled object into this process, and the name under which it is kept on disk.
 
-LLVM links an object with the functions of the C library that generated code may call (`CALLABLE`).
+LLVM links an object with the functions of this process that generated code may call (`CALLABLE`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import operator
 import sys
 from _blake2 import blake2b
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from typing import Any, Final, cast
 
 from tileir.execute.cache.code_cache import hash_of_sources
@@ -31,7 +30,7 @@ class Loaded:
         self._library: object = library
         self.address: int = address
         self.call: Callable[[int, int], int] = cast("Callable[[int, int], int]", _WORKER(address))
-        """The worker: the address of a record and that of an arena."""
+        """The worker: the address of a record and that of scratch memory."""
         self.repeats: bool = False
         """Whether a tile block has loops, which may take any time."""
         self.ns_per_block: int = 0
@@ -40,7 +39,7 @@ class Loaded:
         self._measured: object = None
 
     def has_loops(self, deciding: list[int] | None) -> None:
-        """Tile blocks have loops; the arguments named decide how often they turn (`turns`)."""
+        """Tile blocks have loops; the arguments named decide how often they turn."""
         self.repeats = True
         if deciding is not None:
             self._deciding = operator.itemgetter(*range(GRID, GRID + 3), *[ARGUMENTS + each for each in deciding])
@@ -52,7 +51,6 @@ class Loaded:
         return self._deciding is not None and self._deciding(slots) == self._measured
 
     def measured(self, slots: Any, ns_per_block: int) -> None:
-        """Remember how long a tile block took in a launch."""
         self._measured = None
         self.ns_per_block = ns_per_block
         if self._deciding is not None:
@@ -61,19 +59,17 @@ class Loaded:
 
 _engine: Any = None
 _libraries_of_engine: int = 0
-
 _MOST_LIBRARIES: Final = 16
 """How many kernels one of LLVM's engines is given.  It never forgets a library, which is 8 KB even when the code is
 gone, while an engine, which is 120 KB, goes with the last of its libraries."""
 
 
-def load(data: bytes, entry: str = "worker") -> Loaded:
-    """Load an object file and find a function in it."""
-    return load_all(data, [entry])[0]
+def load(data: bytes) -> Loaded:
+    """Load an object file and find the worker in it."""
+    return load_all(data, ["worker"])[0]
 
 
 def load_all(data: bytes, entries: Sequence[str]) -> list[Loaded]:
-    """Load an object file and find functions in it."""
     library, addresses = uninterrupted(_linked, data, entries)
     return [Loaded(library, address) for address in addresses]
 
@@ -87,13 +83,9 @@ class _Library:
 def _linked(data: bytes, entries: Sequence[str]) -> tuple[_Library, list[int]]:
     global _engine, _libraries_of_engine
     found = binding()
-    builder = found.JITLibraryBuilder().add_object_img(data)
+    builder = found.JITLibraryBuilder().add_object_img(data).add_current_process()
     for entry in entries:
         builder.export_symbol(entry)
-    for name, address in _c_functions().items():
-        # Every name in the object's table is among its bytes.
-        if name.encode() in data:
-            builder.import_symbol(name, address)
     if _engine is not None and _libraries_of_engine >= _MOST_LIBRARIES:
         # What was linked with it still holds it.
         _engine.close()
@@ -122,26 +114,6 @@ CALLABLE: Final = frozenset(
     + [name + suffix for name in _ROUNDING for suffix in ("", "f")]
 )
 """Functions of the C library that generated code may call: their results are exact, so they are the same anywhere."""
-
-_C_LIBRARIES: Final[dict[str, tuple[str | None, ...]]] = {
-    "win32": ("ucrtbase", "vcruntime140"),
-    "linux": (None, "libm.so.6"),
-}
-
-
-@cache
-def _c_functions() -> dict[str, int]:
-    """Where the functions of `CALLABLE` are in this process, as far as its C library has them."""
-    found: dict[str, int] = {}
-    for library in _C_LIBRARIES.get(sys.platform, (None,)):
-        try:
-            opened = ctypes.CDLL(library)
-        except OSError:
-            continue
-        for name in CALLABLE.difference(found):
-            if hasattr(opened, name):
-                found[name] = ctypes.cast(getattr(opened, name), ctypes.c_void_p).value or 0
-    return found
 
 
 # --- names on disk ---

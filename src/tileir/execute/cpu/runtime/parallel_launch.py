@@ -17,28 +17,16 @@ from __future__ import annotations
 import _thread
 import os
 import sys
-from collections.abc import Callable
+from functools import partial
 from math import isqrt
 from time import perf_counter_ns
-from typing import Any, Final
+from typing import Final
 
 from tileir.execute.arguments.binding import MOST_THREADS
-from tileir.execute.cpu.runtime import scratch, target
-from tileir.execute.cpu.runtime.launch_record import (
-    BUDGET,
-    CACHED,
-    CHUNK,
-    COUNT,
-    FAILED,
-    PAUSED,
-    RANGE_COUNT,
-    STOP,
-    PoolWords,
-    Record,
-)
+from tileir.execute.cpu.runtime import launch_record, target, thread_pool
+from tileir.execute.cpu.runtime.launch_record import BUDGET, CACHED, CHUNK, COUNT, FAILED, STOP, TAIL, Record
 from tileir.execute.cpu.runtime.loader import Loaded
-from tileir.execute.cpu.runtime.scratch import Arena, Scratch, arena_of, numbers, spare
-from tileir.execute.cpu.runtime.thread_pool import FIRST, TIMEOUT, Pool, is_main_thread, pool
+from tileir.execute.cpu.runtime.thread_pool import FIRST, Scratch, is_main_thread, pool, spare, take_scratch
 from tileir.execute.errors import LaunchError
 from tileir.processors import memory_nodes, processors
 
@@ -86,8 +74,13 @@ def worth_waking(expected: int) -> int:
     return isqrt(expected // _WAKING) if expected else MOST_THREADS
 
 
+def chunk_for(count: int, threads: int) -> int:
+    """How many tile blocks a thread takes at a time."""
+    return min(count // (8 * threads), 64) or 1
+
+
 def run(
-    function: Loaded, record: Record, arena_bytes: int, threads: int, keep: object = None, calls_back: bool = False
+    function: Loaded, record: Record, scratch_bytes: int, threads: int, keep: object = None, calls_back: bool = False
 ) -> None:
     """Run all tile blocks of a record; `keep` is what must stay alive as long as native code runs.
 
@@ -96,140 +89,109 @@ def run(
     slots = record.slots
     count = slots[COUNT]
     expected = function.ns_per_block * count
-    if 0 < expected < WORTH_WAKING and not (function.repeats or calls_back):
-        # The shortest launches, for which it matters what is asked before.
-        run_here(function, record, arena_bytes, True)
+    is_short = 0 < expected < WORTH_WAKING
+    if is_short and not (function.repeats or calls_back):
+        # For the shortest launches it matters what is asked before.
+        run_short(function, record, scratch_bytes, count)
         return
-    if arena_bytes > scratch.LARGE:
-        threads = scratch.affordable(arena_bytes, threads)
-    if threads > 1:
-        threads = min(threads, -(-count // slots[CHUNK]))
-    is_left = False
-    is_known = not function.repeats
-    if not is_known or calls_back:
-        is_known = is_known or function.takes_as_long(slots)
-        # No signal handler may be needed here before the launch is over, nor run inside of it.
-        is_left = is_main_thread() and (calls_back or not is_known or not 0 < expected < SLICE)
-    if threads > 1 and not 0 < expected < WORTH_WAKING:
+    # No signal handler may be needed here before the launch is over, nor run inside of it.
+    is_predictable = not function.repeats or (0 < expected < SLICE and function.takes_as_long(slots))
+    is_left = is_main_thread() and (calls_back or not is_predictable)
+    threads = min(thread_pool.affordable(scratch_bytes, threads), -(-count // slots[CHUNK]))
+    if threads > 1 and not is_short:
         threads = worth_sharing(expected, threads)
-    elif is_left:
-        threads = 1
     else:
-        threads = 0
-    if not threads or not _run_shared(function, record, arena_bytes, threads, keep, is_left):
-        run_here(function, record, arena_bytes, is_known)
+        threads = int(is_left)
+    if not threads or not _run_shared(function, record, scratch_bytes, threads, keep, is_left):
+        memory = take_scratch(scratch_bytes)
+        begin = perf_counter_ns()
+        _run_own(function, record, memory, 1)
+        _measure(function, record, perf_counter_ns() - begin)
+        spare.append(memory)
 
 
-def run_here(function: Loaded, record: Record, arena_bytes: int, is_known: bool) -> None:
-    """Run on the calling thread; `is_known` if the last launch tells how long this one takes."""
-    slots = record.slots
-    count = slots[COUNT]
-    arena = arena_of(arena_bytes)
-    arena.words[0] = next(numbers)
-    begin = perf_counter_ns()
-    _run_own(function, record, arena, count == 1 or _is_short(function, count, 1))
-    elapsed = perf_counter_ns() - begin
-    spare.append(arena)
-    # A launch that did not reach its end says nothing about the next.
-    if slots[STOP] or slots[FAILED]:
-        return
-    if is_known:
-        function.ns_per_block = elapsed // count or 1
-    else:
-        function.measured(slots, elapsed // count or 1)
-
-
-def run_short(function: Loaded, record: Record, arena_bytes: int, count: int) -> int:
+def run_short(function: Loaded, record: Record, scratch_bytes: int, count: int) -> int:
     """Run what is over before another thread could help, with few steps; returns what `FAILED` is."""
-    arena = arena_of(arena_bytes)
-    arena.words[0] = next(numbers)
+    memory = take_scratch(scratch_bytes)
     begin = perf_counter_ns()
-    function.call(record.address, arena.address)
+    function.call(record.address, memory.address)
     elapsed = perf_counter_ns() - begin
-    spare.append(arena)
+    spare.append(memory)
     failed: int = record.slots[FAILED]
     if not failed:
         function.ns_per_block = elapsed // count or 1
     return failed
 
 
-def _is_short(function: Loaded, count: int, threads: int) -> bool:
-    """Whether a launch is over soon on so many threads, even if a tile block takes much longer than it did."""
+def _measure(function: Loaded, record: Record, elapsed: int) -> None:
+    """Learn how long a tile block takes; a launch that did not reach its end says nothing about the next."""
+    if not record.slots[STOP] and not record.slots[FAILED]:
+        function.measured(record.slots, elapsed // record.slots[COUNT] or 1)
+
+
+def _is_soon_over(function: Loaded, record: Record, threads: int) -> bool:
+    """Whether a launch needs no slices on the calling thread, even if a tile block takes much longer than it did."""
     # 1 stands for a time that was not measured.
-    return function.ns_per_block > 1 and function.ns_per_block * count < _SHORT * threads
+    expected = function.ns_per_block * record.slots[COUNT] if function.ns_per_block > 1 else _SHORT * threads
+    return expected < _SHORT * threads or record.slots[COUNT] == 1 or not is_main_thread()
 
 
-def _run_own(function: Loaded, record: Record, arena: Arena, is_short: bool) -> None:
-    """Run tile blocks on the calling thread; in slices on the main thread."""
-    if is_short or not is_main_thread():
-        function.call(record.address, arena.address)
-    else:
-        slices = _Slices(arena)
-        while slices.has_next() and not record.slots[STOP]:
-            function.call(record.address, arena.address)
-        arena.words[BUDGET] = 0
-
-
-class _Slices:
-    """Slices of what the main thread does, measured in chunks of tile blocks."""
-
-    __slots__ = ("_begin", "_budget", "_words")
-
-    def __init__(self, arena: Arena) -> None:
-        self._words: Any = arena.words
-        # Those without a limit count down from zero.
-        self._words[BUDGET] = 0
-        self._budget: int = 0
-        self._begin: int = 0
-
-    def has_next(self) -> bool:
-        """Begin the next slice, unless something is left of the last one: then there are no tile blocks any more."""
+def _run_own(function: Loaded, record: Record, memory: Scratch, threads: int) -> None:
+    """Run tile blocks on the calling thread; in slices on the main thread, measured in chunks of tile blocks."""
+    words = memory.words
+    words[BUDGET] = budget = begin = 0
+    if _is_soon_over(function, record, threads):
+        function.call(record.address, memory.address)
+        return
+    # What is left of a slice says that there are no tile blocks any more.
+    while not words[BUDGET] and not record.slots[STOP]:
         now = perf_counter_ns()
-        if self._words[BUDGET]:
-            return False
         # One chunk first, however fast the last launch was: how long it takes may depend on the arguments.
-        if 2 * (now - self._begin) < SLICE or not self._budget:
-            self._budget = 2 * self._budget or 1
-        self._words[BUDGET] = self._budget
-        self._begin = now
-        return True
+        if 2 * (now - begin) < SLICE or not budget:
+            budget = 2 * budget or 1
+        words[BUDGET], begin = budget, now
+        function.call(record.address, memory.address)
+    words[BUDGET] = 0
 
 
 _FORKED: Final = "a process made by a fork in the middle of a launch cannot go on with it"
 
 
-def _run_shared(function: Loaded, record: Record, arena_bytes: int, threads: int, keep: object, is_left: bool) -> bool:
+def _run_shared(
+    function: Loaded, record: Record, scratch_bytes: int, threads: int, keep: object, is_left: bool
+) -> bool:
     """Run on several threads, with `is_left` all of them workers; False if no worker is to be had."""
     slots = record.slots
     if not function.ns_per_block and memory_nodes() == 1:
         # No memory is in any thread's cache yet, and of several tile blocks that fail one of the first is reported.
         # Where processors have memory of their own, it lies with who touches it first: with who uses it from then on.
-        slots[RANGE_COUNT] = -1
+        slots[launch_record.RANGE_COUNT] = -1
     slots[CACHED] = target.cached_bytes(threads)
+    slots[TAIL] = slots[CHUNK] * ((threads + 1) // 2)
+    workers = threads - (not is_left)
     elapsed = 0
     if pool().is_native:
-        elapsed = _run_natively(function, record, arena_bytes, threads - (not is_left), is_left)
+        elapsed = _run_natively(function, record, scratch_bytes, workers, is_left)
     if not elapsed and (is_left or not pool().is_native):
-        elapsed = _run_jobs(function, record, arena_bytes, threads - (not is_left), keep, is_left)
+        elapsed = _run_jobs(function, record, scratch_bytes, workers, keep, is_left)
     if not elapsed:
         return False
-    if slots[STOP] or slots[FAILED]:
-        return True
-    count, pace = slots[COUNT], function.ns_per_block
+    pace = function.ns_per_block
     # The first launch starts threads and touches memory for the first time: measured alone the next time.
-    measured = max(elapsed * threads // count, 1) if pace or elapsed > _MEASURABLE else 1
+    measured = elapsed * threads if pace or elapsed > _MEASURABLE else 1
     # Of a short launch more than half may be waiting: a tile block took this long at most.
-    function.measured(slots, measured if elapsed > _MEASURABLE or not pace else min(measured, pace))
+    _measure(function, record, measured if elapsed > _MEASURABLE or not pace else min(measured, pace * slots[COUNT]))
     return True
 
 
-def _run_natively(function: Loaded, record: Record, arena_bytes: int, wanted: int, is_left: bool) -> int:
+def _run_natively(function: Loaded, record: Record, scratch_bytes: int, wanted: int, is_left: bool) -> int:
     """Run in native code; how many nanoseconds it took, 0 if another launch has the pool or there are no workers."""
     threads = pool()
     taken: list[None] = []
     interrupt: BaseException | None = None
-    elapsed = 0
-    has_begun = is_over = False
+    begin = elapsed = 0
+    state = 1
+    has_begun = False
     while True:
         try:
             if not has_begun:
@@ -239,21 +201,22 @@ def _run_natively(function: Loaded, record: Record, arena_bytes: int, wanted: in
                     taken.extend(map(threads.token.pop, FIRST))
                 except IndexError:
                     return 0
-                workers = min(threads.grow(wanted), wanted)
+                workers = min(threads.grow(wanted, True), wanted)
                 if workers:
-                    elapsed = _launch(threads, function, record, arena_bytes, workers, is_left)
-                is_over = True
+                    threads.reserve(workers, scratch_bytes)
+                    begin, state = _launch(function, record, scratch_bytes, workers, is_left)
             # After an interrupt, too, and one that comes while this is done changes nothing.
             if taken:
-                while not is_over and not threads.is_abandoned and threads.finish():
-                    pass
-                is_over = True
+                # Python looks for signals in between; a handler may fork, and there are no workers in the child.
+                while state and not threads.is_abandoned:
+                    state = threads.finish()
+                elapsed = perf_counter_ns() - begin if begin else 0
                 threads.token.extend(map(taken.pop, FIRST))
             break
         except BaseException as error:
             record.slots[STOP] = 1
             if taken:
-                threads.words[PoolWords.LEFT] = 0
+                threads.words[launch_record.PoolWords.LEFT] = 0
             interrupt = error
     if interrupt is not None:
         raise interrupt
@@ -262,101 +225,77 @@ def _run_natively(function: Loaded, record: Record, arena_bytes: int, wanted: in
     return elapsed
 
 
-def _launch(threads: Pool, function: Loaded, record: Record, arena_bytes: int, workers: int, is_left: bool) -> int:
-    threads.reserve(workers, arena_bytes)
-    expected = function.ns_per_block * record.slots[COUNT]
-    # Who is not woken has its tile blocks taken by others; one has to be there to do so.
-    wakes = workers if is_left else worth_waking(expected)
-    begin = perf_counter_ns()
+def _launch(function: Loaded, record: Record, scratch_bytes: int, workers: int, is_left: bool) -> tuple[int, int]:
+    """Open a launch, and take part in it; when that began, and whether it is to be finished."""
+    threads = pool()
     if is_left:
-        state = threads.launch(function, record, workers, None, wakes)
-    else:
-        arena = arena_of(arena_bytes)
-        if _is_short(function, record.slots[COUNT], workers) or not is_main_thread():
-            state = threads.launch(function, record, workers, arena, wakes)
-        else:
-            slices = _Slices(arena)
-            slices.has_next()
-            state = threads.launch(function, record, workers, arena, wakes)
-            # Python looks for signals in between; a handler may fork, and there are no workers in the child.
-            while slices.has_next() and state == PAUSED and not (threads.is_abandoned or record.slots[STOP]):
-                state = threads.resume(arena)
-            arena.words[BUDGET] = 0
-        spare.append(arena)
-    while state and not threads.is_abandoned:
-        state = threads.finish()
-    return perf_counter_ns() - begin or 1
+        return perf_counter_ns(), threads.launch(function, record, workers, workers, True)
+    # Who is not woken has its tile blocks taken by others; one has to be there to do so.
+    wakes = worth_waking(function.ns_per_block * record.slots[COUNT])
+    memory = take_scratch(scratch_bytes)
+    is_soon_over = _is_soon_over(function, record, workers)
+    begin = perf_counter_ns()
+    state = threads.launch(function, record, workers, wakes, False, memory.address if is_soon_over else 0)
+    if not is_soon_over:
+        _run_own(function, record, memory, workers)
+    spare.append(memory)
+    return begin, state
 
 
-# --- launches by way of Python ---
+def _run_jobs(function: Loaded, record: Record, scratch_bytes: int, wanted: int, keep: object, is_left: bool) -> int:
+    """Run by jobs for workers in Python; how many nanoseconds it took, 0 if there are no workers."""
+    threads = pool()
+    workers = min(threads.grow(wanted, False), wanted)
+    if not workers:
+        return 0
+    done = _thread.allocate_lock()
+    done.acquire()
+    finished: list[BaseException | None] = []
+    started: list[None] = []
 
-
-class _Share:
-    """A launch as workers in Python see it; refers to all the memory that native code works in."""
-
-    __slots__ = ("_arena_bytes", "_call", "_done", "_keep", "_record", "_workers", "errors", "finished")
-
-    def __init__(self, function: Loaded, record: Record, arena_bytes: int, workers: int, keep: object) -> None:
-        self._call: Callable[[int, int], int] = function.call
-        self._record: Record = record
-        self._arena_bytes: int = arena_bytes
-        self._workers: int = workers
-        self._keep: object = (function, keep)
-        self._done: _thread.LockType = _thread.allocate_lock()
-        self._done.acquire()
-        self.finished: list[None] = []
-        self.errors: list[BaseException] = []
-
-    def work(self, memory: Scratch) -> None:
+    def work(_keep: object) -> None:
         try:
-            self._call(self._record.address, memory.for_launch(self._arena_bytes, next(numbers)))
+            memory = take_scratch(scratch_bytes)
+            function.call(record.address, memory.address)
+            spare.append(memory)
+            finished.append(None)
         except BaseException as error:
-            self.errors.append(error)
-        self.finished.append(None)
-        if len(self.finished) == self._workers:
+            finished.append(error)
+        if len(finished) == workers:
             try:
-                self._done.release()
+                done.release()
             except RuntimeError:
                 # Two workers saw the last one finish.
                 pass
 
-    def wait(self, threads: Pool) -> None:
-        """Wait for all workers; an interrupt stops them and is raised afterwards."""
-        interrupt: BaseException | None = None
-        while len(self.finished) < self._workers and not threads.is_abandoned:
-            try:
-                self._done.acquire(True, TIMEOUT / 1e9)
-            except BaseException as error:
-                self._record.slots[STOP] = 1
-                interrupt = error
-        if interrupt is not None:
-            raise interrupt
-        if threads.is_abandoned:
-            raise LaunchError(_FORKED)
+    def wait() -> None:
+        while started and len(finished) < workers and not threads.is_abandoned:
+            done.acquire(True, thread_pool.TIMEOUT / 1e9)
 
-
-def _run_jobs(function: Loaded, record: Record, arena_bytes: int, wanted: int, keep: object, is_left: bool) -> int:
-    """Run by jobs for workers in Python; how many nanoseconds it took, 0 if there are no workers."""
-    threads = pool()
-    workers = min(threads.grow(wanted), wanted)
-    if not workers:
-        return 0
-    share = _Share(function, record, arena_bytes, workers, keep)
-    started: list[object] = []
     begin = perf_counter_ns()
+    interrupt: BaseException | None = None
     try:
-        threads.submit([share.work] * workers, started)
+        threads.submit([partial(work, keep)] * workers, started)
         if not is_left:
-            arena = arena_of(arena_bytes)
-            arena.words[0] = next(numbers)
-            _run_own(function, record, arena, _is_short(function, record.slots[COUNT], workers))
-            spare.append(arena)
-        share.wait(threads)
-    except BaseException:
-        record.slots[STOP] = 1
-        if started:
-            share.wait(threads)
-        raise
-    if share.errors:
-        raise share.errors[0]
+            memory = take_scratch(scratch_bytes)
+            _run_own(function, record, memory, workers)
+            spare.append(memory)
+        wait()
+    except BaseException as error:
+        interrupt = error
+    while interrupt is not None:
+        # Workers stop before it is raised, and another one changes nothing.
+        try:
+            record.slots[STOP] = 1
+            wait()
+            break
+        except BaseException as error:
+            interrupt = error
+    if interrupt is not None:
+        raise interrupt
+    if threads.is_abandoned:
+        raise LaunchError(_FORKED)
+    for error in finished:
+        if error is not None:
+            raise error
     return perf_counter_ns() - begin or 1

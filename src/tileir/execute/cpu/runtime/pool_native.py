@@ -1,15 +1,11 @@
-"""The native functions of the thread pool, in LLVM IR; `record.PoolWords` is the memory they share with Python.
+"""The native functions of the thread pool, in LLVM IR; `launch_record.PoolWords` is the memory they share with Python.
 
 Workers wait here, without Python's lock, and launches reach them here.  `thread_pool` explains the protocol.  Each
 function takes two pointers and returns an i64, as the worker of a kernel does:
 
-    wait(pool, slot)       a worker's life: take part in launches; return when Python calls
-    launch(pool, arena)    open a launch, take part in it, close it; the caller takes no part if `arena` is null
-    resume(pool, arena)    go on with the caller's part after `PAUSED`
-    finish(pool, sleep)    close the launch and wait for the workers; with `sleep` not null by sleeping, once
-    call(pool, null)       call one worker back to Python
-
-`launch`, `resume` and `finish` return `OVER`, or `RUNNING` while workers are at work, or `PAUSED`.
+    wait(pool, slot)        a worker's life: take part in launches
+    launch(pool, scratch)   open a launch; unless `scratch` is null, take part in it and finish it
+    finish(pool, null)      close the launch and wait for the workers; 1 if one is still inside after some time
 """
 
 from __future__ import annotations
@@ -18,7 +14,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tileir.execute.cpu.runtime import launch_record as record
-from tileir.execute.cpu.runtime.launch_record import OVER, PAUSED, RUNNING, SLOT_BYTES
+from tileir.execute.cpu.runtime.launch_record import SLOT_BYTES
 from tileir.execute.cpu.runtime.launch_record import PoolWords as words
 from tileir.execute.cpu.vector.builder import Builder, Loop, Module, Number
 
@@ -48,10 +44,8 @@ class _Writer:
         for write, parameters in (
             (self._write_now, "ptr %pool"),
             (self._write_wait, "ptr %pool, ptr %slot"),
-            (self._write_launch, "ptr %pool, ptr %arena"),
-            (self._write_resume, "ptr %pool, ptr %arena"),
-            (self._write_finish, "ptr %pool, ptr %sleep"),
-            (self._write_call, "ptr %pool, ptr %nothing"),
+            (self._write_launch, "ptr %pool, ptr %scratch"),
+            (self._write_finish, "ptr %pool, ptr %nothing"),
         ):
             name = write.__name__.removeprefix("_write_")
             with self._builder.into([]) as lines:
@@ -130,7 +124,6 @@ class _Writer:
         def each() -> None:
             # First: what comes after this ends the wait at the end of the round.
             signal = self._seen(words.SIGNAL)
-            self._return_if_called()
             (worked,) = builder.branch(self._enters(index), lambda: self._work(index), lambda: [f"i64 {since}"])
             rounds.becomes(since, worked)
             is_new = self._spin(lambda: self._is("ne", self._seen(words.SIGNAL), signal, "i32"), worked)
@@ -145,32 +138,21 @@ class _Writer:
         rounds.write(each, lambda: "")
         builder.do("unreachable")
 
-    def _return_if_called(self) -> None:
-        builder = self._builder
-        calls = self._seen(words.CALLS)
-
-        def take() -> None:
-            fewer = builder.emit(f"sub i32 {calls}, 1")
-            pair = builder.emit(
-                f"cmpxchg ptr {self._at(words.CALLS)}, i32 {calls}, i32 {fewer} seq_cst seq_cst, align 4"
-            )
-            builder.branch(builder.emit(f"extractvalue {{ i32, i1 }} {pair}, 1"), lambda: self._return(0))
-
-        builder.branch(self._is("sgt", calls, 0, "i32"), take)
-
     def _enters(self, index: Number) -> str:
         """Enter the open launch if there is one for this worker; an i1."""
         builder = self._builder
 
+        def is_open() -> str:
+            return self._is("ule", index, self._seen(words.OPEN, type="i64"))
+
         def enter() -> list[str]:
             # The caller closes first and then looks who is inside: one of the two sees the other.
             self._change("xchg", words.INSIDE, 1, "%slot")
-            is_open = self._is("ule", index, self._seen(words.OPEN, type="i64"))
-            builder.branch(is_open, None, self._leave)
-            return [f"i1 {is_open}"]
+            still = is_open()
+            builder.branch(still, None, self._leave)
+            return [f"i1 {still}"]
 
-        is_open = self._is("ule", index, self._seen(words.OPEN, type="i64"))
-        (entered,) = builder.branch(is_open, enter, lambda: ["i1 false"])
+        (entered,) = builder.branch(is_open(), enter, lambda: ["i1 false"])
         return entered
 
     def _leave(self) -> None:
@@ -180,35 +162,28 @@ class _Writer:
 
     def _work(self, index: Number) -> list[str]:
         builder = self._builder
-        arena = self._load(words.ARENA, "%slot", "ptr")
-        self._run(arena, index)
+        scratch = self._load(words.SCRATCH, "%slot", "ptr")
+        self._store(self._load(words.NUMBER), 0, scratch)
+        self._store(index, record.RANGE, scratch)
+        self._run(scratch)
 
         def finish() -> None:
-            builder.branch(
-                self._is("eq", self._change("xchg", words.FINISHED, 1), 0, "i32"),
-                lambda: self._futex(_WAKE, self._at(words.FINISHED), 1),
-            )
+            is_first = self._is("eq", self._change("xchg", words.FINISHED, 1), 0, "i32")
+            builder.branch(is_first, lambda: self._futex(_WAKE, self._at(words.FINISHED), 1))
 
         builder.branch(self._is("ne", self._load(words.LEFT), 0), finish)
         self._leave()
         return [f"i64 {self._now()}"]
 
-    def _run(self, arena: str, range: Number) -> None:
-        """Run tile blocks, beginning with a range."""
-        self._store(self._load(words.NUMBER), 0, arena)
-        self._store(range, record.RANGE, arena)
-        self._run_more(arena)
-
-    def _run_more(self, arena: str) -> None:
+    def _run(self, scratch: str) -> None:
         function = self._load(words.FUNCTION, type="ptr")
-        self._builder.emit(f"call i64 {function}(ptr {self._load(words.RECORD, type='ptr')}, ptr {arena})")
+        self._builder.emit(f"call i64 {function}(ptr {self._load(words.RECORD, type='ptr')}, ptr {scratch})")
 
     # --- who launches ---
 
     def _write_launch(self) -> None:
         builder = self._builder
-        takes_part = self._is("ne", "%arena", "null", "ptr")
-        self._divide(builder.emit(f"zext i1 {takes_part} to i64"))
+        self._divide()
         self._change("xchg", words.FINISHED, 0)
         workers = self._load(words.WORKERS)
         self._change("xchg", words.OPEN, workers, type="i64")
@@ -224,27 +199,23 @@ class _Writer:
             self._futex(_WAKE, self._at(words.SIGNAL), wakes, mask)
 
         builder.branch(is_worth, wake)
-        builder.branch(takes_part, None, lambda: self._return(RUNNING))
-        self._store(self._load(words.NUMBER), 0, "%arena")
-        self._store(0, record.RANGE, "%arena")
-        self._return(builder.emit("call i64 @resume(ptr %pool, ptr %arena)"))
+        builder.branch(self._is("eq", "%scratch", "null", "ptr"), lambda: self._return(1))
+        self._run("%scratch")
+        self._return(builder.emit("call i64 @finish(ptr %pool, ptr null)"))
 
-    def _divide(self, takes_part: str) -> None:
+    def _divide(self) -> None:
         """Divide the tile blocks into ranges of whole chunks, one for each thread that takes part."""
         builder = self._builder
         launch = self._load(words.RECORD, type="ptr")
-        begin, end = self._load(record.NEXT, launch), self._load(record.COUNT, launch)
-        chunk = self._load(record.CHUNK, launch)
-        rounded = builder.add(builder.add(builder.subtract(end, begin), chunk), -1)
-        chunks = builder.emit(f"udiv i64 {rounded}, {chunk}")
-        workers = self._load(words.WORKERS)
-        threads = builder.add(workers, takes_part)
+        end, chunk = self._load(record.COUNT, launch), self._load(record.CHUNK, launch)
+        chunks = builder.emit(f"udiv i64 {builder.add(builder.add(end, chunk), -1)}, {chunk}")
+        workers, first = self._load(words.WORKERS), self._load(words.LEFT)
+        threads = builder.subtract(builder.add(workers, 1), first)
         each = builder.emit(f"udiv i64 {chunks}, {threads}")
         longer = builder.emit(f"urem i64 {chunks}, {threads}")
         slots = self._at(words.SLOTS)
         self._store(0, record.RANGE_NEXT, slots)
         self._store(0, record.RANGE_END, slots)
-        first = builder.subtract(1, takes_part)
 
         def divide(number: str, carried: list[str]) -> list[str]:
             is_longer = builder.emit(f"zext i1 {self._is('ult', number, longer)} to i64")
@@ -255,32 +226,22 @@ class _Writer:
             self._store(last, record.RANGE_END, slot)
             return [last]
 
-        builder.each(threads, divide, [begin])
+        builder.each(threads, divide, [0])
         self._store(slots, record.RANGES, launch, "ptr")
         # Below zero: the tile blocks are taken from one counter.
         count = self._load(record.RANGE_COUNT, launch)
-        is_divided = self._is("sge", count, 0)
-        self._store(
-            builder.emit(f"select i1 {is_divided}, i64 {builder.add(workers, 1)}, i64 {count}"),
-            record.RANGE_COUNT,
-            launch,
-        )
-
-    def _write_resume(self) -> None:
-        budget = self._load(record.BUDGET, "%arena")
-        self._run_more("%arena")
-        left = self._load(record.BUDGET, "%arena")
-        is_spent = self._builder.all_of([self._is("ne", budget, 0), self._is("eq", left, 0)])
-        self._builder.branch(is_spent, lambda: self._return(PAUSED))
-        self._return(self._builder.emit("call i64 @finish(ptr %pool, ptr null)"))
+        ranges = f"select i1 {self._is('sge', count, 0)}, i64 {builder.add(workers, 1)}, i64 {count}"
+        self._store(builder.emit(ranges), record.RANGE_COUNT, launch)
 
     def _write_finish(self) -> None:
         builder = self._builder
-        sleeps = self._is("ne", "%sleep", "null", "ptr")
         begin = self._now()
 
+        def has_finished() -> str:
+            return self._is("ne", self._seen(words.FINISHED), 0, "i32")
+
         def wait_for_one() -> None:
-            self._await(lambda: self._is("ne", self._seen(words.FINISHED), 0, "i32"), begin, sleeps, words.FINISHED, 0)
+            self._await(has_finished, begin, lambda: self._sleep(self._at(words.FINISHED), 0))
 
         builder.branch(self._is("ne", self._load(words.LEFT), 0), wait_for_one)
         self._change("xchg", words.OPEN, 0, type="i64")
@@ -288,48 +249,25 @@ class _Writer:
         def wait_for(number: str, carried: list[str]) -> list[str]:
             slot = self._at(builder.multiply(builder.add(number, 1), record.RANGE_WORDS), self._at(words.SLOTS))
 
-            def is_outside() -> str:
-                return self._is("eq", self._seen(words.INSIDE, slot), 0, "i32")
+            def sleep() -> None:
+                inside = self._at(words.INSIDE, slot)
+                builder.emit(f"cmpxchg ptr {inside}, i32 1, i32 2 seq_cst seq_cst, align 4")
+                self._sleep(inside, 2)
 
-            def mark() -> None:
-                at = self._at(words.INSIDE, slot)
-                builder.emit(f"cmpxchg ptr {at}, i32 1, i32 2 seq_cst seq_cst, align 4")
-
-            self._await(is_outside, begin, sleeps, words.INSIDE, 2, slot, mark)
+            self._await(lambda: self._is("eq", self._seen(words.INSIDE, slot), 0, "i32"), begin, sleep)
             return carried
 
         builder.each(self._load(words.WORKERS), wait_for, [])
-        self._return(OVER)
+        self._return(0)
 
-    def _await(
-        self,
-        is_over: Callable[[], str],
-        begin: str,
-        sleeps: str,
-        word: int,
-        value: int,
-        base: str = "%pool",
-        mark: Callable[[], None] | None = None,
-    ) -> None:
-        """Wait until something holds; return `RUNNING` if that takes too long."""
-        builder = self._builder
+    def _sleep(self, pointer: str, value: int) -> None:
+        self._futex(_WAIT_FOR, pointer, value, timeout=self._at(words.TIMEOUT))
+
+    def _await(self, is_over: Callable[[], str], begin: str, sleep: Callable[[], None]) -> None:
+        """Spin, then sleep, until something holds; return 1 if that takes too long."""
 
         def go_on() -> None:
-            def sleep() -> None:
-                if mark is not None:
-                    mark()
-                self._futex(_WAIT_FOR, self._at(word, base), value, timeout=self._at(words.TIMEOUT))
+            sleep()
+            self._builder.branch(is_over(), None, lambda: self._return(1))
 
-            builder.branch(sleeps, sleep)
-            builder.branch(is_over(), None, lambda: self._return(RUNNING))
-
-        builder.branch(self._spin(is_over, begin), None, go_on)
-
-    # --- Python ---
-
-    def _write_call(self) -> None:
-        self._change("add", words.CALLS, 1)
-        self._change("add", words.SIGNAL, 1)
-        is_needed = self._is("ne", self._seen(words.SLEEPERS), 0, "i32")
-        self._builder.branch(is_needed, lambda: self._futex(_WAKE, self._at(words.SIGNAL), 1))
-        self._return(0)
+        self._builder.branch(self._spin(is_over, begin), None, go_on)

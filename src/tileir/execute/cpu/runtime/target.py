@@ -47,29 +47,26 @@ KNOWN: Final[dict[str, str]] = {
 """The machines that can be named, and what matters of what they have."""
 
 
+_binding: Any = None
+
+
 def binding() -> Any:
     """llvmlite's binding, ready to make code for this machine; to be used in `uninterrupted` calls only."""
     global _binding
-    found = _binding
-    if found is None:
-        # On this thread: an import that was interrupted may have left it with locks that another would wait for.
-        found = _import()
+    if _binding is None:
+        try:
+            # On this thread: an import that was interrupted may have left it with locks that another would wait for.
+            with NO_FORK:
+                import llvmlite.binding as found
+        except ImportError as missing:
+            raise MissingDependencyError(
+                f"the CPU engine needs llvmlite ({missing}): pip install 'tileir[cpu]', or choose {INSTEAD}"
+            ) from None
         if not hasattr(found, "initialize_native_target"):
             raise LaunchError("this signal handler interrupts the loading of llvmlite, and cannot use it")
         uninterrupted(_initialize, found)
         _binding = found
-    return found
-
-
-def _import() -> Any:
-    try:
-        with NO_FORK:
-            import llvmlite.binding as found
-    except ImportError as missing:
-        raise MissingDependencyError(
-            f"the CPU engine needs llvmlite ({missing}): pip install 'tileir[cpu]', or choose {INSTEAD}"
-        ) from None
-    return found
+    return _binding
 
 
 def _initialize(llvm: Any) -> None:
@@ -77,13 +74,8 @@ def _initialize(llvm: Any) -> None:
     llvm.initialize_native_asmprinter()
 
 
-_binding: Any = None
-
-
 class Target:
     """A machine to make code for."""
-
-    __slots__ = ("enabled", "features", "name", "runnable", "triple", "vector_bytes")
 
     def __init__(self, name: str, triple: str, enabled: frozenset[str], features: str, runnable: bool) -> None:
         self.name: str = name
@@ -95,7 +87,27 @@ class Target:
         """What to tell LLVM beyond the name."""
         self.runnable: bool = runnable
         """Whether this process can run the code."""
+        self.is_x86: bool = triple.startswith(("x86_64", "amd64"))
+        self.is_aarch64: bool = triple.startswith(("aarch64", "arm64"))
+        self.has_fma: bool = "fma" in enabled or self.is_aarch64
+        """Fused multiply-add is an instruction, not a call."""
+        self.has_f16c: bool = "f16c" in enabled or self.is_aarch64
+        """Half precision is converted to and from single by an instruction."""
+        self.has_avx512: bool = {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= enabled
+        self.has_avx512_bf16: bool = self.has_avx512 and "avx512bf16" in enabled
+        """bfloat16 is rounded to, and multiplied in pairs, by instructions that flush subnormal numbers."""
+        self.has_bf16_dots: bool = self.has_avx512_bf16 and name.startswith("znver")
+        """Pairs of bfloat16 are multiplied and added fast; Intel's instruction takes longer than two fused ones."""
+        self.has_amx: bool = {"amx-tile", "amx-bf16"} <= enabled
+        """Matrix tiles of bfloat16, which the operating system lets this process use."""
+        self.has_amx_fp16: bool = {"amx-tile", "amx-fp16"} <= enabled
+        """Matrix tiles of half precision, subnormal numbers included."""
+        self.has_amx_int8: bool = {"amx-tile", "amx-int8"} <= enabled
         self.vector_bytes: int = 64 if self.has_avx512 else 32 if "avx2" in enabled else 16
+        # By the generation: code is made for a kind of machine.
+        large = "amx-tile" in enabled
+        self.second_cache_bytes: int = 1 << (21 if large else 20 if self.has_avx512 or self.is_aarch64 else 19)
+        """About how large the second cache of a core is."""
 
     def __repr__(self) -> str:
         return f"Target({self.name!r}, {self.triple!r}, vectors of {self.vector_bytes} bytes)"
@@ -107,62 +119,6 @@ class Target:
                 f"code for the CPU '{self.name}' can be looked at here, but not run: "
                 f"this machine is '{host('native').name}'"
             )
-
-    @property
-    def is_x86(self) -> bool:
-        return self.triple.startswith(("x86_64", "amd64"))
-
-    @property
-    def is_aarch64(self) -> bool:
-        return self.triple.startswith(("aarch64", "arm64"))
-
-    @property
-    def has_fma(self) -> bool:
-        """Fused multiply-add is an instruction, not a call."""
-        return "fma" in self.enabled or self.is_aarch64
-
-    @property
-    def has_f16c(self) -> bool:
-        """Half precision is converted to and from single by an instruction."""
-        return "f16c" in self.enabled or self.is_aarch64
-
-    @property
-    def has_avx512(self) -> bool:
-        return {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= self.enabled
-
-    @property
-    def has_avx512_bf16(self) -> bool:
-        """bfloat16 is rounded to, and multiplied in pairs, by instructions that flush subnormal numbers."""
-        return self.has_avx512 and "avx512bf16" in self.enabled
-
-    @property
-    def has_amx(self) -> bool:
-        """Matrix tiles of bfloat16, which the operating system lets this process use."""
-        return {"amx-tile", "amx-bf16"} <= self.enabled
-
-    @property
-    def has_amx_fp16(self) -> bool:
-        """Matrix tiles of half precision, subnormal numbers included."""
-        return {"amx-tile", "amx-fp16"} <= self.enabled
-
-    @property
-    def has_bf16_dots(self) -> bool:
-        """Vectors of pairs of bfloat16 are multiplied and added to single precision by a fast instruction.
-
-        Intel's takes longer than two fused multiply-adds.
-        """
-        return self.has_avx512_bf16 and self.name.startswith("znver")
-
-    @property
-    def second_cache_bytes(self) -> int:
-        """About how large the second cache of a core is, by its generation: code is made for a kind of machine."""
-        if "amx-tile" in self.enabled:
-            return 1 << 21
-        return 1 << 20 if self.has_avx512 or self.is_aarch64 else 1 << 19
-
-    @property
-    def has_amx_int8(self) -> bool:
-        return {"amx-tile", "amx-int8"} <= self.enabled
 
 
 _hosts: dict[str, Target] = {}
@@ -179,16 +135,13 @@ def host(override: str | None = None) -> Target:
 
 def _this_machine() -> Target:
     found = llvm()
-    name, triple, features = found.name, found.triple, dict(found.features)
-    if features.get("amx-tile") and not _may_use_amx():
-        for feature in features:
-            if feature.startswith("amx-"):
-                features[feature] = False
-    enabled = frozenset([feature for feature, present in features.items() if present])
-    spelled = [("+" if features[feature] else "-") + feature for feature in sorted(features)]
+    enabled = frozenset([feature for feature, present in found.features.items() if present])
+    if "amx-tile" in enabled and not _may_use_amx():
+        enabled = frozenset([feature for feature in enabled if not feature.startswith("amx-")])
+    spelled = [("+" if feature in enabled else "-") + feature for feature in sorted(found.features)]
     if "avx512f" in enabled:
         spelled.append("-prefer-256-bit")
-    return Target(name, triple, enabled, ",".join(spelled), True)
+    return Target(found.name, found.triple, enabled, ",".join(spelled), True)
 
 
 class LlvmInfo(NamedTuple):
@@ -240,9 +193,7 @@ def _named(name: str) -> Target:
     return Target(name, triple, enabled, "-prefer-256-bit" if "avx512f" in enabled else "", runnable)
 
 
-_ARCH_PRCTL: Final = 158
-_REQUEST_PERMISSION: Final = 0x1023
-_TILE_DATA: Final = 18
+_ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA = 158, 0x1023, 18
 
 
 def _may_use_amx() -> bool:
@@ -290,8 +241,8 @@ def last_level_bytes() -> int:
 def _last_cache(processor: int) -> tuple[str, int]:
     """The last cache of a processor: the processors that share it, and its size."""
     folder = _CACHES.format(processor)
-    indices = [name for name in os.listdir(folder) if name.startswith("index")]
-    _level, last = max([(int(_read(f"{folder}/{name}/level")), f"{folder}/{name}") for name in indices])
+    indices = [f"{folder}/{name}" for name in os.listdir(folder) if name.startswith("index")]
+    _level, last = max([(int(_read(f"{index}/level")), index) for index in indices])
     size = _read(f"{last}/size")
     bytes = int(size[:-1]) << _UNITS[size[-1]] if size[-1:] in _UNITS else int(size)
     return _read(f"{last}/shared_cpu_list"), bytes

@@ -8,7 +8,9 @@ parts give, joined by phis.  A part that ends its basic block, by a return or a 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Final
 
 import numpy
@@ -36,18 +38,19 @@ class Module:
     """The text around the functions: declarations and constant tables, each once."""
 
     def __init__(self) -> None:
+        # What the machine has.
         self.native_half: bool = True
-        """Whether the machine converts between f16 and f32; where not, LLVM would call functions that are not there."""
+        """Conversions between f16 and f32; where not, LLVM would call functions that are not there."""
         self.native_fma: bool = True
-        """Whether the machine has fused multiply-add; where not, LLVM would call the C library for every lane."""
+        """Fused multiply-add; where not, LLVM would call the C library for every lane."""
         self.native_scale: bool = False
-        """Whether the machine has AVX-512's scaling by powers of two and its first guesses of reciprocals and roots."""
+        """AVX-512's scaling by powers of two and its first guesses of reciprocals and roots."""
         self.native_bf16: bool = False
-        """Whether the machine has AVX512_BF16's rounding of f32 to bf16, which takes subnormal numbers for zeros."""
+        """AVX512_BF16's rounding of f32 to bf16, which takes subnormal numbers for zeros."""
         self.native_range: bool = False
-        """Whether the machine has AVX-512's maxima and minima, which order zeros and leave out quiet NaNs."""
+        """AVX-512's maxima and minima, which order zeros and leave out quiet NaNs."""
         self.native_extremes: bool = False
-        """Whether the machine's maxima and minima order zeros, and give the number where one operand is a quiet NaN."""
+        """Maxima and minima that order zeros, and give the number where one operand is a quiet NaN."""
         self.widened_lanes: int = 0
         """How many lanes of f32 the machine widens to f64 at a time, in less time from memory; 0 where it does not."""
         self.fast: bool = False
@@ -59,18 +62,12 @@ class Module:
         self._zero_bytes: int = 0
         self.functions: list[str] = []
         self.likely: bool = False
-        """Whether some branch is `LIKELY`."""
 
     def declare(self, declaration: str) -> None:
         """Ask for an external function or intrinsic, as in `declare float @llvm.fma.f32(float, float, float)`."""
         self._declarations[declaration] = None
 
-    @property
-    def declarations(self) -> list[str]:
-        return list(self._declarations)
-
     def add(self, lines: list[str]) -> None:
-        """Add a function by all its lines."""
         self.functions.append("\n".join(lines))
 
     def define(self, head: str, lines: list[str]) -> None:
@@ -80,11 +77,7 @@ class Module:
     def table(self, array: Array) -> str:
         """The name of a constant array that holds these elements in row-major order, aligned to 64 bytes."""
         flat = numpy.ascontiguousarray(array).reshape(-1)
-        key = (flat.dtype.name, flat.tobytes())
-        found = self._tables.get(key)
-        if found is None:
-            found = self._tables[key] = f"@table{len(self._tables)}"
-        return found
+        return self._tables.setdefault((flat.dtype.name, flat.tobytes()), f"@table{len(self._tables)}")
 
     def zeros(self, size: int) -> str:
         """The name of so many bytes that are zero."""
@@ -92,20 +85,16 @@ class Module:
         return "@zeros"
 
     def text(self) -> str:
+        constant = "private unnamed_addr constant"
         parts = []
         if self._zero_bytes:
-            kind = f"[{self._zero_bytes} x i8]"
-            parts.append(f"@zeros = private unnamed_addr constant {kind} zeroinitializer, align 64")
+            parts.append(f"@zeros = {constant} [{self._zero_bytes} x i8] zeroinitializer, align 64")
         for (name, data), symbol in self._tables.items():
             # Bytes, so that no element type needs its own notation; the element type is in the load.
             content = "".join([f"\\{byte:02X}" for byte in data])
-            parts.append(f'{symbol} = private unnamed_addr constant [{len(data)} x i8] c"{content}", align 64 ; {name}')
+            parts.append(f'{symbol} = {constant} [{len(data)} x i8] c"{content}", align 64 ; {name}')
         likely = ['!3 = !{!"branch_weights", i32 1048575, i32 1}'] if self.likely else []
         return "\n".join([*parts, *self._declarations, *self.functions, *likely, ""])
-
-
-def _set_somewhere(mask: Register) -> bool:
-    return True
 
 
 class Builder:
@@ -114,7 +103,7 @@ class Builder:
     def __init__(self, module: Module) -> None:
         self.module: Module = module
         self.lines: list[str] = []
-        self.asked: Callable[[Register], bool] = _set_somewhere
+        self.asked: Callable[[Register], bool] = lambda mask: True
         """What `tracing` tells a kernel that asks whether a mask is set anywhere."""
         self.products: dict[str, tuple[Register, Register]] | None = None
         """While multiplications and additions of doubles may be fused: the factors of the products, by name."""
@@ -134,11 +123,9 @@ class Builder:
         return name
 
     def value(self, instruction: str, dtype: DType, width: int = 0) -> Register:
-        """Append an instruction; gives its result as a value."""
         return Register(self.emit(instruction), dtype, width)
 
     def do(self, instruction: str) -> None:
-        """Append an instruction without a result."""
         self.lines.append(f"  {instruction}")
 
     def line(self, text: str) -> str:
@@ -161,7 +148,6 @@ class Builder:
         return self.emit(text)
 
     def splat(self, value: Register, width: int) -> Register:
-        """A scalar in all lanes."""
         if not width or value.width:
             return value
         if not value.name.startswith("%"):
@@ -174,7 +160,6 @@ class Builder:
     # --- control flow ---
 
     def label(self, name: str) -> None:
-        """Begin a basic block."""
         self.lines.append(f"{name}:")
 
     def branch(
@@ -234,18 +219,15 @@ class Builder:
         self.label(name)
 
     def jump(self, label: str) -> None:
-        """Go to a label, which ends the basic block."""
         self.do(f"br label %{label}")
 
     def step_to(self, label: str) -> None:
-        """End the basic block and begin another behind it."""
         if not self.is_ended:
             self.jump(label)
         self.label(label)
 
     @property
     def is_ended(self) -> bool:
-        """Whether the basic block at hand has its last instruction."""
         return bool(self.lines) and self.lines[-1].startswith(("  br ", "  ret "))
 
     def count(self, start: Number, end: Number, step: int, body: Callable[[Number], None]) -> None:
@@ -327,25 +309,22 @@ class Builder:
     # --- arithmetic of i64s and addresses, folded where it can be ---
 
     def add(self, left: Number, right: Number) -> Number:
-        if isinstance(left, int) and isinstance(right, int):
-            return left + right
         if left == 0 or right == 0:
             return right if left == 0 else left
-        return self.emit(f"add i64 {left}, {right}")
+        return self._folded("add", left, right, operator.add)
 
     def subtract(self, left: Number, right: Number) -> Number:
-        if isinstance(left, int) and isinstance(right, int):
-            return left - right
-        return left if right == 0 else self.emit(f"sub i64 {left}, {right}")
+        return left if right == 0 else self._folded("sub", left, right, operator.sub)
 
     def multiply(self, left: Number, right: Number) -> Number:
-        if isinstance(left, int) and isinstance(right, int):
-            return left * right
-        if left == 0 or right == 0:
-            return 0
         if left == 1 or right == 1:
             return right if left == 1 else left
-        return self.emit(f"mul i64 {left}, {right}")
+        return 0 if left == 0 or right == 0 else self._folded("mul", left, right, operator.mul)
+
+    def _folded(self, name: str, left: Number, right: Number, fold: Callable[[int, int], int]) -> Number:
+        if isinstance(left, int) and isinstance(right, int):
+            return fold(left, right)
+        return self.emit(f"{name} i64 {left}, {right}")
 
     def divided(self, number: Number, divisor: int) -> tuple[Number, Number]:
         """Quotient and remainder of a number that is not negative."""
@@ -392,29 +371,20 @@ class Builder:
         return self.emit(f"extractvalue {{ i64, i1 }} {pair}, 0"), self.emit(f"extractvalue {{ i64, i1 }} {pair}, 1")
 
     def all_of(self, conditions: Iterable[str]) -> str:
-        """The conjunction of i1s."""
-        answer = "true"
-        for condition in conditions:
-            if condition != "true":
-                answer = condition if answer == "true" else self.emit(f"and i1 {answer}, {condition}")
-        return answer
+        rest = [condition for condition in conditions if condition != "true"]
+        return reduce(lambda one, other: self.emit(f"and i1 {one}, {other}"), rest) if rest else "true"
 
     def any_of(self, conditions: Iterable[str]) -> str:
-        """The disjunction of i1s."""
-        answer = "false"
-        for condition in conditions:
-            if condition == "true":
-                return condition
-            if condition != "false":
-                answer = condition if answer == "false" else self.emit(f"or i1 {answer}, {condition}")
-        return answer
+        rest = [condition for condition in conditions if condition != "false"]
+        if "true" in rest:
+            return "true"
+        return reduce(lambda one, other: self.emit(f"or i1 {one}, {other}"), rest) if rest else "false"
 
     def moved(self, pointer: str, offset: Number) -> str:
         """A pointer moved by bytes."""
         return pointer if offset == 0 else self.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
     def fill(self, pointer: str, byte: int, size: Number) -> None:
-        """Set so many bytes."""
         self.call("void", "llvm.memset.p0.i64", [f"ptr {pointer}", f"i8 {byte}", f"i64 {size}", "i1 false"])
 
     def word(self, pointer: str, number: Number) -> str:
@@ -456,7 +426,6 @@ class Loop:
         self.again: str = f"{self.name}.again"
         """The label that goes on with the next turn."""
         self.end: str = f"{self.name}.end"
-        """The label behind it."""
         self._carried: dict[str, list[str]] = {}
 
     def carry(self, type: str, initial: Number) -> str:
@@ -489,12 +458,10 @@ class Loop:
             builder.jump(f"{self.name}.head")
         builder.label(self.end)
         # What the next turn gets is known only now.
-        phis = [
-            builder.line(
-                f"  {name} = phi {type} [ {initial}, %{self.name}.enter ], [ {following}, %{self.name}.latch ]"
-            )
-            for name, (type, initial, following) in self._carried.items()
-        ]
+        phis = []
+        for name, (type, initial, following) in self._carried.items():
+            ways = f"[ {initial}, %{self.name}.enter ], [ {following}, %{self.name}.latch ]"
+            phis.append(builder.line(f"  {name} = phi {type} {ways}"))
         # The mark has moved if somebody put lines in front of the loop.
         place = builder.lines.index(mark, place)
         builder.lines[place : place + 1] = phis
@@ -516,3 +483,14 @@ class CountedLoop(Loop):
         following = self.builder.emit(f"add nuw nsw i64 {self.index}, {self._step}")
         self.becomes(self.index, following)
         return self.builder.emit(f"icmp ult i64 {following}, {self._end}")
+
+
+def define_once(
+    module: Module, symbol: str, result: str, parameters: str, attributes: str, body: Callable[[Builder], str]
+) -> None:
+    """Define a function beside the kernel's, unless it is there; `body` writes it, and gives the name of the result."""
+    if symbol not in module.symbols:
+        module.symbols.add(symbol)
+        inner = Builder(module)
+        inner.do(f"ret {result} {body(inner)}")
+        module.define(f"define internal {result} @{symbol}({parameters}) {attributes} nounwind", inner.lines)

@@ -53,10 +53,13 @@ _SINGLE_QUIET: Final = 0x7FC00000
 # Shorthands
 
 
-def binary(builder: Builder, instruction: str, left: Register, right: Register, dtype: DType | None = None) -> Register:
-    return builder.value(
-        f"{instruction} {left.type} {left.name}, {right.name}", left.dtype if dtype is None else dtype, left.width
-    )
+Operand = Register | int | float
+"""A number stands for a constant of the type of the other operand."""
+
+
+def binary(builder: Builder, instruction: str, left: Register, right: Operand, dtype: DType | None = None) -> Register:
+    other = right if isinstance(right, Register) else constant(right, left)
+    return builder.value(f"{instruction} {left.typed}, {other.name}", dtype or left.dtype, left.width)
 
 
 def constant(value: Any, like: Register, dtype: DType | None = None) -> Register:
@@ -64,24 +67,27 @@ def constant(value: Any, like: Register, dtype: DType | None = None) -> Register
     return literal(value, like.dtype if dtype is None else dtype, like.width)
 
 
-def compare(builder: Builder, predicate: str, left: Register, right: Register) -> Register:
+def compare(builder: Builder, predicate: str, left: Register, right: Operand) -> Register:
     """`fcmp` or `icmp`, with the predicate: `compare(b, "icmp eq", x, y)`."""
     return binary(builder, predicate, left, right, BOOL)
 
 
-def choose(builder: Builder, condition: Register, first: Register, second: Register) -> Register:
-    """`first` where the condition holds, else `second`."""
+def choose(builder: Builder, condition: Register, first: Operand, second: Operand) -> Register:
+    """`first` where the condition holds, else `second`; one of them is a register."""
+    if not isinstance(first, Register):
+        assert isinstance(second, Register)
+        first = constant(first, second)
+    elif not isinstance(second, Register):
+        second = constant(second, first)
     text = f"select {condition.typed}, {first.typed}, {second.typed}"
     return builder.value(text, first.dtype, first.width)
 
 
 def convert(builder: Builder, instruction: str, value: Register, dtype: DType) -> Register:
-    """A conversion instruction."""
     return builder.value(f"{instruction} {value.typed} to {value_type(dtype, value.width)}", dtype, value.width)
 
 
 def retag(value: Register, dtype: DType) -> Register:
-    """The same LLVM value as another dtype."""
     return Register(value.name, dtype, value.width)
 
 
@@ -89,11 +95,8 @@ def intrinsic(builder: Builder, name: str, operands: list[Register], extra: str 
     """An overloaded intrinsic whose operands and result have one type."""
     first = operands[0]
     suffix = suffix_of(scalar_type(first.dtype), first.width)
-    arguments = [operand.typed for operand in operands]
-    if extra:
-        arguments.append(extra)
-    name = builder.call(first.type, f"llvm.{name}.{suffix}", arguments)
-    return Register(name, first.dtype, first.width)
+    arguments = [*[operand.typed for operand in operands], *([extra] if extra else [])]
+    return Register(builder.call(first.type, f"llvm.{name}.{suffix}", arguments), first.dtype, first.width)
 
 
 # Views
@@ -129,8 +132,7 @@ def from_storage(builder: Builder, name: str, dtype: DType, width: int = 0) -> R
     """A value of what was loaded from memory."""
     if dtype != BOOL:
         return Register(name, dtype, width)
-    loaded = Register(name, UINT8, width)
-    return compare(builder, "icmp ne", loaded, constant(0, loaded))
+    return compare(builder, "icmp ne", Register(name, UINT8, width), 0)
 
 
 def to_bits(builder: Builder, value: Register) -> str:
@@ -154,7 +156,6 @@ def is_integer(dtype: DType) -> bool:
 
 
 def is_machine_float(dtype: DType) -> bool:
-    """Whether the machine computes in it."""
     return dtype in (SINGLE, DOUBLE)
 
 
@@ -172,12 +173,16 @@ def cast(builder: Builder, value: Register, dtype: DType) -> Register:
     if is_integer(source):
         return _from_integer(builder, value, dtype)
     if is_integer(dtype):
-        return _to_integer(builder, value, dtype)
-    if source == SINGLE:
-        return _from_single(builder, value, dtype)
+        # Towards zero.  A value past the range is some number, and kernels replace it: `freeze` makes it one.
+        found = convert(builder, "fptosi" if dtype.kind == "i" else "fptoui", to_machine(builder, value), dtype)
+        return builder.value(f"freeze {found.typed}", dtype, value.width)
     if source == DOUBLE:
         return _from_double(builder, value, dtype)
-    return cast(builder, to_single(builder, value), dtype)
+    return _from_single(builder, to_single(builder, value), dtype)
+
+
+_WIDENED_BY_MEMORY: Final = 8
+"""Vectors of doubles from which on that is faster."""
 
 
 def widened(builder: Builder, value: Register) -> Register:
@@ -204,19 +209,13 @@ def widened(builder: Builder, value: Register) -> Register:
     return joined(builder, parts)
 
 
-_WIDENED_BY_MEMORY: Final = 8
-"""Vectors of doubles from which on that is so."""
-
-
 def truth(builder: Builder, value: Register) -> Register:
     """Whether elements are not zero; NaN is not."""
     if value.dtype == BOOL:
         return value
     if is_integer(value.dtype):
-        return compare(builder, "icmp ne", value, constant(0, value))
-    if not is_machine_float(value.dtype):
-        value = to_single(builder, value)
-    return compare(builder, "fcmp une", value, constant(0, value))
+        return compare(builder, "icmp ne", value, 0)
+    return compare(builder, "fcmp une", to_machine(builder, value), 0)
 
 
 def _from_integer(builder: Builder, value: Register, dtype: DType) -> Register:
@@ -236,13 +235,9 @@ def _from_integer(builder: Builder, value: Register, dtype: DType) -> Register:
     raise Untraceable(f"a cast from {source} to {dtype}")
 
 
-def _to_integer(builder: Builder, value: Register, dtype: DType) -> Register:
-    """Towards zero.  A value past the range is some number, and kernels replace it: `freeze` makes it one."""
-    if not is_machine_float(value.dtype):
-        value = to_single(builder, value)
-    instruction = "fptosi" if dtype.kind == "i" else "fptoui"
-    found = convert(builder, instruction, value, dtype)
-    return builder.value(f"freeze {found.typed}", dtype, value.width)
+def to_machine(builder: Builder, value: Register) -> Register:
+    """A float as one that the machine computes in."""
+    return value if value.dtype == DOUBLE else to_single(builder, value)
 
 
 def to_single(builder: Builder, value: Register) -> Register:
@@ -250,45 +245,40 @@ def to_single(builder: Builder, value: Register) -> Register:
     name = value.dtype.name
     if value.dtype == SINGLE:
         return value
-    if value.dtype == HALF:
-        if builder.module.native_half:
-            return convert(builder, "fpext", value, SINGLE)
-        return decode(builder, bits(builder, value), floats.F16)
+    if value.dtype == HALF and builder.module.native_half:
+        return convert(builder, "fpext", value, SINGLE)
     if name == "bfloat16":
         wide = convert(builder, "zext", value, UINT32)
-        return reinterpret(builder, binary(builder, "shl", wide, constant(16, wide)), SINGLE)
+        return reinterpret(builder, binary(builder, "shl", wide, 16), SINGLE)
     if name == "float8_e8m0fnu":
         return decode_power(builder, retag(value, UINT8))
     if name in FORMATS:
-        return decode(builder, retag(value, numpy.dtype(f"u{value.dtype.itemsize}")), FORMATS[name])
+        return decode(builder, bits(builder, value), FORMATS[name])
     raise Untraceable(f"a cast from {value.dtype} to float32")
 
 
 def _from_single(builder: Builder, value: Register, dtype: DType) -> Register:
+    if dtype == SINGLE:
+        return value
     if dtype == DOUBLE:
         return convert(builder, "fpext", value, DOUBLE)
-    if dtype == HALF:
-        if builder.module.native_half:
-            return convert(builder, "fptrunc", value, HALF)
-        return reinterpret(builder, encode(builder, value, floats.F16), HALF)
+    if dtype == HALF and builder.module.native_half:
+        return convert(builder, "fptrunc", value, HALF)
     if dtype.name == "bfloat16":
         if has_bf16_instruction(builder.module, value.width):
             return retag(rounded_to_bf16(builder, value, UINT16, _encode_bf16), dtype)
         return retag(_encode_bf16(builder, value), dtype)
     if dtype.name in FORMATS:
-        return retag(encode(builder, value, FORMATS[dtype.name]), dtype)
+        return reinterpret(builder, encode(builder, value, FORMATS[dtype.name]), dtype)
     raise Untraceable(f"a cast from float32 to {dtype}")
 
 
 def _from_double(builder: Builder, value: Register, dtype: DType) -> Register:
-    if dtype == SINGLE:
-        return convert(builder, "fptrunc", value, SINGLE)
-    if dtype == HALF:
-        # One instruction for it exists on few machines; rounding to odd makes the second rounding the only one.
-        return _from_single(builder, _single_to_odd(builder, value), HALF)
-    if dtype.name == "bfloat16":
-        return _from_single(builder, convert(builder, "fptrunc", value, SINGLE), dtype)
-    raise Untraceable(f"a cast from float64 to {dtype}")
+    if dtype not in (SINGLE, HALF) and dtype.name != "bfloat16":
+        raise Untraceable(f"a cast from float64 to {dtype}")
+    # One instruction for it exists on few machines; rounding to odd makes the second rounding the only one.
+    single = _single_to_odd(builder, value) if dtype == HALF else convert(builder, "fptrunc", value, SINGLE)
+    return cast(builder, single, dtype)
 
 
 def _single_to_odd(builder: Builder, value: Register) -> Register:
@@ -297,11 +287,11 @@ def _single_to_odd(builder: Builder, value: Register) -> Register:
     back = intrinsic(builder, "fabs", [convert(builder, "fpext", near, DOUBLE)])
     exact = intrinsic(builder, "fabs", [value])
     pattern = reinterpret(builder, near, UINT32)
-    even = compare(builder, "icmp eq", binary(builder, "and", pattern, constant(1, pattern)), constant(0, pattern))
-    below = binary(builder, "and", compare(builder, "fcmp olt", back, exact), even)
-    above = binary(builder, "and", compare(builder, "fcmp ogt", back, exact), even)
-    up = binary(builder, "add", pattern, cast(builder, below, UINT32))
-    return reinterpret(builder, binary(builder, "sub", up, cast(builder, above, UINT32)), SINGLE)
+    even = compare(builder, "icmp eq", binary(builder, "and", pattern, 1), 0)
+    for instruction, predicate in (("add", "fcmp olt"), ("sub", "fcmp ogt")):
+        step = binary(builder, "and", compare(builder, predicate, back, exact), even)
+        pattern = binary(builder, instruction, pattern, cast(builder, step, UINT32))
+    return reinterpret(builder, pattern, SINGLE)
 
 
 # Formats as patterns
@@ -315,30 +305,25 @@ def decode(builder: Builder, pattern: Register, form: floats.FloatFormat) -> Reg
     """
     wide = convert(builder, "zext", pattern, UINT32) if pattern.dtype != UINT32 else pattern
     sign_place = form.width - 1
-    magnitude = wide
-    if form.has_sign:
-        magnitude = binary(builder, "and", wide, constant((1 << sign_place) - 1, wide))
-    moved = binary(builder, "shl", magnitude, constant(23 - form.mantissa_bits, wide))
-    normal = binary(builder, "add", moved, constant((127 - form.bias) << 23, wide))
+    magnitude = binary(builder, "and", wide, (1 << sign_place) - 1) if form.has_sign else wide
+    moved = binary(builder, "shl", magnitude, 23 - form.mantissa_bits)
+    normal = binary(builder, "add", moved, (127 - form.bias) << 23)
     # Patterns are small: signed conversion is the cheaper one.
     whole = convert(builder, "sitofp", retag(magnitude, INT32), SINGLE)
-    unit = 2.0 ** (1 - form.bias - form.mantissa_bits)
-    small = reinterpret(builder, binary(builder, "fmul", whole, constant(unit, whole)), UINT32)
-    is_small = compare(builder, "icmp ult", magnitude, constant(1 << form.mantissa_bits, wide))
-    result = choose(builder, is_small, small, normal)
+    small = binary(builder, "fmul", whole, 2.0 ** (1 - form.bias - form.mantissa_bits))
+    is_small = compare(builder, "icmp ult", magnitude, 1 << form.mantissa_bits)
+    result = choose(builder, is_small, reinterpret(builder, small, UINT32), normal)
     if form.quiet_nan >= 0:
-        special = compare(builder, "icmp ugt", magnitude, constant(form.largest, wide))
+        special = compare(builder, "icmp ugt", magnitude, form.largest)
         if form.quiet_nan == form.overflow:
-            substitute = constant(0x7FC00000, wide)
+            result = choose(builder, special, _SINGLE_QUIET, result)
         else:
             # Infinity and NaN keep their mantissa, and a NaN gets the bit that makes it a quiet one.
-            nan = compare(builder, "icmp ugt", magnitude, constant(form.overflow, wide))
-            field = choose(builder, nan, constant(_SINGLE_QUIET, wide), constant(_SINGLE_INFINITY, wide))
-            substitute = binary(builder, "or", moved, field)
-        result = choose(builder, special, substitute, result)
+            nan = compare(builder, "icmp ugt", magnitude, form.overflow)
+            field = choose(builder, nan, constant(_SINGLE_QUIET, wide), _SINGLE_INFINITY)
+            result = choose(builder, special, binary(builder, "or", moved, field), result)
     if form.has_sign:
-        sign = binary(builder, "and", wide, constant(1 << sign_place, wide))
-        sign = binary(builder, "shl", sign, constant(31 - sign_place, wide))
+        sign = binary(builder, "shl", binary(builder, "and", wide, 1 << sign_place), 31 - sign_place)
         result = binary(builder, "or", result, sign)
     return reinterpret(builder, result, SINGLE)
 
@@ -346,11 +331,9 @@ def decode(builder: Builder, pattern: Register, form: floats.FloatFormat) -> Reg
 def decode_power(builder: Builder, pattern: Register) -> Register:
     """float32 of f8E8M0FNU: the exponent field; 0 is the subnormal 2**-127, 255 is NaN."""
     wide = convert(builder, "zext", pattern, UINT32)
-    result = binary(builder, "shl", wide, constant(23, wide))
-    least = compare(builder, "icmp eq", wide, constant(0, wide))
-    result = choose(builder, least, constant(0x00400000, wide), result)
-    nan = compare(builder, "icmp eq", wide, constant(255, wide))
-    result = choose(builder, nan, constant(0x7FC00000, wide), result)
+    result = binary(builder, "shl", wide, 23)
+    result = choose(builder, compare(builder, "icmp eq", wide, 0), 0x00400000, result)
+    result = choose(builder, compare(builder, "icmp eq", wide, 255), _SINGLE_QUIET, result)
     return reinterpret(builder, result, SINGLE)
 
 
@@ -360,44 +343,35 @@ def encode(builder: Builder, value: Register, form: floats.FloatFormat) -> Regis
     Above the smallest normalised value rounding adds just under half a unit, and one more where the last kept bit is
     odd; below it the float32 addition of a number whose unit is the smallest value does the rounding.
     """
-    storage = UINT16 if form.width > 8 else UINT8
     pattern = reinterpret(builder, value, UINT32)
-    magnitude = binary(builder, "and", pattern, constant(_SINGLE_SIGN - 1, pattern))
+    magnitude = binary(builder, "and", pattern, _SINGLE_SIGN - 1)
     shift = 23 - form.mantissa_bits
-    last = binary(builder, "lshr", magnitude, constant(shift, pattern))
-    last = binary(builder, "and", last, constant(1, pattern))
+    last = binary(builder, "and", binary(builder, "lshr", magnitude, shift), 1)
     offset = (1 << (shift - 1)) - 1 - ((127 - form.bias) << 23)
-    normal = binary(builder, "add", magnitude, constant(offset & 0xFFFFFFFF, pattern))
-    normal = binary(builder, "add", normal, last)
-    normal = binary(builder, "lshr", normal, constant(shift, pattern))
+    normal = binary(builder, "add", binary(builder, "add", magnitude, offset & 0xFFFFFFFF), last)
+    normal = binary(builder, "lshr", normal, shift)
     # 1.5 * 2**e has the unit 2**(e - 23), and stays in its power of two.
-    anchor = numpy.float32(1.5 * 2.0 ** (24 - form.bias - form.mantissa_bits))
-    absolute = reinterpret(builder, magnitude, SINGLE)
-    sum_ = reinterpret(builder, binary(builder, "fadd", absolute, constant(anchor, value)), UINT32)
-    small = binary(builder, "sub", sum_, constant(int(anchor.view(numpy.uint32)), pattern))
-    smallest_normal = (128 - form.bias) << 23
-    is_small = compare(builder, "icmp ult", magnitude, constant(smallest_normal, pattern))
+    anchor = 1.5 * 2.0 ** (24 - form.bias - form.mantissa_bits)
+    total = binary(builder, "fadd", reinterpret(builder, magnitude, SINGLE), anchor)
+    anchor_bits = int(numpy.float32(anchor).view(numpy.uint32))
+    small = binary(builder, "sub", reinterpret(builder, total, UINT32), anchor_bits)
+    is_small = compare(builder, "icmp ult", magnitude, (128 - form.bias) << 23)
     result = choose(builder, is_small, small, normal)
     # The first float32 that rounds past the largest value: half a unit above it, a tie only where that is odd.
     limit = (form.largest << shift) + ((127 - form.bias) << 23) + (1 << (shift - 1)) + (form.largest + 1) % 2
-    over = compare(builder, "icmp uge", magnitude, constant(limit, pattern))
-    result = choose(builder, over, constant(form.overflow, pattern), result)
+    result = choose(builder, compare(builder, "icmp uge", magnitude, limit), form.overflow, result)
     if form.quiet_nan != form.overflow:
-        nan = compare(builder, "icmp ugt", magnitude, constant(_SINGLE_INFINITY, pattern))
-        result = choose(builder, nan, constant(max(form.quiet_nan, 0), pattern), result)
-    sign = binary(builder, "lshr", pattern, constant(32 - form.width, pattern))
-    sign = binary(builder, "and", sign, constant(1 << (form.width - 1), pattern))
-    return convert(builder, "trunc", binary(builder, "or", result, sign), storage)
+        nan = compare(builder, "icmp ugt", magnitude, _SINGLE_INFINITY)
+        result = choose(builder, nan, max(form.quiet_nan, 0), result)
+    sign = binary(builder, "and", binary(builder, "lshr", pattern, 32 - form.width), 1 << (form.width - 1))
+    return convert(builder, "trunc", binary(builder, "or", result, sign), UINT16 if form.width > 8 else UINT8)
 
 
 def _encode_bf16(builder: Builder, value: Register) -> Register:
     """bf16 has float32's exponents: rounding on the pattern is right for subnormal values too, and overflows to inf."""
     pattern = reinterpret(builder, value, UINT32)
-    last = binary(builder, "lshr", pattern, constant(16, pattern))
-    last = binary(builder, "and", last, constant(1, pattern))
-    rounded = binary(builder, "add", pattern, constant(0x7FFF, pattern))
-    rounded = binary(builder, "add", rounded, last)
+    last = binary(builder, "and", binary(builder, "lshr", pattern, 16), 1)
+    rounded = binary(builder, "add", binary(builder, "add", pattern, 0x7FFF), last)
     nan = compare(builder, "fcmp uno", value, value)
-    quiet = binary(builder, "or", pattern, constant(0x00400000, pattern))
-    rounded = choose(builder, nan, quiet, rounded)
-    return convert(builder, "trunc", binary(builder, "lshr", rounded, constant(16, pattern)), UINT16)
+    rounded = choose(builder, nan, binary(builder, "or", pattern, 0x00400000), rounded)
+    return convert(builder, "trunc", binary(builder, "lshr", rounded, 16), UINT16)

@@ -1,29 +1,340 @@
-"""Functions of f32 in a few instructions: near results, not the interpreter's bits.
+"""Functions of f32 in a few instructions, within about one unit in the last place (docs/cpu.md).
 
 They are used where an operation asks for them (`rounding<approx>`) and in kernels compiled with `fast=True`.  Narrower
-types go through f32; f64 keeps the exact functions.  docs/cpu.md states the error of each.
+types go through f32; f64 keeps the exact functions.
 
 A function is a formula over traced values, as the exact ones are.  Each is written once for every width as an LLVM
 function of its own, which is always inlined: there it may branch, which code in the middle of a kernel's loops may not.
+Polynomials are near-minimax, in Horner's order.  Results may be subnormal, and zeros, infinities and NaN come out as
+those of the exact functions.
 """
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final, cast
 
 import numpy
 
+from tileir.dialect import ops
 from tileir.dialect.types import TileType
+from tileir.execute.arithmetic.functions import float_unary
 from tileir.execute.cpu.vector import casting
-from tileir.execute.cpu.vector.builder import Builder, Module
-from tileir.execute.cpu.vector.casting import SINGLE
-from tileir.execute.cpu.vector.fast_functions import FORMULAS
-from tileir.execute.cpu.vector.fast_machine import Machine
-from tileir.execute.cpu.vector.llvm import Register, value_type
+from tileir.execute.cpu.vector.builder import Builder, Number, define_once
+from tileir.execute.cpu.vector.casting import DOUBLE, INT32, INT64, SINGLE, intrinsic
+from tileir.execute.cpu.vector.lanes import in_parts, shuffled
+from tileir.execute.cpu.vector.llvm import Register, literal, value_type
 from tileir.execute.cpu.vector.tracing import Tracer
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import BF16, F16, F32
+
+SHIFTER: Final = 1.5 * 2.0**23
+"""Added and taken away again, it rounds to an integer; in between the integer is in the low bits."""
+
+_REGISTER_BITS: Final = {4: 128, 8: 256, 16: 512}
+_SHIFTER_BITS: Final = int(numpy.float32(SHIFTER).view(numpy.int32))
+ONE_BITS: Final = 0x3F800000
+
+
+class Machine:
+    """What the functions need beyond NumPy's words, on traced values.
+
+    The instructions of AVX-512 that give first guesses and scale by powers of two are used where `Module.native_scale`
+    says so and a vector fills a register or several; everything else is code for any machine.
+    """
+
+    __slots__ = ("builder", "width")
+
+    def __init__(self, builder: Builder, width: int) -> None:
+        self.builder: Builder = builder
+        self.width: int = width
+
+    def fma(self, left: Any, right: Any, addend: Any) -> Any:
+        """`left * right + addend`, rounded once where the machine can."""
+        if not self.builder.module.native_fma:
+            return left * right + addend
+        like = next(value for value in (left, right, addend) if isinstance(value, Tracer))
+        operands = [like.operand(value, like.dtype) for value in (left, right, addend)]
+        return Tracer(self.builder, intrinsic(self.builder, "fma", operands))
+
+    def horner(self, value: Any, coefficients: Sequence[float]) -> Any:
+        """The polynomial whose coefficients are given from the constant one up."""
+        total: Any = coefficients[-1]
+        for coefficient in reversed(coefficients[:-1]):
+            total = self.fma(value, total, coefficient)
+        return total
+
+    def scale(self, value: Any, shifted: Any) -> Any:
+        """A number near 1 times two to the power of a small integer; `shifted` is that plus `SHIFTER`.
+
+        Two factors, each a normal number, give subnormal results with one rounding, and NaN for NaN.
+        """
+        if self.has_guesses:
+            return self._native("mask.scalef.ps", [value, shifted - SHIFTER])
+        count = shifted.view(INT32) - _SHIFTER_BITS
+        half = count >> 1
+        first, second = [((part << 23) + ONE_BITS).view(SINGLE) for part in (half, count - half)]
+        return value * first * second
+
+    def divide(self, numerator: Any, denominator: Any, rest: Any = None) -> Any:
+        """A quotient of normal numbers that are neither very large nor very small.
+
+        What the denominator lost when it was rounded counts where there is fused multiply-add.
+        """
+        if self.has_guesses:
+            guess = self._native("rcp14.ps", [denominator])
+            inverse = self.fma(guess, self.fma(-denominator, guess, 1.0), guess)
+        elif rest is None or not self.builder.module.native_fma:
+            return numerator / denominator
+        else:
+            inverse = 1.0 / denominator
+        quotient = inverse * numerator
+        error = self.fma(-denominator, quotient, numerator)
+        if rest is not None:
+            error = self.fma(-rest, quotient, error)
+        return self.fma(error, inverse, quotient)
+
+    def reciprocal_root(self, value: Any) -> Any:
+        if not self.has_guesses:
+            return 1.0 / numpy.sqrt(value)
+        guess = self._native("rsqrt14.ps", [value])
+        error = self.fma(-(value * guess), guess, 1.0)
+        # Of zero and infinity the guess is right, and its error is NaN.
+        better = self.fma(guess * error, self.fma(error, 0.375, 0.5), guess)
+        return numpy.where(error == error, better, guess)
+
+    def unless_rare(self, rare: Any, usual: Any, exact: str, slow: Callable[[Any], Any], value: Any) -> Any:
+        """`usual`, but `slow(value)` in the lanes that are `rare`: a branch that is hardly ever taken.
+
+        The slow function goes through the lanes one by one, so that its code is small.
+        """
+        builder = self.builder
+        mask = rare.register
+        found = mask.name
+        if self.width:
+            found = builder.call("i1", f"llvm.vector.reduce.or.v{self.width}i1", [mask.typed])
+        kind = value_type(SINGLE, self.width)
+
+        def each_lane(inner: Builder) -> str:
+            inner.do(f"%lanes = alloca {kind}, align 64")
+            inner.do(f"store {kind} %value, ptr %lanes, align 64")
+
+            def lane(number: Number) -> None:
+                place = inner.emit(f"getelementptr float, ptr %lanes, i64 {number}")
+                element = Tracer(inner, inner.value(f"load float, ptr {place}, align 4", SINGLE))
+                with numpy.errstate(all="ignore"):
+                    result = slow(element)
+                inner.do(f"store {result.register.typed}, ptr {place}, align 4")
+
+            inner.count(0, max(self.width, 1), 1, lane)
+            return inner.emit(f"load {kind}, ptr %lanes, align 64")
+
+        def few() -> list[str]:
+            symbol = f"slow.{exact}.{self.width}"
+            define_once(builder.module, symbol, kind, f"{kind} %value", "noinline cold", each_lane)
+            answer = builder.emit(f"call {kind} @{symbol}({value.register.typed})")
+            return [f"{kind} {builder.emit(f'select {mask.typed}, {kind} {answer}, {usual.register.typed}')}"]
+
+        usually = builder.emit(f"xor i1 {found}, true")
+        (chosen,) = builder.branch(usually, lambda: [usual.register.typed], few, likely=True)
+        return Tracer(builder, Register(chosen, SINGLE, self.width))
+
+    # AVX-512
+
+    @property
+    def has_guesses(self) -> bool:
+        """Whether the instructions of AVX-512 take vectors of this width."""
+        return self.builder.module.native_scale and (self.width in _REGISTER_BITS or self.width in (32, 64))
+
+    def rest(self, value: Any) -> Any:
+        """What the nearest integer leaves of a number, 0 of an infinity; where the machine `has_guesses`."""
+        return self._native("mask.reduce.ps", [value], "i32 8")
+
+    def scale_unless(self, vanishes: Any, value: Any, power: Any) -> Any:
+        """A number times two to the power of an integer, and zero where it vanishes, which then takes no time."""
+        there = numpy.logical_not(vanishes)
+        registers = [value.register, power.register, there.register]
+
+        def emit(parts: list[Register]) -> Register:
+            return self._on_register("mask.scalef.ps", parts[:2], "", self._mask(parts[2]))
+
+        return Tracer(self.builder, in_parts(self.builder, registers, 16, emit))
+
+    def _mask(self, lanes: Register) -> str:
+        """Truth in lanes as the bits of an integer, eight at least."""
+        name = lanes.name
+        if lanes.width < 8:
+            name = shuffled(self.builder, lanes, literal(False, lanes.dtype, lanes.width), range(8)).name
+        return self.builder.emit(f"bitcast <{max(lanes.width, 8)} x i1> {name} to i{max(lanes.width, 8)}")
+
+    def _native(self, name: str, values: list[Any], control: str = "") -> Tracer:
+        """One instruction on f32 vectors, or several on parts of a wide one."""
+        registers = [value.register for value in values]
+        found = in_parts(self.builder, registers, 16, lambda parts: self._on_register(name, parts, control))
+        return Tracer(self.builder, found)
+
+    def _on_register(self, name: str, values: list[Register], control: str, mask: str = "-1") -> Register:
+        width = values[0].width
+        kind = value_type(SINGLE, width)
+        operands = [value.typed for value in values]
+        operands += [control] if control else []
+        operands += [f"{kind} zeroinitializer", f"i{max(width, 8)} {mask}"]
+        if width == 16 and name in ("mask.scalef.ps", "mask.reduce.ps"):
+            # Rounding and exceptions as they are in force.
+            operands.append("i32 4")
+        symbol = f"llvm.x86.avx512.{name}.{_REGISTER_BITS[width]}"
+        return Register(self.builder.call(kind, symbol, operands), SINGLE, width)
+
+
+# --- functions ---
+
+Formula = Callable[..., Any]
+
+
+def _numbers(*texts: str) -> tuple[float, ...]:
+    return tuple([float.fromhex(text) for text in texts])
+
+
+def _within(value: Any, least: float, greatest: float) -> Any:
+    """Clamped; NaN stays."""
+    value = numpy.where(value > greatest, greatest, value)
+    return numpy.where(value < least, least, value)
+
+
+# Exponentials
+
+LOG2_E: Final = 1.4426950408889634
+LN2_HIGH: Final = 0.693359375
+"""Nine bits: its product with a small integer is exact."""
+LN2_LOW: Final = -2.1219444005469058e-4
+
+_EXP: Final = (1.0, 1.0) + _numbers(
+    "0x1.fffffcp-2", "0x1.555492p-3", "0x1.5558f2p-5", "0x1.123a0ap-7", "0x1.6a23f0p-10"
+)
+_EXP2: Final = (1.0,) + _numbers(
+    "0x1.62e430p-1", "0x1.ebfbdcp-3", "0x1.c6aee8p-5", "0x1.3b2d4ep-7", "0x1.5f3e80p-10", "0x1.41fba0p-13"
+)
+_TANH: Final = _numbers("-0x1.55553ep-2", "0x1.1109aep-3", "-0x1.b898dep-5", "0x1.54b8a0p-6", "-0x1.825858p-8")
+
+
+_EXP_VANISHES, _EXP2_VANISHES = -104.0, -151.0
+"""Below these the results are zero."""
+
+
+def _exp_parts(machine: Machine, value: Any) -> tuple[Any, Any]:
+    """exp(value), for values from -104, as a number near 1 and, plus `SHIFTER`, the power of two to scale it by."""
+    value = numpy.where(value > 90.0, 90.0, value)
+    shifted = machine.fma(value, LOG2_E, SHIFTER)
+    count = shifted - SHIFTER
+    rest = machine.fma(count, -LN2_LOW, machine.fma(count, -LN2_HIGH, value))
+    return machine.horner(rest, _EXP), shifted
+
+
+def _unless_vanishing(value: Any, least: float, function: Callable[[Any], Any]) -> Any:
+    """A function that is zero below `least`: it is not asked there, as numbers that underflow take their time.
+
+    AVX-512 leaves lanes out of an instruction for nothing, and the last one is enough.
+    """
+    vanishes = value < least
+    return numpy.where(vanishes, 0.0, function(numpy.where(vanishes, 0.0, value)))
+
+
+def _exp(machine: Machine, value: Any) -> Any:
+    if machine.has_guesses:
+        number, shifted = _exp_parts(machine, value)
+        return machine.scale_unless(value < _EXP_VANISHES, number, shifted - SHIFTER)
+    return _unless_vanishing(value, _EXP_VANISHES, lambda value: machine.scale(*_exp_parts(machine, value)))
+
+
+def _exp2(machine: Machine, value: Any) -> Any:
+    if machine.has_guesses:
+        rest = machine.rest(value)
+        return machine.scale_unless(value < _EXP2_VANISHES, machine.horner(rest, _EXP2), value - rest)
+
+    def power(value: Any) -> Any:
+        value = numpy.where(value > 128.5, 128.5, value)
+        shifted = value + SHIFTER
+        return machine.scale(machine.horner(value - (shifted - SHIFTER), _EXP2), shifted)
+
+    return _unless_vanishing(value, _EXP2_VANISHES, power)
+
+
+def _sigmoid(machine: Machine, value: Any) -> Any:
+    small = _exp(machine, -numpy.absolute(value))
+    total = small + 1.0
+    return machine.divide(numpy.where(value < 0.0, small, 1.0), total, small - (total - 1.0))
+
+
+def _odd(machine: Machine, value: Any, coefficients: tuple[float, ...]) -> Any:
+    """`value` and its higher odd powers; the sign of a zero is lost."""
+    square = value * value
+    return machine.fma(value * square, machine.horner(square, coefficients), value)
+
+
+def _tanh(machine: Machine, value: Any) -> Any:
+    magnitude = numpy.absolute(value)
+    power = _exp(machine, _within(magnitude, 0.0, 10.0) * 2.0)
+    large = 1.0 - machine.divide(numpy.float32(2.0), power + 1.0)
+    return numpy.copysign(numpy.where(magnitude < 0.6, _odd(machine, magnitude, _TANH), large), value)
+
+
+# Angles
+
+_TWO_OVER_PI: Final = 0.6366197723675814
+_HALF_PI: Final = 1.5707963267948966
+_HALF_PI_PARTS: Final = _numbers("0x1.921fb4p+0", "0x1.4442d0p-24", "0x1.846988p-48")
+"""Three float32 numbers whose sum it is; all above zero, which keeps the sign of a zero angle."""
+_HALF_PI_HIGH: Final = float.fromhex("0x1.921fb5p+0")
+"""Few bits: its product with the number of quarter turns is exact in float64."""
+_HALF_PI_LOW: Final = (_HALF_PI - _HALF_PI_HIGH) + 6.123233995736766e-17
+_ANGLE_LIMIT: Final = 71476.0
+"""Above it the parts are too few: the exact function is called."""
+_SHIFTER_DOUBLE: Final = 1.5 * 2.0**52
+_SINE: Final = _numbers("-0x1.555544p-3", "0x1.11071cp-7", "-0x1.993960p-13")
+_COSINE: Final = (1.0, -0.5) + _numbers("0x1.55554ap-5", "-0x1.6c0c12p-10", "0x1.99e204p-16")
+
+
+def _reduced(machine: Machine, value: Any) -> tuple[Any, Any]:
+    """The number of quarter turns, an integer whose low bits are right, and the angle that is left, at most pi / 4: a
+    float32, or a float64 without fused multiply-add."""
+    if not machine.builder.module.native_fma:
+        wide = value.astype(DOUBLE)
+        turns = wide * _TWO_OVER_PI + _SHIFTER_DOUBLE
+        count = turns - _SHIFTER_DOUBLE
+        angle = (wide - count * _HALF_PI_HIGH) - count * _HALF_PI_LOW
+        return turns.view(INT64).astype(INT32), angle
+    turns = machine.fma(value, _TWO_OVER_PI, SHIFTER)
+    count = turns - SHIFTER
+    for part in _HALF_PI_PARTS:
+        value = machine.fma(count, -part, value)
+    return turns.view(INT32), value
+
+
+def _sine(machine: Machine, value: Any, function: OperationDeclaration, first: int) -> Any:
+    """The sine of an angle and some quarter turns."""
+    turns, angle = _reduced(machine, value)
+    sine = numpy.copysign(_odd(machine, angle, _SINE), angle)
+    cosine = machine.horner(angle * angle, _COSINE)
+    turns = turns + first if first else turns
+    result = numpy.where((turns & 1) != 0, cosine, sine).astype(SINGLE)
+    # With the other sign after two quarter turns.
+    usual = (result.view(INT32) ^ ((turns & 2) << 30)).view(SINGLE)
+    rare = numpy.logical_not(numpy.absolute(value) < _ANGLE_LIMIT)
+    return machine.unless_rare(rare, usual, function.mnemonic, float_unary(function, F32), value)
+
+
+FORMULAS: Final[dict[OperationDeclaration, Formula]] = {
+    ops.EXP: _exp,
+    ops.EXP2: _exp2,
+    ops.SIGMOID: _sigmoid,
+    ops.TANH: _tanh,
+    ops.SIN: partial(_sine, function=ops.SIN, first=0),
+    ops.COS: partial(_sine, function=ops.COS, first=1),
+    ops.RSQRT: Machine.reciprocal_root,
+}
+"""The machine and f32 operands to an f32 result."""
 
 
 def emit_fast(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
@@ -34,41 +345,23 @@ def emit_fast(builder: Builder, operation: Operation, operands: list[Register]) 
     element = cast(TileType, operation.operands[0].type).element
     if not (builder.module.fast or is_near) or element not in (F32, F16, BF16):
         return None
-    result = call(builder, operation.declaration, [casting.to_single(builder, operand) for operand in operands])
+    result = call(builder, operation.declaration, casting.to_single(builder, operands[0]))
     if "flush_to_zero" in operation.attributes:
-        result = _flush(builder, result)
+        value = Tracer(builder, result)
+        flushed: Any = numpy.where(numpy.absolute(value) < 2.0**-126, numpy.copysign(value * 0.0, value), value)
+        result = cast(Tracer, flushed).register
     return casting.cast(builder, result, operands[0].dtype)
 
 
-def _flush(builder: Builder, result: Register) -> Register:
-    value = Tracer(builder, result)
-    flushed: Any = numpy.where(numpy.absolute(value) < 2.0**-126, numpy.copysign(value * 0.0, value), value)
-    return cast(Tracer, flushed).register
+def call(builder: Builder, function: OperationDeclaration, operand: Register) -> Register:
+    """A call of the function of an f32 register, which the module gets on the first one."""
+    width = operand.width
+    symbol, kind = f"fast.{function.mnemonic}.{width}", value_type(SINGLE, width)
 
+    def body(inner: Builder) -> str:
+        with numpy.errstate(all="ignore"):
+            result = FORMULAS[function](Machine(inner, width), Tracer(inner, Register("%operand", SINGLE, width)))
+        return cast(Tracer, result).register.name
 
-def call(builder: Builder, function: OperationDeclaration, operands: list[Register]) -> Register:
-    """A call of the function of f32 registers of one width, which the module gets on the first one."""
-    width = operands[0].width
-    symbol = f"fast.{function.mnemonic}.{width}"
-    module = builder.module
-    kind = value_type(SINGLE, width)
-    if symbol not in module.symbols:
-        module.symbols.add(symbol)
-        _define(module, symbol, function, len(operands), width)
-    arguments = ", ".join([operand.typed for operand in operands])
-    return builder.value(f"call {kind} @{symbol}({arguments})", SINGLE, width)
-
-
-def _define(module: Module, symbol: str, function: OperationDeclaration, count: int, width: int) -> None:
-    inner = Builder(module)
-    kind = value_type(SINGLE, width)
-    names = [f"%operand{number}" for number in range(count)]
-    values = [Tracer(inner, Register(name, SINGLE, width)) for name in names]
-    with numpy.errstate(all="ignore"):
-        result = FORMULAS[function](Machine(inner, width), *values)
-    parameters = ", ".join([f"{kind} {name}" for name in names])
-    inner.do(f"ret {result.register.typed}")
-    module.define(f"define internal {kind} @{symbol}({parameters}) alwaysinline nounwind", inner.lines)
-
-
-__all__ = ["call", "emit_fast"]
+    define_once(builder.module, symbol, kind, f"{kind} %operand", "alwaysinline", body)
+    return builder.value(f"call {kind} @{symbol}({operand.typed})", SINGLE, width)

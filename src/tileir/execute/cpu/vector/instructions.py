@@ -10,20 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, cast
 
-import numpy
-
 from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute import dtypes
-from tileir.execute.arithmetic.rounding import RAISED
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import (
-    DOUBLE,
-    HALF,
     INT64,
-    SINGLE,
-    UINT64,
     binary,
     choose,
     compare,
@@ -31,13 +24,12 @@ from tileir.execute.cpu.vector.casting import (
     convert,
     intrinsic,
     retag,
-    to_single,
+    to_machine,
 )
 from tileir.execute.cpu.vector.fast_math import emit_fast
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.cpu.vector.nans import extreme, handed_on, literal_float, quieted
-from tileir.execute.cpu.vector.number_functions import divide_integers
-from tileir.execute.cpu.vector.tracing import Untraceable, trace
+from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.cpu.vector.ufuncs import fused
 from tileir.execute.dtypes import memory_bytes, memory_dtype, value_dtype
 from tileir.execute.errors import CompilationError
@@ -71,7 +63,7 @@ def emit_traced(builder: Builder, operation: Operation, operands: list[Register]
     try:
         with fused(builder, declaration, _element(operation)):
             return trace(builder, KERNELS[declaration](operation, True), operands)
-    except Untraceable as error:
+    except casting.Untraceable as error:
         raise CompilationError(
             f"the CPU engine cannot compile '{operation.name}': its NumPy function uses {error}, and can only use "
             "arithmetic, comparisons, bit operations, rounding, square roots, numpy.where and numpy.clip "
@@ -105,17 +97,13 @@ def _result(operation: Operation) -> Type:
     return cast(TileType, operation.results[0].type).element
 
 
-def _flushes(operation: Operation) -> bool:
-    return "flush_to_zero" in operation.attributes
-
-
 def _rounds_to_nearest(operation: Operation) -> bool:
     return operation.keyword("rounding_mode") in ("", "nearest_even", "approx", "full")
 
 
 def _is_plain(operation: Operation) -> bool:
     """Nearest even, subnormal numbers kept."""
-    return not _flushes(operation) and _rounds_to_nearest(operation)
+    return "flush_to_zero" not in operation.attributes and _rounds_to_nearest(operation)
 
 
 def _plain_integer(element: Type) -> bool:
@@ -129,43 +117,19 @@ def _is_signed(operation: Operation) -> bool:
 
 # Floats
 
-
-def _flush(builder: Builder, value: Register, raised: Register | None = None) -> Register:
-    """f32 with zeros of the same sign for subnormal numbers; with `raised`, for a result that is tiny after rounding
-    (`arithmetic.rounding.flush_tiny`)."""
-    magnitude = intrinsic(builder, "fabs", [value if raised is None else raised])
-    limit = constant(numpy.float32(2.0 ** (-126 if raised is None else -62)), value)
-    small = compare(builder, "fcmp olt", magnitude, limit)
-    return choose(builder, small, intrinsic(builder, "copysign", [constant(0, value), value]), value)
-
-
-def _raised(builder: Builder, value: Register) -> Register:
-    return binary(builder, "fmul", value, constant(RAISED, value))
+_COMPUTED: Final = (F16, BF16, F32, F64)
 
 
 def _float_binary(instruction: str) -> Emit:
     def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-        element = _element(operation)
-        if not _rounds_to_nearest(operation):
+        if not _is_plain(operation) or _element(operation) not in _COMPUTED:
             return None
         left, right = operands
-        if _flushes(operation):
-            one, other = (_flush(builder, operand) for operand in operands)
-            result = binary(builder, instruction, one, other)
-            if instruction in ("fadd", "fsub"):
-                result = _flush(builder, result)
-            else:
-                result = _flush(builder, result, binary(builder, instruction, _raised(builder, one), other))
-        elif element is F32 or element is F64:
-            result = binary(builder, instruction, left, right)
-        elif element is F16 or element is BF16:
-            # The second rounding changes nothing: 24 bits are enough (Figueroa 1995).  Where a bf16 result is
-            # subnormal, so is the float32 one, but products are exact there down to a quarter of bf16's smallest value,
-            # and quotients of 8-bit mantissas stay 2**-9 of it away from a midpoint, float32 rounding by 2**-17 of it.
-            wide = binary(builder, instruction, to_single(builder, left), to_single(builder, right))
-            result = casting.cast(builder, wide, left.dtype)
-        else:
-            return None
+        wide = binary(builder, instruction, to_machine(builder, left), to_machine(builder, right))
+        # The second rounding of narrow types changes nothing: 24 bits are enough (Figueroa 1995).  Where a bf16 result
+        # is subnormal, so is the float32 one, but products are exact there down to a quarter of bf16's smallest value,
+        # and quotients of 8-bit mantissas stay 2**-9 of it away from a midpoint, float32 rounding by 2**-17 of it.
+        result = casting.cast(builder, wide, left.dtype)
         kept = handed_on(instruction, left, right)
         return result if kept is None else quieted(builder, kept, result)
 
@@ -174,141 +138,35 @@ def _float_binary(instruction: str) -> Emit:
 
 def _fma(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
     element = _element(operation)
-    if not _rounds_to_nearest(operation) or element not in (F32, F64) or not builder.module.native_fma:
+    if not _is_plain(operation) or element not in (F32, F64) or not builder.module.native_fma:
         return None
-    if not _flushes(operation):
-        result = intrinsic(builder, "fma", operands)
-    else:
-        left, right, addend = (_flush(builder, operand) for operand in operands)
-        raised = intrinsic(builder, "fma", [_raised(builder, left), right, _raised(builder, addend)])
-        result = _flush(builder, intrinsic(builder, "fma", [left, right, addend]), raised)
+    result = intrinsic(builder, "fma", operands)
     unknown = [operand for operand in operands if literal_float(operand) is None]
     return quieted(builder, unknown[0], result) if len(unknown) == 1 else result
 
 
-def _float_unary(name: str) -> Emit:
-    """Intrinsics that are exact or correctly rounded."""
-
-    def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-        element = _element(operation)
-        (value,) = operands
-        if not _is_plain(operation):
-            return None
-        if element is F32 or element is F64:
-            return intrinsic(builder, name, [value])
-        if element is F16 or element is BF16:
-            return casting.cast(builder, intrinsic(builder, name, [to_single(builder, value)]), value.dtype)
-        return None
-
-    return emit
-
-
-def _reciprocal(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-    (value,) = operands
-    return _DIVIDE(builder, operation, [constant(numpy.ones((), value.dtype)[()], value), value])
-
-
-_DIVIDE: Final = _float_binary("fdiv")
-
-
 def _minmax(largest: bool, always_propagates: bool) -> Emit:
     def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-        if _flushes(operation):
-            operands = [_flush(builder, operand) for operand in operands]
+        if "flush_to_zero" in operation.attributes:
+            return None
         propagates = always_propagates or "propagate_nan" in operation.attributes
         return extreme(builder, largest, propagates, operands[0], operands[1])
 
     return emit
 
 
-_FLOAT_PREDICATES: Final = {
-    "equal": "eq",
-    "not_equal": "ne",
-    "less_than": "lt",
-    "less_than_or_equal": "le",
-    "greater_than": "gt",
-    "greater_than_or_equal": "ge",
-}
-
-
-def _compare_floats(builder: Builder, operation: Operation, operands: list[Register]) -> Register:
-    ordering = "o" if operation.comparison_ordering == "ordered" else "u"
-    predicate = _FLOAT_PREDICATES[operation.comparison_predicate]
-    left, right = operands
-    if left.dtype not in (SINGLE, DOUBLE):
-        if not (left.dtype == HALF or left.dtype.name in casting.FORMATS or left.dtype.name == "float8_e8m0fnu"):
-            # fnv8E5M3FNU is held as its pattern.
-            return emit_traced(builder, operation, operands)
-        left, right = to_single(builder, left), to_single(builder, right)
-    return compare(builder, f"fcmp {ordering}{predicate}", left, right)
-
-
 # Integers
 
 
-def _integer_binary(instruction: str) -> Emit:
-    def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-        if not _plain_integer(_element(operation)):
-            return None
-        return binary(builder, instruction, operands[0], operands[1])
-
-    return emit
-
-
-def _divide(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-    """Towards zero; by zero the quotient is 0."""
-    rounding = operation.rounding
-    is_signed = _is_signed(operation)
-    if not _plain_integer(_element(operation)) or (rounding != "zero" and (is_signed or rounding == "positive_inf")):
-        return None
-    left, right = _with_sign(operands, is_signed)
-    quotient, by_zero = divide_integers(builder, left, right)
-    return retag(choose(builder, by_zero, constant(0, quotient), quotient), operands[0].dtype)
-
-
-def _remainder(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-    """With the sign of the dividend; by zero, where the divisor counts as 1, the product is 0 all the same."""
-    if not _plain_integer(_element(operation)):
-        return None
-    left, right = _with_sign(operands, _is_signed(operation))
-    quotient, _ = divide_integers(builder, left, right)
-    return retag(binary(builder, "sub", left, binary(builder, "mul", quotient, right)), operands[0].dtype)
-
-
-def _with_sign(operands: list[Register], is_signed: bool) -> list[Register]:
-    size = operands[0].dtype.itemsize
-    return [retag(operand, numpy.dtype(f"{'i' if is_signed else 'u'}{size}")) for operand in operands]
-
-
-def _compare_integers(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-    predicate = _FLOAT_PREDICATES[operation.comparison_predicate]
-    if _element(operation) is I1:
-        return None
-    if predicate not in ("eq", "ne"):
-        predicate = ("s" if _is_signed(operation) else "u") + predicate
-    return compare(builder, f"icmp {predicate}", operands[0], operands[1])
-
-
-def _extend(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-    if _element(operation) is I4 or _result(operation) is I4:
-        return None
-    instruction = "sext" if _is_signed(operation) else "zext"
-    return convert(builder, instruction, operands[0], value_dtype(_result(operation)))
-
-
-def _truncate(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-    if _result(operation) is I4 or (_element(operation) is I4 and _result(operation) is not I1):
-        return None
-    return convert(builder, "trunc", operands[0], value_dtype(_result(operation)))
-
-
-def _count_bits(name: str) -> Emit:
-    """ctpop, ctlz, cttz, bitreverse; of a zero all bits lead and trail."""
+def _on_integers(instruction: str) -> Emit:
+    """An instruction, or an intrinsic; of a zero all bits lead and trail."""
 
     def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
         if not _plain_integer(_element(operation)):
             return None
-        return intrinsic(builder, name, operands, "i1 false" if name in ("ctlz", "cttz") else "")
+        if len(operands) == 2:
+            return binary(builder, instruction, operands[0], operands[1])
+        return intrinsic(builder, instruction, operands, "i1 false" if instruction in ("ctlz", "cttz") else "")
 
     return emit
 
@@ -328,11 +186,9 @@ def _float_to_integer(builder: Builder, operation: Operation, operands: list[Reg
     """Towards zero, saturating, NaN to 0.  LLVM has an intrinsic for it, but takes vectors apart."""
     source, target = _element(operation), _result(operation)
     mode = operation.rounding_mode
-    if not _plain_integer(target) or source not in (F16, BF16, F32, F64) or mode != "nearest_int_to_zero":
+    if not _plain_integer(target) or source not in _COMPUTED or mode != "nearest_int_to_zero":
         return None
-    (value,) = operands
-    if value.dtype not in (SINGLE, DOUBLE):
-        value = to_single(builder, value)
+    value = to_machine(builder, operands[0])
     dtype = value_dtype(target)
     is_signed = _is_signed(operation)
     width = dtype.itemsize * 8
@@ -340,27 +196,23 @@ def _float_to_integer(builder: Builder, operation: Operation, operands: list[Reg
     greatest = (1 << (width - 1)) - 1 if is_signed else -1
     # What is out of range is no value to LLVM, and never chosen.
     whole = convert(builder, "fptosi" if is_signed else "fptoui", value, dtype)
-    above = compare(builder, "fcmp oge", value, constant(2.0 ** (width - 1 if is_signed else width), value))
-    whole = choose(builder, above, constant(greatest, whole), whole)
+    above = compare(builder, "fcmp oge", value, 2.0 ** (width - 1 if is_signed else width))
+    whole = choose(builder, above, greatest, whole)
     if is_signed:
-        below = compare(builder, "fcmp olt", value, constant(float(least), value))
-        whole = choose(builder, below, constant(least, whole), whole)
-        return choose(builder, compare(builder, "fcmp uno", value, value), constant(0, whole), whole)
-    return choose(builder, compare(builder, "fcmp ogt", value, constant(0, value)), whole, constant(0, whole))
+        below = compare(builder, "fcmp olt", value, float(least))
+        whole = choose(builder, below, least, whole)
+        return choose(builder, compare(builder, "fcmp uno", value, value), 0, whole)
+    return choose(builder, compare(builder, "fcmp ogt", value, 0), whole, constant(0, whole))
 
 
 def _float_to_float(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
     source, target = _element(operation), _result(operation)
-    plain = (F16, BF16, F32, F64)
-    if source not in plain or target not in plain or not _rounds_to_nearest(operation):
+    if source not in _COMPUTED or target not in _COMPUTED or not _rounds_to_nearest(operation):
         return None
     if source is F64 and target is BF16:
         # Through float32 would round twice.
         return None
-    (value,) = operands
-    if value.dtype not in (SINGLE, DOUBLE):
-        value = to_single(builder, value)
-    result = casting.cast(builder, value, value_dtype(target))
+    result = casting.cast(builder, to_machine(builder, operands[0]), value_dtype(target))
     if (target is F16 or (source is F64 and target is F32)) and not _is_computed(operation):
         # LLVM would undo a widening and a narrowing together, as if nothing had been.
         return quieted(builder, result, result)
@@ -391,37 +243,22 @@ def _offset(builder: Builder, operation: Operation, operands: list[Register]) ->
     if amount.dtype != INT64:
         amount = convert(builder, "sext", amount, INT64)
     if size > 1:
-        amount = binary(builder, "mul", amount, constant(size, amount))
-    return binary(builder, "add", retag(pointer, UINT64), amount)
+        amount = binary(builder, "mul", amount, size)
+    return binary(builder, "add", retag(pointer, casting.UINT64), amount)
 
 
 DIRECT: Final[dict[OperationDeclaration, Emit]] = {
-    ops.ADDF: _float_binary("fadd"),
-    ops.SUBF: _float_binary("fsub"),
-    ops.MULF: _float_binary("fmul"),
-    ops.DIVF: _DIVIDE,
+    **{each: _float_binary(f"f{each.mnemonic[:3]}") for each in (ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF)},
     ops.FMA: _fma,
-    ops.SQRT: _float_unary("sqrt"),
-    ops.FLOOR: _float_unary("floor"),
-    ops.CEIL: _float_unary("ceil"),
-    ops.RECIPF: _reciprocal,
     ops.MAXF: _minmax(True, False),
     ops.MINF: _minmax(False, False),
     ops.MAXIMUMF: _minmax(True, True),
     ops.MINIMUMF: _minmax(False, True),
-    ops.CMPF: _compare_floats,
-    ops.ADDI: _integer_binary("add"),
-    ops.SUBI: _integer_binary("sub"),
-    ops.MULI: _integer_binary("mul"),
-    ops.DIVI: _divide,
-    ops.REMI: _remainder,
-    ops.POPCNT: _count_bits("ctpop"),
-    ops.CLZ: _count_bits("ctlz"),
-    ops.CTZ: _count_bits("cttz"),
-    ops.BREV: _count_bits("bitreverse"),
-    ops.CMPI: _compare_integers,
-    ops.EXTI: _extend,
-    ops.TRUNCI: _truncate,
+    **{each: _on_integers(each.mnemonic[:3]) for each in (ops.ADDI, ops.SUBI, ops.MULI)},
+    ops.POPCNT: _on_integers("ctpop"),
+    ops.CLZ: _on_integers("ctlz"),
+    ops.CTZ: _on_integers("cttz"),
+    ops.BREV: _on_integers("bitreverse"),
     ops.ITOF: _integer_to_float,
     ops.FTOI: _float_to_integer,
     ops.FTOF: _float_to_float,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from tileir.execute.cpu.vector.builder import Builder, Module
+from tileir.execute.cpu.vector.builder import Builder, Module, define_once
 from tileir.execute.cpu.vector.llvm import Register, value_type
 from tileir.execute.dtypes import DType
 
@@ -64,17 +64,20 @@ def has_bf16_instruction(module: Module, width: int) -> bool:
 
 def rounded_to_bf16(builder: Builder, value: Register, pattern: DType, by_hand: ByHand) -> Register:
     """The patterns of bf16, of the dtype given, nearest to float32 numbers; where there is the instruction."""
-    module, width = builder.module, value.width
-    symbol = f"bf16.{width}"
-    if symbol not in module.symbols:
-        module.symbols.add(symbol)
-        _define(module, symbol, Register("%value", value.dtype, width), pattern, by_hand)
-    call = f"call {value_type(pattern, width)} @{symbol}({value.typed}, i1 {value.normal})"
-    return builder.value(call, pattern, width)
+    symbol, kind = f"bf16.{value.width}", value_type(pattern, value.width)
+    parameter = Register("%value", value.dtype, value.width)
+    define_once(
+        builder.module,
+        symbol,
+        kind,
+        f"{parameter.typed}, i1 %normal",
+        "alwaysinline",
+        lambda inner: _rounded(inner, parameter, pattern, by_hand),
+    )
+    return builder.value(f"call {kind} @{symbol}({value.typed}, i1 {value.normal})", pattern, value.width)
 
 
-def _define(module: Module, symbol: str, value: Register, pattern: DType, by_hand: ByHand) -> None:
-    inner = Builder(module)
+def _rounded(inner: Builder, value: Register, pattern: DType, by_hand: ByHand) -> str:
     kind = value_type(pattern, value.width)
     parts = [value]
     if value.width > _LANES:
@@ -84,10 +87,9 @@ def _define(module: Module, symbol: str, value: Register, pattern: DType, by_han
     def shortened() -> list[str]:
         # Two registers become one; alone, a register becomes half of one.
         if len(parts) == 1:
-            found = [_shortened(inner, "cvtneps2bf16", parts, pattern)]
-        else:
-            pairs = zip(parts[0::2], parts[1::2], strict=True)
-            found = [_shortened(inner, "cvtne2ps2bf16", [upper, lower], pattern) for lower, upper in pairs]
+            return [_shortened(inner, "cvtneps2bf16", parts, pattern).typed]
+        pairs = zip(parts[0::2], parts[1::2], strict=True)
+        found = [_shortened(inner, "cvtne2ps2bf16", [upper, lower], pattern) for lower, upper in pairs]
         return [joined(inner, found).typed]
 
     def looked() -> list[str]:
@@ -101,8 +103,7 @@ def _define(module: Module, symbol: str, value: Register, pattern: DType, by_han
         return [f"{kind} {result}"]
 
     (result,) = inner.branch("%normal", shortened, looked)
-    inner.do(f"ret {kind} {result}")
-    module.define(f"define internal {kind} @{symbol}({value.typed}, i1 %normal) alwaysinline nounwind", inner.lines)
+    return result
 
 
 def _shortened(builder: Builder, instruction: str, parts: list[Register], pattern: DType) -> Register:

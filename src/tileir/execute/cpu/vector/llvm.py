@@ -65,7 +65,6 @@ class Register:
 
     @property
     def typed(self) -> str:
-        """As an operand: its type and its name."""
         return f"{self.type} {self.name}"
 
     def __repr__(self) -> str:
@@ -95,7 +94,6 @@ def literal(value: Any, dtype: DType, width: int = 0) -> Register:
 
 
 def literal_text(value: Any, dtype: DType) -> str:
-    """One constant without its type."""
     if dtype.kind in "iu":
         return str(int(value))
     name = dtype.name
@@ -123,7 +121,6 @@ def suffix_of(element: str, width: int = 0) -> str:
 
 
 def operand_type(operand: str) -> str:
-    """The type in front of a typed operand."""
     if operand.startswith("<"):
         return operand[: operand.index(">") + 1]
     return operand.split(" ", 1)[0]

@@ -14,20 +14,17 @@ from __future__ import annotations
 
 import numpy
 
+from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import (
-    FORMATS,
-    HALF,
     binary,
     bits,
     choose,
     compare,
-    constant,
     intrinsic,
     reinterpret,
-    to_single,
+    to_machine,
 )
-from tileir.execute.cpu.vector.casting import cast as convert_to
 from tileir.execute.cpu.vector.lanes import in_parts
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import DType
@@ -40,7 +37,7 @@ def literal_float(value: Register) -> float | None:
     if text.startswith("%"):
         return None
     text = text.removeprefix("splat (").removesuffix(")").rpartition(" ")[2]
-    if value.dtype == HALF:
+    if value.dtype == casting.HALF:
         return float(numpy.uint16(int(text[3:], 16)).view(numpy.float16)) if text.startswith("0xH") else None
     if value.dtype.name == "bfloat16":
         return float(numpy.uint32(int(text) << 16).view(numpy.float32)) if text.isdigit() else None
@@ -54,26 +51,23 @@ def is_negative_zero(value: float) -> bool:
 def handed_on(instruction: str, left: Register, right: Register) -> Register | None:
     """The operand that LLVM takes for the result, or for its negative."""
     first, second = literal_float(left), literal_float(right)
-    if first is not None:
-        if instruction == "fmul" and abs(first) == 1:
-            return right
-        if instruction in ("fadd", "fsub") and is_negative_zero(first):
-            return right
-    if second is not None:
-        if instruction in ("fmul", "fdiv") and abs(second) == 1:
-            return left
-        if instruction in ("fadd", "fsub") and second == 0 and is_negative_zero(second) == (instruction == "fadd"):
-            return left
-    return None
+    is_sum = instruction in ("fadd", "fsub")
+    if first is not None and (is_negative_zero(first) if is_sum else instruction == "fmul" and abs(first) == 1):
+        return right
+    if second is None:
+        return None
+    if is_sum:
+        return left if second == 0 and is_negative_zero(second) == (instruction == "fadd") else None
+    return left if abs(second) == 1 else None
 
 
 def quieted(builder: Builder, operand: Register, result: Register) -> Register:
     """The result of an operation that gives its operand or the negative, where that is NaN a quiet one."""
-    form = {**FORMATS, "float32": floats.F32, "float64": floats.F64}[operand.dtype.name]
+    form = {**casting.FORMATS, "float32": floats.F32, "float64": floats.F64}[operand.dtype.name]
     pattern = bits(builder, operand)
-    magnitude = binary(builder, "and", pattern, constant(form.magnitude_mask, pattern))
-    nan = compare(builder, "icmp ugt", magnitude, constant(form.infinity, pattern))
-    quiet = binary(builder, "or", pattern, constant(form.quiet_nan - form.infinity, pattern))
+    magnitude = binary(builder, "and", pattern, form.magnitude_mask)
+    nan = compare(builder, "icmp ugt", magnitude, form.infinity)
+    quiet = binary(builder, "or", pattern, form.quiet_nan - form.infinity)
     return reinterpret(builder, choose(builder, nan, quiet, bits(builder, result)), result.dtype)
 
 
@@ -83,26 +77,11 @@ def quieted(builder: Builder, operand: Register, result: Register) -> Register:
 def extreme(builder: Builder, largest: bool, propagates: bool, left: Register, right: Register) -> Register:
     """maxf or minf of operands of one type."""
     dtype = left.dtype
-    if literal_float(left) is not None:
-        left, right = right, left
-    known = literal_float(right)
-    if known is None:
-        left, right = (ready(builder, propagates, operand) for operand in (left, right))
-        if builder.module.native_extremes or not propagates:
-            return canonical(builder, joined(builder, largest, propagates, left, right), dtype)
-        nan = compare(builder, "fcmp uno", left, right)
-        return convert_to(builder, _canonical_where(builder, nan, _of_numbers(builder, largest, left, right)), dtype)
-    if numpy.isnan(known):
-        return constant(numpy.nan, left) if propagates else _canonical_where(builder, _is_nan(builder, left), left)
-    value = ready(builder, propagates, left)
-    limit = right if value.dtype == right.dtype else constant(known, value)
-    if builder.module.native_extremes:
-        result = joined(builder, largest, propagates, value, limit)
-    else:
-        result = _with_constant(builder, largest, value, limit, known)
-    if propagates:
-        result = _canonical_where(builder, _is_nan(builder, value), result)
-    return convert_to(builder, result, dtype)
+    left, right = (ready(builder, propagates, operand) for operand in (left, right))
+    if builder.module.native_extremes or not propagates:
+        return canonical(builder, joined(builder, largest, propagates, left, right), dtype)
+    nan = compare(builder, "fcmp uno", left, right)
+    return casting.cast(builder, _canonical_where(builder, nan, _of_numbers(builder, largest, left, right)), dtype)
 
 
 # In three steps, so that a reduction takes the first and the last once: elements made ready, joined, and the result.
@@ -110,8 +89,7 @@ def extreme(builder: Builder, largest: bool, propagates: bool, left: Register, r
 
 def ready(builder: Builder, propagates: bool, value: Register) -> Register:
     """An operand of `joined`."""
-    if value.dtype == HALF or value.dtype.name == "bfloat16":
-        value = to_single(builder, value)
+    value = to_machine(builder, value)
     if not propagates and (builder.module.native_extremes or _has_range(builder, value)):
         # The instruction would let a signalling NaN win.
         return intrinsic(builder, "canonicalize", [value])
@@ -155,7 +133,7 @@ def _range(builder: Builder, largest: bool, operands: list[Register]) -> Registe
 
 def canonical(builder: Builder, result: Register, dtype: DType) -> Register:
     """What was joined, as the result: the canonical NaN for any."""
-    return convert_to(builder, _canonical_where(builder, _is_nan(builder, result), result), dtype)
+    return casting.cast(builder, _canonical_where(builder, _is_nan(builder, result), result), dtype)
 
 
 def _of_numbers(builder: Builder, largest: bool, left: Register, right: Register) -> Register:
@@ -167,19 +145,10 @@ def _of_numbers(builder: Builder, largest: bool, left: Register, right: Register
     return reinterpret(builder, joined, left.dtype)
 
 
-def _with_constant(builder: Builder, largest: bool, value: Register, limit: Register, known: float) -> Register:
-    """One comparison: a NaN compares as false and leaves the constant."""
-    # Of equal ones the constant will do, unless it is the zero that loses.
-    loses = known == 0 and is_negative_zero(known) == largest
-    predicate = ("fcmp oge" if loses else "fcmp ogt") if largest else ("fcmp ole" if loses else "fcmp olt")
-    return choose(builder, compare(builder, predicate, value, limit), value, limit)
-
-
 def _is_nan(builder: Builder, value: Register) -> Register:
-    if value.dtype == HALF or value.dtype.name == "bfloat16":
-        value = to_single(builder, value)
+    value = to_machine(builder, value)
     return compare(builder, "fcmp uno", value, value)
 
 
 def _canonical_where(builder: Builder, nan: Register, result: Register) -> Register:
-    return choose(builder, nan, constant(numpy.nan, result), result)
+    return choose(builder, nan, numpy.nan, result)

@@ -12,35 +12,29 @@ taken if an element of any such mask is set, so what it guards must change nothi
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
 import numpy
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from tileir.execute.arithmetic import rounding
+from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import (
     BOOL,
     DOUBLE,
-    INT64,
-    UINT32,
     Untraceable,
     binary,
     cast,
     choose,
     compare,
-    constant,
-    decode,
-    decode_power,
-    intrinsic,
     reinterpret,
-    to_single,
     truth,
-    widened,
 )
 from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, suffix_of, value_type
-from tileir.execute.cpu.vector.ufuncs import EMITTERS
+from tileir.execute.cpu.vector.ufuncs import FORMULAS, UFUNCS, emit_ufunc
 from tileir.execute.dtypes import DType
 from tileir.ir.types import F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, FNV8E5M3FNU
 
@@ -116,11 +110,11 @@ def _either(builder: Builder, short: _Traced, whole: _Traced, common: int) -> Re
     together = short.masks[0]
     for mask in short.masks[1:]:
         together = binary(builder, "or", together, mask)
-    nowhere = builder.emit(f"xor i1 {together.name}, true") if not together.width else ""
     if together.width:
         bits = builder.emit(f"bitcast {together.typed} to i{together.width}")
         nowhere = builder.emit(f"icmp eq i{together.width} {bits}, 0")
-
+    else:
+        nowhere = builder.emit(f"xor i1 {together.name}, true")
     is_known = any(way.result.normal != "false" for way in (short, whole))
 
     def follow(way: _Traced, first: int) -> list[str]:
@@ -170,7 +164,7 @@ class Tracer(NDArrayOperatorsMixin):
     def astype(self, dtype: Any, copy: bool = True) -> Tracer:
         found = numpy.dtype(dtype)
         if found == DOUBLE:
-            return Tracer(self.builder, widened(self.builder, self.register))
+            return Tracer(self.builder, casting.widened(self.builder, self.register))
         return Tracer(self.builder, cast(self.builder, self.register, found))
 
     def view(self, dtype: Any) -> Tracer:
@@ -186,14 +180,14 @@ class Tracer(NDArrayOperatorsMixin):
         several vectors.  Its mask is narrower than others, so it must be the only question of its kernel.
         """
         builder = self.builder
-        pattern = reinterpret(builder, self.register, UINT32)
-        largest = binary(builder, "and", pattern, constant(_MAGNITUDE, pattern))
+        pattern = reinterpret(builder, self.register, casting.UINT32)
+        largest = binary(builder, "and", pattern, _MAGNITUDE)
         while largest.width > 2 * builder.module.widened_lanes > 0:
             half = largest.width // 2
             parts = [shuffled(builder, largest, None, range(start, start + half)) for start in (0, half)]
-            largest = intrinsic(builder, "umax", parts)
+            largest = casting.intrinsic(builder, "umax", parts)
         greatest = int(numpy.float32(limit).view(numpy.uint32))
-        return int(builder.asked(compare(builder, "icmp ugt", largest, constant(greatest, largest))))
+        return int(builder.asked(compare(builder, "icmp ugt", largest, greatest)))
 
     def without_subnormals(self) -> Tracer:
         """The same, known to have no subnormal element; `rounding.without_subnormals` tells."""
@@ -235,27 +229,30 @@ class Tracer(NDArrayOperatorsMixin):
     # NumPy's protocols.
 
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
-        emitter = EMITTERS.get(ufunc.__name__)
-        if method != "__call__" or emitter is None:
-            raise Untraceable(f"numpy.{ufunc.__name__}{'' if method == '__call__' else f'.{method}'}")
+        name = ufunc.__name__
+        formula = FORMULAS.get(name)
+        if method != "__call__" or (formula is None and name not in UFUNCS):
+            raise Untraceable(f"numpy.{name}{'' if method == '__call__' else f'.{method}'}")
         out = keywords.pop("out", None)
         where = keywords.pop("where", True)
         wanted = keywords.pop("dtype", None)
         keywords.pop("casting", None)
         if keywords:
-            raise Untraceable(f"{ufunc.__name__} with {', '.join(keywords)}")
+            raise Untraceable(f"{name} with {', '.join(keywords)}")
         builder = self.builder
         dtypes = _loop(ufunc, tuple([_promotable(value) for value in inputs]), wanted)
         operands = [self.operand(value, dtype) for value, dtype in zip(inputs, dtypes, strict=False)]
-        emitted = emitter(builder, operands)
-        results = emitted if isinstance(emitted, tuple) else (emitted,)
+        if formula is None:
+            results: Any = Tracer(builder, emit_ufunc(builder, name, operands))
+        else:
+            results = formula(*[Tracer(builder, operand) for operand in operands])
         tracers = []
-        for position, result in enumerate(results):
+        for position, result in enumerate(results if isinstance(results, tuple) else (results,)):
             target = out[position] if out is not None else None
             if target is None:
-                tracers.append(Tracer(builder, result))
+                tracers.append(result)
                 continue
-            assigned = cast(builder, result, target.dtype)
+            assigned = cast(builder, result.register, target.dtype)
             if isinstance(where, Tracer):
                 assigned = choose(builder, where.register, assigned, target.register)
             target.register = assigned
@@ -280,43 +277,24 @@ def _promotable(value: Any) -> Any:
     return numpy.asarray(value).dtype
 
 
-_LOOPS: Final[dict[tuple[Any, ...], tuple[DType, ...]]] = {}
-
-
+@cache
 def _loop(ufunc: numpy.ufunc, operands: tuple[Any, ...], wanted: Any) -> tuple[DType, ...]:
     """The dtypes of the loop NumPy would run, operands first."""
-    key = (ufunc, operands, wanted)
-    found = _LOOPS.get(key)
-    if found is None:
-        every = (*operands, *[None] * ufunc.nout)
-        if wanted is None:
-            found = ufunc.resolve_dtypes(every)
-        else:
-            signature = (None,) * ufunc.nin + (numpy.dtype(wanted),) * ufunc.nout
-            found = ufunc.resolve_dtypes(every, signature=signature)
-        _LOOPS[key] = found
+    every = (*operands, *[None] * ufunc.nout)
+    signature = (None,) * ufunc.nin + (None if wanted is None else numpy.dtype(wanted),) * ufunc.nout
+    found: tuple[DType, ...] = ufunc.resolve_dtypes(every, signature=signature)
     return found
 
 
 # Functions that are not ufuncs
 
 
-def _any_tracer(*values: Any) -> Tracer:
-    for value in values:
-        if isinstance(value, Tracer):
-            return value
-    raise Untraceable("no traced value")
-
-
 def _where(condition: Any, first: Any, second: Any) -> Any:
-    tracer = _any_tracer(condition, first, second)
+    tracer = next(value for value in (condition, first, second) if isinstance(value, Tracer))
     # Python scalars are weak here too.
     dtype = numpy.result_type(*[value.dtype if isinstance(value, Tracer) else value for value in (first, second)])
     builder = tracer.builder
-    if not isinstance(condition, Tracer):
-        mask = _constant(bool(condition), BOOL, tracer.register.width)
-    else:
-        mask = truth(builder, condition.register)
+    mask = tracer.operand(condition if isinstance(condition, Tracer) else bool(condition), BOOL)
     return Tracer(builder, choose(builder, mask, tracer.operand(first, dtype), tracer.operand(second, dtype)))
 
 
@@ -333,37 +311,28 @@ def _look_up(builder: Builder, table: Any, index: Register) -> Register:
     known = _known_table(builder, table, index)
     if known is not None:
         return known
-    wide = cast(builder, index, INT64)
+    wide = cast(builder, index, casting.INT64)
     element = scalar_type(table.dtype)
     address = builder.emit(f"getelementptr {element}, ptr {builder.module.table(table)}, {wide.typed}")
     width = index.width
     if not width:
         return builder.value(f"load {element}, ptr {address}, align {table.dtype.itemsize}", table.dtype)
     vector = value_type(table.dtype, width)
-    gathered = builder.call(
-        vector,
-        f"llvm.masked.gather.{suffix_of(element, width)}.v{width}p0",
-        [
-            # As in `emission.nests`: a function that is declared in two ways is refused.
-            f"<{width} x ptr> {address}",
-            f"i32 {table.dtype.itemsize}",
-            f"<{width} x i1> splat (i1 true)",
-            f"{vector} poison",
-        ],
-    )
-    return Register(gathered, table.dtype, width)
+    name = f"llvm.masked.gather.{suffix_of(element, width)}.v{width}p0"
+    # As in `codegen.loop_nest`: a function that is declared in two ways is refused.
+    operands = [f"<{width} x ptr> {address}", f"i32 {table.dtype.itemsize}", f"<{width} x i1> splat (i1 true)"]
+    return Register(builder.call(vector, name, [*operands, f"{vector} poison"]), table.dtype, width)
 
 
 def _known_table(builder: Builder, table: Any, index: Register) -> Register | None:
     """Tables of a float format's values are computed: that is faster than looking them up, and needs no table."""
     if table is rounding.single_table(F16):
-        return to_single(builder, reinterpret(builder, index, numpy.dtype(numpy.float16)))
+        return casting.to_single(builder, reinterpret(builder, index, numpy.dtype(numpy.float16)))
     for element in (F4E2M1FN, F8E4M3FN, F8E5M2, FNV8E5M3FNU, F8E8M0FNU):
         if table is rounding.value_table(element) or table is rounding.single_table(element):
-            if element is F8E8M0FNU:
-                single = decode_power(builder, index)
-            else:
-                single = decode(builder, index, rounding.float_format(element))
+            is_power = element is F8E8M0FNU
+            form = None if is_power else rounding.float_format(element)
+            single = casting.decode_power(builder, index) if form is None else casting.decode(builder, index, form)
             return cast(builder, single, DOUBLE) if table.dtype == DOUBLE else single
     return None
 
@@ -376,5 +345,3 @@ _FUNCTIONS: Final[dict[Any, Callable[..., Any]]] = {
     numpy.any: _asked,
     numpy.broadcast_to: lambda value, shape: value,
 }
-
-__all__ = ["Tracer", "Untraceable", "trace"]
