@@ -15,6 +15,7 @@ from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.recording.accesses import READ, AccessTable, Allowed
 from tileir.execute.recording.memory_states import States, Write
 from tileir.execute.recording.program import ControlFlow, NumberedProgram
+from tileir.execute.recording.recorder import Records
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
 
@@ -86,19 +87,12 @@ class Stop(Exception):
 class Capture(Observer):
     """Keeps the values of a tile block, and moves memory to where it was at each access."""
 
-    def __init__(
-        self,
-        program: NumberedProgram,
-        control: ControlFlow,
-        accesses: AccessTable,
-        states: States,
-        allowed: Allowed,
-    ) -> None:
+    def __init__(self, program: NumberedProgram, control: ControlFlow, records: Records) -> None:
         self._program: NumberedProgram = program
         self._control: ControlFlow = control
-        self._accesses: AccessTable = accesses
-        self._states: States = states
-        self._allowed: Allowed = allowed
+        self._accesses: AccessTable = records.accesses
+        self._states: States = records.states
+        self._allowed: Allowed = records.allowed
         self.history: ValueHistory = ValueHistory(0)
         self.differs: bool = False
         """Whether something was written that was not written the first time."""

@@ -26,7 +26,7 @@ from tileir.execute.memory import Region
 from tileir.execute.recording.accesses import out_of_bounds
 from tileir.execute.recording.arrays import arrays_of
 from tileir.execute.recording.file_writer import DTYPES, FORMAT, HEAD, HEAD_SCHEMA, LARGEST, PROGRAM, VERSION, validate
-from tileir.execute.recording.memory_states import States, Write, box_of
+from tileir.execute.recording.memory_states import Write, box_of
 from tileir.execute.recording.prepared_launch import OwnedMemory, RecordedLaunch, Source
 from tileir.execute.recording.program import ControlFlow, NumberedProgram
 from tileir.execute.recording.recorder import Records, Seen
@@ -176,15 +176,11 @@ class _Loader:
         for label in labels:
             require(label.number < 0 or _is_pointer(entry, label.number), "an array is given for no pointer")
         arrays = arrays_of(program, launch.memory, labels)
-        records = Records()
+        copies, numbers = launch.memory.copies, dict.fromkeys(head["written"])
+        require(all(number < len(copies) for number in numbers), "'written' has a region that is not there")
+        records = Records([copies[number] for number in numbers], self._limit, launch.is_interleaved)
         self._blocks(records, control, launch)
         self._accesses(records, len(program.operations), len(arrays), launch)
-        numbers = dict.fromkeys(head["written"])
-        require(
-            all(number < len(launch.memory.copies) for number in numbers), "'written' has a region that is not there"
-        )
-        written = [launch.memory.copies[number] for number in numbers]
-        records.states = States(written, self._limit, records.began, launch.is_interleaved)
         writes = self._writes(launch.memory, len(records.accesses)) if head["writes"] else None
         records.states.restore(writes, len(records.accesses))
         report = self._findings(head, program, records)
@@ -240,7 +236,7 @@ class _Loader:
         require(all(number < len(sources) for number in globals.values()), "'globals' has a region that is not there")
         named = {name: memory.copies[number] for name, number in globals.items()}
         values = self._values(head, entry, memory)
-        return RecordedLaunch(grid, head["schedule"], head["exact"], memory, values, named)
+        return RecordedLaunch(entry, grid, head["schedule"], head["exact"], memory, values, named)
 
     def _values(self, head: dict[str, Any], entry: Operation, memory: OwnedMemory) -> list[Any]:
         parameters = entry.regions[0].blocks[0].arguments

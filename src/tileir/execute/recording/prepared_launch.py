@@ -12,9 +12,10 @@ each reservation follows the one before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy
@@ -26,18 +27,19 @@ from tileir.execute.analysis.values import reserved_bytes
 from tileir.execute.arguments.binding import ArgumentLabel, Buffer, bind, buffer_of, checked_arrays, known_memory
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.interpreter.compiler import Options
+from tileir.execute.interpreter.kernel import Program, block_runner
 from tileir.execute.launching.entries import check_grid
 from tileir.execute.launching.kernel import Kernel
 from tileir.execute.memory import Memory, Region, available_memory
-from tileir.execute.observing.observer import Observer, Observers
+from tileir.execute.observing.observer import Observer, TileBlock
 from tileir.execute.recording.arrays import Finder, RecordedArray, arrays_of
 from tileir.execute.recording.program import ControlFlow, NumberedProgram
-from tileir.execute.recording.recorder import Recorder, SanitizedRecorder
+from tileir.execute.recording.recorder import Recorder, Records
 from tileir.execute.recording.script_variables import ScriptVariables
 from tileir.execute.sanitizer.coverage import Coverage
-from tileir.execute.sanitizer.report import SanitizerReport
 from tileir.execute.sanitizer.sanitizer import Sanitizer
-from tileir.execute.schedule import block_order
+from tileir.execute.schedule import Order, RunBlock, block_order, run_interleaved
 from tileir.ir.core import Operation
 
 _PAGE: Final = 4096
@@ -225,8 +227,9 @@ def _holds_words(region: Region) -> bool:
 
 @dataclass(slots=True, eq=False)
 class RecordedLaunch:
-    """What the program of a recording runs with: memory, the values of the parameters, global variables."""
+    """What a recording runs: the kernel, memory, the values of the parameters, global variables."""
 
+    entry: Operation
     grid: BlockId
     schedule: str
     exact: bool
@@ -236,7 +239,28 @@ class RecordedLaunch:
 
     @property
     def is_interleaved(self) -> bool:
-        return block_order(self.schedule, self.grid).interleaved
+        return self.schedule == "interleaved"
+
+    @property
+    def order(self) -> Order:
+        return block_order(self.schedule, self.grid)
+
+    def program(self, observer: Observer, is_interleaved: bool) -> Program:
+        """The kernel, compiled for an observer."""
+        return Program(self.entry, Options(self.exact, observer, is_interleaved), self.globals)
+
+    def runner(self, program: Program, observer: Observer, write: Callable[[str], object]) -> RunBlock:
+        """What runs the tile block of a number."""
+        first = TileBlock((0, 0, 0), 0, self.grid, self.memory, write, observer)
+        return block_runner(program, self.values, first)
+
+    def run(self, run: RunBlock, first: int = 0) -> None:
+        """Run the tile blocks from a place in their order on; interleaved ones all."""
+        if self.is_interleaved:
+            run_interleaved(self.order, run, None)
+            return
+        for number in islice(self.order.numbers, first, None):
+            run(number, None)
 
 
 _LEAST_ROOM: Final = 1 << 16
@@ -260,7 +284,7 @@ class PreparedLaunch:
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise LaunchError(f"limit is {limit!r}: pass the number of bytes that the recording may take")
         extents = check_grid(grid)
-        entry = self.entry = kernel.entry
+        entry = kernel.entry
         self._kernel: Kernel = kernel
         self._source: object = source
         self.limit: int = limit
@@ -280,7 +304,7 @@ class PreparedLaunch:
         self.arrays: list[RecordedArray] = arrays_of(self.program, owned, labels)
         chosen = kernel.schedule if schedule is None else schedule
         values = owned.values(entry, bound.values)
-        self.launch: RecordedLaunch = RecordedLaunch(extents, chosen, kernel.exact, owned, values, globals)
+        self.launch: RecordedLaunch = RecordedLaunch(entry, extents, chosen, kernel.exact, owned, values, globals)
         self.regions: list[Region] = [one for one in owned.regions if _may_be_written(one, entry)]
         """What the kernel may write to."""
 
@@ -290,19 +314,15 @@ class PreparedLaunch:
         found = self._kernel.find_variables() if self._kernel.find_variables is not None else None
         return found if isinstance(found, ScriptVariables) else None
 
-    def recorder(
-        self, sanitize: bool | Literal["all"], uninitialized: list[object]
-    ) -> tuple[Recorder, SanitizerReport]:
-        """What records the launch, and the report of the mistakes that are found meanwhile."""
+    def recorder(self, sanitize: bool | Literal["all"], uninitialized: list[object]) -> Recorder:
+        """What records the launch; its report has the mistakes that are found meanwhile."""
         sanitizer = Sanitizer(uninitialized=self._copies(uninitialized))
         report = sanitizer.report
-        recorder = Recorder(self.program, self.control)
-        if sanitize:
-            both: list[Observer] = [sanitizer, Coverage(report=report)]
-            inner = Observers(both) if sanitize == "all" else sanitizer
-            recorder = SanitizedRecorder(self.program, self.control, inner, report)
-        recorder.prepare(Finder(self.memory, self.arrays), self.regions, self.room, self.launch.is_interleaved)
-        return recorder, report
+        observers: list[Observer] = [sanitizer] if sanitize else []
+        if sanitize == "all":
+            observers.append(Coverage(report=report))
+        records = Records(self.regions, self.room, self.launch.is_interleaved)
+        return Recorder(self.program, self.control, Finder(self.memory, self.arrays), records, observers, report)
 
     def _copies(self, arrays: list[object]) -> list[object]:
         """Where the recording has some arrays, as bytes; those that are not of the launch are left out."""

@@ -15,10 +15,8 @@ from tileir.dialect.types import TileType
 from tileir.execute.arguments.binding import checked_arrays
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, Callbacks, ExecutionError, LaunchError, converted
-from tileir.execute.interpreter.compiler import Options
-from tileir.execute.interpreter.kernel import Program, block_runner, run_in_order
 from tileir.execute.launching.kernel import Kernel
-from tileir.execute.observing.observer import Observer, TileBlock
+from tileir.execute.observing.observer import Observer
 from tileir.execute.recording.accesses import AccessTable
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.capture import ValueHistory
@@ -30,8 +28,6 @@ from tileir.execute.recording.recorder import BlockTable, Recorder, Records, See
 from tileir.execute.recording.replayer import Replayer
 from tileir.execute.recording.script_variables import FunctionVariables, ScriptVariables
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
-from tileir.execute.schedule import block_order, run_interleaved
-from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 
 LIMIT: Final = 1 << 30
@@ -269,20 +265,16 @@ def record(
 ) -> Recording:
     """Launch a kernel in the interpreter, and keep what it does: `tileir.record` comes by here."""
     prepared = PreparedLaunch(kernel, grid, arguments, schedule, limit, memory, source)
-    recorder, report = prepared.recorder(sanitize, checked_arrays(uninitialized, "uninitialized"))
-    failure = _run(kernel.entry, prepared.launch, recorder, output if output is not None else sys.stdout.write)
+    recorder = prepared.recorder(sanitize, checked_arrays(uninitialized, "uninitialized"))
+    failure = _run(prepared.launch, recorder, output if output is not None else sys.stdout.write)
     prepared.hand_back(recorder.written if recorder.end is None else prepared.memory.copies)
     if recorder.end is not None:
         recorder.end.put()
-    return recording_of(prepared, recorder, failure, report, sanitize)
+    return recording_of(prepared, recorder, sanitize, failure)
 
 
 def recording_of(
-    prepared: PreparedLaunch,
-    recorder: Recorder,
-    failure: str,
-    report: SanitizerReport,
-    sanitize: bool | Literal["all"],
+    prepared: PreparedLaunch, recorder: Recorder, sanitize: bool | Literal["all"], failure: str = ""
 ) -> Recording:
     """What a recorder has recorded."""
     return Recording(
@@ -293,7 +285,7 @@ def recording_of(
         recorder.records,
         prepared.limit,
         failure,
-        report,
+        recorder.report,
         sanitize,
         notes_of(recorder, prepared.limit),
         lambda: prepared.script_variables,
@@ -313,21 +305,15 @@ def notes_of(recorder: Recorder, limit: int) -> list[str]:
     return notes
 
 
-def _run(entry: Operation, launch: RecordedLaunch, observer: Observer, write: Callable[[str], object]) -> str:
+def _run(launch: RecordedLaunch, observer: Observer, write: Callable[[str], object]) -> str:
     """Run all tile blocks; returns the error that ended the launch, in words, or nothing."""
-    order = block_order(launch.schedule, launch.grid)
     callbacks = Callbacks()
     try:
         with numpy.errstate(all="ignore"):
-            program = Program(entry, Options(launch.exact, observer, order.interleaved), launch.globals)
-            first = TileBlock((0, 0, 0), 0, launch.grid, launch.memory, callbacks.noted(write), observer)
+            program = launch.program(observer, launch.is_interleaved)
             observer.launch_started(launch.grid, launch.memory)
             try:
-                run = block_runner(program, launch.values, first)
-                if order.interleaved:
-                    run_interleaved(order, run, None)
-                else:
-                    run_in_order(order, run, None)
+                launch.run(launch.runner(program, observer, callbacks.noted(write)))
             finally:
                 observer.launch_finished()
     except ExecutionError as error:

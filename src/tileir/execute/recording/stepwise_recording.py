@@ -18,14 +18,12 @@ from typing import Final
 import numpy
 
 from tileir.execute.errors import ExecutionError
-from tileir.execute.interpreter.compiler import Options
-from tileir.execute.interpreter.kernel import Program, block_runner
-from tileir.execute.observing.observer import Observer, TileBlock
+from tileir.execute.observing.observer import Observer
 from tileir.execute.recording.memory_states import Copy
 from tileir.execute.recording.prepared_launch import PreparedLaunch
 from tileir.execute.recording.recorder import Interrupted, Interruption, Recorder
 from tileir.execute.recording.recording import Recording, notes_of, recording_of
-from tileir.execute.schedule import RunBlock, block_order, run_interleaved
+from tileir.execute.schedule import RunBlock
 
 Write = Callable[[str], object]
 
@@ -56,9 +54,8 @@ class StepwiseRecording:
 
     def _begin(self) -> None:
         """Begin a recording from the start; memory must be as it was then."""
-        self._recorder: Recorder
-        self._recorder, report = self.prepared.recorder(self._sanitize, [])
-        self.recording: Recording = recording_of(self.prepared, self._recorder, "", report, self._sanitize)
+        self._recorder: Recorder = self.prepared.recorder(self._sanitize, [])
+        self.recording: Recording = recording_of(self.prepared, self._recorder, self._sanitize)
         self._recorder.interruption = self.interruption
         self._run: RunBlock | None = None
         self.texts.clear()
@@ -145,14 +142,14 @@ class StepwiseRecording:
             self._recorder.bound = bound
         recorder = self._recorder
         run = self._runner(recorder, self.texts.append)
-        recorder.launch_started(self.prepared.launch.grid, self.prepared.memory)
-        order = block_order(self.prepared.launch.schedule, self.prepared.launch.grid)
-        if order.interleaved:
-            if not self._record(lambda *_: run_interleaved(order, run, None), -1):
+        launch = self.prepared.launch
+        recorder.launch_started(launch.grid, launch.memory)
+        if launch.is_interleaved:
+            if not self._record(lambda *_: launch.run(run), -1):
                 return
             self.whole = self.count
         else:
-            for number in order.numbers:
+            for number in self.order():
                 if not self._record(run, number):
                     return
                 self.whole += 1
@@ -177,14 +174,11 @@ class StepwiseRecording:
 
     def order(self) -> Iterator[int]:
         """The tile blocks in the order in which they begin."""
-        return block_order(self.prepared.launch.schedule, self.prepared.launch.grid).numbers
+        return self.prepared.launch.order.numbers
 
     def _runner(self, observer: Observer, write: Write) -> RunBlock:
         launch = self.prepared.launch
-        options = Options(launch.exact, observer, launch.is_interleaved)
-        program = Program(self.prepared.entry, options, launch.globals)
-        first = TileBlock((0, 0, 0), 0, launch.grid, launch.memory, write, observer)
-        return block_runner(program, launch.values, first)
+        return launch.runner(launch.program(observer, launch.is_interleaved), observer, write)
 
     # --- rehearsing ---
 
@@ -202,16 +196,11 @@ class StepwiseRecording:
             states.move(time)
             before = Copy(time, place, self.prepared.regions)
             launch = self.prepared.launch
-            order = block_order(launch.schedule, launch.grid)
             is_over = True
             try:
                 run = self._runner(observer, write)
                 observer.launch_started(launch.grid, launch.memory)
-                if order.interleaved:
-                    run_interleaved(order, run, None)
-                else:
-                    for number in islice(order.numbers, place, None):
-                        run(number, None)
+                launch.run(run, place)
             except ExecutionError:
                 raise
             except BaseException:
