@@ -28,10 +28,10 @@ from tileir.execute.dtypes import Array
 from tileir.execute.locations.script import UNCHECKED_HINT
 from tileir.execute.locations.wording import ARRAY, THIS, Phrase, bracketed, phrase, python_shape, several
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observing.observer import Access, Box
+from tileir.execute.observing.observer import Access
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import Finding, Index, Place
-from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow
+from tileir.execute.sanitizer.shadow import Cells, Shadow
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
 
@@ -52,8 +52,6 @@ class Bounds:
         self._memory: Memory = memory
         self._named: dict[str, Region] = named_regions(memory)
         self._homes: dict[Operation, Region | None] = {}
-        # The boxes known to be fine, with the size of the cells at that time: tiles come again and again.
-        self._fine: dict[tuple[Box, int, bool], tuple[Shadow, int, Touched]] = {}
 
     def check(self, access: Access) -> tuple[Touched, Array | None]:
         """The cells of what may be touched, and which elements those are (None: all)."""
@@ -87,11 +85,6 @@ class Bounds:
 
     def _check_box(self, access: Access) -> tuple[Touched, Array | None]:
         assert access.box is not None
-        reading = access.kind == "read"
-        key = (access.box, access.size, reading)
-        found = self._fine.get(key)
-        if found is not None and found[0].cell == found[1]:
-            return found[2], None
         address, counts, strides = access.box
         if 0 in counts:
             self._outside_index_space(access, counts)
@@ -99,7 +92,7 @@ class Bounds:
         size = access.size
         view: Any = access.view
         region: Region | None = view.tensor.region
-        if region is not None and region.start <= address and (region.writable or reading):
+        if region is not None and region.start <= address and (region.writable or access.kind == "read"):
             last = address
             for count, stride in zip(counts, strides, strict=True):
                 last += (count - 1) * stride
@@ -107,10 +100,7 @@ class Bounds:
                 # The stride of a dimension with one position means nothing, and may be as large as it likes.
                 steps = [stride if count > 1 else 0 for count, stride in zip(counts, strides, strict=True)]
                 shadow = self._ledger.shadow(region, size)
-                touched = [(shadow, shadow.box(address, size, counts, tuple(steps)))]
-                if self._ledger.is_lasting(region) and len(self._fine) < MOST_BOXES:
-                    self._fine[key] = (shadow, shadow.cell, touched)
-                return touched, None
+                return [(shadow, shadow.box(address, size, counts, tuple(steps)))], None
         return self._check_slowly(access, region)
 
     def _home(self, access: Access) -> Region | None:

@@ -21,9 +21,6 @@ from tileir.execute.memory import Region
 Plane = Any
 Key = tuple[int, tuple[int, ...], tuple[int, ...]]
 
-# Among so few events nobody looks for runs.
-FEW_EVENTS = 256
-
 # More boxes than these are not worth keeping apart.
 MOST_BOXES = 1 << 16
 
@@ -35,19 +32,11 @@ def are_alike(events: Array) -> bool:
 
 
 def distinct(events: Array) -> Array:
-    """The different ones among events, at least one, in turn; quick where they are all the same or come in runs."""
+    """The different ones among events, at least one; quick where they are all the same."""
     flat = events.reshape(-1)
     if are_alike(flat):
         return flat[:1].copy()
-    starts = numpy.ones(flat.size, numpy.bool_)
-    if flat.size > FEW_EVENTS:
-        numpy.not_equal(flat[1:], flat[:-1], out=starts[1:])
-        flat = flat[starts]
-        starts = starts[: flat.size]
-    flat = numpy.sort(flat)
-    numpy.not_equal(flat[1:], flat[:-1], out=starts[1:])
-    found: Array = flat[starts]
-    return found
+    return numpy.unique(flat)
 
 
 @dataclass(slots=True, eq=False)
@@ -138,29 +127,6 @@ class Shadow:
                 others[...] = other if other else numpy.where(others != 0, others, known)
                 cells.put(self.other_readers, others)
             cells.put(self.readers, reader)
-
-    def mark(self, held: Array, releases: Array) -> None:
-        """Mark the events and releases it holds."""
-        if self.released is not None:
-            releases[self.released] = True
-        for _, reader, other in self.boxes.values():
-            held[reader] = held[other] = True
-        for plane in (self.writers, self.readers, self.other_writers, self.other_readers):
-            if plane is not None:
-                held[plane] = True
-
-    def renumber(self, numbers: Array, releases: Array) -> None:
-        """Replace each event and release by the number it has now."""
-        self.boxes = {
-            key: (cells, int(numbers[reader]), int(numbers[other]))
-            for key, (cells, reader, other) in self.boxes.items()
-        }
-        for name in ("writers", "readers", "other_writers", "other_readers"):
-            plane = getattr(self, name)
-            if plane is not None:
-                setattr(self, name, numbers.take(plane))
-        if self.released is not None:
-            self.released = releases.take(self.released)
 
     def split(self, cell: int) -> None:
         """Make cells smaller."""
