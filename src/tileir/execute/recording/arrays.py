@@ -91,8 +91,9 @@ class RecordedArray:
         return from_memory(self.element, raw)
 
 
-def arrays_of(program: NumberedProgram, memory: Memory, buffers: list[ArgumentLabel]) -> list[RecordedArray]:
+def arrays_of(program: NumberedProgram, memory: Memory, regions: list[Region]) -> list[RecordedArray]:
     """The arrays of a launch: arguments in order, those of `memory=`, global variables."""
+    buffers = [label for region in regions for label in region.labels if isinstance(label, ArgumentLabel)]
     found: list[RecordedArray] = []
     parameters = program.entry.regions[0].blocks[0].arguments
     names = program.parameter_names

@@ -15,6 +15,7 @@ from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.recording.accesses import READ, AccessTable, Allowed
 from tileir.execute.recording.memory_states import States, Write
 from tileir.execute.recording.program import ControlFlow, NumberedProgram
+from tileir.execute.recording.recorded_launch import RecordedLaunch
 from tileir.execute.recording.recorder import Records
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
@@ -87,9 +88,9 @@ class Stop(Exception):
 class Capture(Observer):
     """Keeps the values of a tile block, and moves memory to where it was at each access."""
 
-    def __init__(self, program: NumberedProgram, control: ControlFlow, records: Records) -> None:
-        self._program: NumberedProgram = program
-        self._control: ControlFlow = control
+    def __init__(self, launch: RecordedLaunch, records: Records) -> None:
+        self._program: NumberedProgram = launch.program
+        self._control: ControlFlow = launch.control
         self._accesses: AccessTable = records.accesses
         self._states: States = records.states
         self._allowed: Allowed = records.allowed

@@ -22,13 +22,22 @@ from tileir.execute.dtypes import Array, memory_dtype, value_dtype
 from tileir.execute.errors import RecordingError
 from tileir.execute.launching.entries import check_grid, select_entry
 from tileir.execute.locations.wording import Phrase
-from tileir.execute.memory import Region
 from tileir.execute.recording.accesses import out_of_bounds
-from tileir.execute.recording.arrays import arrays_of
-from tileir.execute.recording.file_writer import DTYPES, FORMAT, HEAD, HEAD_SCHEMA, LARGEST, PROGRAM, VERSION, validate
+from tileir.execute.recording.file_writer import (
+    DTYPES,
+    FORMAT,
+    HEAD,
+    HEAD_SCHEMA,
+    LARGEST,
+    PARTS,
+    PROGRAM,
+    VERSION,
+    WRITE_COLUMNS,
+    validate,
+)
 from tileir.execute.recording.memory_states import Write, box_of
-from tileir.execute.recording.prepared_launch import OwnedMemory, RecordedLaunch, Source
-from tileir.execute.recording.program import ControlFlow, NumberedProgram
+from tileir.execute.recording.program import NumberedProgram, Path
+from tileir.execute.recording.recorded_launch import OwnedMemory, RecordedLaunch, Source
 from tileir.execute.recording.recorder import Records, Seen
 from tileir.execute.recording.recording import LIMIT, Recording
 from tileir.execute.sanitizer.report import AnyKind, Finding, Place, SanitizerReport
@@ -84,19 +93,21 @@ class Archive:
             found = self._columns[name] = _column_of(name, self.read(f"{name}.npy"), DTYPES.get(name, "|u1"))
         return found
 
-    def table(self, prefix: str, names: Iterable[str], message: str) -> dict[str, Array]:
-        """Columns of one length, by name."""
-        found = {name: self.column(f"{prefix}/{name}") for name in names}
-        require(len({len(column) for column in found.values()}) == 1, message)
-        return found
+    def table(self, names: Iterable[str]) -> list[Array]:
+        """Columns of one length."""
+        found = {name: self.column(name) for name in names}
+        require(len({len(column) for column in found.values()}) == 1, f"{', '.join(found)} have different lengths")
+        return list(found.values())
 
-    def forms(self, start: str, prefix: str, message: str) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """Extents and strides, one after the other in columns."""
-        extents, strides = self.table(prefix, ("extents", "strides"), message).values()
-        starts = self.starts(start, len(self.column(start)) - 1, len(extents)).tolist()
-        return [
-            (tuple(extents[low:high].tolist()), tuple(strides[low:high].tolist())) for low, high in pairwise(starts)
-        ]
+    def parts(self, start: str) -> list[tuple[Array, ...]]:
+        """Parts of different lengths, of each of some columns."""
+        columns, starts = self.table(PARTS[start]), self.column(start)
+        good = len(starts) >= 1 and int(starts[0]) == 0 and int(starts[-1]) == len(columns[0])
+        require(good and bool((numpy.diff(starts) >= 0).all()), f"{start} does not lead from 0 to {len(columns[0])}")
+        return [tuple([column[low:high] for column in columns]) for low, high in pairwise(starts.tolist())]
+
+    def forms(self, start: str) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        return [(tuple(extents.tolist()), tuple(strides.tolist())) for extents, strides in self.parts(start)]
 
     def head(self) -> dict[str, Any]:
         try:
@@ -105,13 +116,6 @@ class Archive:
             raise RecordingError(f"{HEAD} is not JSON") from None
         validate(head, HEAD_SCHEMA, HEAD)
         return cast("dict[str, Any]", head)
-
-    def starts(self, name: str, count: int, end: int) -> Array:
-        """A column that says where each of some parts starts, and where the last one ends."""
-        starts = self.column(name)
-        good = len(starts) == count + 1 >= 1 and int(starts[0]) == 0 and int(starts[-1]) == end
-        require(good and bool((numpy.diff(starts) >= 0).all()), f"{name} does not lead from 0 to {end}")
-        return starts
 
 
 def _column_of(name: str, data: bytes, dtype: str) -> Array:
@@ -168,35 +172,17 @@ class _Loader:
         version, sanitize = head["version"], head.get("sanitize")
         require(version == VERSION, f"it has version {version}, and this tileir reads version {VERSION}")
         require(isinstance(sanitize, bool) or sanitize == "all", "'sanitize' is neither true, false nor 'all'")
-        entry = self._program(head)
-        program = NumberedProgram(entry)
-        control = ControlFlow(program)
-        launch = self._launch(head, entry)
-        labels = [label for one in launch.memory.copies for label in one.labels if isinstance(label, ArgumentLabel)]
-        for label in labels:
-            require(label.number < 0 or _is_pointer(entry, label.number), "an array is given for no pointer")
-        arrays = arrays_of(program, launch.memory, labels)
+        launch = self._launch(head, self._program(head))
         copies, numbers = launch.memory.copies, dict.fromkeys(head["written"])
         require(all(number < len(copies) for number in numbers), "'written' has a region that is not there")
         records = Records([copies[number] for number in numbers], self._limit, launch.is_interleaved)
-        self._blocks(records, control, launch)
-        self._accesses(records, len(program.operations), len(arrays), launch)
+        self._blocks(records, launch)
+        self._accesses(records, launch)
         writes = self._writes(launch.memory, len(records.accesses)) if head["writes"] else None
         records.states.restore(writes, len(records.accesses))
-        report = self._findings(head, program, records)
-        report.grid, report.kernel = launch.grid, entry.symbol_name or ""
-        return Recording(
-            program,
-            control,
-            launch,
-            arrays,
-            records,
-            self._limit,
-            head["failure"],
-            report,
-            cast(Any, sanitize),
-            head["notes"],
-        )
+        report = self._findings(head, launch.program, records)
+        report.grid, report.kernel = launch.grid, launch.entry.symbol_name or ""
+        return Recording(launch, records, self._limit, head["failure"], report, cast(Any, sanitize), head["notes"])
 
     # --- the program and what it runs with ---
 
@@ -225,7 +211,7 @@ class _Loader:
             data = self._file.column(f"memory/{number}")
             start, size = region["start"], region["size"]
             require(len(data) == size, f"memory/{number} does not have {size} bytes")
-            labels = tuple([_label(label, start, start + size) for label in region["labels"]])
+            labels = tuple([_label(label, start, start + size, entry) for label in region["labels"]])
             require(bool(labels), f"region {number} is nobody's")
             sources.append(Source(start, data, labels, region["writable"]))
         spans = sorted([(source.start, source.start + len(source.data)) for source in sources])
@@ -236,7 +222,7 @@ class _Loader:
         require(all(number < len(sources) for number in globals.values()), "'globals' has a region that is not there")
         named = {name: memory.copies[number] for name, number in globals.items()}
         values = self._values(head, entry, memory)
-        return RecordedLaunch(entry, grid, head["schedule"], head["exact"], memory, values, named)
+        return RecordedLaunch(NumberedProgram(entry), grid, head["schedule"], head["exact"], memory, values, named)
 
     def _values(self, head: dict[str, Any], entry: Operation, memory: OwnedMemory) -> list[Any]:
         parameters = entry.regions[0].blocks[0].arguments
@@ -255,78 +241,84 @@ class _Loader:
 
     # --- tables ---
 
-    def _blocks(self, records: Records, control: ControlFlow, launch: RecordedLaunch) -> None:
-        table = self._file.table("blocks", records.blocks.columns(), "the columns of blocks have different lengths")
-        decisions, last = self._file.column("paths/decisions"), self._file.column("paths/last")
-        starts = self._file.starts("paths/start", len(last), len(decisions))
-        number, began = table["number"], table["began"]
+    def _blocks(self, records: Records, launch: RecordedLaunch) -> None:
+        file, names = self._file, records.blocks.columns()
+        table = dict(zip(names, file.table([f"blocks/{name}" for name in names]), strict=True))
+        number, began, last = table["number"], table["began"], file.column("paths/last")
+        paths = [
+            Path.of(decisions, end) for (decisions,), end in zip(file.parts("paths/start"), last.tolist(), strict=False)
+        ]
+        require(len(paths) == len(last) == len(file.column("paths/start")) - 1, "paths/last is not one for each path")
         within("blocks/number", number, 0, prod(launch.grid) - 1)
         require(len(numpy.unique(number)) == len(number), "a tile block is there twice")
         within("blocks/path", table["path"], 0, len(last) - 1)
-        within("blocks/began", began, 0, len(self._file.column("accesses/block")))
+        within("blocks/began", began, 0, len(file.column("accesses/block")))
         require(bool((numpy.diff(began) >= 0).all()), "blocks/began is not in order")
-        known = numpy.array(sorted(control.decisions.values()), numpy.int64)
-        require(bool(numpy.isin(decisions, known).all()), "paths/decisions has what decides nothing")
-        stepped = numpy.array(sorted(control.steps), numpy.int64)
-        require(bool(numpy.isin(last[last >= 0], stepped).all()), "paths/last has what is no step")
-        records.blocks.restore(table, decisions, starts, last)
-        for place, one in enumerate(records.blocks.paths):
-            wrong = table["steps"][table["path"] == place] != control.count(one)
+        decided = numpy.isin(file.column("paths/decisions"), list(launch.control.decisions.values()))
+        require(bool(decided.all()), "paths/decisions has what decides nothing")
+        stepped = numpy.isin(last[last >= 0], list(launch.control.steps))
+        require(bool(stepped.all()), "paths/last has what is no step")
+        records.blocks.restore(table, paths)
+        for place, one in enumerate(paths):
+            wrong = table["steps"][table["path"] == place] != launch.control.count(one)
             require(not bool(wrong.any()), "blocks/steps does not fit the paths")
 
-    def _accesses(self, records: Records, operations: int, arrays: int, launch: RecordedLaunch) -> None:
+    def _accesses(self, records: Records, launch: RecordedLaunch) -> None:
+        file, arrays = self._file, len(launch.arrays)
         *names, _, _, _ = records.accesses.columns()
-        table = self._file.table("accesses", names, "the columns of accesses have different lengths")
+        table = dict(zip(names, file.table([f"accesses/{name}" for name in names]), strict=True))
         count = len(table["block"])
         require(bool(numpy.isin(table["block"], records.blocks.number).all()), "an access is of no tile block")
-        within("accesses/operation", table["operation"], 0, operations - 1)
+        within("accesses/operation", table["operation"], 0, len(launch.program.operations) - 1)
         within("accesses/array", table["array"], out_of_bounds(arrays - 1), arrays - 1)
         within("accesses/kind", table["kind"], 0, 2)
         within("accesses/masked", table["masked"], 0, LARGEST)
-        forms = self._file.forms("forms/start", "forms", "the columns of forms have different lengths")
-        within("forms/extents", self._file.column("forms/extents"), 1, 1 << 40)
-        within("forms/strides", self._file.column("forms/strides"), -(1 << 48), 1 << 48)
-        boxes = self._file.table("accesses", ("box_first", "box_form"), "the columns of boxes have different lengths")
-        within("accesses/box_form", boxes["box_form"], 0, len(forms) - 1)
-        boxes["box_start"] = self._file.starts("accesses/box_start", count, len(boxes["box_form"]))
+        forms = file.forms("forms/start")
+        within("forms/extents", file.column("forms/extents"), 1, 1 << 40)
+        within("forms/strides", file.column("forms/strides"), -(1 << 48), 1 << 48)
+        boxes = len(file.parts("accesses/box_start"))
+        require(boxes == count, "accesses/box_start is not one for each access")
+        within("accesses/box_form", file.column("accesses/box_form"), 0, len(forms) - 1)
         # Boxes are of elements that are there, a tile of pointers may name one often.
         most = max(sum([region.size for region in launch.memory.copies]), MAXIMUM_TILE_ELEMENTS)
         require(all(prod(counts) <= most for counts, _ in forms), "forms/extents has more elements than memory")
-        records.accesses.restore(table | boxes, forms)
-        rows, bits = self._file.column("allowed/row"), self._file.column("allowed/bits")
+        table |= {name: file.column(f"accesses/{name}") for name in ("box_start", "box_first", "box_form")}
+        records.accesses.restore(table, forms)
+        rows, bits = file.column("allowed/row"), file.parts("allowed/start")
         within("allowed/row", rows, 0, count - 1)
-        places = self._file.starts("allowed/start", len(rows), len(bits)).tolist()
-        for row, (low, high) in zip(rows.tolist(), pairwise(places), strict=True):
-            records.allowed.bits[row] = bits[low:high]
+        require(len(rows) == len(bits), "allowed/row is not one for each part")
+        records.allowed.bits |= {row: part for row, (part,) in zip(rows.tolist(), bits, strict=True)}
 
     def _writes(self, memory: OwnedMemory, rows: int) -> list[Write]:
-        table = self._file.table("writes", ("row", "region", "size", "offset", "form"), "the columns of writes differ")
-        row, region, size, offset, form = table.values()
+        table = self._file.table(WRITE_COLUMNS)
+        row, region, size, _, form = table
         within("writes/row", row, 0, rows - 1)
         require(bool((numpy.diff(row) > 0).all()), "writes/row is not in order")
         within("writes/region", region, 0, len(memory.copies) - 1)
         require(bool(numpy.isin(size, [1, 2, 4, 8]).all()), "writes/size has a size that no element has")
-        places, data = self._file.column("writes/places"), self._file.column("writes/data")
-        place_starts = self._file.starts("writes/place_start", len(row), len(places)).tolist()
-        data_starts = self._file.starts("writes/data_start", len(row), len(data)).tolist()
-        message = "the columns of forms of writes have different lengths"
-        forms = self._file.forms("writes/form_start", "writes", message)
+        places, data = self._file.parts("writes/place_start"), self._file.parts("writes/data_start")
+        require(len(places) == len(data) == len(row), "writes/places and writes/data are not of one length")
+        forms = self._file.forms("writes/form_start")
         within("writes/form", form, -1, len(forms) - 1)
-        numbers = zip(row.tolist(), region.tolist(), size.tolist(), offset.tolist(), form.tolist(), strict=True)
-        return [
-            _write(
-                at,
-                memory.copies[number],
-                bytes,
-                start,
-                forms[shape] if shape >= 0 else None,
-                places[slice(*where)],
-                data[slice(*what)],
-            )
-            for (at, number, bytes, start, shape), where, what in zip(
-                numbers, pairwise(place_starts), pairwise(data_starts), strict=True
-            )
-        ]
+        found: list[Write] = []
+        columns = zip(*[column.tolist() for column in table], places, data, strict=True)
+        for at, number, size, offset, shape, (where,), (what,) in columns:
+            home, dtype = memory.copies[number], numpy.dtype(f"u{size}")
+            try:
+                contents = what.view(dtype).copy()
+                if shape < 0:
+                    target, where = home.typed(dtype), where.copy()
+                    if len(where) != len(contents) or (
+                        len(where) and not 0 <= where.min() <= where.max() < len(target)
+                    ):
+                        raise ValueError
+                    found.append(Write(at, home, target, where, contents))
+                else:
+                    target = box_of(home, home.start + offset, size, *forms[shape])
+                    found.append(Write(at, home, target, None, contents.reshape(target.shape)))
+            except (ValueError, TypeError, OverflowError, MemoryError):
+                raise RecordingError(f"the write of row {at} is not in its region") from None
+        return found
 
     # --- findings ---
 
@@ -356,15 +348,7 @@ def _phrases(finding: dict[str, Any]) -> list[str]:
     return [Phrase(text, *scripts[3 * number : 3 * number + 3]) for number, text in enumerate(texts)]
 
 
-def _is_pointer(entry: Operation, number: int) -> bool:
-    parameters = entry.regions[0].blocks[0].arguments
-    if number >= len(parameters):
-        return False
-    type = parameters[number].type
-    return isinstance(type, TileType) and isinstance(type.element, PointerType)
-
-
-def _label(head: dict[str, Any], start: int, end: int) -> object:
+def _label(head: dict[str, Any], start: int, end: int, entry: Operation) -> object:
     if head.get("dtype") is None:
         return head["text"]
     members = [head.get(name) for name in ("address", "shape", "strides", "kind", "parameter")]
@@ -376,6 +360,9 @@ def _label(head: dict[str, Any], start: int, end: int) -> object:
         raise RecordingError(f"there is no dtype {head['dtype']!r}")
     buffer = Buffer(address, tuple(shape), tuple(strides), dtype, True, None, kind)
     require(start <= min(address, buffer.low) <= buffer.high <= end, "an array is not in its region")
+    types = [cast(TileType, each.type).element for each in entry.regions[0].blocks[0].arguments]
+    is_pointer = parameter < len(types) and isinstance(types[parameter], PointerType)
+    require(parameter < 0 or is_pointer, "an array is given for no pointer")
     return ArgumentLabel(head["text"], buffer, parameter)
 
 
@@ -391,29 +378,6 @@ def _known_dtypes() -> dict[str, numpy.dtype[Any]]:
 
 
 _DTYPES: Final = _known_dtypes()
-
-
-def _write(
-    row: int,
-    region: Region,
-    size: int,
-    offset: int,
-    form: tuple[tuple[int, ...], tuple[int, ...]] | None,
-    places: Array,
-    data: Array,
-) -> Write:
-    dtype = numpy.dtype(f"u{size}")
-    try:
-        contents = data.view(dtype).copy()
-        if form is None:
-            target, where = region.typed(dtype), places.copy()
-            if len(where) != len(contents) or (len(where) and not 0 <= where.min() <= where.max() < len(target)):
-                raise ValueError
-            return Write(row, region, target, where, contents)
-        target = box_of(region, region.start + offset, size, *form)
-        return Write(row, region, target, None, contents.reshape(target.shape))
-    except (ValueError, TypeError, OverflowError, MemoryError):
-        raise RecordingError(f"the write of row {row} is not in its region") from None
 
 
 def _place(head: dict[str, Any], program: NumberedProgram) -> Place:

@@ -16,8 +16,8 @@ from tileir.execute.dtypes import Array
 from tileir.execute.errors import RecordingError
 from tileir.execute.locations.wording import Phrase
 from tileir.execute.recording.accesses import AccessTable
-from tileir.execute.recording.prepared_launch import RecordedLaunch
 from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.recording.recorded_launch import RecordedLaunch
 from tileir.execute.recording.recorder import BlockTable, Records, Seen
 from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport
 from tileir.ir.diagnostics import source_of
@@ -29,31 +29,29 @@ PROGRAM: Final = "program.mlir"
 
 COLUMNS: Final[dict[str, str]] = {
     **{f"accesses/{name}": dtype for name, dtype in AccessTable.columns().items()},
-    **dict.fromkeys(("forms/start", "forms/extents", "forms/strides"), "<i8"),
     **{f"blocks/{name}": dtype for name, dtype in BlockTable.columns().items()},
-    "paths/start": "<i8",
-    "paths/decisions": "<i4",
-    "paths/last": "<i4",
-    "allowed/row": "<i8",
-    "allowed/start": "<i8",
-    "allowed/bits": "|u1",
+    **dict.fromkeys(("forms/start", "forms/extents", "forms/strides", "paths/start"), "<i8"),
+    **dict.fromkeys(("paths/decisions", "paths/last"), "<i4"),
+    "allowed/row": "<i8", "allowed/start": "<i8", "allowed/bits": "|u1",
 }
+WRITE_COLUMNS: Final = ("writes/row", "writes/region", "writes/size", "writes/offset", "writes/form")
 WRITES: Final[dict[str, str]] = {
-    "writes/row": "<i8",
-    "writes/region": "<i4",
-    "writes/size": "|u1",
-    "writes/offset": "<i8",
-    "writes/form": "<i4",
-    "writes/place_start": "<i8",
-    "writes/places": "<i8",
-    "writes/data_start": "<i8",
-    "writes/data": "|u1",
-    "writes/form_start": "<i8",
-    "writes/extents": "<i8",
-    "writes/strides": "<i8",
+    **dict(zip(WRITE_COLUMNS, ("<i8", "<i4", "|u1", "<i8", "<i4"), strict=True)),
+    "writes/place_start": "<i8", "writes/places": "<i8", "writes/data_start": "<i8", "writes/data": "|u1",
+    **dict.fromkeys(("writes/form_start", "writes/extents", "writes/strides"), "<i8"),
 }
 """What is there only if every write is kept."""
 DTYPES: Final = {**COLUMNS, **WRITES}
+PARTS: Final[dict[str, tuple[str, ...]]] = {
+    "accesses/box_start": ("accesses/box_first", "accesses/box_form"),
+    "forms/start": ("forms/extents", "forms/strides"),
+    "paths/start": ("paths/decisions",),
+    "allowed/start": ("allowed/bits",),
+    "writes/place_start": ("writes/places",),
+    "writes/data_start": ("writes/data",),
+    "writes/form_start": ("writes/extents", "writes/strides"),
+}
+"""The columns in which parts of different lengths lie one after the other, by the column of where each starts."""
 
 LARGEST: Final = 1 << 62
 
@@ -140,29 +138,27 @@ _LARGE: Final = 1 << 20
 
 def save(
     path: str | os.PathLike[str],
-    program: NumberedProgram,
     launch: RecordedLaunch,
     records: Records,
     report: SanitizerReport,
     more: dict[str, Any],
 ) -> None:
     """Write a recording to a file; memory is as before the launch.  `more` is added to the head."""
-    memory = launch.memory
+    memory, program = launch.memory, launch.program
     # Addresses in tables are others when it is loaded, and so is what comes of them.
     has_writes = records.states.is_whole and not memory.has_tables
     regions = {region.start: number for number, region in enumerate(memory.copies)}
-    head = _launch(program, launch, regions) | more
+    head = _launch(launch, regions) | more
     head["written"] = [regions[region.start] for region in records.states.regions]
     head["writes"] = has_writes
     head["findings"] = [_finding(program, records, one) for one in [*report.findings, *report.notes]]
     columns = _columns(records) | (_writes(records, regions) if has_writes else {})
+    columns |= {f"memory/{number}": region.data for number, region in enumerate(memory.copies)}
     with zipfile.ZipFile(path, "w", allowZip64=True) as file:
         _add(file, HEAD, json.dumps(head, indent=1).encode())
         _add(file, PROGRAM, program.module.text(debug_info=True).encode("utf-8", "surrogateescape"))
         for name, column in columns.items():
-            _add(file, f"{name}.npy", column_bytes(column, DTYPES[name]))
-        for number, region in enumerate(memory.copies):
-            _add(file, f"memory/{number}.npy", column_bytes(region.data, "|u1"))
+            _add(file, f"{name}.npy", column_bytes(column, DTYPES.get(name, "|u1")))
 
 
 def _add(file: zipfile.ZipFile, name: str, data: bytes) -> None:
@@ -178,16 +174,15 @@ def column_bytes(column: Array, dtype: str) -> bytes:
     return file.getvalue()
 
 
-def _launch(program: NumberedProgram, launch: RecordedLaunch, regions: dict[int, int]) -> dict[str, Any]:
-    """The program and what it runs with."""
+def _launch(launch: RecordedLaunch, regions: dict[int, int]) -> dict[str, Any]:
     from tileir import __version__
 
-    source = source_of(program.entry.location)
+    source = source_of(launch.entry.location)
     head: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "tileir": __version__,
-        "kernel": program.entry.symbol_name or "",
+        "kernel": launch.entry.symbol_name or "",
         "grid": list(launch.grid),
         "schedule": launch.schedule,
         "exact": launch.exact,
@@ -227,54 +222,43 @@ def _label(label: object) -> dict[str, Any]:
 
 def _finding(program: NumberedProgram, records: Records, finding: Finding) -> dict[str, Any]:
     texts = (finding.title, finding.hint, *finding.details)
+    scripts = [
+        (text.script, text.infix, text.unchecked) if isinstance(text, Phrase) else (text, "", "") for text in texts
+    ]
     return {
-        "kind": finding.kind,
-        "title": finding.title,
-        "details": list(finding.details),
-        "hint": finding.hint,
+        **{name: getattr(finding, name) for name in ("kind", "title", "details", "hint", "count", "relation")},
         # The same for the author of a script.
-        "scripts": [text for one in texts for text in _script_texts(one)],
-        "count": finding.count,
-        "relation": finding.relation,
+        "scripts": [text for one in scripts for text in one],
         "place": _place(program, finding.place),
         "other": None if finding.other is None else _place(program, finding.other),
-        "seen": list(records.seen.get(finding, Seen(-1))),
+        "seen": records.seen.get(finding, Seen(-1)),
     }
-
-
-def _script_texts(text: str) -> tuple[str, str, str]:
-    return (text.script, text.infix, text.unchecked) if isinstance(text, Phrase) else (text, "", "")
 
 
 def _place(program: NumberedProgram, place: Place) -> dict[str, Any]:
-    return {
-        "operation": program.operation_numbers.get(place.operation, -1),
-        "block": None if place.block is None else list(place.block),
-        "element": None if place.element is None else list(place.element),
-    }
+    operation = program.operation_numbers.get(place.operation, -1)
+    return {"operation": operation, "block": place.block, "element": place.element}
 
 
 def _columns(records: Records) -> dict[str, Array]:
     accesses, blocks, allowed = records.accesses, records.blocks, records.allowed.bits
     return {
         **{f"accesses/{name}": getattr(accesses, name) for name in accesses.columns()},
-        **_flattened("forms/start", ("forms/extents", "forms/strides"), accesses.forms),
         **{f"blocks/{name}": getattr(blocks, name) for name in blocks.columns()},
-        **_flattened("paths/start", ("paths/decisions",), [(path.decisions(),) for path in blocks.paths]),
+        **_flattened("forms/start", accesses.forms),
+        **_flattened("paths/start", [(path.decisions(),) for path in blocks.paths]),
         "paths/last": numpy.array([path.last for path in blocks.paths], numpy.int32),
         "allowed/row": numpy.array(list(allowed), numpy.int64),
-        **_flattened("allowed/start", ("allowed/bits",), [(bits,) for bits in allowed.values()]),
+        **_flattened("allowed/start", [(bits,) for bits in allowed.values()]),
     }
 
 
-def _flattened(start: str, names: Sequence[str], parts: Sequence[Sequence[Any]]) -> dict[str, Array]:
-    """Parts of different lengths, one after the other in each of some columns, and where each part starts."""
+def _flattened(start: str, parts: Sequence[Sequence[Any]]) -> dict[str, Array]:
+    """The columns of parts."""
     found = {start: numpy.cumsum([0, *[len(part[0]) for part in parts]], dtype=numpy.int64)}
-    for number, name in enumerate(names):
-        dtype = DTYPES[name]
-        found[name] = numpy.concatenate(
-            [numpy.zeros(0, dtype), *[numpy.asarray(part[number], dtype) for part in parts]]
-        )
+    for number, name in enumerate(PARTS[start]):
+        each = [numpy.asarray(part[number], DTYPES[name]) for part in parts]
+        found[name] = numpy.concatenate([numpy.zeros(0, DTYPES[name]), *each])
     return found
 
 
@@ -290,10 +274,9 @@ def _writes(records: Records, regions: dict[int, int]) -> dict[str, Array]:
         rows.append((write.row, regions[write.region.start], write.target.itemsize, offset, form))
         places.append(((),) if write.where is None else (write.where,))
         data.append((numpy.ascontiguousarray(write.buffer).reshape(-1).view(numpy.uint8),))
-    numbers = numpy.array(rows, numpy.int64).reshape(-1, 5)
     return {
-        **{f"writes/{name}": numbers[:, at] for at, name in enumerate(("row", "region", "size", "offset", "form"))},
-        **_flattened("writes/place_start", ("writes/places",), places),
-        **_flattened("writes/data_start", ("writes/data",), data),
-        **_flattened("writes/form_start", ("writes/extents", "writes/strides"), list(forms)),
+        **dict(zip(WRITE_COLUMNS, numpy.array(rows, numpy.int64).reshape(-1, 5).T, strict=True)),
+        **_flattened("writes/place_start", places),
+        **_flattened("writes/data_start", data),
+        **_flattened("writes/form_start", list(forms)),
     }

@@ -17,7 +17,8 @@ from tileir.execute.observing.observer import Access, Observer, Observers, TileB
 from tileir.execute.recording.accesses import KINDS, READ, AccessTable, Allowed, Column, Table
 from tileir.execute.recording.arrays import Finder
 from tileir.execute.recording.memory_states import Copy, States, Write
-from tileir.execute.recording.program import CHUNK, ControlFlow, NumberedProgram, Path
+from tileir.execute.recording.program import CHUNK, Path
+from tileir.execute.recording.recorded_launch import RecordedLaunch
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
 from tileir.ir.core import Operation
 
@@ -78,12 +79,11 @@ class BlockTable(Table):
             del column[place:]
         self._places = None
 
-    def restore(self, columns: Mapping[str, Array], decisions: Array, starts: Array, last: Array) -> None:
-        """Take the columns of a table, and the decisions of all paths one after the other."""
+    def restore(self, columns: Mapping[str, Array], paths: list[Path]) -> None:
         self._load(columns)
         self.nbytes = 20 * len(self)
-        for one, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
-            self._add_path(Path.of(decisions[start:end], int(last[one])))
+        for path in paths:
+            self._add_path(path)
 
     def place(self, number: int) -> int | None:
         """The place of the tile block of a number; None if it did not begin."""
@@ -154,13 +154,7 @@ class Recorder(Observers):
     """
 
     def __init__(
-        self,
-        program: NumberedProgram,
-        control: ControlFlow,
-        finder: Finder,
-        records: Records,
-        observers: list[Observer],
-        report: SanitizerReport,
+        self, launch: RecordedLaunch, records: Records, observers: list[Observer], report: SanitizerReport
     ) -> None:
         super().__init__(observers)
         self.report: SanitizerReport = report
@@ -170,13 +164,13 @@ class Recorder(Observers):
         self.blocks: BlockTable = records.blocks
         self.written: set[Region] = set()
         """The regions that something was written to."""
-        self._program: NumberedProgram = program
-        self._decisions: dict[Operation, int] = control.decisions
-        self._distances: dict[Operation, int] = control.distances
-        self._numbers: dict[Operation, int] = program.operation_numbers
+        self._operations: list[Operation] = launch.program.operations
+        self._decisions: dict[Operation, int] = launch.control.decisions
+        self._distances: dict[Operation, int] = launch.control.distances
+        self._numbers: dict[Operation, int] = launch.program.operation_numbers
         self._running: dict[int, _Running] = {}
         self._last: _Running | None = None
-        self._finder: Finder = finder
+        self._finder: Finder = Finder(launch.memory, launch.arrays)
         self._room: int = records.states.room
         self._next_look: int = 0
         self.interruption: Interruption = Interruption()
@@ -234,7 +228,7 @@ class Recorder(Observers):
     def _close(self, state: _Running) -> None:
         steps = state.steps
         if state.last >= 0:
-            steps += self._distances[self._program.operations[state.last]]
+            steps += self._distances[self._operations[state.last]]
         self.blocks.finish(state.place, Path.of(state.decisions, state.last), steps)
 
     def watches(self, operation: Operation) -> bool:

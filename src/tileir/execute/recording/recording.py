@@ -22,8 +22,9 @@ from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.capture import ValueHistory
 from tileir.execute.recording.file_writer import save
 from tileir.execute.recording.memory_states import States
-from tileir.execute.recording.prepared_launch import PreparedLaunch, RecordedLaunch, cache_room
+from tileir.execute.recording.prepared_launch import PreparedLaunch, cache_room
 from tileir.execute.recording.program import ControlFlow, NumberedProgram
+from tileir.execute.recording.recorded_launch import RecordedLaunch
 from tileir.execute.recording.recorder import BlockTable, Recorder, Records, Seen
 from tileir.execute.recording.replayer import Replayer
 from tileir.execute.recording.script_variables import FunctionVariables, ScriptVariables
@@ -46,10 +47,7 @@ class Recording:
     """
 
     # What it is made of, for those who work on recordings.
-    program: NumberedProgram
-    control: ControlFlow
     launch: RecordedLaunch
-    arrays: list[RecordedArray]
     records: Records
     limit: int
     failure: str
@@ -63,13 +61,15 @@ class Recording:
 
     def __post_init__(self) -> None:
         records = self.records
+        self.program: NumberedProgram = self.launch.program
+        self.control: ControlFlow = self.launch.control
+        self.arrays: list[RecordedArray] = self.launch.arrays
         self.blocks: BlockTable = records.blocks
         self.seen: dict[Finding, Seen] = records.seen
         self.accesses: AccessTable = records.accesses
         self.lock = threading.RLock()
         self._states: States = records.states
-        room = cache_room(self.limit)
-        self._replayer: Replayer = Replayer(self.program, self.control, self.launch, records, room)
+        self._replayer: Replayer = Replayer(self.launch, records, cache_room(self.limit))
 
     @property
     def grid(self) -> BlockId:
@@ -238,7 +238,7 @@ class Recording:
         more = {"sanitize": self.sanitize, "limit": self.limit, "failure": self.failure, "notes": self.notes}
         with self.lock:
             self.go_to(0)
-            save(path, self.program, self.launch, self.records, self.report, more)
+            save(path, self.launch, self.records, self.report, more)
 
 
 def _behind(sorted_numbers: Array, number: int) -> int | None:
@@ -278,10 +278,7 @@ def recording_of(
 ) -> Recording:
     """What a recorder has recorded."""
     return Recording(
-        prepared.program,
-        prepared.control,
         prepared.launch,
-        prepared.arrays,
         recorder.records,
         prepared.limit,
         failure,
@@ -310,7 +307,7 @@ def _run(launch: RecordedLaunch, observer: Observer, write: Callable[[str], obje
     callbacks = Callbacks()
     try:
         with numpy.errstate(all="ignore"):
-            program = launch.program(observer, launch.is_interleaved)
+            program = launch.compiled(observer, launch.is_interleaved)
             observer.launch_started(launch.grid, launch.memory)
             try:
                 launch.run(launch.runner(program, observer, callbacks.noted(write)))

@@ -13,8 +13,7 @@ from tileir.execute.interpreter.kernel import Program
 from tileir.execute.observing.observer import Access, Observer, Observers, TileBlock
 from tileir.execute.recording.accesses import AccessTable, Allowed
 from tileir.execute.recording.capture import Capture, Stop, ValueHistory
-from tileir.execute.recording.prepared_launch import RecordedLaunch
-from tileir.execute.recording.program import ControlFlow, NumberedProgram
+from tileir.execute.recording.recorded_launch import RecordedLaunch
 from tileir.execute.recording.recorder import Records
 
 _MOST_HISTORIES: Final = 16
@@ -44,16 +43,14 @@ class Rerun(Observer):
 class Replayer:
     """Runs tile blocks again, and keeps the values of those that were asked for last, within so much room."""
 
-    def __init__(
-        self, program: NumberedProgram, control: ControlFlow, launch: RecordedLaunch, records: Records, room: int
-    ) -> None:
+    def __init__(self, launch: RecordedLaunch, records: Records, room: int) -> None:
         self._launch: RecordedLaunch = launch
         self._blocks = records.blocks
         self._accesses = records.accesses
         self._states = records.states
         self._states.run_again = self._run_up_to
         self._room: int = room
-        self._capture: Capture = Capture(program, control, records)
+        self._capture: Capture = Capture(launch, records)
         self._rerun: Rerun = Rerun(records.accesses, records.allowed)
         self._programs: dict[str, Program] = {}
         self._histories: dict[int, ValueHistory] = {}
@@ -95,14 +92,14 @@ class Replayer:
     def watch(self, block: int, observer: Observer) -> None:
         """Run a tile block again for an observer, with memory as it was at each of its accesses."""
         both = Observers([self._capture, observer])
-        self._run(self._launch.program(both, False), both, block, -1, 0)
+        self._run(self._launch.compiled(both, False), both, block, -1, 0)
 
     # --- running ---
 
     def _program(self, name: str, observer: Observer, is_interleaved: bool = False) -> Program:
         found = self._programs.get(name)
         if found is None:
-            found = self._programs[name] = self._launch.program(observer, is_interleaved)
+            found = self._programs[name] = self._launch.compiled(observer, is_interleaved)
         return found
 
     def _run_block(self, program: Program, observer: Observer, number: int) -> None:
@@ -133,7 +130,7 @@ class Replayer:
         self._rerun.time, self._rerun.end = 0, len(self._accesses)
         both = Observers([self._rerun, observer])
         try:
-            self._interleave(captured, self._launch.program(both, True), both)
+            self._interleave(captured, self._launch.compiled(both, True), both)
         finally:
             # Where memory is, nothing tells.
             self._states.lose()

@@ -178,7 +178,7 @@ class StepwiseRecording:
 
     def _runner(self, observer: Observer, write: Write) -> RunBlock:
         launch = self.prepared.launch
-        return launch.runner(launch.program(observer, launch.is_interleaved), observer, write)
+        return launch.runner(launch.compiled(observer, launch.is_interleaved), observer, write)
 
     # --- rehearsing ---
 
