@@ -190,8 +190,6 @@ class ScriptTrace:
         if access is not None and access.kind != "read" and self._script.expression(operation) is not None:
             self._effect(operation, access)
 
-    # --- lines ---
-
     def _head(self, operation: Operation) -> None:
         """Write the statements that lead to an operation, as far as they are not above already."""
         self._enter_iterations(operation)
@@ -245,8 +243,6 @@ class ScriptTrace:
 
     def _line(self, place: str, text: str) -> None:
         self._write(f"{harmless_line(place)}{harmless_line(text)}".rstrip() + "\n")
-
-    # --- loops ---
 
     def _enter_iterations(self, operation: Operation) -> None:
         """Say which iteration it is, when it first has something to show: one after a `break` never has."""

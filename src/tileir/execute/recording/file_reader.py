@@ -184,8 +184,6 @@ class _Loader:
         report.grid, report.kernel = launch.grid, launch.entry.symbol_name or ""
         return Recording(launch, records, self._limit, head["failure"], report, cast(Any, sanitize), head["notes"])
 
-    # --- the program and what it runs with ---
-
     def _program(self, head: dict[str, Any]) -> Operation:
         text = self._file.read(PROGRAM).decode("utf-8", "surrogateescape")
         try:
@@ -238,8 +236,6 @@ class _Loader:
             require(len(data) == dtype.itemsize, f"a parameter of type {parameter.type.spelling} is not {text!r}")
             found.append(numpy.frombuffer(data, dtype)[0])
         return memory.values(entry, found)
-
-    # --- tables ---
 
     def _blocks(self, records: Records, launch: RecordedLaunch) -> None:
         file, names = self._file, records.blocks.columns()
@@ -319,8 +315,6 @@ class _Loader:
             except (ValueError, TypeError, OverflowError, MemoryError):
                 raise RecordingError(f"the write of row {at} is not in its region") from None
         return found
-
-    # --- findings ---
 
     def _findings(self, head: dict[str, Any], program: NumberedProgram, records: Records) -> SanitizerReport:
         report = SanitizerReport()

@@ -32,12 +32,17 @@ COLUMNS: Final[dict[str, str]] = {
     **{f"blocks/{name}": dtype for name, dtype in BlockTable.columns().items()},
     **dict.fromkeys(("forms/start", "forms/extents", "forms/strides", "paths/start"), "<i8"),
     **dict.fromkeys(("paths/decisions", "paths/last"), "<i4"),
-    "allowed/row": "<i8", "allowed/start": "<i8", "allowed/bits": "|u1",
+    "allowed/row": "<i8",
+    "allowed/start": "<i8",
+    "allowed/bits": "|u1",
 }
 WRITE_COLUMNS: Final = ("writes/row", "writes/region", "writes/size", "writes/offset", "writes/form")
 WRITES: Final[dict[str, str]] = {
     **dict(zip(WRITE_COLUMNS, ("<i8", "<i4", "|u1", "<i8", "<i4"), strict=True)),
-    "writes/place_start": "<i8", "writes/places": "<i8", "writes/data_start": "<i8", "writes/data": "|u1",
+    "writes/place_start": "<i8",
+    "writes/places": "<i8",
+    "writes/data_start": "<i8",
+    "writes/data": "|u1",
     **dict.fromkeys(("writes/form_start", "writes/extents", "writes/strides"), "<i8"),
 }
 """What is there only if every write is kept."""

@@ -4,9 +4,9 @@ For each write to an array there is a buffer (`Timeline`).  While the memory is 
 what was written, afterwards what was there before: to go over a write in either direction is to exchange the buffer
 with the memory.  Time is counted in accesses: at time t the accesses before row t have happened.
 
-Where the writes would take more than the limit allows, the oldest are forgotten, and copies of the arrays that are
-written are kept for a few times instead, the first of them from before the launch (`States`): a state between is
-reached by running tile blocks again from the nearest copy before it.
+Where the writes would take more than the limit allows, the oldest are forgotten, and a copy of the arrays that are
+written is kept from before the launch (`States`): a state between is reached by running tile blocks again from there,
+or from the last state that was reached so.
 """
 
 from __future__ import annotations
@@ -131,15 +131,6 @@ class Timeline:
         self.time = time
         self.first = min(self.first, time)
 
-    def middle(self) -> int:
-        """The time of the write up to which the writes take half of the bytes."""
-        taken = 0
-        for write in self.writes:
-            taken += write.nbytes
-            if 2 * taken >= self.nbytes:
-                return write.row
-        return self.time
-
 
 def box_of(region: Region, address: int, size: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> Array:
     """A part of a region by the address of its first element, extents, and distances in bytes."""
@@ -178,7 +169,8 @@ class States:
         self.run_again: RunAgain | None = None
         self.regions: list[Region] = list(regions)
         self._known: set[int] = {region.start for region in regions}
-        self._copies: list[Copy] = []
+        # The arrays before the launch, once writes are forgotten.
+        self._start: Copy | None = None
         self._began: Callable[[], Array] = began
         self._is_interleaved: bool = is_interleaved
         # Where memory is, if that is before all writes that are kept; -1 if it is among them.
@@ -188,15 +180,16 @@ class States:
 
     @property
     def nbytes(self) -> int:
-        recent = self._recent.nbytes if self._recent is not None else 0
-        return self.timeline.nbytes + sum([copy.nbytes for copy in self._copies]) + recent
+        return self.timeline.nbytes + sum([copy.nbytes for copy in self._copies])
+
+    @property
+    def _copies(self) -> list[Copy]:
+        return [copy for copy in (self._start, self._recent) if copy is not None]
 
     @property
     def is_whole(self) -> bool:
         """Whether every write is kept."""
         return self.timeline.first == 0
-
-    # --- while the launch runs ---
 
     def add(self, write: Write) -> None:
         """A write is about to happen."""
@@ -211,40 +204,21 @@ class States:
 
     def fit(self) -> None:
         """Forget as much as has no room."""
-        while len(self.timeline) and self.nbytes > self.room:
-            self._shrink()
-        while len(self._copies) > 1 and self.nbytes > self.room:
-            self._copies.pop()
-
-    def _shrink(self) -> None:
-        """Forget about half of the writes; where it helps and fits, with a copy to begin from."""
         timeline = self.timeline
-        now = timeline.time
-        if not self._copies:
-            timeline.move(0)
-            self._copies.append(Copy(0, 0, self.regions))
-        goal = timeline.nbytes // 2 + 1
-        if not self._is_interleaved:
-            began = self._began()
-            place = bisect_right(began, timeline.middle()) - 1
-            time = int(began[place])
-            if time > max(timeline.first, self._copies[-1].time):
-                size = self._copies[0].nbytes
-                if (len(self._copies) + 1) * size > self.room // 2:
-                    # Every second one goes, but not the first.
-                    self._copies = self._copies[:1] + self._copies[2::2]
-                if (len(self._copies) + 1) * size <= self.room // 2:
-                    timeline.move(time)
-                    self._copies.append(Copy(time, place, self.regions))
-        timeline.move(now)
-        timeline.forget(goal)
+        while len(timeline) and self.nbytes > self.room:
+            if self._start is None:
+                now = timeline.time
+                timeline.move(0)
+                self._start = Copy(0, 0, self.regions)
+                timeline.move(now)
+            timeline.forget(timeline.nbytes // 2 + 1)
 
     def restore(self, writes: list[Write] | None, end: int) -> None:
         """Memory is as before a launch of so many accesses, of which all writes are known, or none."""
         if writes is not None:
             self.timeline.restore(writes)
             return
-        self._copies.append(Copy(0, 0, self.regions))
+        self._start = Copy(0, 0, self.regions)
         self.timeline.first = self.timeline.time = end
         self._early = 0
 
@@ -252,11 +226,8 @@ class States:
         """Go to a time, and forget what happened from there on."""
         self.move(time)
         self.timeline.truncate(time)
-        self._copies = [copy for copy in self._copies if copy.time <= time]
         self._recent = None
         self._early = -1
-
-    # --- afterwards ---
 
     @property
     def time(self) -> int:
@@ -292,8 +263,7 @@ class States:
             return
         assert self.run_again is not None
         began = self._began()
-        choice = [copy for copy in [*self._copies, self._recent] if copy is not None and copy.time <= time]
-        best = max(choice, key=lambda copy: copy.time)
+        best = max([copy for copy in self._copies if copy.time <= time], key=lambda copy: copy.time)
         # Until it is there: whoever is interrupted on the way must not take it for a state.
         self.lose()
         best.put()

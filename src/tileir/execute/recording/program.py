@@ -82,8 +82,6 @@ class NumberedProgram:
         """The module that the kernel is in."""
         return [self.entry, *ancestors(self.entry)][-1]
 
-    # --- text ---
-
     @cached_property
     def _placed(self) -> PrintedLines:
         return printed_lines(self.module)
@@ -130,8 +128,6 @@ class NumberedProgram:
         are printed, without the sign before."""
         count = len(self.entry.regions[0].blocks[0].arguments)
         return [self.script_name(number) or self.name(number).removeprefix("%") for number in range(count)]
-
-    # --- the author's script ---
 
     def script_line(self, number: int) -> ScriptLine | None:
         """The line that an operation comes from, where it is at hand."""

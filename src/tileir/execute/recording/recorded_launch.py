@@ -160,8 +160,6 @@ class OwnedMemory(Memory):
             self.move.back.words(data[: data.size // 8 * 8].view(numpy.uint64))
         region.data[:] = data
 
-    # --- what tile blocks reserve ---
-
     def allocate(self, size: int, alignment: int, name: str) -> Region:
         if size + alignment > available_memory():
             raise MemoryError

@@ -94,8 +94,6 @@ class Replayer:
         both = Observers([self._capture, observer])
         self._run(self._launch.compiled(both, False), both, block, -1, 0)
 
-    # --- running ---
-
     def _program(self, name: str, observer: Observer, is_interleaved: bool = False) -> Program:
         found = self._programs.get(name)
         if found is None:

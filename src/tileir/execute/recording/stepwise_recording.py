@@ -86,8 +86,6 @@ class StepwiseRecording:
             return found
         return next(place for place, number in enumerate(self.order()) if number == block)
 
-    # --- recording ---
-
     def record_to(self, place: int, steps: int = -1) -> None:
         """Record the tile blocks up to the one of a place in the order in which they begin, and of that so many steps
         at least, -1 for all; if they come so far.
@@ -179,8 +177,6 @@ class StepwiseRecording:
     def _runner(self, observer: Observer, write: Write) -> RunBlock:
         launch = self.prepared.launch
         return launch.runner(launch.compiled(observer, launch.is_interleaved), observer, write)
-
-    # --- rehearsing ---
 
     def rehearse(self, observer: Observer, place: int, write: Write) -> None:
         """Run the launch from the tile block of a place, for an observer, who ends it by an exception.

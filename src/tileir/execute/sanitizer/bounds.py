@@ -148,8 +148,6 @@ class Bounds:
             allowed[numpy.broadcast_to(mask, allowed.shape)] = ~wrong
         return touched, allowed
 
-    # --- findings ---
-
     def _outside(self, access: Access, flat: Array, wrong: Array, home: Region | None) -> None:
         target = " or ".join(home.names) if home is not None else "every array of the launch"
         title = phrase(f"{THIS} {_VERBS[access.kind]} outside of {target}", access.operation)

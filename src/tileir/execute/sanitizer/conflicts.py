@@ -376,8 +376,6 @@ class Doubts:
         self._ledger.notes[what, place.operation, other.operation] = note
         self._ledger.report.add(note)
 
-    # --- the program ---
-
     def _later_use(self, load: Operation, store: Operation) -> Operation | None:
         """An operation that uses what a load gives, after a store."""
         key = (load, store)

@@ -152,8 +152,6 @@ class Coverage(Observer):
         self._failed = True
         return False
 
-    # --- stores ---
-
     def access(self, access: Access) -> None:
         if access.kind == "read":
             return
@@ -250,8 +248,6 @@ class Coverage(Observer):
         mask = access.mask
         flat = content.reshape(-1) if mask is None else content[numpy.broadcast_to(mask, content.shape)]
         return [flat[number] for number in numbers]
-
-    # --- the end of a launch ---
 
     def launch_finished(self) -> None:
         if self._failed:
@@ -382,9 +378,6 @@ def _address(buffer: Buffer, index: list[int]) -> int:
 def _steps(buffer: Buffer) -> tuple[int, ...]:
     # The stride of a dimension with one position means nothing.
     return tuple([stride if extent > 1 else 0 for extent, stride in zip(buffer.shape, buffer.strides, strict=True)])
-
-
-# --- boxes of elements ---
 
 
 def boxes(chosen: Array, most: int) -> Iterator[tuple[Range, ...]]:

@@ -95,9 +95,6 @@ def _found(wrong: Any) -> Any:
     return wrong if wrong.any() else None
 
 
-# --- division and shifts ---
-
-
 def _division_checks(operation: Operation) -> list[NumberCheck]:
     width = _width(operation)
 
@@ -149,9 +146,6 @@ def _shift_checks(operation: Operation) -> list[NumberCheck]:
         too_far,
     )
     return [check, *_overflow_checks(operation)] if operation.declaration is ops.SHLI else [check]
-
-
-# --- overflow ---
 
 
 def _overflow_checks(operation: Operation) -> list[NumberCheck]:
@@ -253,9 +247,6 @@ def _wraps_truncation(operation: Operation, signed: bool) -> Wrong:
     if signed:
         return lambda value: _fits(_signed(value, source), width, True)
     return lambda value: _found(_unsigned(value, source) > numpy.uint64((1 << width) - 1))
-
-
-# --- loops ---
 
 
 class CounterCheck(NumberCheck):

@@ -41,8 +41,6 @@ class Ledger(Observer):
         self.outside: Outside = {}
         """The tile blocks of this launch in which an access has an index outside of a view's index space."""
 
-    # --- findings ---
-
     def counted(self, kind: AnyKind, operation: Operation, other: Operation | None) -> bool:
         """Count a finding that is known already; False if it is not."""
         known = self._known.get((kind, operation, other))
@@ -78,8 +76,6 @@ class Ledger(Observer):
             if finding.kind == "index-space" and finding.operation in smaller:
                 smaller_grid = parenthesized(smaller[finding.operation])
                 finding.hint = f"launch a grid of {smaller_grid}, or guard the access with `if`"
-
-    # --- memory ---
 
     def shadow(self, region: Region, size: int) -> Shadow:
         """The shadow of a region, made when it is first accessed."""

@@ -97,8 +97,6 @@ class NumberWatch(Observer):
             self._tell_updated(operation, block)
         self._access = self._before = None
 
-    # --- what operations make ---
-
     def _tell_made(self, operation: Operation, block: TileBlock, wide: Array) -> None:
         for kind, name, test in _TESTS:
             wrong = test(wide)
@@ -170,8 +168,6 @@ class NumberWatch(Observer):
         finding = self._known[kind, operation] = Finding(kind, title, place, details, hint)
         self.report.add(finding)
 
-    # --- what an atomic leaves in memory ---
-
     def _contents(self, access: Access) -> Array | None:
         """What memory holds where an atomic is about to update floats."""
         element = _memory_type(access.operation)
@@ -213,8 +209,6 @@ class NumberWatch(Observer):
             whole = numpy.zeros(shape, bool)
             whole[numpy.ones(shape, bool) if mask is None else mask] = wrong
             self._add(kind, name, operation, block, whole, text)
-
-    # --- what was given ---
 
     def _tell_given(self, operation: Operation, block: TileBlock, wide: Array) -> None:
         access = self._access

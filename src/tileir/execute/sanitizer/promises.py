@@ -150,9 +150,6 @@ def _differing(value: Any, predicate: SameElementsAttribute) -> Found:
     return wrong, detail
 
 
-# --- inbounds ---
-
-
 def promised_dimensions(operation: Operation) -> tuple[int, ...]:
     """The dimensions that `inbounds` promises to be inside."""
     attribute = operation.attributes.get("inbounds")

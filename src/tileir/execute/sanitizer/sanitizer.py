@@ -68,8 +68,6 @@ class Sanitizer(Ledger):
         """The arrays whose contents do not count as written."""
         return self._unwritten
 
-    # --- memory ---
-
     def launch_started(self, grid: BlockId, memory: Memory) -> None:
         self.report.grid = grid
         self._reset(memory)
@@ -107,8 +105,6 @@ class Sanitizer(Ledger):
                 check_inbounds(self, access, axes)
         self._conflicts.check(access, touched)
         return allowed
-
-    # --- values ---
 
     def watches(self, operation: Operation) -> bool:
         if operation.declaration in (ASSUME, ASSUME_COND):

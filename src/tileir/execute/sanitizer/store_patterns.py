@@ -214,9 +214,6 @@ def _positions(distances: Array, strides: tuple[int, ...], order: list[int]) -> 
     return found
 
 
-# --- tiles ---
-
-
 def tile_of_view(access: Access) -> Tile:
     """The tile of an access through a view, masked or not."""
     assert access.box is not None

@@ -127,9 +127,6 @@ def uniform(value: Value, bits: int) -> Ramp | Mask:
     return Ramp(signed_value(width, bits & ((1 << width) - 1)), (0,) * len(shape))
 
 
-# --- integers ---
-
-
 def _arithmetic(operation: Operation, lookup: Lookup) -> list[Known | None]:
     operands = [lookup(value) for value in operation.operands]
     result, declaration = operation.results[0], operation.declaration
@@ -244,9 +241,6 @@ def _compared(operation: Operation, left: Ramp, right: Ramp, shape: tuple[int, .
     return Mask(tuple(bounds)) if holds else Mask(((0, 0),) * len(shape))
 
 
-# --- shapes ---
-
-
 def _constant(operation: Operation, lookup: Lookup) -> list[Known | None]:
     value, result = operation.value_attribute, operation.results[0]
     return [uniform(result, value.bits(0)) if _width(result) and value.is_splat else None]
@@ -296,9 +290,6 @@ def _cut(ramp: Ramp, before: tuple[int, ...], after: tuple[int, ...]) -> list[in
         found.append(inner)
         inner *= extent
     return found[::-1]
-
-
-# --- pointers and views ---
 
 
 def element_size(element: Type) -> int:

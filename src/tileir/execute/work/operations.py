@@ -171,9 +171,6 @@ def _extents(operation: Operation) -> tuple[int, int]:
     return prod(shape), prod(shape) // shape[operation.dim]
 
 
-# --- the counts of a launch ---
-
-
 @dataclass(slots=True, eq=False)
 class ArrayTraffic:
     """What a launch does with the memory of one argument or global variable, in bytes.

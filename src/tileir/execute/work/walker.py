@@ -107,8 +107,6 @@ class Walker:
         """How much more the heaviest tile block does than all of them on average."""
         return max(self._heaviest * blocks / self._load, 1.0) if self._load else 1.0
 
-    # --- control flow ---
-
     def _plan(self, block: Block) -> tuple[list[Operation], int]:
         """The operations of a block that have to be looked at each time, and how many elements it computes."""
         if block not in self._plans:
@@ -233,8 +231,6 @@ class Walker:
 
     def _lost(self, operation: Operation, what: str, consequence: str) -> None:
         self.unknown[f"{_words(operation)}: {what} is not known without running it, so {consequence}"] = None
-
-    # --- accesses ---
 
     def _access(self, operation: Operation) -> None:
         traffic = self.traffic.setdefault(operation, Traffic())
