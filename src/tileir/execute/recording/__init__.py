@@ -4,7 +4,7 @@ recording.py: `record` and `Recording`; begin here
 recorded_launch.py: the launch that is recorded, and the memory it owns
 prepared_launch.py, recorder.py: a launch about to be recorded, and what keeps it
 program.py, arrays.py, accesses.py, memory_states.py: what is kept of it
-replayer.py, capture.py, script_variables.py: running tile blocks again for their values
+replayer.py, script_variables.py: running tile blocks again for their values
 stepwise_recording.py: a recording that grows, for the debugger
 file_writer.py, file_reader.py: the file
 tiles.py: tiles and arrays as text, statistics and numbers to draw

@@ -19,11 +19,10 @@ from tileir.execute.launching.kernel import Kernel
 from tileir.execute.observing.observer import Observer
 from tileir.execute.recording.accesses import AccessTable
 from tileir.execute.recording.arrays import RecordedArray
-from tileir.execute.recording.capture import ValueHistory
 from tileir.execute.recording.file_writer import save
 from tileir.execute.recording.memory_states import States
 from tileir.execute.recording.prepared_launch import PreparedLaunch, cache_room
-from tileir.execute.recording.program import ControlFlow, NumberedProgram
+from tileir.execute.recording.program import ControlFlow, NumberedProgram, ValueHistory
 from tileir.execute.recording.recorded_launch import RecordedLaunch
 from tileir.execute.recording.recorder import BlockTable, Recorder, Records, Seen
 from tileir.execute.recording.replayer import Replayer

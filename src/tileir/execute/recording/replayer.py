@@ -1,9 +1,14 @@
-"""Runs tile blocks of a recorded launch again."""
+"""Runs tile blocks of a recorded launch again, for their values.
+
+Values are not kept while a launch runs: the tile block is run again by the interpreter, with memory as it was at each
+of its accesses.  What it writes is compared with what it wrote the first time, as far as that is kept.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import numpy
 
@@ -11,10 +16,139 @@ from tileir.execute.dtypes import Array
 from tileir.execute.errors import ExecutionError
 from tileir.execute.interpreter.kernel import Program
 from tileir.execute.observing.observer import Access, Observer, Observers, TileBlock
-from tileir.execute.recording.accesses import AccessTable, Allowed
-from tileir.execute.recording.capture import Capture, Stop, ValueHistory
+from tileir.execute.recording.accesses import READ, AccessTable, Allowed
+from tileir.execute.recording.memory_states import States, Write
+from tileir.execute.recording.program import ControlFlow, NumberedProgram, ValueHistory
 from tileir.execute.recording.recorded_launch import RecordedLaunch
 from tileir.execute.recording.recorder import Records
+from tileir.ir.core import Operation
+from tileir.ir.values import Value
+
+
+class Stop(Exception):
+    """The program has run as far as it is wanted."""
+
+
+class Capture(Observer):
+    """Keeps the values of a tile block, and moves memory to where it was at each access."""
+
+    def __init__(self, launch: RecordedLaunch, records: Records) -> None:
+        self._program: NumberedProgram = launch.program
+        self._control: ControlFlow = launch.control
+        self._accesses: AccessTable = records.accesses
+        self._states: States = records.states
+        self._allowed: Allowed = records.allowed
+        self.history: ValueHistory = ValueHistory(0)
+        self.differs: bool = False
+        """Whether something was written that was not written the first time."""
+        self.begin([], [], 0, -1, 0)
+
+    def begin(self, values: list[Any], rows: list[int], steps: int, requested: int, room: int) -> None:
+        """A tile block is about to run, with the values of its parameters, the rows of its accesses and so many steps.
+
+        Values are kept around the step `wanted`, -1 for all, with so much room for them.
+        """
+        self._most_steps: int = steps
+        self.history = ValueHistory(room)
+        self.moves_memory: bool = True
+        """Whether memory is to be moved to where it was; not if the whole launch runs again."""
+        self._room: int = room
+        self._requested: int = requested
+        # With so many bytes, the moment that is wanted among them, it is enough.
+        self._enough: int = -1
+        self.is_enough: bool = False
+        """Whether the tile block was stopped as enough is known."""
+        self._steps: int = 0
+        self._rows: list[int] = rows
+        self._place: int = 0
+        self._pending: list[tuple[Write, Array]] = []
+        self._pending_time: int = -1
+        for number, value in enumerate(values):
+            self.history.add(number, 0, value)
+
+    def watches(self, operation: Operation) -> bool:
+        return operation not in self._program.in_reductions
+
+    def wants(self, operation: Operation) -> Sequence[Value]:
+        # The first operation of an iteration knows what the loop gives to it.
+        block = operation.parent
+        loop = block.parent_operation if block is not None and block.first is operation else None
+        return block.arguments if block is not None and loop is not None and loop.declaration.is_loop else ()
+
+    def block_finished(self, block: TileBlock) -> None:
+        self.complete_write()
+        if not self.moves_memory:
+            raise Stop
+
+    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+        self.complete_write()
+        carried = operands[len(operation.operands) :]
+        self._give(self.wants(operation) if carried else (), carried, self._steps)
+        step = self._steps + self._control.distances[operation]
+        if step > self._most_steps:
+            # The recording goes no further; nor does a file that is not of this program make it run for ever.
+            raise Stop
+        if 0 <= self._requested < step:
+            self._look_at_room(step)
+        if operation in self._control.decisions:
+            self._steps = step
+
+    def _look_at_room(self, step: int) -> None:
+        """Stop before a step behind the one that is wanted, if there is not much room left for what follows."""
+        history = self.history
+        if self._enough < 0:
+            self._enough = history.added + self._room // 2
+        if history.added >= self._enough or history.nbytes > self._room:
+            history.last = step - 1
+            self.is_enough = True
+            raise Stop
+
+    def _give(self, values: Any, contents: list[Any], step: int) -> None:
+        for value, content in zip(values, contents, strict=True):
+            self.history.add(self._program.value_numbers[value], step, content)
+
+    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
+        self.complete_write()
+        step = self._steps
+        if operation not in self._control.decisions:
+            step += self._control.distances[operation]
+        self._give(operation.results, results, step)
+
+    def access(self, access: Access) -> Array | None:
+        if not self.moves_memory:
+            return None
+        self.complete_write()
+        if self._place == len(self._rows):
+            # The recording ends here.
+            raise Stop
+        first = self._rows[self._place]
+        end = self._accesses.behind(first)
+        self._place += end - first
+        self._states.move(first)
+        if int(self._accesses.kind[first]) != READ:
+            writes = [self._states.timeline.write_at(row) for row in range(first, end)]
+            self._pending = [(write, write.read()) for write in writes if write is not None]
+            self._pending_time = end
+        else:
+            self._states.advance(end)
+        return self._allowed.find(first, access)
+
+    def complete_write(self) -> None:
+        """A write that was about to happen has happened: compare it, and go on to the time behind it."""
+        if self._pending_time < 0:
+            return
+        for write, before in self._pending:
+            if write.read().tobytes() != write.buffer.tobytes():
+                self.differs = True
+            # Once more, from before it: so memory and buffers are what they were the first time.
+            write.put(before)
+        if self._pending:
+            self._states.move(self._pending_time)
+        else:
+            self._states.advance(self._pending_time)
+        self._pending = []
+        self._pending_time = -1
+
 
 _MOST_HISTORIES: Final = 16
 

@@ -19,8 +19,7 @@ from typing import Any, Final, NamedTuple
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.execute.recording.capture import ValueHistory
-from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.recording.program import NumberedProgram, ValueHistory
 from tileir.ir.core import Operation
 from tileir.ir.traversal import ancestors
 from tileir.ir.values import BlockArgument, Value

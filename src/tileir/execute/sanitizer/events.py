@@ -32,7 +32,7 @@ class AccessSemantics:
 
     __slots__ = ("acquires", "is_access", "kind", "number", "operation", "ordering", "releases", "scope", "strong")
 
-    def __init__(self, operation: Operation, number: int) -> None:
+    def __init__(self, operation: Operation, number: int = 0) -> None:
         declaration = operation.declaration
         self.operation: Operation = operation
         self.number: int = number

@@ -306,15 +306,9 @@ _WRAPS: dict[OperationDeclaration, Callable[[Operation, bool], Wrong]] = {
 }
 
 CHECKS: dict[OperationDeclaration, Callable[[Operation], list[NumberCheck]]] = {
-    ops.DIVI: _division_checks,
-    ops.REMI: _division_checks,
-    ops.SHLI: _shift_checks,
-    ops.SHRI: _shift_checks,
-    ops.ADDI: _overflow_checks,
-    ops.SUBI: _overflow_checks,
-    ops.MULI: _overflow_checks,
-    ops.NEGI: _overflow_checks,
-    ops.TRUNCI: _overflow_checks,
+    **dict.fromkeys(_WRAPS, _overflow_checks),
+    **dict.fromkeys((ops.DIVI, ops.REMI), _division_checks),
+    **dict.fromkeys((ops.SHLI, ops.SHRI), _shift_checks),
     ops.FOR: lambda operation: [CounterCheck(operation)],
 }
 
