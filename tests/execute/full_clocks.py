@@ -67,9 +67,6 @@ class FullConflicts(Conflicts):
         super().check(access, touched)
         self._events.synchronize(access)
 
-    def _acquire(self, access, touched):
-        pass
-
     def _release(self, access, semantics, touched):
         pass
 

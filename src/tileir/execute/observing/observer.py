@@ -89,6 +89,19 @@ class Access:
         return self.addresses.reshape(-1) if mask is None else self.addresses[mask]
 
 
+def even_steps(places: Array) -> list[tuple[int, int]] | None:
+    """The extents of a tile of places and the distances along each, of dimensions with more than one position; None if
+    the distance of two neighbors depends on more than the dimension in which they are neighbors."""
+    found: list[tuple[int, int]] = []
+    for axis, extent in enumerate(places.shape):
+        if extent > 1:
+            steps = numpy.diff(places, axis=axis)
+            found.append((extent, int(steps.item(0))))
+            if not (steps == steps.item(0)).all():
+                return None
+    return found
+
+
 class Observer:
     """What can be watched; every method does nothing here."""
 

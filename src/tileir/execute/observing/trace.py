@@ -111,7 +111,7 @@ def described(value: Value, content: Any) -> str:
     """One line about a value: `tile<8xi32>  min 0, max 7, mean 3.5  [0, 1, 2, 3, 4, 5, ..]`."""
     array = numpy.asarray(content)
     pointer = isinstance(value.type, TileType) and isinstance(value.type.element, PointerType)
-    show: Callable[[Any], str] = _address if pointer else spelled_number
+    show: Callable[[Any], str] = (lambda number: f"{int(number):#x}") if pointer else spelled_number
     text = value.type.spelling
     flat = array.reshape(-1)
     if flat.size == 1:
@@ -130,10 +130,6 @@ def described(value: Value, content: Any) -> str:
     if usable.size < flat.size:
         parts.append(several(flat.size - usable.size, "NaN"))
     return f"{text}  {', '.join(parts)}  {elements}"
-
-
-def _address(value: Any) -> str:
-    return f"{int(value):#x}"
 
 
 class ScriptTrace:

@@ -48,10 +48,8 @@ from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import type_text
 from tileir.ir.types import FLOAT_TYPES, integer_type
 
-_TEXT_GROWS: Final = 16
-"""So many times its size a text takes when it is read: a program, or JSON."""
-_TEXT: Final = 1 << 24
-"""Texts that are read whatever the limit is."""
+_TEXT_GROWS: Final = 16  # So many times its size a text takes when it is read: a program, or JSON.
+_TEXT: Final = 1 << 24  # Texts that are read whatever the limit is.
 
 
 class Archive:
@@ -323,7 +321,12 @@ class _Loader:
             kind, seen = one["kind"], one["seen"]
             require(kind in kinds, f"there is no finding of the kind {kind!r}")
             other = _place(one["other"], program) if one.get("other") is not None else None
-            title, hint, *details = _phrases(one)
+            texts, scripts = [one["title"], one["hint"], *one["details"]], one.get("scripts")
+            # Files of earlier releases do not have them in a script's words.
+            if scripts is not None:
+                require(len(scripts) == 3 * len(texts), "'scripts' of a finding are not three for each text")
+                texts = [Phrase(text, *scripts[3 * at : 3 * at + 3]) for at, text in enumerate(texts)]
+            title, hint, *details = texts
             place = _place(one["place"], program)
             found = Finding(cast(AnyKind, kind), title, place, details, hint, one["relation"], other)
             found.count = one["count"]
@@ -331,15 +334,6 @@ class _Loader:
             records.seen[found] = Seen(*seen)
             (report.notes if kind == "note" else report.findings).append(found)
         return report
-
-
-def _phrases(finding: dict[str, Any]) -> list[str]:
-    """The title, the hint and the details; files of earlier releases do not have them in a script's words."""
-    texts, scripts = [finding["title"], finding["hint"], *finding["details"]], finding.get("scripts")
-    if scripts is None:
-        return texts
-    require(len(scripts) == 3 * len(texts), "'scripts' of a finding are not three for each text")
-    return [Phrase(text, *scripts[3 * number : 3 * number + 3]) for number, text in enumerate(texts)]
 
 
 def _label(head: dict[str, Any], start: int, end: int, entry: Operation) -> object:
@@ -360,18 +354,14 @@ def _label(head: dict[str, Any], start: int, end: int, entry: Operation) -> obje
     return ArgumentLabel(head["text"], buffer, parameter)
 
 
-def _known_dtypes() -> dict[str, numpy.dtype[Any]]:
-    found: dict[str, numpy.dtype[Any]] = {}
-    integers = [integer_type(width) for width in (1, 4, 8, 16, 32, 64)]
-    for element in [*integers, *FLOAT_TYPES.values()]:
-        for dtype in (value_dtype(element), memory_dtype(element)):
-            found[dtype.name] = dtype
-    for size in (1, 2, 4, 8):
-        found[f"uint{8 * size}"] = numpy.dtype(f"u{size}")
-    return found
-
-
-_DTYPES: Final = _known_dtypes()
+_ELEMENTS: Final = [*[integer_type(width) for width in (1, 4, 8, 16, 32, 64)], *FLOAT_TYPES.values()]
+_DTYPES: Final[dict[str, numpy.dtype[Any]]] = {
+    dtype.name: dtype
+    for dtype in [
+        *[of(element) for element in _ELEMENTS for of in (value_dtype, memory_dtype)],
+        *[numpy.dtype(f"u{size}") for size in (1, 2, 4, 8)],
+    ]
+}
 
 
 def _place(head: dict[str, Any], program: NumberedProgram) -> Place:

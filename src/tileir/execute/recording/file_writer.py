@@ -135,10 +135,8 @@ def validate(value: Any, schema: Any, name: str) -> None:
             validate(value.get(member), schema.get("", schema.get(member)), f"'{member}' of {name}")
 
 
-_TIMESTAMP: Final = (1980, 1, 1, 0, 0, 0)
-"""The same recording is the same file, whenever it is saved."""
-_LARGE: Final = 1 << 20
-"""What is larger is mostly numbers, and not worth the time to compress it."""
+_TIMESTAMP: Final = (1980, 1, 1, 0, 0, 0)  # The same recording is the same file, whenever it is saved.
+_LARGE: Final = 1 << 20  # What is larger is mostly numbers, and not worth the time to compress it.
 
 
 def save(

@@ -20,8 +20,7 @@ import numpy
 from tileir.execute.dtypes import Array
 from tileir.execute.memory import Region
 
-_ENTRY_BYTES: Final = 400
-"""What a write takes beside its buffer and its places."""
+_ENTRY_BYTES: Final = 400  # What a write takes beside its buffer and its places.
 
 
 class Write:

@@ -22,8 +22,7 @@ from tileir.execute.sanitizer.coverage import Coverage
 from tileir.execute.sanitizer.sanitizer import Sanitizer
 from tileir.ir.core import Operation
 
-_LEAST_ROOM: Final = 1 << 16
-"""For accesses and paths, besides the arrays."""
+_LEAST_ROOM: Final = 1 << 16  # For accesses and paths, besides the arrays.
 
 
 class PreparedLaunch:
@@ -51,8 +50,7 @@ class PreparedLaunch:
         bound = bind(entry, arguments)
         # The caller's memory is there as long as these are.
         self._bound: object = (bound, more)
-        self.given: Memory = known_memory(kernel.globals.regions.values(), bound, more)
-        """The memory of the caller."""
+        self.given: Memory = known_memory(kernel.globals.regions.values(), bound, more)  # The memory of the caller.
         self.room: int = _room_beside(limit, self.given.regions, entry)
         sources = [Source(region.start, region.data, region.labels, region.writable) for region in self.given.regions]
         owned = self.memory = OwnedMemory(sources, entry, bool(more))

@@ -34,12 +34,10 @@ from tileir.ir.values import OperationResult, Value
 from tileir.text.listing import PrintedLines, printed_lines
 from tileir.text.names import Naming
 
-_LONGEST_LINE: Final = 2000
-"""Constants may be long; nobody reads so much of one in a line."""
+_LONGEST_LINE: Final = 2000  # Constants may be long; nobody reads so much of one in a line.
 
 
-_PACK: Final = re.compile(r"%([\w$.-]+)\s*:\s*\d+\s*=\s*$")
-"""Several results under one name."""
+_PACK: Final = re.compile(r"%([\w$.-]+)\s*:\s*\d+\s*=\s*$")  # Several results under one name.
 
 
 @dataclass(slots=True, eq=False)
@@ -178,8 +176,7 @@ class NumberedProgram:
         return found
 
 
-CHUNK: Final = 1 << 14
-"""After so many decisions of a tile block that runs it is looked at what they take."""
+CHUNK: Final = 1 << 14  # After so many decisions of a tile block that runs it is looked at what they take.
 
 
 class ControlFlow:
@@ -263,8 +260,7 @@ def decides(operation: Operation) -> bool:
     return bool(operation.regions) and operation.declaration is not REDUCE and operation.declaration is not SCAN
 
 
-_ENTRY_BYTES: Final = 200
-"""What a value takes beside its elements."""
+_ENTRY_BYTES: Final = 200  # What a value takes beside its elements.
 
 
 class ValueHistory:
@@ -278,10 +274,8 @@ class ValueHistory:
         self.first: int = 0
         self.last: int = 0
         self.nbytes: int = 0
-        self.added: int = 0
-        """The bytes of all entries, forgotten or not."""
-        self.is_over: bool = False
-        """Whether the tile block has come to its end."""
+        self.added: int = 0  # The bytes of all entries, forgotten or not.
+        self.is_over: bool = False  # Whether the tile block has come to its end.
         self._room: int = room
         self._entries: dict[int, tuple[list[int], list[Any]]] = {}
 
@@ -295,15 +289,12 @@ class ValueHistory:
         self.nbytes += _size(content)
         self.added += _size(content)
         while self.nbytes > self._room and self.first < step:
-            self._forget((self.first + step + 1) // 2)
-
-    def _forget(self, first: int) -> None:
-        """Forget what is older than what values are at a step."""
-        self.first = first
-        for steps, contents in self._entries.values():
-            place = max(bisect_right(steps, first) - 1, 0)
-            self.nbytes -= sum([_size(content) for content in contents[:place]])
-            del steps[:place], contents[:place]
+            # What is older than what values are at the step in the middle.
+            self.first = (self.first + step + 1) // 2
+            for steps, contents in self._entries.values():
+                place = max(bisect_right(steps, self.first) - 1, 0)
+                self.nbytes -= sum([_size(content) for content in contents[:place]])
+                del steps[:place], contents[:place]
 
     def holds(self, step: int) -> bool:
         """Whether all values of a moment are known."""

@@ -36,11 +36,9 @@ class BlockTable(Table):
     """The tile blocks of a launch in the order in which they began."""
 
     number = Column("<i4")
-    path = Column("<i4")
-    """Which of `paths` it took."""
+    path = Column("<i4")  # Which of `paths` it took.
     steps = Column("<u4")
-    began = Column("<i8")
-    """How many accesses had happened when it began."""
+    began = Column("<i8")  # How many accesses had happened when it began.
 
     def __init__(self) -> None:
         super().__init__()
@@ -104,8 +102,7 @@ class Records:
         self.blocks: BlockTable = BlockTable()
         self.allowed: Allowed = Allowed()
         self.states: States = States(regions, room, lambda: self.blocks.began, is_interleaved)
-        self.seen: dict[Finding, Seen] = {}
-        """When findings were first seen."""
+        self.seen: dict[Finding, Seen] = {}  # When findings were first seen.
 
     def truncate(self, place: int) -> None:
         """Go back to where the tile block of a place began, and forget it and those behind it."""
@@ -141,10 +138,8 @@ class _Running:
     block: TileBlock
     place: int
     decisions: array[int] = field(default_factory=lambda: array("i"))
-    steps: int = 0
-    """The steps up to the last decision."""
-    last: int = -1
-    """The operation behind the last decision that it is known to have come to, or -1."""
+    steps: int = 0  # The steps up to the last decision.
+    last: int = -1  # The operation behind the last decision that it is known to have come to, or -1.
 
 
 class Recorder(Observers):
@@ -162,8 +157,7 @@ class Recorder(Observers):
         self.records: Records = records
         self.accesses: AccessTable = records.accesses
         self.blocks: BlockTable = records.blocks
-        self.written: set[Region] = set()
-        """The regions that something was written to."""
+        self.written: set[Region] = set()  # The regions that something was written to.
         self._operations: list[Operation] = launch.program.operations
         self._decisions: dict[Operation, int] = launch.control.decisions
         self._distances: dict[Operation, int] = launch.control.distances
@@ -307,16 +301,11 @@ class Recorder(Observers):
         self._known = known
         for finding in [*self.report.findings, *self.report.notes]:
             if finding not in self.records.seen:
-                element = -1
-                if access is not None and finding.other is not None:
-                    element = self._meeting(finding, row, access)
-                self.records.seen[finding] = Seen(step, row, element)
-
-    def _meeting(self, finding: Finding, row: int, access: Access) -> int:
-        """The element of an array at which an access meets another one."""
-        number = int(self.accesses.array[row])
-        if number < 0 or (finding.element is None and access.addresses.ndim):
-            return -1
-        array = self._finder.arrays[number]
-        address = int(access.addresses[finding.element or ()])
-        return (address - array.low) // array.size if array.low <= address < array.high else -1
+                self.records.seen[finding] = Seen(step, row)
+                number = int(self.accesses.array[row]) if access is not None and finding.other is not None else -1
+                if access is None or number < 0 or (finding.element is None and access.addresses.ndim):
+                    continue
+                array = self._finder.arrays[number]
+                address = int(access.addresses[finding.element or ()])
+                if array.low <= address < array.high:
+                    self.records.seen[finding] = Seen(step, row, (address - array.low) // array.size)

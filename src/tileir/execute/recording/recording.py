@@ -30,8 +30,7 @@ from tileir.execute.recording.script_variables import FunctionVariables, ScriptV
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
 from tileir.ir.diagnostics import TileIRError
 
-LIMIT: Final = 1 << 30
-"""How many bytes a recording takes at most, unless told otherwise."""
+LIMIT: Final = 1 << 30  # How many bytes a recording takes at most, unless told otherwise.
 
 
 @dataclass(eq=False, repr=False)

@@ -39,8 +39,7 @@ class Capture(Observer):
         self._states: States = records.states
         self._allowed: Allowed = records.allowed
         self.history: ValueHistory = ValueHistory(0)
-        self.differs: bool = False
-        """Whether something was written that was not written the first time."""
+        self.differs: bool = False  # Whether something was written that was not written the first time.
         self.begin([], [], 0, -1, 0)
 
     def begin(self, values: list[Any], rows: list[int], steps: int, requested: int, room: int) -> None:
@@ -56,8 +55,7 @@ class Capture(Observer):
         self._requested: int = requested
         # With so many bytes, the moment that is wanted among them, it is enough.
         self._enough: int = -1
-        self.is_enough: bool = False
-        """Whether the tile block was stopped as enough is known."""
+        self.is_enough: bool = False  # Whether the tile block was stopped as enough is known.
         self._steps: int = 0
         self._rows: list[int] = rows
         self._place: int = 0
@@ -189,8 +187,7 @@ class Replayer:
         self._programs: dict[str, Program] = {}
         self._histories: dict[int, ValueHistory] = {}
         self._rows: tuple[Array, Array] | None = None
-        self.differs: bool = False
-        """Whether a tile block that ran again has written what it had not the first time."""
+        self.differs: bool = False  # Whether a tile block that ran again has written what it had not the first time.
 
     @property
     def nbytes(self) -> int:

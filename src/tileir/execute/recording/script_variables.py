@@ -49,8 +49,7 @@ class TileContent:
 
     number: int
     content: Any
-    step: int
-    """The step that computed it."""
+    step: int  # The step that computed it.
 
     def __repr__(self) -> str:
         return f"<TileContent {self.number}: {self.content!r}>"
@@ -83,20 +82,16 @@ class Description:
         return f"<Description {self.text}>"
 
 
-Content = Any
-"""`TileContent`, `ArrayReference`, `Description`, `Missing`, a constant of Python, or a tuple of those."""
+Content = Any  # `TileContent`, `ArrayReference`, `Description`, `Missing`, a constant of Python, or a tuple of those.
 
 
 @dataclass(slots=True, eq=False)
 class Binding:
     """What a variable may be bound to.  Bindings refer to each other by number."""
 
-    constant: tuple[Content] | None = None
-    """What it is at every step, if that is known."""
-    items: tuple[int, ...] | None = None
-    """Of a tuple, its items."""
-    values: tuple[int, ...] = ()
-    """The values of the program that may hold it; which one, the step tells."""
+    constant: tuple[Content] | None = None  # What it is at every step, if that is known.
+    items: tuple[int, ...] | None = None  # Of a tuple, its items.
+    values: tuple[int, ...] = ()  # The values of the program that may hold it; which one, the step tells.
     is_unsigned: bool = False
     merged: dict[int, int] | None = field(default=None, init=False)
     """Of a merge: for each operation that leads to it, what it is bound to then."""
@@ -112,10 +107,8 @@ class Environment:
 
     function: str
     parameters: tuple[str, ...]
-    bindings: dict[str, int]
-    """By name; variables that are not assigned yet are bound to a binding that says so."""
-    caller: int
-    """The number of the environment that the function was called in; -1 if it is the kernel."""
+    bindings: dict[str, int]  # By name; variables that are not assigned yet are bound to a binding that says so.
+    caller: int  # The number of the environment that the function was called in; -1 if it is the kernel.
 
 
 @dataclass(slots=True, eq=False)
@@ -136,8 +129,7 @@ class ScriptVariables:
     """The variables of a script for each operation of the program that was made of it."""
 
     environments: list[Environment]
-    at: list[int]
-    """For each operation of the program the number of its environment."""
+    at: list[int]  # For each operation of the program the number of its environment.
     bindings: list[Binding]
 
     @property

@@ -38,12 +38,9 @@ class StepwiseRecording:
         """Whether tile blocks are recorded one after the other."""
         self._sanitize: Final = sanitize
         grid = prepared.launch.grid
-        self.count: Final = grid[0] * grid[1] * grid[2]
-        """How many tile blocks the launch has."""
-        self.texts: list[str] = []
-        """What the kernel has printed, as far as it is recorded."""
-        self.whole: int = 0
-        """So many tile blocks are recorded up to their end."""
+        self.count: Final = grid[0] * grid[1] * grid[2]  # How many tile blocks the launch has.
+        self.texts: list[str] = []  # What the kernel has printed, as far as it is recorded.
+        self.whole: int = 0  # So many tile blocks are recorded up to their end.
         self.is_over: bool = False
         """Whether there is no more to record: the launch has come to its end, or has failed, or has no room."""
         self.error: ExecutionError | None = None
@@ -94,25 +91,34 @@ class StepwiseRecording:
         """
         if self.has(place, steps):
             return
-        recording, recorder = self.recording, self._recorder
-        with recording.lock, numpy.errstate(all="ignore"):
-            recorder.bound = (next(islice(self.order(), place, None)), steps) if steps >= 0 else (-1, 0)
+        launch = self.prepared.launch
+        with self.recording.lock, numpy.errstate(all="ignore"):
             if not self.is_sequential:
-                self._record_all()
-                return
+                # Nothing can be recorded between: all of it, from the start.
+                place = self.count - 1
+                if len(self.recording.blocks):
+                    self.recording.go_to(0)
+                    self._begin()
+            recording, recorder = self.recording, self._recorder
+            recorder.bound = (next(islice(self.order(), place, None)), steps) if steps >= 0 else (-1, 0)
             if len(recording.blocks) > self.whole:
                 recording.truncate(self.whole)
                 del self.texts[self._printed :]
             recording.go_to(len(recording.accesses))
             if self._run is None:
                 self._run = self._runner(recorder, self.texts.append)
-                recorder.launch_started(self.prepared.launch.grid, self.prepared.memory)
+                recorder.launch_started(launch.grid, launch.memory)
+            if launch.is_interleaved:
+                run = self._run
+                if not self._record(lambda *_: launch.run(run), -1):
+                    return
+                self.whole = self.count
             for number in islice(self.order(), self.whole, place + 1):
                 self._printed = len(self.texts)
                 if not self._record(self._run, number):
                     return
                 self.whole += 1
-                if recorder.end is not None:
+                if recorder.end is not None and self.is_sequential:
                     break
             if self.whole == self.count or recorder.end is not None:
                 self._finish()
@@ -122,7 +128,9 @@ class StepwiseRecording:
         try:
             run(number, None)
         except ExecutionError as error:
-            self._fail(error)
+            self.error = error
+            self.recording.failure = str(error)
+            self._finish()
             return False
         except BaseException as interrupt:
             self._recorder.launch_finished()
@@ -130,33 +138,6 @@ class StepwiseRecording:
                 raise
             return False
         return True
-
-    def _record_all(self) -> None:
-        """Record from the start, as nothing can be recorded between."""
-        if len(self.recording.blocks):
-            bound = self._recorder.bound
-            self.recording.go_to(0)
-            self._begin()
-            self._recorder.bound = bound
-        recorder = self._recorder
-        run = self._runner(recorder, self.texts.append)
-        launch = self.prepared.launch
-        recorder.launch_started(launch.grid, launch.memory)
-        if launch.is_interleaved:
-            if not self._record(lambda *_: launch.run(run), -1):
-                return
-            self.whole = self.count
-        else:
-            for number in self.order():
-                if not self._record(run, number):
-                    return
-                self.whole += 1
-        self._finish()
-
-    def _fail(self, error: ExecutionError) -> None:
-        self.error = error
-        self.recording.failure = str(error)
-        self._finish()
 
     def _finish(self) -> None:
         self._recorder.launch_finished()

@@ -16,8 +16,7 @@ from tileir.execute.errors import LaunchError
 from tileir.ir import floats
 from tileir.ir.types import TF32, FloatType, IntegerType, Type
 
-MOST_ELEMENTS: Final = 1 << 16
-"""What has more elements is shown by means of bins."""
+MOST_ELEMENTS: Final = 1 << 16  # What has more elements is shown by means of bins.
 HISTOGRAM_PARTS: Final = 32
 
 # Digits that tell the numbers of a format apart; NumPy knows those of its own.

@@ -63,7 +63,12 @@ class Bounds:
         if count == 0:
             return [], None
         size = access.size
-        home = self._home(access)
+        view: Any = access.view
+        operation = access.operation
+        if view is None and operation not in self._homes:
+            self._homes[operation] = self._named.get(origin_of(operation.operands[0]))
+        # The region the pointers of an access must stay in.
+        home = self._homes[operation] if view is None else cast("Region | None", view.tensor.region)
         first = int(addresses[0])
         region = home if home is not None else self._memory.find(first)
         if region is not None and (region.writable or access.kind == "read"):
@@ -102,14 +107,6 @@ class Bounds:
                 shadow = self._ledger.shadow(region, size)
                 return [(shadow, shadow.box(address, size, counts, tuple(steps)))], None
         return self._check_slowly(access, region)
-
-    def _home(self, access: Access) -> Region | None:
-        """The region the pointers of an access must stay in."""
-        view: Any = access.view
-        operation = access.operation
-        if view is None and operation not in self._homes:
-            self._homes[operation] = self._named.get(origin_of(operation.operands[0]))
-        return self._homes[operation] if view is None else cast("Region | None", view.tensor.region)
 
     def _check_slowly(self, access: Access, home: Region | None) -> tuple[Touched, Array | None]:
         """Something is unusual: several regions, or a mistake."""
@@ -153,7 +150,14 @@ class Bounds:
         title = phrase(f"{THIS} {_VERBS[access.kind]} outside of {target}", access.operation)
         first = int(wrong.argmax())
         address = int(flat[first])
-        details = [self._missed(access, address, home)]
+        if home is None:
+            missed = f"it {describe_miss(self._memory, address, access.size, origin_of_access(access.operation))}"
+        else:
+            missed = f"the address is {address:#x}: {past_or_before(home, address, access.size)}"
+            other = self._memory.find(address)
+            if other is not None and other is not home:
+                missed += f", in {where_in(other, address)}"
+        details = [missed]
         details += _how_many(int(wrong.sum()), flat.size, "outside")
         hint: str = _MASK_HINT
         if access.view is not None:
@@ -161,15 +165,6 @@ class Bounds:
         elif home is None and is_from_memory(access.operation.operands[0]):
             hint = "name arrays that are reached through addresses from memory in `memory=` of the launch"
         self._ledger.add(Finding("out-of-bounds", title, place_of(access, wrong), details, hint))
-
-    def _missed(self, access: Access, address: int, home: Region | None) -> str:
-        if home is None:
-            return f"it {describe_miss(self._memory, address, access.size, origin_of_access(access.operation))}"
-        text = f"the address is {address:#x}: {past_or_before(home, address, access.size)}"
-        other = self._memory.find(address)
-        if other is not None and other is not home:
-            text += f", in {where_in(other, address)}"
-        return text
 
     def _misaligned(self, access: Access, flat: Array, misaligned: Array) -> None:
         address = int(flat[int(misaligned.argmax())])

@@ -55,16 +55,13 @@ class Conflicts:
             else:
                 self._write(access, event, token, shadow, cells)
         if semantics.acquires and access.kind != "write":
-            self._acquire(access, touched)
+            # Take what releases left at the start of each element.
+            for shadow, cells in touched:
+                if shadow.released is not None:
+                    starts = cells.starts(access.size // shadow.cell)
+                    self._events.acquire(access.block, distinct(starts.of(shadow.released)))
         if access.kind != "read":
             self._release(access, semantics, touched)
-
-    def _acquire(self, access: Access, touched: list[tuple[Shadow, Cells]]) -> None:
-        """Take what releases left at the start of each element."""
-        for shadow, cells in touched:
-            if shadow.released is not None:
-                starts = cells.starts(access.size // shadow.cell)
-                self._events.acquire(access.block, distinct(starts.of(shadow.released)))
 
     def _release(self, access: Access, semantics: AccessSemantics, touched: list[tuple[Shadow, Cells]]) -> None:
         """Leave what comes before a release at the start of each element.

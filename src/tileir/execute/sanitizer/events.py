@@ -75,10 +75,8 @@ class Event(NamedTuple):
     block: int
     bit: int
     semantics: AccessSemantics
-    also: int
-    """The bits of earlier reads that this one hides and does not follow."""
-    layout: object
-    """Which element of a tile went where, where somebody wants to know."""
+    also: int  # The bits of earlier reads that this one hides and does not follow.
+    layout: object  # Which element of a tile went where, where somebody wants to know.
 
     def is_among(self, bits: int) -> bool:
         """Whether it is one of the events of its tile block that have these bits, with what it hides."""

@@ -41,8 +41,7 @@ class NumberCheck:
     title: str
     hint: str
     wrong: Wrong
-    unsigned: bool = False
-    """Whether the operation reads its operands as unsigned."""
+    unsigned: bool = False  # Whether the operation reads its operands as unsigned.
 
     def finding(self, operation: Operation, place: Place, operands: list[Any], chosen: Any) -> Finding:
         chosen = numpy.asarray(chosen)

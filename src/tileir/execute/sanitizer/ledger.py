@@ -91,8 +91,7 @@ class Ledger(Observer):
         return id(region) in self._given
 
 
-Outside = dict[Operation, set[BlockId]]
-"""For each access the tile blocks in which it has an index outside."""
+Outside = dict[Operation, set[BlockId]]  # For each access the tile blocks in which it has an index outside.
 
 
 def smaller_grids(outside: Outside, grid: BlockId) -> dict[Operation, BlockId]:

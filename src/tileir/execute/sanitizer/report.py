@@ -124,8 +124,7 @@ class SanitizerReport:
 
     def __init__(self, author: str = "sanitizer", nothing: str = "nothing found") -> None:
         self.author: str = author
-        self.nothing: str = nothing
-        """What a report without findings says."""
+        self.nothing: str = nothing  # What a report without findings says.
         self.findings: list[Finding] = []
         self.notes: list[Finding] = []
         self.kernel: str = ""

@@ -23,7 +23,7 @@ from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, constant_array, memory_bytes
 from tileir.execute.errors import BlockId
-from tileir.execute.observing.observer import Access
+from tileir.execute.observing.observer import Access, even_steps
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
 
@@ -38,16 +38,12 @@ class Tile(NamedTuple):
     """The tile that a store writes, masked or not."""
 
     address: int
-    shape: tuple[int, ...]
-    """Its elements along each dimension."""
-    strides: tuple[int, ...]
-    """The bytes between them."""
+    shape: tuple[int, ...]  # Its elements along each dimension.
+    strides: tuple[int, ...]  # The bytes between them.
     steps: tuple[tuple[int, int], ...] = ()
     """Of a view, for each of its indices, the dimension it moves along (-1: none) and by how many elements."""
-    ends: tuple[int, ...] = ()
-    """Of a view the extents of its tensor along the dimensions of `strides`."""
-    tensor: tuple[int, ...] = ()
-    """Of a view the shape of its tensor."""
+    ends: tuple[int, ...] = ()  # Of a view the extents of its tensor along the dimensions of `strides`.
+    tensor: tuple[int, ...] = ()  # Of a view the shape of its tensor.
 
 
 class Pattern:
@@ -58,13 +54,11 @@ class Pattern:
     def __init__(self, operation: Operation, origin: int, tile: Tile) -> None:
         self.operation: Operation = operation
         self.origin: int = origin
-        self.tile: Tile = tile
-        """One of the tiles: the others differ in their address alone."""
+        self.tile: Tile = tile  # One of the tiles: the others differ in their address alone.
         self._order: list[int] | None = _nesting(tile.shape, tile.strides, tile.ends)
         self.blocks: array[int] = array("q")
         self.places: array[int] = array("Q")
-        self.rule: Rule | None = None
-        """Which tile block writes what, where one was asked for and found."""
+        self.rule: Rule | None = None  # Which tile block writes what, where one was asked for and found.
         self._solved: bool = False
         # Whether the tile may move along an axis with one tile block, nobody knows how far.
         self._unsure: bool = False
@@ -231,28 +225,14 @@ def tile_of_view(access: Access) -> Tile:
 def tile_of_pointers(access: Access) -> Tile | None:
     """The tile of an access through pointers; None if these are not at even distances."""
     places = access.addresses.view(numpy.int64)
-    corner = places[(0,) * places.ndim]
-    shape, strides, address = [], [], int(corner)
-    expected = corner
-    for axis, extent in enumerate(places.shape):
-        if extent == 1:
-            continue
-        index = [0] * places.ndim
-        index[axis] = 1
-        stride = int(places[tuple(index)] - corner)
-        along = [1] * places.ndim
-        along[axis] = extent
-        expected = expected + (numpy.arange(extent, dtype=numpy.int64) * stride).reshape(along)
-        if stride < 0:
-            address += (extent - 1) * stride
-        shape.append(extent)
-        strides.append(abs(stride))
-    if access.view is not None or (numpy.broadcast_to(expected, places.shape) != places).any():
+    steps = even_steps(places) if access.view is None else None
+    if steps is None:
         return None
-    return Tile(address, tuple(shape), tuple(strides)) if shape else Tile(address, (1,), (access.size,))
+    address = int(places.item(0)) + sum([(extent - 1) * min(stride, 0) for extent, stride in steps])
+    if not steps:
+        return Tile(address, (1,), (access.size,))
+    return Tile(address, tuple([extent for extent, _ in steps]), tuple([abs(stride) for _, stride in steps]))
 
-
-# --- what the program says ---
 
 # By axis; None where it is not a number.
 Factors = tuple["int | None", "int | None", "int | None"]
@@ -301,15 +281,13 @@ def _factors(value: Value, known: dict[Value, Factors], depth: int) -> Factors:
         weights = [1, memory_bytes(element)]
     found: list[int | None] = []
     for axis in range(3):
-        terms = [_times(part[axis], weight) for part, weight in zip(parts, weights, strict=True)]
-        found.append(None if None in terms else sum(cast("list[int]", terms)))
+        total: int | None = 0
+        for part, weight in zip(parts, weights, strict=True):
+            factor = part[axis]
+            if factor != 0:
+                total = total + factor * weight if None not in (total, factor, weight) else None  # type: ignore[operator]
+        found.append(total)
     return cast(Factors, tuple(found))
-
-
-def _times(factor: int | None, weight: int | None) -> int | None:
-    if factor == 0:
-        return 0
-    return factor * weight if factor is not None and weight is not None else None
 
 
 def _constant(value: Value) -> int | None:

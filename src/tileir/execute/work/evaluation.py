@@ -63,8 +63,7 @@ class TensorView(NamedTuple):
     """Memory seen as a tensor; None for what is not known."""
 
     root: Root | None
-    size: int
-    """Bytes of an element."""
+    size: int  # Bytes of an element.
     shape: tuple[int | None, ...]
 
     @property
@@ -80,8 +79,7 @@ class TileView(NamedTuple):
     shape: tuple[int, ...]
     extents: tuple[int | None, ...]
     ways: tuple[int, ...]
-    sparse: int
-    """The dimension whose positions an access lists, -1 for none."""
+    sparse: int  # The dimension whose positions an access lists, -1 for none.
 
     def inside(self, index: list[int | None]) -> tuple[int, bool]:
         """How many elements of a tile lie in the tensor, and whether that is known; all of them where it is not."""

@@ -26,8 +26,7 @@ from tileir.ir.traits import ADDITION_COST, MATRIX_PRODUCT, ElementCost
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 
-Kind = tuple[str, str, str]
-"""A group of `GROUPS`, the mnemonic, the element type."""
+Kind = tuple[str, str, str]  # A group of `GROUPS`, the mnemonic, the element type.
 
 
 def cost_of(kind: Kind) -> ElementCost:
@@ -92,8 +91,7 @@ def _add(into: dict[Kind, int], kind: Kind, amount: int) -> None:
 
 _PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 _PASSED_ON: Final = (BROADCAST, FTOF, PERMUTE, RESHAPE)
-_WARPS: Final = 4
-"""Of a tile block, in what NVIDIA's assembler makes of most kernels."""
+_WARPS: Final = 4  # Of a tile block, in what NVIDIA's assembler makes of most kernels.
 
 
 class Stops(NamedTuple):

@@ -35,8 +35,7 @@ from tileir.ir.types import IntegerType
 from tileir.ir.values import BlockArgument, Value
 
 _MANY_ITERATIONS: Final = 64
-_MOST_STEPS: Final = 2_000_000
-"""A tile block that takes more is not walked to its end."""
+_MOST_STEPS: Final = 2_000_000  # A tile block that takes more is not walked to its end.
 
 
 class TooLong(Exception):
@@ -49,8 +48,7 @@ class Traffic:
 
     count: int = 0
     bytes: int = 0
-    roots: dict[Root | None, int] = field(default_factory=dict)
-    """Bytes by the memory they are in."""
+    roots: dict[Root | None, int] = field(default_factory=dict)  # Bytes by the memory they are in.
     sizes: dict[Root, int] = field(default_factory=dict)
     """Bytes of the largest tensor they were a part of; -1 if that is not known."""
 
@@ -76,12 +74,9 @@ class Walker:
         self.entry: Operation = entry
         self.executions: dict[Block, int] = {}
         self.traffic: dict[Operation, Traffic] = {}
-        self.unknown: dict[str, None] = {}
-        """Why the counts are a lower bound."""
-        self.assumed: dict[str, None] = {}
-        """What is counted as a whole although a part of it may not be accessed."""
-        self.sampled: bool = False
-        """Whether iterations stand for others."""
+        self.unknown: dict[str, None] = {}  # Why the counts are a lower bound.
+        self.assumed: dict[str, None] = {}  # What is counted as a whole although a part of it may not be accessed.
+        self.sampled: bool = False  # Whether iterations stand for others.
         self.steps: int = 0
         self._grid: BlockId = grid
         self._block: BlockId = (0, 0, 0)
@@ -90,8 +85,7 @@ class Walker:
         self._known: dict[Value, Known | None] = {}
         self._deciding: set[Value] = deciding_values(entry)
         self._plans: dict[Block, tuple[list[Operation], int]] = {}
-        self._load: int = 0
-        """Elements that were computed or accessed, the measure of how much a tile block does."""
+        self._load: int = 0  # Elements that were computed or accessed, the measure of how much a tile block does.
         self._heaviest: float = 0.0
 
     def walk(self, block: BlockId, weight: int) -> None:
@@ -112,14 +106,16 @@ class Walker:
         if block not in self._plans:
             types = [result.type for operation in block for result in operation.results]
             elements = sum([prod(type.shape) for type in types if isinstance(type, TileType)])
-            self._plans[block] = [each for each in block if self._matters(each)], elements
+            plan = [
+                each
+                for each in block
+                if each.declaration.is_control_flow
+                or each.declaration.is_terminator
+                or each.declaration.accesses_memory
+                or not self._deciding.isdisjoint(each.results)
+            ]
+            self._plans[block] = plan, elements
         return self._plans[block]
-
-    def _matters(self, operation: Operation) -> bool:
-        declaration = operation.declaration
-        if declaration.is_control_flow or declaration.is_terminator or declaration.accesses_memory:
-            return True
-        return any(result in self._deciding for result in operation.results)
 
     def _run(self, block: Block) -> Operation | None:
         """Walk a block; returns the terminator that leaves it, None where it is not known how it is left."""
@@ -136,7 +132,10 @@ class Walker:
             if evaluation is not None:
                 known.update(zip(operation.results, evaluation(operation, known.get), strict=True))
             elif declaration.accesses_memory:
-                self._access(operation)
+                known.update(dict.fromkeys(operation.results))
+                is_view = (declaration.reads or declaration.writes) == "view"
+                access = self._access_view if is_view else self._access_pointers
+                access(operation, self.traffic.setdefault(operation, Traffic()))
             elif declaration.is_terminator:
                 return operation
             elif declaration.is_control_flow:
@@ -232,15 +231,6 @@ class Walker:
     def _lost(self, operation: Operation, what: str, consequence: str) -> None:
         self.unknown[f"{_words(operation)}: {what} is not known without running it, so {consequence}"] = None
 
-    def _access(self, operation: Operation) -> None:
-        traffic = self.traffic.setdefault(operation, Traffic())
-        for result in operation.results:
-            self._known[result] = None
-        if (operation.declaration.reads or operation.declaration.writes) == "view":
-            self._access_view(operation, traffic)
-        else:
-            self._access_pointers(operation, traffic)
-
     def _access_view(self, operation: Operation, traffic: Traffic) -> None:
         operand = operation.view
         type = cast(TileViewType, operand.type)
@@ -249,7 +239,8 @@ class Walker:
         root: Root | None = None
         if isinstance(view, TileView):
             root = view.tensor.root
-            elements, is_known = view.inside([self._index(value) for value in operation.index])
+            index = [number(value, self._known.get(value), signed=False) for value in operation.index]
+            elements, is_known = view.inside(index)
             if root is not None:
                 bytes = view.tensor.bytes
                 traffic.sizes[root] = -1 if bytes is None else max(bytes, traffic.sizes.get(root, 0))
@@ -258,9 +249,6 @@ class Walker:
         if not is_known:
             self.assumed[f"{_words(operation)}: counts whole tiles"] = None
         self._count(traffic, root, elements * size)
-
-    def _index(self, value: Value) -> int | None:
-        return number(value, self._known.get(value), signed=False)
 
     def _access_pointers(self, operation: Operation, traffic: Traffic) -> None:
         declaration = operation.declaration
