@@ -269,7 +269,7 @@ def _writes(records: Records, regions: dict[int, int]) -> dict[str, Array]:
     """What each write wrote; memory is as before the first."""
     forms: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
     rows, places, data = [], [], []
-    for write in records.states.timeline.writes:
+    for write in records.states.writes:
         offset, form = 0, -1
         if write.where is None:
             offset = write.target.__array_interface__["data"][0] - write.region.start

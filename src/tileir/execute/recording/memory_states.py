@@ -1,6 +1,6 @@
 """Any state of memory, within a limit.
 
-For each write to an array there is a buffer (`Timeline`).  While the memory is as before the write the buffer holds
+For each write to an array there is a buffer (`Write`).  While the memory is as before the write the buffer holds
 what was written, afterwards what was there before: to go over a write in either direction is to exchange the buffer
 with the memory.  Time is counted in accesses: at time t the accesses before row t have happened.
 
@@ -62,75 +62,6 @@ class Write:
         self.buffer = held
 
 
-class Timeline:
-    """The writes of a launch in order; `time` is where the memory is."""
-
-    def __init__(self) -> None:
-        self.writes: list[Write] = []
-        self._rows: list[int] = []
-        # So many writes have happened in the memory as it is.
-        self._done: int = 0
-        self.time: int = 0
-        self.first: int = 0
-        self.nbytes: int = 0
-
-    def __len__(self) -> int:
-        return len(self.writes)
-
-    def add(self, write: Write) -> None:
-        """A write that is about to happen, behind all others."""
-        self.writes.append(write)
-        self._rows.append(write.row)
-        self._done = len(self.writes)
-        self.time = write.row + 1
-        self.nbytes += write.nbytes
-
-    def restore(self, writes: list[Write]) -> None:
-        """Take the writes of a launch that has not happened yet in the memory as it is."""
-        self.writes = writes
-        self._rows = [write.row for write in writes]
-        self._done = self.time = 0
-        self.nbytes = sum([write.nbytes for write in writes])
-
-    def move(self, time: int) -> None:
-        """Make the memory what it was before the access of a row, `first` at the earliest."""
-        assert time >= self.first
-        goal = bisect_left(self._rows, time)
-        while self._done < goal:
-            self.writes[self._done].exchange()
-            self._done += 1
-        while self._done > goal:
-            self._done -= 1
-            self.writes[self._done].exchange()
-        self.time = time
-
-    def write_at(self, row: int) -> Write | None:
-        """The write of a row; None of a row that reads, or whose write is forgotten."""
-        place = bisect_left(self._rows, row)
-        return self.writes[place] if place < len(self._rows) and self._rows[place] == row else None
-
-    def forget(self, goal: int) -> None:
-        """Forget the oldest writes, so many bytes at least; the memory must be behind them."""
-        count = freed = 0
-        while count < self._done and freed < goal:
-            freed += self.writes[count].nbytes
-            count += 1
-        if count:
-            self.first = self._rows[count - 1] + 1
-            del self.writes[:count], self._rows[:count]
-            self._done -= count
-            self.nbytes -= freed
-
-    def truncate(self, time: int) -> None:
-        """Forget the writes from a time on, at which the memory is."""
-        place = bisect_left(self._rows, time)
-        self.nbytes -= sum([write.nbytes for write in self.writes[place:]])
-        del self.writes[place:], self._rows[place:]
-        self._done = place
-        self.time = time
-        self.first = min(self.first, time)
-
-
 def box_of(region: Region, address: int, size: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> Array:
     """A part of a region by the address of its first element, extents, and distances in bytes."""
     return numpy.ndarray(extents, f"u{size}", region.data, address - region.start, strides)
@@ -163,11 +94,15 @@ class States:
 
     def __init__(self, regions: list[Region], room: int, began: Callable[[], Array], is_interleaved: bool) -> None:
         """`regions` are those that the kernel may write to; `room` is for writes and copies, in bytes."""
-        self.timeline: Timeline = Timeline()
+        self.writes: list[Write] = []
+        self.first: int = 0  # From this time on all writes are kept.
         self.room: int = room
         self.run_again: RunAgain | None = None
         self.regions: list[Region] = list(regions)
         self._known: set[int] = {region.start for region in regions}
+        self._rows: list[int] = []
+        self._done: int = 0  # So many writes have happened in the memory as it is.
+        self._bytes: int = 0
         # The arrays before the launch, once writes are forgotten.
         self._start: Copy | None = None
         self._began: Callable[[], Array] = began
@@ -179,7 +114,7 @@ class States:
 
     @property
     def nbytes(self) -> int:
-        return self.timeline.nbytes + sum([copy.nbytes for copy in self._copies])
+        return self._bytes + sum([copy.nbytes for copy in self._copies])
 
     @property
     def _copies(self) -> list[Copy]:
@@ -188,69 +123,91 @@ class States:
     @property
     def is_whole(self) -> bool:
         """Whether every write is kept."""
-        return self.timeline.first == 0
+        return self.first == 0
 
     def add(self, write: Write) -> None:
-        """A write is about to happen."""
+        """A write is about to happen, behind all others."""
         if write.region.start not in self._known:
             # Nothing has been written there before: it is in all copies what it is now.
             self._known.add(write.region.start)
             self.regions.append(write.region)
             for copy in self._copies:
                 copy.contents.append((write.region, write.region.data.copy()))
-        self.timeline.add(write)
+        self.writes.append(write)
+        self._rows.append(write.row)
+        self._done = len(self.writes)
+        self._bytes += write.nbytes
         self.fit()
 
     def fit(self) -> None:
-        """Forget as much as has no room."""
-        timeline = self.timeline
-        while len(timeline) and self.nbytes > self.room:
+        """Forget the oldest writes, if they have no room."""
+        while self.writes and self.nbytes > self.room:
             if self._start is None:
-                now = timeline.time
-                timeline.move(0)
+                done = self._done
+                self._exchange(0)
                 self._start = Copy(0, 0, self.regions)
-                timeline.move(now)
-            timeline.forget(timeline.nbytes // 2 + 1)
+                self._exchange(done)
+            goal, count = self._bytes // 2, 0
+            while self._bytes > goal:
+                self._bytes -= self.writes[count].nbytes
+                count += 1
+            self.first = self._rows[count - 1] + 1
+            del self.writes[:count], self._rows[:count]
+            self._done -= count
 
     def restore(self, writes: list[Write] | None, end: int) -> None:
         """Memory is as before a launch of so many accesses, of which all writes are known, or none."""
         if writes is not None:
-            self.timeline.restore(writes)
+            self.writes = writes
+            self._rows = [write.row for write in writes]
+            self._bytes = sum([write.nbytes for write in writes])
             return
         self._start = Copy(0, 0, self.regions)
-        self.timeline.first = self.timeline.time = end
+        self.first = end
         self._early = 0
 
     def truncate(self, time: int) -> None:
         """Go to a time, and forget what happened from there on."""
         self.move(time)
-        self.timeline.truncate(time)
+        place = self._done = bisect_left(self._rows, time)
+        self._bytes -= sum([write.nbytes for write in self.writes[place:]])
+        del self.writes[place:], self._rows[place:]
+        self.first = min(self.first, time)
         self._recent = None
         self._early = -1
 
-    @property
-    def time(self) -> int:
-        return self._early if self._early >= 0 else self.timeline.time
+    def write_at(self, row: int) -> Write | None:
+        """The write of a row; None of a row that reads, or whose write is forgotten."""
+        place = bisect_left(self._rows, row)
+        return self.writes[place] if place < len(self._rows) and self._rows[place] == row else None
 
     def move(self, time: int) -> None:
         """Make the memory what it was before the access of a row."""
-        timeline = self.timeline
-        if time >= timeline.first:
+        if time >= self.first:
             if self._early >= 0:
-                self._reach(timeline.first)
+                self._reach(self.first)
                 self._early = -1
-            timeline.move(time)
+            self._exchange(bisect_left(self._rows, time))
             return
         if self._early < 0:
             # So that all writes that are kept hold what they wrote.
-            timeline.move(timeline.first)
-            self._early = timeline.first
+            self._exchange(0)
+            self._early = self.first
         self._reach(time)
+
+    def _exchange(self, goal: int) -> None:
+        """Make the memory what it was after so many of the writes that are kept."""
+        while self._done < goal:
+            self.writes[self._done].exchange()
+            self._done += 1
+        while self._done > goal:
+            self._done -= 1
+            self.writes[self._done].exchange()
 
     def advance(self, time: int) -> None:
         """The program itself has gone on to a time, up to `first`, that no write lies behind it which is kept."""
         if self._early >= 0:
-            self._early = time if time < self.timeline.first else -1
+            self._early = time if time < self.first else -1
 
     def lose(self) -> None:
         """The program has left memory in a state that has no time: the next move begins from a copy."""

@@ -124,7 +124,7 @@ class Capture(Observer):
         self._place += end - first
         self._states.move(first)
         if int(self._accesses.kind[first]) != READ:
-            writes = [self._states.timeline.write_at(row) for row in range(first, end)]
+            writes = [self._states.write_at(row) for row in range(first, end)]
             self._pending = [(write, write.read()) for write in writes if write is not None]
             self._pending_time = end
         else:
@@ -242,7 +242,7 @@ class Replayer:
         assert place is not None
         rows = self.rows(block).tolist()
         capture.begin(self._launch.values, rows, int(self._blocks.steps[place]), requested, room)
-        if self._launch.is_interleaved and rows and rows[0] < self._states.timeline.first:
+        if self._launch.is_interleaved and rows and rows[0] < self._states.first:
             # What others write between is not kept: all run again.
             self._run_all(observer, block)
         else:

@@ -39,9 +39,6 @@ class Missing:
         """In the place of a value, as gdb shows it."""
         return f"<{self.reason.removeprefix('is ')}>"
 
-    def __repr__(self) -> str:
-        return f"<Missing: {self.reason}>"
-
 
 @dataclass(slots=True, eq=False)
 class TileContent:
@@ -50,9 +47,6 @@ class TileContent:
     number: int
     content: Any
     step: int  # The step that computed it.
-
-    def __repr__(self) -> str:
-        return f"<TileContent {self.number}: {self.content!r}>"
 
 
 class StaticValue(NamedTuple):
@@ -68,18 +62,12 @@ class ArrayReference:
 
     name: str
 
-    def __repr__(self) -> str:
-        return f"<ArrayReference {self.name}>"
-
 
 @dataclass(slots=True, eq=False)
 class Description:
     """What has no numbers, in words: a function, a dtype, a view."""
 
     text: str
-
-    def __repr__(self) -> str:
-        return f"<Description {self.text}>"
 
 
 Content = Any  # `TileContent`, `ArrayReference`, `Description`, `Missing`, a constant of Python, or a tuple of those.

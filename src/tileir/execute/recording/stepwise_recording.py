@@ -93,6 +93,7 @@ class StepwiseRecording:
             return
         launch = self.prepared.launch
         with self.recording.lock, numpy.errstate(all="ignore"):
+            bound = (next(islice(self.order(), place, None)), steps) if steps >= 0 else (-1, 0)
             if not self.is_sequential:
                 # Nothing can be recorded between: all of it, from the start.
                 place = self.count - 1
@@ -100,7 +101,7 @@ class StepwiseRecording:
                     self.recording.go_to(0)
                     self._begin()
             recording, recorder = self.recording, self._recorder
-            recorder.bound = (next(islice(self.order(), place, None)), steps) if steps >= 0 else (-1, 0)
+            recorder.bound = bound
             if len(recording.blocks) > self.whole:
                 recording.truncate(self.whole)
                 del self.texts[self._printed :]

@@ -113,12 +113,10 @@ class Coverage(Ledger):
         self._patterns: dict[object, Pattern] = {}
         # How often each tile block that runs has come to a store.
         self._turns: dict[int, dict[Operation, int]] = {}
-        self._touched: set[int] = set()
         # The stores that had an index outside of a view's index space.
         self._outside: set[Operation] = set()
-        # The stores to each region, and all in the order in which they were first seen.
-        self._stored: dict[int, set[Operation]] = {}
-        self._order: dict[Operation, None] = {}
+        # The stores to each region, in the order in which they were first seen there.
+        self._stored: dict[int, dict[Operation, None]] = {}
         self._failed: bool = False
 
     def launch_started(self, grid: BlockId, memory: Memory) -> None:
@@ -157,13 +155,11 @@ class Coverage(Ledger):
         for shadow, cells in touched:
             if not self.is_lasting(shadow.region):
                 continue
-            self._touched.add(id(shadow.region))
             known = cells.of(shadow.writers)
             if access.kind == "atomic":
                 cells.put(shadow.writers, known | _UPDATED)
                 continue
-            self._stored.setdefault(id(shadow.region), set()).add(access.operation)
-            self._order[access.operation] = None
+            self._stored.setdefault(id(shadow.region), {})[access.operation] = None
             if known.any():
                 before = known & _BLOCK
                 flags = numpy.where(before == 0, 0, numpy.where(before == mine, _AGAIN, _SHARED))
@@ -256,7 +252,7 @@ class Coverage(Ledger):
 
     def _conclude(self, region: Region, label: ArgumentLabel) -> None:
         buffer = label.buffer
-        if id(region) in self._touched:
+        if id(region) in self._shadows:
             shadow = self.shadow(region, buffer.dtype.itemsize)
             # The stride of a dimension with one position means nothing.
             steps = [stride if extent > 1 else 0 for extent, stride in zip(buffer.shape, buffer.strides, strict=True)]
@@ -293,8 +289,8 @@ class Coverage(Ledger):
         details, told, explained = [], 0, True
         needed: list[int] = list(self._grid)
         # Shown at a store that stored there, or else at one that might have.
-        stored = self._stored.get(id(region))
-        operation = next(one for one in self._order if one in stored) if stored else self._stores_to(label)[0]
+        stored = self._stored.get(id(region), {})
+        operation = next(iter(stored)) if stored else self._stores_to(label)[0]
         for box in islice(boxes(found.unwritten, _MOST_BOXES), _MOST_BOXES):
             told += prod([high - low + 1 for low, high in box])
             first, last = (
@@ -309,7 +305,7 @@ class Coverage(Ledger):
                 needed = [max(extent, number + 1) for extent, number in zip(needed, block, strict=True)]
         if told < missing:
             details.append(f"and {several(missing - told, 'element')} more")
-        explained = explained and told == missing and not self._outside & (stored or set())
+        explained = explained and told == missing and self._outside.isdisjoint(stored)
         if explained and tuple(needed) != self._grid:
             hint = f"launch a grid of {parenthesized(tuple(needed))}: round up, as in -(-n // tile)"
         else:
@@ -318,7 +314,7 @@ class Coverage(Ledger):
 
     def _belonging(self, region: Region, first: int, last: int) -> tuple[str, list[BlockId]]:
         """Which tile blocks the first and the last element of a box belong to, in words."""
-        stored, grid = self._stored.get(id(region), set()), parenthesized(self._grid)
+        stored, grid = self._stored.get(id(region), {}), parenthesized(self._grid)
         patterns = [pattern for pattern in self._patterns.values() if pattern.operation in stored]
         for pattern, start in self._candidates(patterns, first)[:1]:
             end = next((block for _, block in self._candidates(patterns, last)), None)
