@@ -1,6 +1,6 @@
 """What is ordered before what, written out: every token and every released place has the whole set of events.
 
-The plain form of `tileir.execute.sanitizer.releases`, slow and easy to trust: for each tile block that came before, a
+The plain form of `tileir.execute.sanitizer.events`, slow and easy to trust: for each tile block that came before, a
 set of bits for its events.  `FullClocks` is a sanitizer that orders events with it and is the same in all else.
 """
 

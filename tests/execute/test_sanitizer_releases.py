@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from tileir.execute.sanitizer.releases import NOTHING_KNOWN, Releases, joined
+from tileir.execute.sanitizer.events import NOTHING_KNOWN, Releases, joined
 
 PLACES = 60
 BLOCKS = 80

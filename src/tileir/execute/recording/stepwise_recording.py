@@ -20,9 +20,8 @@ import numpy
 from tileir.execute.errors import ExecutionError
 from tileir.execute.observing.observer import Observer
 from tileir.execute.recording.memory_states import Copy
-from tileir.execute.recording.prepared_launch import PreparedLaunch
 from tileir.execute.recording.recorder import Interrupted, Interruption, Recorder
-from tileir.execute.recording.recording import Recording, notes_of, recording_of
+from tileir.execute.recording.recording import PreparedLaunch, Recording, notes_of, recording_of
 from tileir.execute.schedule import RunBlock
 
 Write = Callable[[str], object]

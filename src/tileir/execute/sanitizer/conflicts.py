@@ -19,9 +19,8 @@ from tileir.execute.locations.wording import OTHER, THIS, in_script, phrase
 from tileir.execute.memory import Region
 from tileir.execute.observing.observer import Access
 from tileir.execute.sanitizer.bounds import element_of
-from tileir.execute.sanitizer.events import HOST, NOBODY, AccessSemantics, Event, Events, Token
+from tileir.execute.sanitizer.events import HOST, NO_RELEASE, NOBODY, AccessSemantics, Event, Events, Token
 from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Kind, Place
 from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow, distinct
 from tileir.execute.sanitizer.uninitialized import ALLOCATIONS
