@@ -135,20 +135,9 @@ class AccessTable(Table):
         # Once for each access.
         return _ROW_BYTES * len(self._blocks) + _BOX_BYTES * len(self._box_first) + self._form_bytes
 
-    def add(
-        self,
-        block: int,
-        step: int,
-        operation: int,
-        array: int,
-        kind: int,
-        masked: int,
-        boxes: list[Box],
-        approximate: bool,
-    ) -> int:
-        """Add a row, and return its number."""
+    def add(self, numbers: tuple[int, ...], boxes: list[Box]) -> int:
+        """Add a row, by its numbers in the columns before the boxes, and return its number."""
         row = len(self._blocks)
-        numbers = (block, step, operation, array, kind, masked, approximate)
         for column, number in zip(self._per_row, numbers, strict=True):
             column.append(number)
         for first, extents, strides in boxes:

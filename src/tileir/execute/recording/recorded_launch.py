@@ -81,7 +81,7 @@ class Source(NamedTuple):
 class OwnedMemory(Memory):
     """Copies of all regions of a launch, in the order of their sources, and areas for what tile blocks reserve."""
 
-    __slots__ = ("_areas", "_held", "_known", "_needed", "_used", "copies", "has_tables", "move")
+    __slots__ = ("_areas", "_held", "_needed", "_used", "areas", "copies", "has_tables", "move")
 
     def __init__(
         self, sources: list[Source], entry: Operation, has_tables: bool, areas: dict[str, int] | None = None
@@ -108,7 +108,8 @@ class OwnedMemory(Memory):
         # The areas of blocks under way, and what they hold, the last reservation at the end.
         self._used: dict[str, int] = {}
         self._held: dict[str, list[Region]] = {}
-        self._known: dict[str, int] = {} if areas is None else areas
+        # The areas of tile blocks that had another one than the first, by what their reservations are called.
+        self.areas: dict[str, int] = {} if areas is None else areas
         if has_tables:
             for copy in self.copies:
                 if _holds_words(copy):
@@ -125,11 +126,6 @@ class OwnedMemory(Memory):
     @property
     def nbytes(self) -> int:
         return sum([copy.size for copy in self.copies]) + sum([len(room) for room, _ in self._areas])
-
-    @property
-    def areas(self) -> dict[str, int]:
-        """The areas of tile blocks that had another one than the first, by what their reservations are called."""
-        return self._known
 
     def values(self, entry: Operation, given: list[Any]) -> list[Any]:
         """The values of the parameters, with pointers into the copies."""
@@ -189,11 +185,11 @@ class OwnedMemory(Memory):
         number = self._used.get(name)
         if number is None:
             used = set(self._used.values())
-            number = self._known.get(name, -1)
+            number = self.areas.get(name, -1)
             if number < 0:
                 number = next(one for one in range(len(used) + 1) if one not in used)
                 if number:
-                    self._known[name] = number
+                    self.areas[name] = number
             while number >= len(self._areas):
                 start, room = _room(self._needed, 0)
                 self._areas.append((room, start))

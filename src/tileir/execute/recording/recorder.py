@@ -287,7 +287,8 @@ class Recorder(Observers):
         parts, masked = self._finder.find(access)
         first = len(self.accesses)
         for part in parts:
-            row = self.accesses.add(block.number, step, number, part.array, kind, masked, part.boxes, part.approximate)
+            numbers = (block.number, step, number, part.array, kind, masked, part.approximate)
+            row = self.accesses.add(numbers, part.boxes)
             if kind != READ and part.target is not None and part.region is not None and part.region.writable:
                 self.written.add(part.region)
                 self.records.states.add(Write(row, part.region, part.target, part.where))

@@ -111,7 +111,7 @@ class Conflicts:
 
     def _read_box(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
         """A box of a region without writers: the same by box instead of by cell."""
-        key = cells.key
+        key = (cells.offset, cells.shape, cells.strides)
         known = shadow.boxes.get(key)
         reader, other = event.number, HOST
         if known is not None:

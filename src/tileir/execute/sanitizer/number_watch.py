@@ -90,10 +90,7 @@ class NumberWatch(Ledger):
             if is_float(value):
                 wide = _wide(content)
                 if not numpy.isfinite(wide).all():
-                    if reads:
-                        self._tell_given(operation, block, wide)
-                    else:
-                        self._tell_made(operation, block, wide)
+                    (self._tell_given if reads else self._tell_made)(operation, block, wide)
         if self._before is not None:
             self._tell_updated(operation, block)
         self._access = self._before = None

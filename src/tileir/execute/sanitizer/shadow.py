@@ -25,18 +25,11 @@ Key = tuple[int, tuple[int, ...], tuple[int, ...]]
 MOST_BOXES = 1 << 16
 
 
-def are_alike(events: Array) -> bool:
-    """Whether there is one event only."""
-    content = events.tobytes()
-    return content == content[:4] * events.size
-
-
 def distinct(events: Array) -> Array:
     """The different ones among events, at least one; quick where they are all the same."""
     flat = events.reshape(-1)
-    if are_alike(flat):
-        return flat[:1].copy()
-    return numpy.unique(flat)
+    content = flat.tobytes()
+    return flat[:1].copy() if content == content[:4] * flat.size else numpy.unique(flat)
 
 
 @dataclass(slots=True, eq=False)
@@ -63,11 +56,6 @@ class Cells:
             return Cells(self.places[::parts])
         return Cells(None, self.offset, self.shape[:-1], self.strides[:-1])
 
-    @property
-    def key(self) -> Key:
-        """What tells boxes apart; a list has none."""
-        return self.offset, self.shape, self.strides
-
     def put(self, plane: Plane, events: Array | int) -> None:
         if self.places is not None:
             plane[self.places] = events
@@ -77,19 +65,6 @@ class Cells:
 
 class Shadow:
     """The shadow of one region."""
-
-    __slots__ = (
-        "boxes",
-        "cell",
-        "other_readers",
-        "other_writers",
-        "readers",
-        "region",
-        "released",
-        "weakly_written",
-        "writers",
-        "written",
-    )
 
     def __init__(self, region: Region, cell: int, first: int) -> None:
         count = -(-region.size // cell)
