@@ -22,19 +22,8 @@ from tileir.execute.dtypes import Array, memory_dtype, value_dtype
 from tileir.execute.errors import RecordingError
 from tileir.execute.launching.entries import check_grid, select_entry
 from tileir.execute.locations.wording import Phrase
+from tileir.execute.recording import file_writer as layout
 from tileir.execute.recording.accesses import out_of_bounds
-from tileir.execute.recording.file_writer import (
-    DTYPES,
-    FORMAT,
-    HEAD,
-    HEAD_SCHEMA,
-    LARGEST,
-    PARTS,
-    PROGRAM,
-    VERSION,
-    WRITE_COLUMNS,
-    validate,
-)
 from tileir.execute.recording.memory_states import Write, box_of
 from tileir.execute.recording.program import NumberedProgram, Path
 from tileir.execute.recording.recorded_launch import OwnedMemory, RecordedLaunch, Source
@@ -71,7 +60,9 @@ class Archive:
             raise RecordingError(f"{name} is missing")
         size = self._file.getinfo(name).file_size
         # Objects that are made of text take many times as much.
-        if size > self._left or (name in (HEAD, PROGRAM) and size > max(self._limit // _TEXT_GROWS, _TEXT)):
+        if size > self._left or (
+            name in (layout.HEAD, layout.PROGRAM) and size > max(self._limit // _TEXT_GROWS, _TEXT)
+        ):
             raise RecordingError(f"it takes more than {self._limit} bytes: load it with a larger limit")
         try:
             with self._file.open(name) as member:
@@ -88,7 +79,7 @@ class Archive:
     def column(self, name: str) -> Array:
         found = self._columns.get(name)
         if found is None:
-            found = self._columns[name] = _column_of(name, self.read(f"{name}.npy"), DTYPES.get(name, "|u1"))
+            found = self._columns[name] = _column_of(name, self.read(f"{name}.npy"), layout.DTYPES.get(name, "|u1"))
         return found
 
     def table(self, names: Iterable[str]) -> list[Array]:
@@ -99,7 +90,7 @@ class Archive:
 
     def parts(self, start: str) -> list[tuple[Array, ...]]:
         """Parts of different lengths, of each of some columns."""
-        columns, starts = self.table(PARTS[start]), self.column(start)
+        columns, starts = self.table(layout.PARTS[start]), self.column(start)
         good = len(starts) >= 1 and int(starts[0]) == 0 and int(starts[-1]) == len(columns[0])
         require(good and bool((numpy.diff(starts) >= 0).all()), f"{start} does not lead from 0 to {len(columns[0])}")
         return [tuple([column[low:high] for column in columns]) for low, high in pairwise(starts.tolist())]
@@ -109,10 +100,10 @@ class Archive:
 
     def head(self) -> dict[str, Any]:
         try:
-            head = json.loads(self.read(HEAD))
+            head = json.loads(self.read(layout.HEAD))
         except (ValueError, RecursionError):
-            raise RecordingError(f"{HEAD} is not JSON") from None
-        validate(head, HEAD_SCHEMA, HEAD)
+            raise RecordingError(f"{layout.HEAD} is not JSON") from None
+        layout.validate(head, layout.HEAD_SCHEMA, layout.HEAD)
         return cast("dict[str, Any]", head)
 
 
@@ -166,9 +157,9 @@ class _Loader:
 
     def recording(self) -> Recording:
         head = self._file.head()
-        require(head["format"] == FORMAT, f"its format is not '{FORMAT}'")
+        require(head["format"] == layout.FORMAT, f"its format is not '{layout.FORMAT}'")
         version, sanitize = head["version"], head.get("sanitize")
-        require(version == VERSION, f"it has version {version}, and this tileir reads version {VERSION}")
+        require(version == layout.VERSION, f"it has version {version}, and this tileir reads version {layout.VERSION}")
         require(isinstance(sanitize, bool) or sanitize == "all", "'sanitize' is neither true, false nor 'all'")
         launch = self._launch(head, self._program(head))
         copies, numbers = launch.memory.copies, dict.fromkeys(head["written"])
@@ -183,9 +174,9 @@ class _Loader:
         return Recording(launch, records, self._limit, head["failure"], report, cast(Any, sanitize), head["notes"])
 
     def _program(self, head: dict[str, Any]) -> Operation:
-        text = self._file.read(PROGRAM).decode("utf-8", "surrogateescape")
+        text = self._file.read(layout.PROGRAM).decode("utf-8", "surrogateescape")
         try:
-            module = parse(text, PROGRAM, verify=True)
+            module = parse(text, layout.PROGRAM, verify=True)
             source = head.get("source")
             if source is not None:
                 # With the names and lines of its author, if it is that program.
@@ -194,7 +185,7 @@ class _Loader:
                     module = again
             return select_entry(module, head["kernel"])
         except TileIRError as error:
-            raise RecordingError(f"{PROGRAM} is not a program with its kernel ({error.message})") from None
+            raise RecordingError(f"{layout.PROGRAM} is not a program with its kernel ({error.message})") from None
 
     def _launch(self, head: dict[str, Any], entry: Operation) -> RecordedLaunch:
         try:
@@ -266,7 +257,7 @@ class _Loader:
         within("accesses/operation", table["operation"], 0, len(launch.program.operations) - 1)
         within("accesses/array", table["array"], out_of_bounds(arrays - 1), arrays - 1)
         within("accesses/kind", table["kind"], 0, 2)
-        within("accesses/masked", table["masked"], 0, LARGEST)
+        within("accesses/masked", table["masked"], 0, layout.LARGEST)
         forms = file.forms("forms/start")
         within("forms/extents", file.column("forms/extents"), 1, 1 << 40)
         within("forms/strides", file.column("forms/strides"), -(1 << 48), 1 << 48)
@@ -284,7 +275,7 @@ class _Loader:
         records.allowed.bits |= {row: part for row, (part,) in zip(rows.tolist(), bits, strict=True)}
 
     def _writes(self, memory: OwnedMemory, rows: int) -> list[Write]:
-        table = self._file.table(WRITE_COLUMNS)
+        table = self._file.table(layout.WRITE_COLUMNS)
         row, region, size, _, form = table
         within("writes/row", row, 0, rows - 1)
         require(bool((numpy.diff(row) > 0).all()), "writes/row is not in order")

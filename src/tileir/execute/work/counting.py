@@ -128,8 +128,8 @@ def _arrays(walker: Walker, arguments: Sequence[object]) -> list[ArrayTraffic]:
         if whose == "alloca":
             # Scratch memory of a tile block: no more than a cache has to hold.
             continue
-        size = getattr(arguments[whose], "nbytes", None) if isinstance(whose, int) else None
-        nbytes = size if isinstance(size, int) else None
+        given = getattr(arguments[whose], "nbytes", None) if isinstance(whose, int) else None
+        nbytes = given if isinstance(given, int) else None
         most = [bytes for bytes in (nbytes, tensors[whose]) if bytes is not None and bytes >= 0]
         one, other = read.get(whose, 0), written.get(whose, 0)
         name = f"argument {whose}" if isinstance(whose, int) else str(whose or "unknown memory")

@@ -256,13 +256,10 @@ def _shaped(operation: Operation, lookup: Lookup) -> list[Known | None]:
         return [uniform(result, known.first)]
     if isinstance(known, Mask) and not known.truths:
         return [uniform(result, 0)]
-    parts: tuple[Any, ...]
-    if isinstance(known, Mask):
-        parts, whole = known.bounds, [(0, extent) for extent in after]
-    elif isinstance(known, Ramp):
-        parts, whole = known.steps, [0] * len(after)  # type: ignore[assignment]
-    else:
+    if not isinstance(known, (Mask, Ramp)):
         return [known]
+    parts: tuple[Any, ...] = known.bounds if isinstance(known, Mask) else known.steps
+    whole: list[Any] = [(0, extent) if isinstance(known, Mask) else 0 for extent in after]
     if operation.declaration is ops.PERMUTE:
         found: list[Any] | None = [parts[axis] for axis in operation.permutation]
     elif operation.declaration is ops.BROADCAST:
