@@ -312,8 +312,6 @@ MASKED: Final = "token-of-a-load-whose-mask-is-false"
 IN_LOOP: Final = "load-and-store-in-a-loop"
 AGAIN: Final = "load-issued-again"
 
-Layout = object
-
 
 class Doubts:
     """Looks at pairs of accesses of one tile block that tokens order."""
@@ -322,7 +320,7 @@ class Doubts:
         self._ledger: Ledger = ledger
         self._later_uses: dict[tuple[Operation, Operation], Operation | None] = {}
 
-    def layout(self, access: Access) -> Layout:
+    def layout(self, access: Access) -> object:
         """Which element of the tile goes where, for accesses in a `loop`; None for others."""
         if not _loops_around(access.operation):
             return None
@@ -330,19 +328,15 @@ class Doubts:
 
     def look(self, access: Access, event: Event, token: Token, earlier: Event) -> str:
         """What is doubtful about a pair that is ordered, as the place on the page; empty if nothing is new."""
-        before = earlier.semantics.operation
+        before, what = earlier.semantics.operation, ""
         if token.masked is not None and not earlier.is_among(token.firm):
-            return self._new(MASKED, access.operation, before)
-        if earlier.semantics.kind != "read" or access.kind == "read":
-            return ""
-        if event.layout != earlier.layout and set(_loops_around(before)) & set(_loops_around(access.operation)):
-            return self._new(IN_LOOP, access.operation, before)
-        if self._later_use(before, access.operation) is not None:
-            return self._new(AGAIN, access.operation, before)
-        return ""
-
-    def _new(self, what: str, operation: Operation, before: Operation) -> str:
-        known = self._ledger.notes.get((what, operation, before))
+            what = MASKED
+        elif earlier.semantics.kind == "read" and access.kind != "read":
+            if event.layout != earlier.layout and set(_loops_around(before)) & set(_loops_around(access.operation)):
+                what = IN_LOOP
+            elif self._later_use(before, access.operation) is not None:
+                what = AGAIN
+        known = self._ledger.notes.get((what, access.operation, before))
         if known is None:
             return what
         known.count += 1

@@ -7,7 +7,7 @@ walked in part: their first and last iteration, and some between that stand for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Final, cast
@@ -306,7 +306,6 @@ PLACES = ("source", "destination", "pointers", "ptr", "mask", "view", "index")
 def deciding_values(entry: Operation) -> set[Value]:
     """The values of a kernel that are to be evaluated."""
     pending: list[Value] = []
-    ends: dict[Operation, list[Operation]] = {}
     for operation in entry.walk():
         declaration = operation.declaration
         if declaration is ops.FOR:
@@ -317,48 +316,42 @@ def deciding_values(entry: Operation) -> set[Value]:
             for part in declaration.operands:
                 if part.name in PLACES:
                     pending.extend(operation.operand_group(part.name))
-        elif declaration.is_terminator and operation.operands:
-            target = _target(operation)
-            if target is not None:
-                ends.setdefault(target, []).append(operation)
+    carried = _carried_values(entry)
     found: set[Value] = set()
     while pending:
         value = pending.pop()
-        if value in found:
-            continue
-        found.add(value)
-        if isinstance(value, BlockArgument):
-            _add_carried(value, ends, pending)
-            continue
-        maker = value.defining_operation
-        if maker is None:
-            continue
-        if maker.declaration in EVALUATED:
-            pending.extend(maker.operands)
-        elif maker.declaration.is_control_flow:
-            place = list(maker.results).index(value)  # type: ignore[arg-type]
-            if maker.declaration is ops.FOR:
-                pending += [maker.operands[3 + place], maker.regions[0].blocks[0].arguments[1 + place]]
-            for end in ends.get(maker, ()):
-                if end.declaration is not ops.CONTINUE or maker.declaration is ops.FOR:
-                    pending.append(end.operands[place])
+        if value not in found:
+            found.add(value)
+            maker = value.defining_operation
+            is_evaluated = maker is not None and maker.declaration in EVALUATED
+            pending.extend(maker.operands if maker is not None and is_evaluated else carried.get(value, ()))
     return found
 
 
-def _target(end: Operation) -> Operation | None:
-    """The operation that a terminator gives its operands to: a `yield` to the one around it, others to the loop."""
-    if end.declaration is ops.YIELD:
-        return end.parent_operation
-    return next((around for around in ancestors(end) if around.declaration is not ops.IF), None)
+def _carried_values(entry: Operation) -> dict[Value, list[Value]]:
+    """What control flow makes its results and the arguments of loops of."""
+    found: dict[Value, list[Value]] = {}
 
+    def give(targets: Sequence[Value], values: Sequence[Value]) -> None:
+        for target, value in zip(targets, values, strict=False):
+            found.setdefault(target, []).append(value)
 
-def _add_carried(argument: BlockArgument, ends: dict[Operation, list[Operation]], pending: list[Value]) -> None:
-    owner = argument.block.parent_operation
-    if owner is None or not owner.declaration.is_loop:
-        return
-    place = argument.index - (1 if owner.declaration is ops.FOR else 0)
-    if place < 0:
-        # The number of the iteration, which the bounds decide.
-        return
-    pending.append(owner.operands[place + (3 if owner.declaration is ops.FOR else 0)])
-    pending.extend([end.operands[place] for end in ends.get(owner, ()) if end.declaration is ops.CONTINUE])
+    for operation in entry.walk():
+        declaration = operation.declaration
+        if declaration.is_loop:
+            arguments = operation.regions[0].blocks[0].arguments
+            if declaration is ops.FOR:
+                # The number of the iteration comes first, which the bounds decide.
+                give(operation.results, arguments[1:])
+                give(arguments[1:], operation.operands[3:])
+            else:
+                give(arguments, operation.operands)
+        elif declaration.is_terminator:
+            around = [
+                each for each in ancestors(operation) if declaration is ops.YIELD or each.declaration is not ops.IF
+            ]
+            if around and around[0].declaration.is_control_flow:
+                is_next = declaration is ops.CONTINUE
+                arguments = around[0].regions[0].blocks[0].arguments[around[0].declaration is ops.FOR :]
+                give(arguments if is_next else around[0].results, operation.operands)
+    return found
