@@ -187,7 +187,7 @@ class Coverage(Ledger):
             else:
                 region = self._memory.find(address)
                 origin = region.start if region is not None else address
-            pattern = self._patterns[key] = Pattern(access.operation, origin, tile)
+            pattern = self._patterns[key] = Pattern(access.operation, origin, tile, self._grid)
         pattern.add(access.block.number, address)
 
     def _look_for_meetings(self, access: Access) -> None:
@@ -348,7 +348,7 @@ class Coverage(Ledger):
         return "", []
 
     def _candidates(self, patterns: list[Pattern], address: int) -> list[tuple[Pattern, BlockId]]:
-        known = [(one, block) for one in patterns if (block := one.block_of(address, self._grid)) is not None]
+        known = [(one, block) for one in patterns if (block := one.block_of(address)) is not None]
 
         def distance(entry: tuple[Pattern, BlockId]) -> int:
             return sum([max(number - extent + 1, 0) for number, extent in zip(entry[1], self._grid, strict=True)])

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, cast
 
@@ -49,17 +50,15 @@ class Tile(NamedTuple):
 class Pattern:
     """Where one store began in each tile block; `origin` is where places are counted from."""
 
-    __slots__ = ("_order", "rule", "_solved", "_unsure", "blocks", "operation", "origin", "places", "tile")
-
-    def __init__(self, operation: Operation, origin: int, tile: Tile) -> None:
+    def __init__(self, operation: Operation, origin: int, tile: Tile, grid: BlockId) -> None:
+        """`tile` is one of the tiles: the others differ in their address alone."""
         self.operation: Operation = operation
         self.origin: int = origin
-        self.tile: Tile = tile  # One of the tiles: the others differ in their address alone.
+        self.tile: Tile = tile
+        self._grid: BlockId = grid
         self._order: list[int] | None = _nesting(tile.shape, tile.strides, tile.ends)
         self.blocks: array[int] = array("q")
         self.places: array[int] = array("Q")
-        self.rule: Rule | None = None  # Which tile block writes what, where one was asked for and found.
-        self._solved: bool = False
         # Whether the tile may move along an axis with one tile block, nobody knows how far.
         self._unsure: bool = False
 
@@ -87,15 +86,10 @@ class Pattern:
         place = _position(address - self.origin, self.tile.strides, order)
         return not all(0 <= int(number) < end for number, end in zip(place, self.tile.ends, strict=True))
 
-    def block_of(self, address: int, grid: BlockId) -> BlockId | None:
+    def block_of(self, address: int) -> BlockId | None:
         """The tile block whose tile an address lies in by the rule, in the grid or beyond it; None without a rule."""
         order = self._order
-        if order is None:
-            return None
-        if not self._solved:
-            self._solved = True
-            self.rule = self._find_rule(order, grid)
-        if self.rule is None:
+        if order is None or self.rule is None:
             return None
         start, factors, rows = self.rule
         rest = _position(address - self.origin, self.tile.strides, order) - start
@@ -114,10 +108,14 @@ class Pattern:
             return None
         x = coordinates[0] + (coordinates[3] * rows if coordinates[3] else 0)
         found = (x, coordinates[1], coordinates[2])
-        return None if self._unsure and is_within(found, grid) else found
+        return None if self._unsure and is_within(found, self._grid) else found
 
-    def _find_rule(self, order: list[int], grid: BlockId) -> Rule | None:
+    @cached_property
+    def rule(self) -> Rule | None:
         """Where block (0, 0, 0) begins, by how much each coordinate moves that, and the divisor of x."""
+        order, grid = self._order, self._grid
+        if order is None:
+            return None
         numbers = numpy.frombuffer(self.blocks, numpy.int64)
         places = numpy.frombuffer(self.places, numpy.uint64).astype(numpy.int64) - self.origin
         positions = _positions(places, self.tile.strides, order)
@@ -284,8 +282,8 @@ def _factors(value: Value, known: dict[Value, Factors], depth: int) -> Factors:
         total: int | None = 0
         for part, weight in zip(parts, weights, strict=True):
             factor = part[axis]
-            if factor != 0:
-                total = total + factor * weight if None not in (total, factor, weight) else None  # type: ignore[operator]
+            if factor != 0 and total is not None:
+                total = None if factor is None or weight is None else total + factor * weight
         found.append(total)
     return cast(Factors, tuple(found))
 
