@@ -18,15 +18,7 @@ from tileir.execute.errors import LaunchError
 from tileir.execute.locations.wording import bracketed, script_name
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observing.observer import Access
-from tileir.execute.recording.accesses import (
-    NO_ARRAY,
-    OUT_OF_BOUNDS,
-    Box,
-    listed_boxes,
-    out_of_bounds,
-    ramp,
-    rectangle,
-)
+from tileir.execute.recording.accesses import NO_ARRAY, OUT_OF_BOUNDS, Box, listed_boxes, out_of_bounds, ramp, rectangle
 from tileir.execute.recording.memory_states import box_of
 from tileir.execute.recording.program import NumberedProgram
 from tileir.ir.core import Operation

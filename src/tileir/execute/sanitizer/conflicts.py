@@ -259,8 +259,7 @@ def _race(access: Access, event: Event, earlier: Event, place: Place, other: Pla
     narrow = [semantics for semantics in (event.semantics, earlier.semantics) if semantics.scope == "tl_blk"]
     if narrow and event.semantics.ordering != "weak" and earlier.semantics.ordering != "weak":
         hint: str = phrase(
-            "scope tl_blk covers only one tile block: use device",
-            script="BLOCK covers only one tile block: use DEVICE",
+            "scope tl_blk covers only one tile block: use device", script="BLOCK covers only one tile block: use DEVICE"
         )
     elif "atomic" in (now, before) and now != before:
         hint = (

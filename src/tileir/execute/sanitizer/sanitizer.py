@@ -21,11 +21,7 @@ from tileir.execute.sanitizer.conflicts import Conflicts
 from tileir.execute.sanitizer.events import NOBODY, Events
 from tileir.execute.sanitizer.integer_checks import NumberCheck, first_element, number_checks
 from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.promises import (
-    check_assumption,
-    check_inbounds,
-    promised_dimensions,
-)
+from tileir.execute.sanitizer.promises import check_assumption, check_inbounds, promised_dimensions
 from tileir.execute.sanitizer.report import Finding, Place
 from tileir.execute.sanitizer.uninitialized import unwritten_bytes
 from tileir.ir.core import Operation
