@@ -59,13 +59,7 @@ PARTS: Final[dict[str, tuple[str, ...]]] = {
 """The columns in which parts of different lengths lie one after the other, by the column of where each starts."""
 
 LARGEST: Final = 1 << 62
-
-
-class Whole(NamedTuple):
-    """A whole number of a range."""
-
-    least: int = 0
-    most: int = LARGEST
+_WHOLE: Final = range(LARGEST + 1)
 
 
 class Maybe(NamedTuple):
@@ -75,39 +69,39 @@ class Maybe(NamedTuple):
 
 
 Schema = object
-"""What JSON is to be: a type, a `Whole` or a `Maybe`; a list with the schema of all items; a dictionary with those of
-its members, or under "" with that of all."""
+"""What JSON is to be: a type, a range of whole numbers or a `Maybe`; a list with the schema of all items; a dictionary
+with those of its members, or under "" with that of all."""
 
-_PLACE: Final[Schema] = {"operation": Whole(-1), "block": Maybe([Whole()]), "element": Maybe([Whole()])}
+_PLACE: Final[Schema] = {"operation": range(-1, LARGEST + 1), "block": Maybe([_WHOLE]), "element": Maybe([_WHOLE])}
 _LABEL: Final[Schema] = {
     "text": str,
-    "parameter": Maybe(Whole(-1, 1 << 20)),
-    "address": Maybe(Whole()),
+    "parameter": Maybe(range(-1, (1 << 20) + 1)),
+    "address": Maybe(_WHOLE),
     "dtype": Maybe(str),
-    "shape": Maybe([Whole()]),
-    "strides": Maybe([Whole(-LARGEST)]),
+    "shape": Maybe([_WHOLE]),
+    "strides": Maybe([range(-LARGEST, LARGEST + 1)]),
     "kind": Maybe(str),
 }
 _FINDING: Final[Schema] = {
     **dict.fromkeys(("kind", "title", "hint", "relation"), str),
     "details": [str],
     "scripts": Maybe([str]),
-    "count": Whole(1),
+    "count": range(1, LARGEST + 1),
     "place": _PLACE,
     "other": Maybe(_PLACE),
-    "seen": [Whole(-1)],
+    "seen": [range(-1, LARGEST + 1)],
 }
 HEAD_SCHEMA: Final[Schema] = {
     **dict.fromkeys(("format", "kernel", "schedule", "failure"), str),
     **dict.fromkeys(("exact", "tables", "writes"), bool),
     "notes": [str],
     "parameters": [str],
-    "version": Whole(),
-    "grid": [Whole()],
-    "regions": [{"start": Whole(), "size": Whole(1), "writable": bool, "labels": [_LABEL]}],
-    "written": [Whole()],
-    "globals": {"": Whole()},
-    "areas": {"": Whole(0, 64)},
+    "version": _WHOLE,
+    "grid": [_WHOLE],
+    "regions": [{"start": _WHOLE, "size": range(1, LARGEST + 1), "writable": bool, "labels": [_LABEL]}],
+    "written": [_WHOLE],
+    "globals": {"": _WHOLE},
+    "areas": {"": range(65)},
     "findings": [_FINDING],
     "source": Maybe({"name": str, "text": str}),
 }
@@ -118,10 +112,9 @@ def validate(value: Any, schema: Any, name: str) -> None:
     if isinstance(schema, Maybe):
         if value is not None:
             validate(value, schema.schema, name)
-    elif isinstance(schema, Whole):
-        least, most = schema
-        if type(value) is not int or not least <= value <= most:
-            raise RecordingError(f"{name} is not a whole number from {least} to {most}")
+    elif isinstance(schema, range):
+        if type(value) is not int or value not in schema:
+            raise RecordingError(f"{name} is not a whole number from {schema.start} to {schema.stop - 1}")
     elif isinstance(schema, type) or not isinstance(value, type(schema)):
         expected = schema if isinstance(schema, type) else type(schema)
         if type(value) is not expected:

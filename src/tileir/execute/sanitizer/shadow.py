@@ -141,11 +141,7 @@ class Shadow:
         self.fit(bits | size)
         cell = self.cell
         places: Array = offsets >> (cell.bit_length() - 1)
-        count = int(places.size)
         if size == cell:
-            first = int(places[0])
-            if int(places[-1]) - first == count - 1 and bool((places[1:] > places[:-1]).all()):
-                return Cells(None, first * 4, (count,), (4,))
             return Cells(places)
         return Cells((places[:, None] + numpy.arange(size // cell)).reshape(-1))
 
