@@ -46,11 +46,11 @@ class Archive:
 
     def __init__(self, stream: BinaryIO, limit: int) -> None:
         try:
-            self._file = zipfile.ZipFile(stream)
+            self._zip = zipfile.ZipFile(stream)
         except Exception:
             # `zipfile` raises whatever comes of numbers and names that make no sense.
             raise RecordingError("it is not a zip file") from None
-        self._names: set[str] = set(self._file.namelist())
+        self._names: set[str] = set(self._zip.namelist())
         self._limit: int = limit
         self._left: int = limit
         self._columns: dict[str, Array] = {}
@@ -58,14 +58,14 @@ class Archive:
     def read(self, name: str) -> bytes:
         if name not in self._names:
             raise RecordingError(f"{name} is missing")
-        size = self._file.getinfo(name).file_size
+        size = self._zip.getinfo(name).file_size
         # Objects that are made of text take many times as much.
         if size > self._left or (
             name in (layout.HEAD, layout.PROGRAM) and size > max(self._limit // _TEXT_GROWS, _TEXT)
         ):
             raise RecordingError(f"it takes more than {self._limit} bytes: load it with a larger limit")
         try:
-            with self._file.open(name) as member:
+            with self._zip.open(name) as member:
                 # Not more than it says, whatever it is compressed from.
                 data = member.read(size + 1)
         except Exception:
@@ -145,18 +145,14 @@ def load_recording(path: str | os.PathLike[str], *, limit: int = LIMIT) -> Recor
         raise RecordingError(f"{os.fspath(path)} is no recording: it is not a file on disk")
     with open(path, "rb") as stream:
         try:
-            return _Loader(Archive(stream, limit), limit).recording()
+            return _Loader(stream, limit).recording()
         except RecordingError as error:
             raise RecordingError(f"{os.fspath(path)} is no recording, or a damaged one: {error.message}") from None
 
 
-class _Loader:
-    def __init__(self, file: Archive, limit: int) -> None:
-        self._file: Archive = file
-        self._limit: int = limit
-
+class _Loader(Archive):
     def recording(self) -> Recording:
-        head = self._file.head()
+        head = self.head()
         require(head["format"] == layout.FORMAT, f"its format is not '{layout.FORMAT}'")
         version, sanitize = head["version"], head.get("sanitize")
         require(version == layout.VERSION, f"it has version {version}, and this tileir reads version {layout.VERSION}")
@@ -174,7 +170,7 @@ class _Loader:
         return Recording(launch, records, self._limit, head["failure"], report, cast(Any, sanitize), head["notes"])
 
     def _program(self, head: dict[str, Any]) -> Operation:
-        text = self._file.read(layout.PROGRAM).decode("utf-8", "surrogateescape")
+        text = self.read(layout.PROGRAM).decode("utf-8", "surrogateescape")
         try:
             module = parse(text, layout.PROGRAM, verify=True)
             source = head.get("source")
@@ -195,7 +191,7 @@ class _Loader:
             raise RecordingError(error.message) from None
         sources: list[Source] = []
         for number, region in enumerate(head["regions"]):
-            data = self._file.column(f"memory/{number}")
+            data = self.column(f"memory/{number}")
             start, size = region["start"], region["size"]
             require(len(data) == size, f"memory/{number} does not have {size} bytes")
             labels = tuple([_label(label, start, start + size, entry) for label in region["labels"]])
@@ -227,19 +223,19 @@ class _Loader:
         return memory.values(entry, found)
 
     def _blocks(self, records: Records, launch: RecordedLaunch) -> None:
-        file, names = self._file, records.blocks.columns()
-        table = dict(zip(names, file.table([f"blocks/{name}" for name in names]), strict=True))
-        number, began, last = table["number"], table["began"], file.column("paths/last")
+        names = records.blocks.columns()
+        table = dict(zip(names, self.table([f"blocks/{name}" for name in names]), strict=True))
+        number, began, last = table["number"], table["began"], self.column("paths/last")
         paths = [
-            Path.of(decisions, end) for (decisions,), end in zip(file.parts("paths/start"), last.tolist(), strict=False)
+            Path.of(decisions, end) for (decisions,), end in zip(self.parts("paths/start"), last.tolist(), strict=False)
         ]
-        require(len(paths) == len(last) == len(file.column("paths/start")) - 1, "paths/last is not one for each path")
+        require(len(paths) == len(last) == len(self.column("paths/start")) - 1, "paths/last is not one for each path")
         within("blocks/number", number, 0, prod(launch.grid) - 1)
         require(len(numpy.unique(number)) == len(number), "a tile block is there twice")
         within("blocks/path", table["path"], 0, len(last) - 1)
-        within("blocks/began", began, 0, len(file.column("accesses/block")))
+        within("blocks/began", began, 0, len(self.column("accesses/block")))
         require(bool((numpy.diff(began) >= 0).all()), "blocks/began is not in order")
-        decided = numpy.isin(file.column("paths/decisions"), list(launch.control.decisions.values()))
+        decided = numpy.isin(self.column("paths/decisions"), list(launch.control.decisions.values()))
         require(bool(decided.all()), "paths/decisions has what decides nothing")
         stepped = numpy.isin(last[last >= 0], list(launch.control.steps))
         require(bool(stepped.all()), "paths/last has what is no step")
@@ -249,41 +245,41 @@ class _Loader:
             require(not bool(wrong.any()), "blocks/steps does not fit the paths")
 
     def _accesses(self, records: Records, launch: RecordedLaunch) -> None:
-        file, arrays = self._file, len(launch.arrays)
+        arrays = len(launch.arrays)
         *names, _, _, _ = records.accesses.columns()
-        table = dict(zip(names, file.table([f"accesses/{name}" for name in names]), strict=True))
+        table = dict(zip(names, self.table([f"accesses/{name}" for name in names]), strict=True))
         count = len(table["block"])
         require(bool(numpy.isin(table["block"], records.blocks.number).all()), "an access is of no tile block")
         within("accesses/operation", table["operation"], 0, len(launch.program.operations) - 1)
         within("accesses/array", table["array"], out_of_bounds(arrays - 1), arrays - 1)
         within("accesses/kind", table["kind"], 0, 2)
         within("accesses/masked", table["masked"], 0, layout.LARGEST)
-        forms = file.forms("forms/start")
-        within("forms/extents", file.column("forms/extents"), 1, 1 << 40)
-        within("forms/strides", file.column("forms/strides"), -(1 << 48), 1 << 48)
-        boxes = len(file.parts("accesses/box_start"))
+        forms = self.forms("forms/start")
+        within("forms/extents", self.column("forms/extents"), 1, 1 << 40)
+        within("forms/strides", self.column("forms/strides"), -(1 << 48), 1 << 48)
+        boxes = len(self.parts("accesses/box_start"))
         require(boxes == count, "accesses/box_start is not one for each access")
-        within("accesses/box_form", file.column("accesses/box_form"), 0, len(forms) - 1)
+        within("accesses/box_form", self.column("accesses/box_form"), 0, len(forms) - 1)
         # Boxes are of elements that are there, a tile of pointers may name one often.
         most = max(sum([region.size for region in launch.memory.copies]), MAXIMUM_TILE_ELEMENTS)
         require(all(prod(counts) <= most for counts, _ in forms), "forms/extents has more elements than memory")
-        table |= {name: file.column(f"accesses/{name}") for name in ("box_start", "box_first", "box_form")}
+        table |= {name: self.column(f"accesses/{name}") for name in ("box_start", "box_first", "box_form")}
         records.accesses.restore(table, forms)
-        rows, bits = file.column("allowed/row"), file.parts("allowed/start")
+        rows, bits = self.column("allowed/row"), self.parts("allowed/start")
         within("allowed/row", rows, 0, count - 1)
         require(len(rows) == len(bits), "allowed/row is not one for each part")
         records.allowed.bits |= {row: part for row, (part,) in zip(rows.tolist(), bits, strict=True)}
 
     def _writes(self, memory: OwnedMemory, rows: int) -> list[Write]:
-        table = self._file.table(layout.WRITE_COLUMNS)
+        table = self.table(layout.WRITE_COLUMNS)
         row, region, size, _, form = table
         within("writes/row", row, 0, rows - 1)
         require(bool((numpy.diff(row) > 0).all()), "writes/row is not in order")
         within("writes/region", region, 0, len(memory.copies) - 1)
         require(bool(numpy.isin(size, [1, 2, 4, 8]).all()), "writes/size has a size that no element has")
-        places, data = self._file.parts("writes/place_start"), self._file.parts("writes/data_start")
+        places, data = self.parts("writes/place_start"), self.parts("writes/data_start")
         require(len(places) == len(data) == len(row), "writes/places and writes/data are not of one length")
-        forms = self._file.forms("writes/form_start")
+        forms = self.forms("writes/form_start")
         within("writes/form", form, -1, len(forms) - 1)
         found: list[Write] = []
         columns = zip(*[column.tolist() for column in table], places, data, strict=True)
