@@ -92,8 +92,8 @@ if TYPE_CHECKING:
     from tileir.execute.overlap import overlap
     from tileir.execute.recording.accesses import AccessTable
     from tileir.execute.recording.arrays import RecordedArray
-    from tileir.execute.recording.capture import ValueHistory
     from tileir.execute.recording.file_reader import load_recording
+    from tileir.execute.recording.program import ValueHistory
     from tileir.execute.recording.recording import Recording
     from tileir.execute.recording.script_variables import FunctionVariables
     from tileir.execute.sanitizer.coverage import ArrayCoverage, Coverage
@@ -434,7 +434,7 @@ _RUNNING_HOMES = {
     "tileir.execute.overlap": "overlap",
     "tileir.execute.recording.accesses": "AccessTable",
     "tileir.execute.recording.arrays": "RecordedArray",
-    "tileir.execute.recording.capture": "ValueHistory",
+    "tileir.execute.recording.program": "ValueHistory",
     "tileir.execute.recording.file_reader": "load_recording",
     "tileir.execute.recording.recording": "Recording",
     "tileir.execute.recording.script_variables": "FunctionVariables",

@@ -1,6 +1,6 @@
 """What is ordered before what, written out: every token and every released place has the whole set of events.
 
-The plain form of `tileir.execute.sanitizer.releases`, slow and easy to trust: for each tile block that came before, a
+The plain form of `tileir.execute.sanitizer.events`, slow and easy to trust: for each tile block that came before, a
 set of bits for its events.  `FullClocks` is a sanitizer that orders events with it and is the same in all else.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tileir.execute.sanitizer.conflicts import Conflicts
-from tileir.execute.sanitizer.events import Event, Events, Token
+from tileir.execute.sanitizer.events import Events, Token
 from tileir.execute.sanitizer.sanitizer import Sanitizer
 
 
@@ -24,14 +24,6 @@ class FullToken(Token):
 
 def union(left, right):
     return {block: left.get(block, 0) | right.get(block, 0) for block in {*left, *right}}
-
-
-class FullEvent(Event):
-    __slots__ = ()
-
-    def is_before(self, token, block):
-        bits = token.bits if self.block is block else token.others.get(self.block.number, 0)
-        return bool(bits >> self.bit & 1) and not self.also & ~bits
 
 
 class FullEvents(Events):
@@ -50,19 +42,8 @@ class FullEvents(Events):
             state.given, state.taken = given, FullToken(state.taken, others)
         return given
 
-    def begin(self, operation, block, kind):
-        event, taken = super().begin(operation, block, kind)
-        return self._full(event), taken
-
-    def hiding(self, event, hidden):
-        return self._full(super().hiding(event, hidden))
-
-    def _full(self, event):
-        full = self.all[event.number] = FullEvent(
-            event.number, event.block, event.bit, event.kind, event.operation, event.semantics, event.left
-        )
-        full.also = event.also
-        return full
+    def is_before(self, event, token, block):
+        return event.is_among(token.bits if event.block == block.number else token.others.get(event.block, 0))
 
     def synchronize(self, access):
         semantics, block = self.semantics(access.operation), access.block
@@ -85,9 +66,6 @@ class FullConflicts(Conflicts):
     def check(self, access, touched):
         super().check(access, touched)
         self._events.synchronize(access)
-
-    def _acquire(self, access, touched):
-        pass
 
     def _release(self, access, semantics, touched):
         pass

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from tileir.execute.sanitizer.releases import EMPTY_CLOCK, Left, Releases, joined
+from tileir.execute.sanitizer.events import NOTHING_KNOWN, Releases, joined
 
 PLACES = 60
 BLOCKS = 80
@@ -21,14 +21,13 @@ class History:
         self.releases = Releases()
         self.held = numpy.zeros(PLACES, numpy.int32)
         self.sets: list[Any] = [frozenset()] * PLACES
-        self.lefts = []
+        self.count = 0
         self.looks = self.random.choice((0.02, 0.5))
 
     def block(self):
-        number = len(self.lefts)
-        left = Left()
-        self.lefts.append(left)
-        tokens: list[Any] = [(EMPTY_CLOCK, frozenset())]
+        number = self.count
+        self.count += 1
+        tokens: list[Any] = [(NOTHING_KNOWN, frozenset())]
         for event in range(self.random.randrange(1, 4)):
             known, others = self.random.choice(tokens)
             if self.random.random() < 0.2:
@@ -43,41 +42,33 @@ class History:
             mine = others | {(number, earlier) for earlier in range(event + 1)}
             bits = (2 << event) - 1
             if order == "acq_rel":
-                self.held[places] = self.releases.release(known, bits, left)
+                self.held[places] = self.releases.release(known, bits, number)
                 for place in places:
                     self.sets[place] = mine
             elif order == "release":
-                self.held[places] = self.releases.carried_on(self.held[places], known, bits, left)
+                self.held[places] = self.releases.carried_on(self.held[places], known, bits, number)
                 before = {place: self.sets[place] for place in places}
                 for place in places:
                     self.sets[place] = before[place] | mine
             tokens.append((known, others))
             if self.random.random() < self.looks:
                 self.look(known, others)
-        left.finish()
-        if self.random.random() < 0.1:
-            self.forget()
         self.look(*self.random.choice(tokens)) if self.random.random() < self.looks else None
 
     def look(self, known, others):
-        for number, left in enumerate(self.lefts):
+        # Its own events a tile block knows by its tokens.
+        for number in range(self.count - 1):
             expected = sum(1 << event for block, event in others if block == number)
-            # Its own events a tile block knows by its tokens.
-            if number != len(self.lefts) - 1:
-                assert left.known_to(known) == expected
-
-    def forget(self):
-        kept, places = numpy.unique(numpy.append(self.held, 0), return_inverse=True)
-        self.held = places[:-1].astype(numpy.int32)
-        self.releases.keep(kept)
+            assert self.releases.knows(known, number, expected or 1) == bool(expected)
+            assert not self.releases.knows(known, number, expected | 1 << 10)
 
     def run(self):
         for _ in range(BLOCKS):
             self.block()
         for place in range(PLACES):
             if self.held[place]:
-                self.lefts.append(Left())
-                self.look(self.releases.acquired(EMPTY_CLOCK, self.held[place : place + 1]), self.sets[place])
+                self.count += 1
+                self.look(self.releases.acquired(NOTHING_KNOWN, self.held[place : place + 1]), self.sets[place])
 
 
 def test_what_acquires_know_is_what_sets_of_events_have():

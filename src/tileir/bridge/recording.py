@@ -11,8 +11,7 @@ from tileir.bridge.specialized import SpecializedKernel
 from tileir.execute.arguments.binding import checked_arrays
 from tileir.execute.launching.kernel import Kernel
 from tileir.execute.recording import recording
-from tileir.execute.recording.prepared_launch import PreparedLaunch
-from tileir.execute.recording.recording import LIMIT, Recording
+from tileir.execute.recording.recording import LIMIT, PreparedLaunch, Recording
 
 
 def record(

@@ -14,7 +14,7 @@ from tileir.execute.recording.accesses import FEWER_BOXES, MOST_BOXES, READ, Acc
 
 def covered(boxes: list[tuple[int, tuple[int, ...], tuple[int, ...]]]) -> list[int]:
     table = AccessTable()
-    row = table.add(0, 1, 0, 0, READ, 0, boxes, False)
+    row = table.add((0, 1, 0, 0, READ, 0, False), boxes)
     return [int(element) for element in table.elements(row)]
 
 

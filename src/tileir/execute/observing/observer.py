@@ -14,6 +14,7 @@ The body of `reduce` and `scan` runs on many elements at once: its operations ar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy
@@ -28,33 +29,23 @@ from tileir.ir.values import Value
 Box = tuple[int, tuple[int, ...], tuple[int, ...]]
 
 
+@dataclass(slots=True, eq=False)
 class TileBlock:
     """One tile block as it runs: where it is in the grid, and the memory it sees."""
 
-    __slots__ = ("allocations", "grid", "id", "memory", "number", "observer", "switch", "write")
-
-    def __init__(
-        self,
-        id: BlockId,
-        number: int,
-        grid: BlockId,
-        memory: Memory,
-        write: Callable[[str], object],
-        observer: Observer | None = None,
-        switch: Callable[[], None] | None = None,
-    ) -> None:
-        self.id: BlockId = id
-        self.number: int = number
-        """The block's place in the grid, x fastest."""
-        self.grid: BlockId = grid
-        self.memory: Memory = memory
-        self.write: Callable[[str], object] = write
-        self.observer: Observer | None = observer
-        self.switch: Callable[[], None] | None = switch
-        # What `alloca` reserved and is not given back yet.
-        self.allocations: list[Region] = []
+    id: BlockId
+    number: int
+    """The block's place in the grid, x fastest."""
+    grid: BlockId
+    memory: Memory
+    write: Callable[[str], object]
+    observer: Observer | None = None
+    switch: Callable[[], None] | None = None
+    # What `alloca` reserved and is not given back yet.
+    allocations: list[Region] = field(default_factory=list, init=False)
 
 
+@dataclass(slots=True, eq=False)
 class Access:
     """One access of a memory operation, before it happens.
 
@@ -68,51 +59,27 @@ class Access:
     Addresses and mask of such an access are computed when they are asked for.
     """
 
-    __slots__ = ("_addresses", "_mask", "_reach", "block", "box", "index", "kind", "operation", "size", "view")
-
-    def __init__(
-        self,
-        kind: str,
-        operation: Operation,
-        block: TileBlock,
-        size: int,
-        addresses: Array | Callable[[], tuple[Array, Array | None]],
-        mask: Array | None,
-        view: object = None,
-        box: Box | None = None,
-        index: Sequence[int] = (),
-    ) -> None:
-        self.kind: str = kind
-        self.operation: Operation = operation
-        self.block: TileBlock = block
-        self.size: int = size
-        self.view: object = view
-        self.box: Box | None = box
-        self.index: Sequence[int] = index
-        self._mask: Array | None = mask
-        self._addresses: Array | None = None
-        self._reach: Callable[[], tuple[Array, Array | None]] | None = None
-        if isinstance(addresses, numpy.ndarray):
-            self._addresses = addresses
-        else:
-            self._reach = addresses
-
-    def _resolve(self) -> None:
-        if self._reach is not None:
-            self._addresses, self._mask = self._reach()
-            self._reach = None
+    kind: str
+    operation: Operation
+    block: TileBlock
+    size: int
+    _addresses: Array | Callable[[], tuple[Array, Array | None]]
+    _mask: Array | None
+    view: object = None
+    box: Box | None = None
+    index: Sequence[int] = ()
 
     @property
     def addresses(self) -> Array:
         """The address of each element of the tile, uint64."""
-        self._resolve()
-        assert self._addresses is not None
+        if not isinstance(self._addresses, numpy.ndarray):
+            self._addresses, self._mask = self._addresses()
         return self._addresses
 
     @property
     def mask(self) -> Array | None:
         """Which elements of the tile are touched; None: all."""
-        self._resolve()
+        _ = self.addresses
         return self._mask
 
     @property
@@ -120,6 +87,19 @@ class Access:
         """The addresses of the elements that are touched, flat."""
         mask = self.mask
         return self.addresses.reshape(-1) if mask is None else self.addresses[mask]
+
+
+def even_steps(places: Array) -> list[tuple[int, int]] | None:
+    """The extents of a tile of places and the distances along each, of dimensions with more than one position; None if
+    the distance of two neighbors depends on more than the dimension in which they are neighbors."""
+    found: list[tuple[int, int]] = []
+    for axis, extent in enumerate(places.shape):
+        if extent > 1:
+            steps = numpy.diff(places, axis=axis)
+            found.append((extent, int(steps.item(0))))
+            if not (steps == steps.item(0)).all():
+                return None
+    return found
 
 
 class Observer:

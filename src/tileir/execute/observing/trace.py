@@ -59,24 +59,19 @@ class Trace(Observer):
 
     def access(self, access: Access) -> None:
         if self._script_trace is not None and access.block.id == self.block:
-            self._script_trace.access(access)
+            self._script_trace.latest = access
 
     def watches(self, operation: Operation) -> bool:
         # The body of a reduction runs on slices: its values are no tiles of the program.
         return not any(around.declaration in _REDUCTIONS for around in ancestors(operation))
 
-    def _begin(self, operation: Operation) -> None:
-        self._is_begun = True
-        self._script_trace = None
-        if self._script is not None and source_of(operation.location) is None and self._script.has(operation):
-            self._script_trace = ScriptTrace(self._script, self._write)
-            self._script_trace.begin(operation)
-
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         if block.id != self.block:
             return
         if not self._is_begun:
-            self._begin(operation)
+            self._is_begun, self._script_trace = True, None
+            if self._script is not None and source_of(operation.location) is None and self._script.has(operation):
+                self._script_trace = ScriptTrace(self._script, self._write, operation)
         if self._script_trace is not None:
             self._script_trace.before(operation, operands)
             return
@@ -111,7 +106,7 @@ def described(value: Value, content: Any) -> str:
     """One line about a value: `tile<8xi32>  min 0, max 7, mean 3.5  [0, 1, 2, 3, 4, 5, ..]`."""
     array = numpy.asarray(content)
     pointer = isinstance(value.type, TileType) and isinstance(value.type.element, PointerType)
-    show: Callable[[Any], str] = _address if pointer else spelled_number
+    show: Callable[[Any], str] = (lambda number: f"{int(number):#x}") if pointer else spelled_number
     text = value.type.spelling
     flat = array.reshape(-1)
     if flat.size == 1:
@@ -132,33 +127,24 @@ def described(value: Value, content: Any) -> str:
     return f"{text}  {', '.join(parts)}  {elements}"
 
 
-def _address(value: Any) -> str:
-    return f"{int(value):#x}"
-
-
 class ScriptTrace:
     """What one tile block does, line by line."""
 
-    def __init__(self, script: Script, write: Callable[[str], object]) -> None:
+    def __init__(self, script: Script, write: Callable[[str], object], first: Operation) -> None:
+        """`first` is the first operation of the tile block."""
         self._script: Script = script
         self._write: Callable[[str], object] = write
-        self._width: int = 0
+        statements = [expression.statement for expression in script.expressions(first)]
+        self._width: int = max([len(_place(statement)) for statement in statements], default=0) + 2
         # The statements that stand above the next line, outermost call first.
         self._above: list[tuple[str, int, int]] = []
         self._indentation: int = 0
         self._loops: dict[Operation, _Counter] = {}
         self._operands: list[Any] = []
-        self._access: Access | None = None
+        self.latest: Access | None = None
         # The value that was written last: who stores it need not say it again.
         self._last: Value | None = None
         self._last_label: str = ""
-
-    def begin(self, operation: Operation) -> None:
-        """The first operation of the tile block is about to run."""
-        statements = [expression.statement for expression in self._script.expressions(operation)]
-        self._width = max([len(_place(statement)) for statement in statements], default=0) + 2
-        self._above = []
-        self._loops.clear()
 
     def before(self, operation: Operation, operands: list[Any]) -> None:
         declaration = operation.declaration
@@ -169,17 +155,14 @@ class ScriptTrace:
             if loop in self._loops:
                 self._loops[loop].next()
         self._operands = operands
-        self._access = None
+        self.latest = None
         # `for` and `while` stand above what they contain.
         if declaration.is_loop and self._script.path(operation):
             self._head(operation)
 
-    def access(self, access: Access) -> None:
-        self._access = access
-
     def after(self, operation: Operation, results: list[Any]) -> None:
         label = self._script.label(operation)
-        access = self._access if self._access is not None and self._access.operation is operation else None
+        access = self.latest if self.latest is not None and self.latest.operation is operation else None
         if label:
             self._head(operation)
             source = f", from {_target(access)}" if access is not None and access.kind == "read" else ""
@@ -189,8 +172,6 @@ class ScriptTrace:
                     self._last, self._last_label = value, label
         if access is not None and access.kind != "read" and self._script.expression(operation) is not None:
             self._effect(operation, access)
-
-    # --- lines ---
 
     def _head(self, operation: Operation) -> None:
         """Write the statements that lead to an operation, as far as they are not above already."""
@@ -245,8 +226,6 @@ class ScriptTrace:
 
     def _line(self, place: str, text: str) -> None:
         self._write(f"{harmless_line(place)}{harmless_line(text)}".rstrip() + "\n")
-
-    # --- loops ---
 
     def _enter_iterations(self, operation: Operation) -> None:
         """Say which iteration it is, when it first has something to show: one after a `break` never has."""

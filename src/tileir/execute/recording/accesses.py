@@ -21,7 +21,7 @@ from typing import Final, overload
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.execute.observing.observer import Access
+from tileir.execute.observing.observer import Access, even_steps
 
 Box = tuple[int, tuple[int, ...], tuple[int, ...]]
 """The first element, the extents, the distances; in bytes or in elements, as whoever has it says."""
@@ -30,12 +30,10 @@ READ: Final = 0
 WRITE: Final = 1
 ATOMIC: Final = 2
 KINDS: Final = {"read": READ, "write": WRITE, "atomic": ATOMIC}
-NO_ARRAY: Final = -1
-"""In the column of arrays: memory that is no array of the launch, as what `alloca` reserves."""
+NO_ARRAY: Final = -1  # In the column of arrays: memory that is no array of the launch, as what `alloca` reserves.
 OUT_OF_BOUNDS: Final = -2
 """In the column of arrays: no memory of the launch, and near no array.  `out_of_bounds` has the other codes."""
-MOST_BOXES: Final = 256
-"""An access in more boxes than this is kept in fewer that cover it."""
+MOST_BOXES: Final = 256  # An access in more boxes than this is kept in fewer that cover it.
 FEWER_BOXES: Final = 64
 
 _Form = tuple[tuple[int, ...], tuple[int, ...]]
@@ -137,20 +135,9 @@ class AccessTable(Table):
         # Once for each access.
         return _ROW_BYTES * len(self._blocks) + _BOX_BYTES * len(self._box_first) + self._form_bytes
 
-    def add(
-        self,
-        block: int,
-        step: int,
-        operation: int,
-        array: int,
-        kind: int,
-        masked: int,
-        boxes: list[Box],
-        approximate: bool,
-    ) -> int:
-        """Add a row, and return its number."""
+    def add(self, numbers: tuple[int, ...], boxes: list[Box]) -> int:
+        """Add a row, by its numbers in the columns before the boxes, and return its number."""
         row = len(self._blocks)
-        numbers = (block, step, operation, array, kind, masked, approximate)
         for column, number in zip(self._per_row, numbers, strict=True):
             column.append(number)
         for first, extents, strides in boxes:
@@ -295,20 +282,10 @@ def rectangle(places: Array, mask: Array | None) -> Array | None:
 def ramp(places: Array) -> Box | None:
     """A tile of places as one box, if they are at equal distances along each dimension; dimensions of one position, and
     those along which the place stays, are left out."""
-    found: list[tuple[int, int]] = []
-    for axis, extent in enumerate(places.shape):
-        if extent == 1:
-            continue
-        ahead = [slice(None)] * places.ndim
-        behind = [slice(None)] * places.ndim
-        ahead[axis], behind[axis] = slice(1, None), slice(None, -1)
-        steps = places[tuple(ahead)] - places[tuple(behind)]
-        stride = int(steps.item(0))
-        # The distance of two neighbors depends on nothing but the dimension in which they are neighbors.
-        if not (steps == stride).all():
-            return None
-        if stride:
-            found.append((extent, stride))
+    steps = even_steps(places)
+    if steps is None:
+        return None
+    found = [step for step in steps if step[1]]
     # As memory lies: the largest distance first.
     found.sort(key=lambda dimension: -abs(dimension[1]))
     return int(places.item(0)), tuple([extent for extent, _ in found]), tuple([stride for _, stride in found])
@@ -316,7 +293,10 @@ def ramp(places: Array) -> Box | None:
 
 def listed_boxes(places: Array) -> tuple[list[Box], bool]:
     """The boxes of places in any order, and whether they cover more."""
-    starts, lengths = _runs(numpy.unique(places))
+    sorted_places = numpy.unique(places)
+    breaks = numpy.flatnonzero(numpy.diff(sorted_places) != 1) + 1
+    at = numpy.concatenate(([0], breaks))
+    starts, lengths = sorted_places[at], numpy.diff(numpy.append(at, sorted_places.size))
     boxes = _grouped(starts, lengths)
     if len(boxes) <= MOST_BOXES:
         return boxes, False
@@ -329,14 +309,6 @@ def listed_boxes(places: Array) -> tuple[list[Box], bool]:
         (first, (end - first,), (1,)) for first, end in zip(firsts.tolist(), ends.tolist(), strict=True)
     ]
     return found, True
-
-
-def _runs(places: Array) -> tuple[Array, Array]:
-    """The runs of neighbors among sorted places: where each starts, and how long it is."""
-    breaks = numpy.flatnonzero(numpy.diff(places) != 1) + 1
-    starts = numpy.concatenate(([0], breaks))
-    lengths = numpy.diff(numpy.append(starts, places.size))
-    return places[starts], lengths
 
 
 def _grouped(starts: Array, lengths: Array) -> list[Box]:

@@ -18,15 +18,7 @@ from tileir.execute.errors import LaunchError
 from tileir.execute.locations.wording import bracketed, script_name
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observing.observer import Access
-from tileir.execute.recording.accesses import (
-    NO_ARRAY,
-    OUT_OF_BOUNDS,
-    Box,
-    listed_boxes,
-    out_of_bounds,
-    ramp,
-    rectangle,
-)
+from tileir.execute.recording.accesses import NO_ARRAY, OUT_OF_BOUNDS, Box, listed_boxes, out_of_bounds, ramp, rectangle
 from tileir.execute.recording.memory_states import box_of
 from tileir.execute.recording.program import NumberedProgram
 from tileir.ir.core import Operation
@@ -91,8 +83,9 @@ class RecordedArray:
         return from_memory(self.element, raw)
 
 
-def arrays_of(program: NumberedProgram, memory: Memory, buffers: list[ArgumentLabel]) -> list[RecordedArray]:
+def arrays_of(program: NumberedProgram, memory: Memory, regions: list[Region]) -> list[RecordedArray]:
     """The arrays of a launch: arguments in order, those of `memory=`, global variables."""
+    buffers = [label for region in regions for label in region.labels if isinstance(label, ArgumentLabel)]
     found: list[RecordedArray] = []
     parameters = program.entry.regions[0].blocks[0].arguments
     names = program.parameter_names
@@ -119,23 +112,18 @@ def arrays_of(program: NumberedProgram, memory: Memory, buffers: list[ArgumentLa
             add(name, f"argument {label.number}", element, label.buffer)
         else:
             add(script_name(label.what), "", element_of_dtype(label.buffer.dtype) or I8, label.buffer)
+    variables = {each.symbol_name: each for each in program.module.walk() if each.declaration is GLOBAL}
     for region in memory.regions:
         for text in region.labels:
-            if isinstance(text, str):
-                _add_global(found, program, region, text)
+            variable = variables.get(text.partition("@")[2]) if isinstance(text, str) else None
+            if variable is not None:
+                value = variable.value_attribute
+                shape = tuple(value.shape)
+                strides = tuple([prod(shape[axis + 1 :]) for axis in range(len(shape))])
+                name, origin = f"@{variable.symbol_name}", str(text)
+                number, element = len(found), value.element_type
+                found.append(RecordedArray(number, name, origin, element, region.start, shape, strides, region))
     return found
-
-
-def _add_global(found: list[RecordedArray], program: NumberedProgram, region: Region, text: str) -> None:
-    name = text.partition("@")[2]
-    for operation in program.module.walk():
-        if operation.declaration is GLOBAL and operation.symbol_name == name:
-            value = operation.value_attribute
-            shape = tuple(value.shape)
-            strides = tuple([prod(shape[axis + 1 :]) for axis in range(len(shape))])
-            element = value.element_type
-            found.append(RecordedArray(len(found), f"@{name}", text, element, region.start, shape, strides, region))
-            return
 
 
 @dataclass(slots=True, eq=False)
@@ -245,7 +233,12 @@ class Finder:
             for array in arrays:
                 inside = (left >= numpy.uint64(array.low)) & (left <= numpy.uint64(max(array.high - size, 0)))
                 if inside.any():
-                    parts.append(_listed_part(array, left[inside], size))
+                    boxes = listed_boxes(_elements(array, left[inside], size))
+                    places = (left[inside] - numpy.uint64(region.start)).view(numpy.int64)
+                    target, where = region.typed(numpy.dtype(f"u{size}")), places // size
+                    if (places % size).any():
+                        target, where = region.data, (places[:, None] + numpy.arange(size)).reshape(-1)
+                    parts.append(Part(array.number, *boxes, region, target, where))
                     left = left[~inside]
         outside = self._memory.owners(left, size) < 0
         if not outside.all():
@@ -274,13 +267,3 @@ def _elements(array: RecordedArray, addresses: Array, size: int) -> Array:
         return offsets // size
     found: Array = ((offsets[:, None] + numpy.arange(size)) // array.size).reshape(-1)
     return found
-
-
-def _listed_part(array: RecordedArray, addresses: Array, size: int) -> Part:
-    region = array.region
-    places = (addresses - numpy.uint64(region.start)).view(numpy.int64)
-    if (places % size).any():
-        target, where = region.data, (places[:, None] + numpy.arange(size)).reshape(-1)
-    else:
-        target, where = region.typed(numpy.dtype(f"u{size}")), places // size
-    return Part(array.number, *listed_boxes(_elements(array, addresses, size)), region, target, where)

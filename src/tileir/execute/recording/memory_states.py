@@ -1,12 +1,12 @@
 """Any state of memory, within a limit.
 
-For each write to an array there is a buffer (`Timeline`).  While the memory is as before the write the buffer holds
+For each write to an array there is a buffer (`Write`).  While the memory is as before the write the buffer holds
 what was written, afterwards what was there before: to go over a write in either direction is to exchange the buffer
 with the memory.  Time is counted in accesses: at time t the accesses before row t have happened.
 
-Where the writes would take more than the limit allows, the oldest are forgotten, and copies of the arrays that are
-written are kept for a few times instead, the first of them from before the launch (`States`): a state between is
-reached by running tile blocks again from the nearest copy before it.
+Where the writes would take more than the limit allows, the oldest are forgotten, and a copy of the arrays that are
+written is kept from before the launch (`States`): a state between is reached by running tile blocks again from there,
+or from the last state that was reached so.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ import numpy
 from tileir.execute.dtypes import Array
 from tileir.execute.memory import Region
 
-_ENTRY_BYTES: Final = 400
-"""What a write takes beside its buffer and its places."""
+_ENTRY_BYTES: Final = 400  # What a write takes beside its buffer and its places.
 
 
 class Write:
@@ -63,84 +62,6 @@ class Write:
         self.buffer = held
 
 
-class Timeline:
-    """The writes of a launch in order; `time` is where the memory is."""
-
-    def __init__(self) -> None:
-        self.writes: list[Write] = []
-        self._rows: list[int] = []
-        # So many writes have happened in the memory as it is.
-        self._done: int = 0
-        self.time: int = 0
-        self.first: int = 0
-        self.nbytes: int = 0
-
-    def __len__(self) -> int:
-        return len(self.writes)
-
-    def add(self, write: Write) -> None:
-        """A write that is about to happen, behind all others."""
-        self.writes.append(write)
-        self._rows.append(write.row)
-        self._done = len(self.writes)
-        self.time = write.row + 1
-        self.nbytes += write.nbytes
-
-    def restore(self, writes: list[Write]) -> None:
-        """Take the writes of a launch that has not happened yet in the memory as it is."""
-        self.writes = writes
-        self._rows = [write.row for write in writes]
-        self._done = self.time = 0
-        self.nbytes = sum([write.nbytes for write in writes])
-
-    def move(self, time: int) -> None:
-        """Make the memory what it was before the access of a row, `first` at the earliest."""
-        assert time >= self.first
-        goal = bisect_left(self._rows, time)
-        while self._done < goal:
-            self.writes[self._done].exchange()
-            self._done += 1
-        while self._done > goal:
-            self._done -= 1
-            self.writes[self._done].exchange()
-        self.time = time
-
-    def write_at(self, row: int) -> Write | None:
-        """The write of a row; None of a row that reads, or whose write is forgotten."""
-        place = bisect_left(self._rows, row)
-        return self.writes[place] if place < len(self._rows) and self._rows[place] == row else None
-
-    def forget(self, goal: int) -> None:
-        """Forget the oldest writes, so many bytes at least; the memory must be behind them."""
-        count = freed = 0
-        while count < self._done and freed < goal:
-            freed += self.writes[count].nbytes
-            count += 1
-        if count:
-            self.first = self._rows[count - 1] + 1
-            del self.writes[:count], self._rows[:count]
-            self._done -= count
-            self.nbytes -= freed
-
-    def truncate(self, time: int) -> None:
-        """Forget the writes from a time on, at which the memory is."""
-        place = bisect_left(self._rows, time)
-        self.nbytes -= sum([write.nbytes for write in self.writes[place:]])
-        del self.writes[place:], self._rows[place:]
-        self._done = place
-        self.time = time
-        self.first = min(self.first, time)
-
-    def middle(self) -> int:
-        """The time of the write up to which the writes take half of the bytes."""
-        taken = 0
-        for write in self.writes:
-            taken += write.nbytes
-            if 2 * taken >= self.nbytes:
-                return write.row
-        return self.time
-
-
 def box_of(region: Region, address: int, size: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> Array:
     """A part of a region by the address of its first element, extents, and distances in bytes."""
     return numpy.ndarray(extents, f"u{size}", region.data, address - region.start, strides)
@@ -173,12 +94,17 @@ class States:
 
     def __init__(self, regions: list[Region], room: int, began: Callable[[], Array], is_interleaved: bool) -> None:
         """`regions` are those that the kernel may write to; `room` is for writes and copies, in bytes."""
-        self.timeline: Timeline = Timeline()
+        self.writes: list[Write] = []
+        self.first: int = 0  # From this time on all writes are kept.
         self.room: int = room
         self.run_again: RunAgain | None = None
         self.regions: list[Region] = list(regions)
         self._known: set[int] = {region.start for region in regions}
-        self._copies: list[Copy] = []
+        self._rows: list[int] = []
+        self._done: int = 0  # So many writes have happened in the memory as it is.
+        self._bytes: int = 0
+        # The arrays before the launch, once writes are forgotten.
+        self._start: Copy | None = None
         self._began: Callable[[], Array] = began
         self._is_interleaved: bool = is_interleaved
         # Where memory is, if that is before all writes that are kept; -1 if it is among them.
@@ -188,99 +114,100 @@ class States:
 
     @property
     def nbytes(self) -> int:
-        recent = self._recent.nbytes if self._recent is not None else 0
-        return self.timeline.nbytes + sum([copy.nbytes for copy in self._copies]) + recent
+        return self._bytes + sum([copy.nbytes for copy in self._copies])
+
+    @property
+    def _copies(self) -> list[Copy]:
+        return [copy for copy in (self._start, self._recent) if copy is not None]
 
     @property
     def is_whole(self) -> bool:
         """Whether every write is kept."""
-        return self.timeline.first == 0
-
-    # --- while the launch runs ---
+        return self.first == 0
 
     def add(self, write: Write) -> None:
-        """A write is about to happen."""
+        """A write is about to happen, behind all others."""
         if write.region.start not in self._known:
             # Nothing has been written there before: it is in all copies what it is now.
             self._known.add(write.region.start)
             self.regions.append(write.region)
             for copy in self._copies:
                 copy.contents.append((write.region, write.region.data.copy()))
-        self.timeline.add(write)
+        self.writes.append(write)
+        self._rows.append(write.row)
+        self._done = len(self.writes)
+        self._bytes += write.nbytes
         self.fit()
 
     def fit(self) -> None:
-        """Forget as much as has no room."""
-        while len(self.timeline) and self.nbytes > self.room:
-            self._shrink()
-        while len(self._copies) > 1 and self.nbytes > self.room:
-            self._copies.pop()
-
-    def _shrink(self) -> None:
-        """Forget about half of the writes; where it helps and fits, with a copy to begin from."""
-        timeline = self.timeline
-        now = timeline.time
-        if not self._copies:
-            timeline.move(0)
-            self._copies.append(Copy(0, 0, self.regions))
-        goal = timeline.nbytes // 2 + 1
-        if not self._is_interleaved:
-            began = self._began()
-            place = bisect_right(began, timeline.middle()) - 1
-            time = int(began[place])
-            if time > max(timeline.first, self._copies[-1].time):
-                size = self._copies[0].nbytes
-                if (len(self._copies) + 1) * size > self.room // 2:
-                    # Every second one goes, but not the first.
-                    self._copies = self._copies[:1] + self._copies[2::2]
-                if (len(self._copies) + 1) * size <= self.room // 2:
-                    timeline.move(time)
-                    self._copies.append(Copy(time, place, self.regions))
-        timeline.move(now)
-        timeline.forget(goal)
+        """Forget the oldest writes, if they have no room."""
+        while self.writes and self.nbytes > self.room:
+            if self._start is None:
+                done = self._done
+                self._exchange(0)
+                self._start = Copy(0, 0, self.regions)
+                self._exchange(done)
+            goal, count = self._bytes // 2, 0
+            while self._bytes > goal:
+                self._bytes -= self.writes[count].nbytes
+                count += 1
+            self.first = self._rows[count - 1] + 1
+            del self.writes[:count], self._rows[:count]
+            self._done -= count
 
     def restore(self, writes: list[Write] | None, end: int) -> None:
         """Memory is as before a launch of so many accesses, of which all writes are known, or none."""
         if writes is not None:
-            self.timeline.restore(writes)
+            self.writes = writes
+            self._rows = [write.row for write in writes]
+            self._bytes = sum([write.nbytes for write in writes])
             return
-        self._copies.append(Copy(0, 0, self.regions))
-        self.timeline.first = self.timeline.time = end
+        self._start = Copy(0, 0, self.regions)
+        self.first = end
         self._early = 0
 
     def truncate(self, time: int) -> None:
         """Go to a time, and forget what happened from there on."""
         self.move(time)
-        self.timeline.truncate(time)
-        self._copies = [copy for copy in self._copies if copy.time <= time]
+        place = self._done = bisect_left(self._rows, time)
+        self._bytes -= sum([write.nbytes for write in self.writes[place:]])
+        del self.writes[place:], self._rows[place:]
+        self.first = min(self.first, time)
         self._recent = None
         self._early = -1
 
-    # --- afterwards ---
-
-    @property
-    def time(self) -> int:
-        return self._early if self._early >= 0 else self.timeline.time
+    def write_at(self, row: int) -> Write | None:
+        """The write of a row; None of a row that reads, or whose write is forgotten."""
+        place = bisect_left(self._rows, row)
+        return self.writes[place] if place < len(self._rows) and self._rows[place] == row else None
 
     def move(self, time: int) -> None:
         """Make the memory what it was before the access of a row."""
-        timeline = self.timeline
-        if time >= timeline.first:
+        if time >= self.first:
             if self._early >= 0:
-                self._reach(timeline.first)
+                self._reach(self.first)
                 self._early = -1
-            timeline.move(time)
+            self._exchange(bisect_left(self._rows, time))
             return
         if self._early < 0:
             # So that all writes that are kept hold what they wrote.
-            timeline.move(timeline.first)
-            self._early = timeline.first
+            self._exchange(0)
+            self._early = self.first
         self._reach(time)
+
+    def _exchange(self, goal: int) -> None:
+        """Make the memory what it was after so many of the writes that are kept."""
+        while self._done < goal:
+            self.writes[self._done].exchange()
+            self._done += 1
+        while self._done > goal:
+            self._done -= 1
+            self.writes[self._done].exchange()
 
     def advance(self, time: int) -> None:
         """The program itself has gone on to a time, up to `first`, that no write lies behind it which is kept."""
         if self._early >= 0:
-            self._early = time if time < self.timeline.first else -1
+            self._early = time if time < self.first else -1
 
     def lose(self) -> None:
         """The program has left memory in a state that has no time: the next move begins from a copy."""
@@ -292,8 +219,7 @@ class States:
             return
         assert self.run_again is not None
         began = self._began()
-        choice = [copy for copy in [*self._copies, self._recent] if copy is not None and copy.time <= time]
-        best = max(choice, key=lambda copy: copy.time)
+        best = max([copy for copy in self._copies if copy.time <= time], key=lambda copy: copy.time)
         # Until it is there: whoever is interrupted on the way must not take it for a state.
         self.lose()
         best.put()

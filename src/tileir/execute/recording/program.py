@@ -1,4 +1,4 @@
-"""The operations and values of a kernel by number, and the path of a tile block through them.
+"""The operations and values of a kernel by number, the path of a tile block through them, and what values were.
 
 Operations are counted from 0 in the order in which they are printed, those inside an operation after it.  Values: the
 parameters, then for each operation its results and the arguments of the blocks inside it.  Everything that speaks of a
@@ -16,9 +16,10 @@ from __future__ import annotations
 import re
 import zlib
 from array import array
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import numpy
 
@@ -33,12 +34,10 @@ from tileir.ir.values import OperationResult, Value
 from tileir.text.listing import PrintedLines, printed_lines
 from tileir.text.names import Naming
 
-_LONGEST_LINE: Final = 2000
-"""Constants may be long; nobody reads so much of one in a line."""
+_LONGEST_LINE: Final = 2000  # Constants may be long; nobody reads so much of one in a line.
 
 
-_PACK: Final = re.compile(r"%([\w$.-]+)\s*:\s*\d+\s*=\s*$")
-"""Several results under one name."""
+_PACK: Final = re.compile(r"%([\w$.-]+)\s*:\s*\d+\s*=\s*$")  # Several results under one name.
 
 
 @dataclass(slots=True, eq=False)
@@ -81,8 +80,6 @@ class NumberedProgram:
     def module(self) -> Operation:
         """The module that the kernel is in."""
         return [self.entry, *ancestors(self.entry)][-1]
-
-    # --- text ---
 
     @cached_property
     def _placed(self) -> PrintedLines:
@@ -130,8 +127,6 @@ class NumberedProgram:
         are printed, without the sign before."""
         count = len(self.entry.regions[0].blocks[0].arguments)
         return [self.script_name(number) or self.name(number).removeprefix("%") for number in range(count)]
-
-    # --- the author's script ---
 
     def script_line(self, number: int) -> ScriptLine | None:
         """The line that an operation comes from, where it is at hand."""
@@ -181,8 +176,7 @@ class NumberedProgram:
         return found
 
 
-CHUNK: Final = 1 << 14
-"""After so many decisions of a tile block that runs it is looked at what they take."""
+CHUNK: Final = 1 << 14  # After so many decisions of a tile block that runs it is looked at what they take.
 
 
 class ControlFlow:
@@ -264,3 +258,58 @@ def decides(operation: Operation) -> bool:
     if operation.declaration.is_terminator:
         return True
     return bool(operation.regions) and operation.declaration is not REDUCE and operation.declaration is not SCAN
+
+
+_ENTRY_BYTES: Final = 200  # What a value takes beside its elements.
+
+
+class ValueHistory:
+    """For each value the steps at which it was computed, and what it was.
+
+    It is complete for the steps from `first` to `last`.  With more than `room` bytes the older half is forgotten, but
+    never the newest of a value.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.first: int = 0
+        self.last: int = 0
+        self.nbytes: int = 0
+        self.added: int = 0  # The bytes of all entries, forgotten or not.
+        self.is_over: bool = False  # Whether the tile block has come to its end.
+        self._room: int = room
+        self._entries: dict[int, tuple[list[int], list[Any]]] = {}
+
+    def add(self, value: int, step: int, content: Any) -> None:
+        steps, contents = self._entries.setdefault(value, ([], []))
+        if steps and steps[-1] == step:
+            contents[-1] = content
+            return
+        steps.append(step)
+        contents.append(content)
+        self.nbytes += _size(content)
+        self.added += _size(content)
+        while self.nbytes > self._room and self.first < step:
+            # What is older than what values are at the step in the middle.
+            self.first = (self.first + step + 1) // 2
+            for steps, contents in self._entries.values():
+                place = max(bisect_right(steps, self.first) - 1, 0)
+                self.nbytes -= sum([_size(content) for content in contents[:place]])
+                del steps[:place], contents[:place]
+
+    def holds(self, step: int) -> bool:
+        """Whether all values of a moment are known."""
+        return self.first <= step and (self.is_over or step <= self.last)
+
+    def at(self, value: int, step: int) -> tuple[int, Any] | None:
+        """The newest of a value at a step: when it was computed, and what it is; None before there is any."""
+        steps, contents = self._entries.get(value, ([], []))
+        place = bisect_right(steps, step) - 1
+        return (steps[place], contents[place]) if place >= 0 else None
+
+    def steps(self, value: int) -> list[int]:
+        """The steps at which a value was computed, of the part that is known."""
+        return self._entries.get(value, ([], []))[0]
+
+
+def _size(content: Any) -> int:
+    return _ENTRY_BYTES + int(getattr(content, "nbytes", 0))

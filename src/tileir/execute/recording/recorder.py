@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from tileir.execute.dtypes import Array
-from tileir.execute.errors import BlockId, ExecutionError
-from tileir.execute.memory import Memory, Region
-from tileir.execute.observing.observer import Access, Observer, TileBlock
+from tileir.execute.errors import ExecutionError
+from tileir.execute.memory import Region
+from tileir.execute.observing.observer import Access, Observer, Observers, TileBlock
 from tileir.execute.recording.accesses import KINDS, READ, AccessTable, Allowed, Column, Table
 from tileir.execute.recording.arrays import Finder
 from tileir.execute.recording.memory_states import Copy, States, Write
-from tileir.execute.recording.program import CHUNK, ControlFlow, NumberedProgram, Path
+from tileir.execute.recording.program import CHUNK, Path
+from tileir.execute.recording.recorded_launch import RecordedLaunch
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
 from tileir.ir.core import Operation
 
@@ -35,11 +36,9 @@ class BlockTable(Table):
     """The tile blocks of a launch in the order in which they began."""
 
     number = Column("<i4")
-    path = Column("<i4")
-    """Which of `paths` it took."""
+    path = Column("<i4")  # Which of `paths` it took.
     steps = Column("<u4")
-    began = Column("<i8")
-    """How many accesses had happened when it began."""
+    began = Column("<i8")  # How many accesses had happened when it began.
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,12 +77,11 @@ class BlockTable(Table):
             del column[place:]
         self._places = None
 
-    def restore(self, columns: Mapping[str, Array], decisions: Array, starts: Array, last: Array) -> None:
-        """Take the columns of a table, and the decisions of all paths one after the other."""
+    def restore(self, columns: Mapping[str, Array], paths: list[Path]) -> None:
         self._load(columns)
         self.nbytes = 20 * len(self)
-        for one, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
-            self._add_path(Path.of(decisions[start:end], int(last[one])))
+        for path in paths:
+            self._add_path(path)
 
     def place(self, number: int) -> int | None:
         """The place of the tile block of a number; None if it did not begin."""
@@ -98,13 +96,13 @@ class BlockTable(Table):
 class Records:
     """All that is kept of a launch."""
 
-    def __init__(self) -> None:
+    def __init__(self, regions: list[Region], room: int, is_interleaved: bool) -> None:
+        """`regions` are those that the kernel may write to; `room` is how many bytes there are beside the arrays."""
         self.accesses: AccessTable = AccessTable()
         self.blocks: BlockTable = BlockTable()
         self.allowed: Allowed = Allowed()
-        self.states: States = States([], 0, self.began, False)
-        self.seen: dict[Finding, Seen] = {}
-        """When findings were first seen."""
+        self.states: States = States(regions, room, lambda: self.blocks.began, is_interleaved)
+        self.seen: dict[Finding, Seen] = {}  # When findings were first seen.
 
     def truncate(self, place: int) -> None:
         """Go back to where the tile block of a place began, and forget it and those behind it."""
@@ -112,10 +110,6 @@ class Records:
         self.states.truncate(time)
         self.accesses.truncate(time)
         self.blocks.truncate(place)
-
-    def began(self) -> Array:
-        """For each tile block the time at which it began."""
-        return self.blocks.began
 
     @property
     def nbytes(self) -> int:
@@ -144,62 +138,40 @@ class _Running:
     block: TileBlock
     place: int
     decisions: array[int] = field(default_factory=lambda: array("i"))
-    steps: int = 0
-    """The steps up to the last decision."""
-    last: int = -1
-    """The operation behind the last decision that it is known to have come to, or -1."""
+    steps: int = 0  # The steps up to the last decision.
+    last: int = -1  # The operation behind the last decision that it is known to have come to, or -1.
 
 
-class _Nobody(Observer):
-    """Who looks for no mistakes."""
-
-    def watches(self, operation: Operation) -> bool:
-        return False
-
-
-class Recorder(Observer):
+class Recorder(Observers):
     """Keeps what a launch does: the paths of tile blocks, the accesses, what writes replace.
 
-    If the launch is sanitized, `sanitizer` is who looks for mistakes, and `report` has what it found.
+    The observers look for mistakes, and `report` has what they found.
     """
 
     def __init__(
-        self,
-        program: NumberedProgram,
-        control: ControlFlow,
-        sanitizer: Observer | None = None,
-        report: SanitizerReport | None = None,
+        self, launch: RecordedLaunch, records: Records, observers: list[Observer], report: SanitizerReport
     ) -> None:
-        self._sanitizer: Observer = sanitizer or _Nobody()
-        self._report: SanitizerReport = report if report is not None else SanitizerReport()
+        super().__init__(observers)
+        self.report: SanitizerReport = report
         self._known: int = 0
-        self._sanitized: set[Operation] = set()
-        self.records: Records = Records()
-        self.accesses: AccessTable = self.records.accesses
-        self.blocks: BlockTable = self.records.blocks
-        self.written: set[Region] = set()
-        """The regions that something was written to."""
-        self._program: NumberedProgram = program
-        self._decisions: dict[Operation, int] = control.decisions
-        self._distances: dict[Operation, int] = control.distances
-        self._numbers: dict[Operation, int] = program.operation_numbers
+        self.records: Records = records
+        self.accesses: AccessTable = records.accesses
+        self.blocks: BlockTable = records.blocks
+        self.written: set[Region] = set()  # The regions that something was written to.
+        self._operations: list[Operation] = launch.program.operations
+        self._decisions: dict[Operation, int] = launch.control.decisions
+        self._distances: dict[Operation, int] = launch.control.distances
+        self._numbers: dict[Operation, int] = launch.program.operation_numbers
         self._running: dict[int, _Running] = {}
         self._last: _Running | None = None
-        self._finder: Finder | None = None
-        self._room: int = 0
+        self._finder: Finder = Finder(launch.memory, launch.arrays)
+        self._room: int = records.states.room
         self._next_look: int = 0
         self.interruption: Interruption = Interruption()
         self.bound: tuple[int, int] = (-1, 0)
         """A tile block and the number of steps behind which the launch ends, at its next decision; -1 for none."""
         self.end: Copy | None = None
         """The arrays where the recording ends before the launch does, as there is no room for more."""
-
-    def prepare(self, finder: Finder, regions: list[Region], room: int, is_interleaved: bool) -> None:
-        """Tell what finds the arrays that accesses touch, the regions that the kernel may write to, how many bytes the
-        recording may take beside the arrays, and how tile blocks run."""
-        self._finder = finder
-        self._room = room
-        self.records.states = States(regions, room, self.records.began, is_interleaved)
 
     def _look_at_room(self) -> None:
         """Have as much room for writes as accesses and paths leave; end the recording if that is none."""
@@ -212,9 +184,7 @@ class Recorder(Observer):
         if states.nbytes > states.room:
             # Memory is as before the access that has no place any more.
             self.end = Copy(len(self.accesses), len(self.blocks), states.regions)
-            for state in self._running.values():
-                self._close(state)
-            self._running.clear()
+            self._close_all()
 
     def _state(self, block: TileBlock) -> _Running:
         last = self._last
@@ -223,11 +193,8 @@ class Recorder(Observer):
         found = self._last = self._running[block.number]
         return found
 
-    def launch_started(self, grid: BlockId, memory: Memory) -> None:
-        self._sanitizer.launch_started(grid, memory)
-
     def block_started(self, block: TileBlock) -> None:
-        self._sanitizer.block_started(block)
+        super().block_started(block)
         if self.interruption.is_wanted:
             raise Interrupted
         if self.end is not None:
@@ -238,28 +205,28 @@ class Recorder(Observer):
         self._last = self._running[block.number] = _Running(block, place)
 
     def block_finished(self, block: TileBlock) -> None:
-        self._sanitizer.block_finished(block)
+        super().block_finished(block)
         if block.number in self._running:
             self._close(self._running.pop(block.number))
 
     def launch_finished(self) -> None:
         # Those that an error of another one has ended.
+        self._close_all()
+        super().launch_finished()
+
+    def _close_all(self) -> None:
         for state in self._running.values():
             self._close(state)
         self._running.clear()
-        self._sanitizer.launch_finished()
 
     def _close(self, state: _Running) -> None:
         steps = state.steps
         if state.last >= 0:
-            steps += self._distances[self._program.operations[state.last]]
+            steps += self._distances[self._operations[state.last]]
         self.blocks.finish(state.place, Path.of(state.decisions, state.last), steps)
 
     def watches(self, operation: Operation) -> bool:
-        if self._sanitizer.watches(operation):
-            self._sanitized.add(operation)
-            return True
-        return operation in self._decisions
+        return super().watches(operation) or operation in self._decisions
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         number = self._decisions.get(operation)
@@ -274,15 +241,15 @@ class Recorder(Observer):
                 raise Interrupted
             if len(state.decisions) % CHUNK == 0:
                 self._look_at_room()
-        if operation in self._sanitized:
-            self._sanitizer.before(operation, block, operands)
+        if self._watched.get(operation):
+            super().before(operation, block, operands)
             self._note(self.step_of(operation, block))
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
         operation = error.operation
         if self.end is None and operation in self._distances and operation not in self._decisions:
             self._state(block).last = self._numbers[operation]
-        is_dealt_with = self._sanitizer.failed(error, block)
+        is_dealt_with = super().failed(error, block)
         self._note(self.step_of(operation, block))
         return is_dealt_with
 
@@ -295,7 +262,7 @@ class Recorder(Observer):
 
     def access(self, access: Access) -> Array | None:
         row = self.record(access)
-        allowed = self._sanitizer.access(access)
+        allowed = super().access(access)
         if row < 0:
             self._note(-1)
             return allowed
@@ -306,7 +273,6 @@ class Recorder(Observer):
 
     def record(self, access: Access) -> int:
         """Add the rows of an access; returns the first, -1 if the recording has ended."""
-        assert self._finder is not None
         if self.accesses.nbytes + self.blocks.nbytes > self._next_look and self.end is None:
             self._state(access.block).last = self._numbers[access.operation]
             self._look_at_room()
@@ -321,7 +287,8 @@ class Recorder(Observer):
         parts, masked = self._finder.find(access)
         first = len(self.accesses)
         for part in parts:
-            row = self.accesses.add(block.number, step, number, part.array, kind, masked, part.boxes, part.approximate)
+            numbers = (block.number, step, number, part.array, kind, masked, part.approximate)
+            row = self.accesses.add(numbers, part.boxes)
             if kind != READ and part.target is not None and part.region is not None and part.region.writable:
                 self.written.add(part.region)
                 self.records.states.add(Write(row, part.region, part.target, part.where))
@@ -329,29 +296,17 @@ class Recorder(Observer):
 
     def _note(self, step: int, row: int = -1, access: Access | None = None) -> None:
         """Say of new findings when they were seen."""
-        known = len(self._report.findings) + len(self._report.notes)
+        known = len(self.report.findings) + len(self.report.notes)
         if known == self._known:
             return
         self._known = known
-        for finding in [*self._report.findings, *self._report.notes]:
+        for finding in [*self.report.findings, *self.report.notes]:
             if finding not in self.records.seen:
-                element = -1
-                if access is not None and finding.other is not None:
-                    element = self._meeting(finding, row, access)
-                self.records.seen[finding] = Seen(step, row, element)
-
-    def _meeting(self, finding: Finding, row: int, access: Access) -> int:
-        """The element of an array at which an access meets another one."""
-        number = int(self.accesses.array[row])
-        if number < 0 or self._finder is None or (finding.element is None and access.addresses.ndim):
-            return -1
-        array = self._finder.arrays[number]
-        address = int(access.addresses[finding.element or ()])
-        return (address - array.low) // array.size if array.low <= address < array.high else -1
-
-
-class SanitizedRecorder(Recorder):
-    """The same for a launch that is sanitized: tokens are the sanitizer's."""
-
-    def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
-        return self._sanitizer.token(operation, block, tokens)
+                self.records.seen[finding] = Seen(step, row)
+                number = int(self.accesses.array[row]) if access is not None and finding.other is not None else -1
+                if access is None or number < 0 or (finding.element is None and access.addresses.ndim):
+                    continue
+                array = self._finder.arrays[number]
+                address = int(access.addresses[finding.element or ()])
+                if array.low <= address < array.high:
+                    self.records.seen[finding] = Seen(step, row, (address - array.low) // array.size)

@@ -7,35 +7,36 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Literal
 
 import numpy
 
 from tileir.dialect.types import TileType
-from tileir.execute.arguments.binding import checked_arrays
+from tileir.execute.analysis.parameters import may_write
+from tileir.execute.arguments.binding import ArgumentLabel, bind, buffer_of, checked_arrays, known_memory
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, Callbacks, ExecutionError, LaunchError, converted
-from tileir.execute.interpreter.compiler import Options
-from tileir.execute.interpreter.kernel import Program, block_runner, run_in_order
+from tileir.execute.launching.entries import check_grid
 from tileir.execute.launching.kernel import Kernel
-from tileir.execute.observing.observer import Observer, TileBlock
+from tileir.execute.memory import Memory, Region
+from tileir.execute.observing.observer import Observer
 from tileir.execute.recording.accesses import AccessTable
 from tileir.execute.recording.arrays import RecordedArray
-from tileir.execute.recording.capture import ValueHistory
 from tileir.execute.recording.file_writer import save
 from tileir.execute.recording.memory_states import States
-from tileir.execute.recording.prepared_launch import PreparedLaunch, RecordedLaunch, cache_room
-from tileir.execute.recording.program import ControlFlow, NumberedProgram
+from tileir.execute.recording.program import ControlFlow, NumberedProgram, ValueHistory
+from tileir.execute.recording.recorded_launch import OwnedMemory, RecordedLaunch, Source
 from tileir.execute.recording.recorder import BlockTable, Recorder, Records, Seen
 from tileir.execute.recording.replayer import Replayer
 from tileir.execute.recording.script_variables import FunctionVariables, ScriptVariables
+from tileir.execute.sanitizer.coverage import Coverage
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
-from tileir.execute.schedule import block_order, run_interleaved
+from tileir.execute.sanitizer.sanitizer import Sanitizer
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 
-LIMIT: Final = 1 << 30
-"""How many bytes a recording takes at most, unless told otherwise."""
+LIMIT: Final = 1 << 30  # How many bytes a recording takes at most, unless told otherwise.
 
 
 @dataclass(eq=False, repr=False)
@@ -50,10 +51,7 @@ class Recording:
     """
 
     # What it is made of, for those who work on recordings.
-    program: NumberedProgram
-    control: ControlFlow
     launch: RecordedLaunch
-    arrays: list[RecordedArray]
     records: Records
     limit: int
     failure: str
@@ -67,13 +65,15 @@ class Recording:
 
     def __post_init__(self) -> None:
         records = self.records
+        self.program: NumberedProgram = self.launch.program
+        self.control: ControlFlow = self.launch.control
+        self.arrays: list[RecordedArray] = self.launch.arrays
         self.blocks: BlockTable = records.blocks
         self.seen: dict[Finding, Seen] = records.seen
         self.accesses: AccessTable = records.accesses
         self.lock = threading.RLock()
         self._states: States = records.states
-        room = cache_room(self.limit)
-        self._replayer: Replayer = Replayer(self.program, self.control, self.launch, records, room)
+        self._replayer: Replayer = Replayer(self.launch, records, cache_room(self.limit))
 
     @property
     def grid(self) -> BlockId:
@@ -198,8 +198,6 @@ class Recording:
             self.go_to(len(self.accesses))
             return self.arrays[array].contents().copy()
 
-    # --- from moment to moment ---
-
     def moment(self, row: int) -> tuple[int, int]:
         """The tile block and the step of an access."""
         return int(self.accesses.block[row]), int(self.accesses.step[row])
@@ -242,7 +240,7 @@ class Recording:
         more = {"sanitize": self.sanitize, "limit": self.limit, "failure": self.failure, "notes": self.notes}
         with self.lock:
             self.go_to(0)
-            save(path, self.program, self.launch, self.records, self.report, more)
+            save(path, self.launch, self.records, self.report, more)
 
 
 def _behind(sorted_numbers: Array, number: int) -> int | None:
@@ -253,6 +251,112 @@ def _behind(sorted_numbers: Array, number: int) -> int | None:
 def _before(sorted_numbers: Array, number: int) -> int | None:
     place = int(numpy.searchsorted(sorted_numbers, number)) - 1
     return int(sorted_numbers[place]) if place >= 0 else None
+
+
+_LEAST_ROOM: Final = 1 << 16  # For accesses and paths, besides the arrays.
+
+
+class PreparedLaunch:
+    """A launch whose arrays are copied, to be recorded as often as is wanted."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        grid: int | tuple[int, ...],
+        arguments: tuple[object, ...],
+        schedule: str | None,
+        limit: int,
+        memory: Iterable[object],
+        source: object = None,
+    ) -> None:
+        """`source` is kept as long as this is: what the variables of the kernel are found from."""
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+            raise LaunchError(f"limit is {limit!r}: pass the number of bytes that the recording may take")
+        extents = check_grid(grid)
+        entry = kernel.entry
+        self._kernel: Kernel = kernel
+        self._source: object = source
+        self.limit: int = limit
+        more = checked_arrays(memory, "memory") if memory else []
+        bound = bind(entry, arguments)
+        # The caller's memory is there as long as these are.
+        self._bound: object = (bound, more)
+        self.given: Memory = known_memory(kernel.globals.regions.values(), bound, more)  # The memory of the caller.
+        self.room: int = _room_beside(limit, self.given.regions, entry)
+        sources = [Source(region.start, region.data, region.labels, region.writable) for region in self.given.regions]
+        owned = self.memory = OwnedMemory(sources, entry, bool(more))
+        globals = {name: owned.copy_of(region) for name, region in kernel.globals.regions.items()}
+        chosen = kernel.schedule if schedule is None else schedule
+        values = owned.values(entry, bound.values)
+        self.program: NumberedProgram = NumberedProgram(entry)
+        self.launch: RecordedLaunch = RecordedLaunch(
+            self.program, extents, chosen, kernel.exact, owned, values, globals
+        )
+        self.control: ControlFlow = self.launch.control
+        self.arrays: list[RecordedArray] = self.launch.arrays
+        self.regions: list[Region] = [one for one in owned.regions if _may_be_written(one, entry)]
+        """What the kernel may write to."""
+
+    @cached_property
+    def script_variables(self) -> ScriptVariables | None:
+        """The variables of the script that the kernel was compiled from, if they are known."""
+        found = self._kernel.find_variables() if self._kernel.find_variables is not None else None
+        return found if isinstance(found, ScriptVariables) else None
+
+    def recorder(self, sanitize: bool | Literal["all"], uninitialized: list[object]) -> Recorder:
+        """What records the launch; its report has the mistakes that are found meanwhile."""
+        sanitizer = Sanitizer(uninitialized=self._copies(uninitialized))
+        report = sanitizer.report
+        observers: list[Observer] = [sanitizer] if sanitize else []
+        if sanitize == "all":
+            observers.append(Coverage(report=report))
+        records = Records(self.regions, self.room, self.launch.is_interleaved)
+        return Recorder(self.launch, records, observers, report)
+
+    def _copies(self, arrays: list[object]) -> list[object]:
+        """Where the recording has some arrays, as bytes; those that are not of the launch are left out."""
+        found: list[object] = []
+        for array in arrays:
+            buffer = buffer_of(array, "an element of `uninitialized`")
+            region = self.given.find(buffer.low)
+            if region is not None:
+                start = region.start
+                found.append(self.memory.copy_of(region).data[buffer.low - start : buffer.high - start])
+        return found
+
+    def hand_back(self, written: Iterable[Region] | None = None) -> None:
+        """Give the caller what the launch made of the arrays: of those that were written, None for all that may be."""
+        chosen = set(self.regions if written is None else written)
+        for region in self.given.regions:
+            if self.memory.copy_of(region) in chosen:
+                self.memory.hand_back(region)
+
+
+def cache_room(limit: int) -> int:
+    """How much of a limit is for the values of tile blocks that ran again."""
+    return limit // 8
+
+
+def _room_beside(limit: int, regions: list[Region], entry: Operation) -> int:
+    """What a limit leaves beside copies of the arrays; it must hold those that are written once more."""
+    arrays = sum([region.size for region in regions])
+    written = sum([region.size for region in regions if _may_be_written(region, entry)])
+    room = limit - cache_room(limit) - arrays
+    if room < written + _LEAST_ROOM:
+        needed = -(-(arrays + written + _LEAST_ROOM) * 8 // 7)
+        raise LaunchError(
+            f"a recording of this launch takes {needed} bytes at least, as its arrays have {arrays}, "
+            f"and limit is {limit}: pass a larger limit, or launch on smaller arrays"
+        )
+    return room
+
+
+def _may_be_written(region: Region, entry: Operation) -> bool:
+    """Whether a kernel may write to a region, as far as is known before it runs."""
+    if not region.writable:
+        return False
+    numbers = [label.number if isinstance(label, ArgumentLabel) else -1 for label in region.labels]
+    return any(number < 0 or may_write(entry, number) for number in numbers)
 
 
 def record(
@@ -269,31 +373,24 @@ def record(
 ) -> Recording:
     """Launch a kernel in the interpreter, and keep what it does: `tileir.record` comes by here."""
     prepared = PreparedLaunch(kernel, grid, arguments, schedule, limit, memory, source)
-    recorder, report = prepared.recorder(sanitize, checked_arrays(uninitialized, "uninitialized"))
-    failure = _run(kernel.entry, prepared.launch, recorder, output if output is not None else sys.stdout.write)
+    recorder = prepared.recorder(sanitize, checked_arrays(uninitialized, "uninitialized"))
+    failure = _run(prepared.launch, recorder, output if output is not None else sys.stdout.write)
     prepared.hand_back(recorder.written if recorder.end is None else prepared.memory.copies)
     if recorder.end is not None:
         recorder.end.put()
-    return recording_of(prepared, recorder, failure, report, sanitize)
+    return recording_of(prepared, recorder, sanitize, failure)
 
 
 def recording_of(
-    prepared: PreparedLaunch,
-    recorder: Recorder,
-    failure: str,
-    report: SanitizerReport,
-    sanitize: bool | Literal["all"],
+    prepared: PreparedLaunch, recorder: Recorder, sanitize: bool | Literal["all"], failure: str = ""
 ) -> Recording:
     """What a recorder has recorded."""
     return Recording(
-        prepared.program,
-        prepared.control,
         prepared.launch,
-        prepared.arrays,
         recorder.records,
         prepared.limit,
         failure,
-        report,
+        recorder.report,
         sanitize,
         notes_of(recorder, prepared.limit),
         lambda: prepared.script_variables,
@@ -313,21 +410,15 @@ def notes_of(recorder: Recorder, limit: int) -> list[str]:
     return notes
 
 
-def _run(entry: Operation, launch: RecordedLaunch, observer: Observer, write: Callable[[str], object]) -> str:
+def _run(launch: RecordedLaunch, observer: Observer, write: Callable[[str], object]) -> str:
     """Run all tile blocks; returns the error that ended the launch, in words, or nothing."""
-    order = block_order(launch.schedule, launch.grid)
     callbacks = Callbacks()
     try:
         with numpy.errstate(all="ignore"):
-            program = Program(entry, Options(launch.exact, observer, order.interleaved), launch.globals)
-            first = TileBlock((0, 0, 0), 0, launch.grid, launch.memory, callbacks.noted(write), observer)
+            program = launch.compiled(observer, launch.is_interleaved)
             observer.launch_started(launch.grid, launch.memory)
             try:
-                run = block_runner(program, launch.values, first)
-                if order.interleaved:
-                    run_interleaved(order, run, None)
-                else:
-                    run_in_order(order, run, None)
+                launch.run(launch.runner(program, observer, callbacks.noted(write)))
             finally:
                 observer.launch_finished()
     except ExecutionError as error:

@@ -19,8 +19,7 @@ from typing import Any, Final, NamedTuple
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.execute.recording.capture import ValueHistory
-from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.recording.program import NumberedProgram, ValueHistory
 from tileir.ir.core import Operation
 from tileir.ir.traversal import ancestors
 from tileir.ir.values import BlockArgument, Value
@@ -40,9 +39,6 @@ class Missing:
         """In the place of a value, as gdb shows it."""
         return f"<{self.reason.removeprefix('is ')}>"
 
-    def __repr__(self) -> str:
-        return f"<Missing: {self.reason}>"
-
 
 @dataclass(slots=True, eq=False)
 class TileContent:
@@ -50,11 +46,7 @@ class TileContent:
 
     number: int
     content: Any
-    step: int
-    """The step that computed it."""
-
-    def __repr__(self) -> str:
-        return f"<TileContent {self.number}: {self.content!r}>"
+    step: int  # The step that computed it.
 
 
 class StaticValue(NamedTuple):
@@ -70,9 +62,6 @@ class ArrayReference:
 
     name: str
 
-    def __repr__(self) -> str:
-        return f"<ArrayReference {self.name}>"
-
 
 @dataclass(slots=True, eq=False)
 class Description:
@@ -80,24 +69,17 @@ class Description:
 
     text: str
 
-    def __repr__(self) -> str:
-        return f"<Description {self.text}>"
 
-
-Content = Any
-"""`TileContent`, `ArrayReference`, `Description`, `Missing`, a constant of Python, or a tuple of those."""
+Content = Any  # `TileContent`, `ArrayReference`, `Description`, `Missing`, a constant of Python, or a tuple of those.
 
 
 @dataclass(slots=True, eq=False)
 class Binding:
     """What a variable may be bound to.  Bindings refer to each other by number."""
 
-    constant: tuple[Content] | None = None
-    """What it is at every step, if that is known."""
-    items: tuple[int, ...] | None = None
-    """Of a tuple, its items."""
-    values: tuple[int, ...] = ()
-    """The values of the program that may hold it; which one, the step tells."""
+    constant: tuple[Content] | None = None  # What it is at every step, if that is known.
+    items: tuple[int, ...] | None = None  # Of a tuple, its items.
+    values: tuple[int, ...] = ()  # The values of the program that may hold it; which one, the step tells.
     is_unsigned: bool = False
     merged: dict[int, int] | None = field(default=None, init=False)
     """Of a merge: for each operation that leads to it, what it is bound to then."""
@@ -113,10 +95,8 @@ class Environment:
 
     function: str
     parameters: tuple[str, ...]
-    bindings: dict[str, int]
-    """By name; variables that are not assigned yet are bound to a binding that says so."""
-    caller: int
-    """The number of the environment that the function was called in; -1 if it is the kernel."""
+    bindings: dict[str, int]  # By name; variables that are not assigned yet are bound to a binding that says so.
+    caller: int  # The number of the environment that the function was called in; -1 if it is the kernel.
 
 
 @dataclass(slots=True, eq=False)
@@ -137,8 +117,7 @@ class ScriptVariables:
     """The variables of a script for each operation of the program that was made of it."""
 
     environments: list[Environment]
-    at: list[int]
-    """For each operation of the program the number of its environment."""
+    at: list[int]  # For each operation of the program the number of its environment.
     bindings: list[Binding]
 
     @property

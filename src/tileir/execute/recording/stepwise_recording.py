@@ -18,14 +18,11 @@ from typing import Final
 import numpy
 
 from tileir.execute.errors import ExecutionError
-from tileir.execute.interpreter.compiler import Options
-from tileir.execute.interpreter.kernel import Program, block_runner
-from tileir.execute.observing.observer import Observer, TileBlock
+from tileir.execute.observing.observer import Observer
 from tileir.execute.recording.memory_states import Copy
-from tileir.execute.recording.prepared_launch import PreparedLaunch
 from tileir.execute.recording.recorder import Interrupted, Interruption, Recorder
-from tileir.execute.recording.recording import Recording, notes_of, recording_of
-from tileir.execute.schedule import RunBlock, block_order, run_interleaved
+from tileir.execute.recording.recording import PreparedLaunch, Recording, notes_of, recording_of
+from tileir.execute.schedule import RunBlock
 
 Write = Callable[[str], object]
 
@@ -40,12 +37,9 @@ class StepwiseRecording:
         """Whether tile blocks are recorded one after the other."""
         self._sanitize: Final = sanitize
         grid = prepared.launch.grid
-        self.count: Final = grid[0] * grid[1] * grid[2]
-        """How many tile blocks the launch has."""
-        self.texts: list[str] = []
-        """What the kernel has printed, as far as it is recorded."""
-        self.whole: int = 0
-        """So many tile blocks are recorded up to their end."""
+        self.count: Final = grid[0] * grid[1] * grid[2]  # How many tile blocks the launch has.
+        self.texts: list[str] = []  # What the kernel has printed, as far as it is recorded.
+        self.whole: int = 0  # So many tile blocks are recorded up to their end.
         self.is_over: bool = False
         """Whether there is no more to record: the launch has come to its end, or has failed, or has no room."""
         self.error: ExecutionError | None = None
@@ -56,9 +50,8 @@ class StepwiseRecording:
 
     def _begin(self) -> None:
         """Begin a recording from the start; memory must be as it was then."""
-        self._recorder: Recorder
-        self._recorder, report = self.prepared.recorder(self._sanitize, [])
-        self.recording: Recording = recording_of(self.prepared, self._recorder, "", report, self._sanitize)
+        self._recorder: Recorder = self.prepared.recorder(self._sanitize, [])
+        self.recording: Recording = recording_of(self.prepared, self._recorder, self._sanitize)
         self._recorder.interruption = self.interruption
         self._run: RunBlock | None = None
         self.texts.clear()
@@ -89,8 +82,6 @@ class StepwiseRecording:
             return found
         return next(place for place, number in enumerate(self.order()) if number == block)
 
-    # --- recording ---
-
     def record_to(self, place: int, steps: int = -1) -> None:
         """Record the tile blocks up to the one of a place in the order in which they begin, and of that so many steps
         at least, -1 for all; if they come so far.
@@ -99,25 +90,35 @@ class StepwiseRecording:
         """
         if self.has(place, steps):
             return
-        recording, recorder = self.recording, self._recorder
-        with recording.lock, numpy.errstate(all="ignore"):
-            recorder.bound = (next(islice(self.order(), place, None)), steps) if steps >= 0 else (-1, 0)
+        launch = self.prepared.launch
+        with self.recording.lock, numpy.errstate(all="ignore"):
+            bound = (next(islice(self.order(), place, None)), steps) if steps >= 0 else (-1, 0)
             if not self.is_sequential:
-                self._record_all()
-                return
+                # Nothing can be recorded between: all of it, from the start.
+                place = self.count - 1
+                if len(self.recording.blocks):
+                    self.recording.go_to(0)
+                    self._begin()
+            recording, recorder = self.recording, self._recorder
+            recorder.bound = bound
             if len(recording.blocks) > self.whole:
                 recording.truncate(self.whole)
                 del self.texts[self._printed :]
             recording.go_to(len(recording.accesses))
             if self._run is None:
                 self._run = self._runner(recorder, self.texts.append)
-                recorder.launch_started(self.prepared.launch.grid, self.prepared.memory)
+                recorder.launch_started(launch.grid, launch.memory)
+            if launch.is_interleaved:
+                run = self._run
+                if not self._record(lambda *_: launch.run(run), -1):
+                    return
+                self.whole = self.count
             for number in islice(self.order(), self.whole, place + 1):
                 self._printed = len(self.texts)
                 if not self._record(self._run, number):
                     return
                 self.whole += 1
-                if recorder.end is not None:
+                if recorder.end is not None and self.is_sequential:
                     break
             if self.whole == self.count or recorder.end is not None:
                 self._finish()
@@ -127,7 +128,9 @@ class StepwiseRecording:
         try:
             run(number, None)
         except ExecutionError as error:
-            self._fail(error)
+            self.error = error
+            self.recording.failure = str(error)
+            self._finish()
             return False
         except BaseException as interrupt:
             self._recorder.launch_finished()
@@ -135,33 +138,6 @@ class StepwiseRecording:
                 raise
             return False
         return True
-
-    def _record_all(self) -> None:
-        """Record from the start, as nothing can be recorded between."""
-        if len(self.recording.blocks):
-            bound = self._recorder.bound
-            self.recording.go_to(0)
-            self._begin()
-            self._recorder.bound = bound
-        recorder = self._recorder
-        run = self._runner(recorder, self.texts.append)
-        recorder.launch_started(self.prepared.launch.grid, self.prepared.memory)
-        order = block_order(self.prepared.launch.schedule, self.prepared.launch.grid)
-        if order.interleaved:
-            if not self._record(lambda *_: run_interleaved(order, run, None), -1):
-                return
-            self.whole = self.count
-        else:
-            for number in order.numbers:
-                if not self._record(run, number):
-                    return
-                self.whole += 1
-        self._finish()
-
-    def _fail(self, error: ExecutionError) -> None:
-        self.error = error
-        self.recording.failure = str(error)
-        self._finish()
 
     def _finish(self) -> None:
         self._recorder.launch_finished()
@@ -177,16 +153,11 @@ class StepwiseRecording:
 
     def order(self) -> Iterator[int]:
         """The tile blocks in the order in which they begin."""
-        return block_order(self.prepared.launch.schedule, self.prepared.launch.grid).numbers
+        return self.prepared.launch.order.numbers
 
     def _runner(self, observer: Observer, write: Write) -> RunBlock:
         launch = self.prepared.launch
-        options = Options(launch.exact, observer, launch.is_interleaved)
-        program = Program(self.prepared.entry, options, launch.globals)
-        first = TileBlock((0, 0, 0), 0, launch.grid, launch.memory, write, observer)
-        return block_runner(program, launch.values, first)
-
-    # --- rehearsing ---
+        return launch.runner(launch.compiled(observer, launch.is_interleaved), observer, write)
 
     def rehearse(self, observer: Observer, place: int, write: Write) -> None:
         """Run the launch from the tile block of a place, for an observer, who ends it by an exception.
@@ -202,16 +173,11 @@ class StepwiseRecording:
             states.move(time)
             before = Copy(time, place, self.prepared.regions)
             launch = self.prepared.launch
-            order = block_order(launch.schedule, launch.grid)
             is_over = True
             try:
                 run = self._runner(observer, write)
                 observer.launch_started(launch.grid, launch.memory)
-                if order.interleaved:
-                    run_interleaved(order, run, None)
-                else:
-                    for number in islice(order.numbers, place, None):
-                        run(number, None)
+                launch.run(run, place)
             except ExecutionError:
                 raise
             except BaseException:

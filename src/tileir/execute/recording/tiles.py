@@ -16,8 +16,7 @@ from tileir.execute.errors import LaunchError
 from tileir.ir import floats
 from tileir.ir.types import TF32, FloatType, IntegerType, Type
 
-MOST_ELEMENTS: Final = 1 << 16
-"""What has more elements is shown by means of bins."""
+MOST_ELEMENTS: Final = 1 << 16  # What has more elements is shown by means of bins.
 HISTOGRAM_PARTS: Final = 32
 
 # Digits that tell the numbers of a format apart; NumPy knows those of its own.
@@ -153,20 +152,14 @@ def bins_for(extents: tuple[int, ...]) -> tuple[int, ...] | None:
 
 def binned(numbers: Array, bins: tuple[int, ...]) -> Array:
     """The mean of each bin; NaN and infinities show, as they do in sums."""
-    sums: Array = numbers
+    found: Array = numbers
     with numpy.errstate(all="ignore"):
         for axis, size in enumerate(bins):
-            if size > 1:
-                places = numpy.arange(0, sums.shape[axis], size)
-                sums = numpy.add.reduceat(sums, places, axis=axis, dtype=numpy.float64)
-        for axis, size in enumerate(bins):
-            extent = numbers.shape[axis]
-            counts = numpy.full(sums.shape[axis], size)
-            counts[-1] = extent - (len(counts) - 1) * size
-            along = [1] * sums.ndim
-            along[axis] = -1
-            sums = sums / counts.reshape(along)
-        return sums.astype(numpy.float32)
+            starts = numpy.arange(0, numbers.shape[axis], size)
+            counts = numpy.diff(numpy.append(starts, numbers.shape[axis]))
+            sums = numpy.add.reduceat(found, starts, axis=axis, dtype=numpy.float64)
+            found = sums / counts.reshape([-1 if one == axis else 1 for one in range(sums.ndim)])
+        return found.astype(numpy.float32)
 
 
 def tile_answer(

@@ -28,10 +28,10 @@ from tileir.execute.dtypes import Array
 from tileir.execute.locations.script import UNCHECKED_HINT
 from tileir.execute.locations.wording import ARRAY, THIS, Phrase, bracketed, phrase, python_shape, several
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observing.observer import Access, Box
+from tileir.execute.observing.observer import Access
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import Finding, Index, Place
-from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow
+from tileir.execute.sanitizer.shadow import Cells, Shadow
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
 
@@ -52,8 +52,6 @@ class Bounds:
         self._memory: Memory = memory
         self._named: dict[str, Region] = named_regions(memory)
         self._homes: dict[Operation, Region | None] = {}
-        # The boxes known to be fine, with the size of the cells at that time: tiles come again and again.
-        self._fine: dict[tuple[Box, int, bool], tuple[Shadow, int, Touched]] = {}
 
     def check(self, access: Access) -> tuple[Touched, Array | None]:
         """The cells of what may be touched, and which elements those are (None: all)."""
@@ -65,7 +63,12 @@ class Bounds:
         if count == 0:
             return [], None
         size = access.size
-        home = self._home(access)
+        view: Any = access.view
+        operation = access.operation
+        if view is None and operation not in self._homes:
+            self._homes[operation] = self._named.get(origin_of(operation.operands[0]))
+        # The region the pointers of an access must stay in.
+        home = self._homes[operation] if view is None else cast("Region | None", view.tensor.region)
         first = int(addresses[0])
         region = home if home is not None else self._memory.find(first)
         if region is not None and (region.writable or access.kind == "read"):
@@ -87,11 +90,6 @@ class Bounds:
 
     def _check_box(self, access: Access) -> tuple[Touched, Array | None]:
         assert access.box is not None
-        reading = access.kind == "read"
-        key = (access.box, access.size, reading)
-        found = self._fine.get(key)
-        if found is not None and found[0].cell == found[1]:
-            return found[2], None
         address, counts, strides = access.box
         if 0 in counts:
             self._outside_index_space(access, counts)
@@ -99,7 +97,7 @@ class Bounds:
         size = access.size
         view: Any = access.view
         region: Region | None = view.tensor.region
-        if region is not None and region.start <= address and (region.writable or reading):
+        if region is not None and region.start <= address and (region.writable or access.kind == "read"):
             last = address
             for count, stride in zip(counts, strides, strict=True):
                 last += (count - 1) * stride
@@ -107,19 +105,8 @@ class Bounds:
                 # The stride of a dimension with one position means nothing, and may be as large as it likes.
                 steps = [stride if count > 1 else 0 for count, stride in zip(counts, strides, strict=True)]
                 shadow = self._ledger.shadow(region, size)
-                touched = [(shadow, shadow.box(address, size, counts, tuple(steps)))]
-                if self._ledger.is_lasting(region) and len(self._fine) < MOST_BOXES:
-                    self._fine[key] = (shadow, shadow.cell, touched)
-                return touched, None
+                return [(shadow, shadow.box(address, size, counts, tuple(steps)))], None
         return self._check_slowly(access, region)
-
-    def _home(self, access: Access) -> Region | None:
-        """The region the pointers of an access must stay in."""
-        view: Any = access.view
-        operation = access.operation
-        if view is None and operation not in self._homes:
-            self._homes[operation] = self._named.get(origin_of(operation.operands[0]))
-        return self._homes[operation] if view is None else cast("Region | None", view.tensor.region)
 
     def _check_slowly(self, access: Access, home: Region | None) -> tuple[Touched, Array | None]:
         """Something is unusual: several regions, or a mistake."""
@@ -158,14 +145,19 @@ class Bounds:
             allowed[numpy.broadcast_to(mask, allowed.shape)] = ~wrong
         return touched, allowed
 
-    # --- findings ---
-
     def _outside(self, access: Access, flat: Array, wrong: Array, home: Region | None) -> None:
         target = " or ".join(home.names) if home is not None else "every array of the launch"
         title = phrase(f"{THIS} {_VERBS[access.kind]} outside of {target}", access.operation)
         first = int(wrong.argmax())
         address = int(flat[first])
-        details = [self._missed(access, address, home)]
+        if home is None:
+            missed = f"it {describe_miss(self._memory, address, access.size, origin_of_access(access.operation))}"
+        else:
+            missed = f"the address is {address:#x}: {past_or_before(home, address, access.size)}"
+            other = self._memory.find(address)
+            if other is not None and other is not home:
+                missed += f", in {where_in(other, address)}"
+        details = [missed]
         details += _how_many(int(wrong.sum()), flat.size, "outside")
         hint: str = _MASK_HINT
         if access.view is not None:
@@ -173,15 +165,6 @@ class Bounds:
         elif home is None and is_from_memory(access.operation.operands[0]):
             hint = "name arrays that are reached through addresses from memory in `memory=` of the launch"
         self._ledger.add(Finding("out-of-bounds", title, place_of(access, wrong), details, hint))
-
-    def _missed(self, access: Access, address: int, home: Region | None) -> str:
-        if home is None:
-            return f"it {describe_miss(self._memory, address, access.size, origin_of_access(access.operation))}"
-        text = f"the address is {address:#x}: {past_or_before(home, address, access.size)}"
-        other = self._memory.find(address)
-        if other is not None and other is not home:
-            text += f", in {where_in(other, address)}"
-        return text
 
     def _misaligned(self, access: Access, flat: Array, misaligned: Array) -> None:
         address = int(flat[int(misaligned.argmax())])

@@ -19,12 +19,12 @@ from tileir.execute.locations.wording import OTHER, THIS, in_script, phrase
 from tileir.execute.memory import Region
 from tileir.execute.observing.observer import Access
 from tileir.execute.sanitizer.bounds import element_of
-from tileir.execute.sanitizer.events import HOST, NOBODY, AccessSemantics, Event, Events, Token
+from tileir.execute.sanitizer.events import HOST, NO_RELEASE, NOBODY, AccessSemantics, Event, Events, Token
 from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Kind, Place
-from tileir.execute.sanitizer.shadow import FEW_EVENTS, MOST_BOXES, Cells, Shadow, are_alike, distinct
+from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow, distinct
 from tileir.execute.sanitizer.uninitialized import ALLOCATIONS
+from tileir.execute.schedule import block_at
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import location_prefix
 from tileir.ir.traversal import ancestors
@@ -42,30 +42,25 @@ class Conflicts:
         self._doubts: Doubts = Doubts(ledger)
 
     def check(self, access: Access, touched: list[tuple[Shadow, Cells]]) -> None:
-        event, token = self._events.begin(access.operation, access.block, access.kind)
+        event, token = self._events.begin(access.operation, access.block, self._doubts.layout(access))
         semantics = event.semantics
-        assert semantics is not None
-        event.layout = self._doubts.layout(access)
         if not touched and access.kind == "read" and access.view is None:
             mask = access.mask
             if mask is not None and not mask.any():
-                self._events.reads_nothing(event)
+                self._events.reads_nothing(event, access.block)
         for shadow, cells in touched:
             if access.kind == "read":
                 self._read(access, event, token, shadow, cells)
             else:
                 self._write(access, event, token, shadow, cells)
         if semantics.acquires and access.kind != "write":
-            self._acquire(access, touched)
+            # Take what releases left at the start of each element.
+            for shadow, cells in touched:
+                if shadow.released is not None:
+                    starts = cells.starts(access.size // shadow.cell)
+                    self._events.acquire(access.block, distinct(starts.of(shadow.released)))
         if access.kind != "read":
             self._release(access, semantics, touched)
-
-    def _acquire(self, access: Access, touched: list[tuple[Shadow, Cells]]) -> None:
-        """Take what releases left at the start of each element."""
-        for shadow, cells in touched:
-            if shadow.released is not None:
-                starts = cells.starts(access.size // shadow.cell)
-                self._events.acquire(access.block, _few(starts.of(shadow.released)))
 
     def _release(self, access: Access, semantics: AccessSemantics, touched: list[tuple[Shadow, Cells]]) -> None:
         """Leave what comes before a release at the start of each element.
@@ -88,12 +83,9 @@ class Conflicts:
                 starts.put(shadow.released, number)
                 continue
             before = starts.of(shadow.released)
-            numbers = _few(before)
+            numbers = distinct(before)
             after = self._events.carry_on(access.block, numbers)
-            if after.size == before.size or after.size == 1:
-                starts.put(shadow.released, after.reshape(before.shape if after.size > 1 else ()))
-            else:
-                starts.put(shadow.released, after[numpy.searchsorted(numbers, before)])
+            starts.put(shadow.released, after[numpy.searchsorted(numbers, before)])
 
     def _read(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
         if shadow.written:
@@ -110,8 +102,8 @@ class Conflicts:
         for number in found.tolist():
             if number == HOST:
                 continue
-            earlier = self._events.all[number]
-            if earlier.block is access.block and not earlier.is_before(token, access.block):
+            earlier = self._events[number]
+            if earlier.block == access.block.number and not self._events.is_before(earlier, token, access.block):
                 if replaced is None:
                     replaced = numpy.full(known.shape, event.number, numpy.int32)
                 replaced[known == number] = self._events.hiding(event, earlier).number
@@ -119,15 +111,15 @@ class Conflicts:
 
     def _read_box(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
         """A box of a region without writers: the same by box instead of by cell."""
-        key = cells.key
+        key = (cells.offset, cells.shape, cells.strides)
         known = shadow.boxes.get(key)
         reader, other = event.number, HOST
         if known is not None:
             _, number, other = known
-            earlier = self._events.all[number]
-            if earlier.block is not access.block:
+            earlier = self._events[number]
+            if earlier.block != access.block.number:
                 other = number
-            elif not earlier.is_before(token, access.block):
+            elif not self._events.is_before(earlier, token, access.block):
                 reader = self._events.hiding(event, earlier).number
         elif len(shadow.boxes) >= MOST_BOXES:
             shadow.flush()
@@ -152,7 +144,6 @@ class Conflicts:
 
     def _write(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
         semantics = event.semantics
-        assert semantics is not None
         if shadow.boxes:
             shadow.flush()
         if shadow.written:
@@ -172,7 +163,6 @@ class Conflicts:
 
     def _compare_with_writers(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
         """Compare with the last writes, and with those of other tile blocks before them."""
-        assert event.semantics is not None
         if event.semantics.strong and not shadow.weakly_written:
             return
         self._compare(access, event, token, shadow, shadow.writers, cells)
@@ -181,7 +171,6 @@ class Conflicts:
 
     def _compare(self, access: Access, event: Event, token: Token, shadow: Shadow, plane: Array, cells: Cells) -> None:
         """Compare with the events found in a plane."""
-        assert event.semantics is not None
         found = cells.of(plane)
         if event.semantics.strong:
             # Mostly other atomics, and many of them.
@@ -193,25 +182,23 @@ class Conflicts:
                 if access.kind != "write":
                     self._nobody_wrote(access, shadow, plane)
             elif number != HOST:
-                self._compare_with(access, event, token, shadow, plane, self._events.all[number])
+                self._compare_with(access, event, token, shadow, plane, self._events[number])
 
     def _compare_with(
         self, access: Access, event: Event, token: Token, shadow: Shadow, numbers: Array, earlier: Event
     ) -> None:
-        assert event.semantics is not None and earlier.semantics is not None and earlier.block is not None
-        assert earlier.operation is not None
         if event.semantics.ordering != "weak" and earlier.semantics.ordering != "weak":
             # A scope of one tile block is enough within it.
-            if earlier.block is access.block or (event.semantics.strong and earlier.semantics.strong):
+            if earlier.block == access.block.number or (event.semantics.strong and earlier.semantics.strong):
                 return
-        if earlier.is_before(token, access.block):
-            if earlier.block is access.block and (doubt := self._doubts.look(access, event, token, earlier)):
+        if self._events.is_before(earlier, token, access.block):
+            if earlier.block == access.block.number and (doubt := self._doubts.look(access, event, token, earlier)):
                 place, other, target = self._parties(access, shadow, numbers, earlier)
                 self._doubts.tell(doubt, place, other, target, token)
             return
-        race = earlier.block is not access.block
+        race = earlier.block != access.block.number
         kind: Kind = "race" if race else "unordered"
-        if self._ledger.counted(kind, access.operation, earlier.operation):
+        if self._ledger.counted(kind, access.operation, earlier.semantics.operation):
             return
         place, other, target = self._parties(access, shadow, numbers, earlier)
         if race:
@@ -222,9 +209,8 @@ class Conflicts:
 
     def _parties(self, access: Access, shadow: Shadow, numbers: Array, earlier: Event) -> tuple[Place, Place, str]:
         """Where an access and an earlier one are, and the memory they meet in."""
-        assert earlier.operation is not None and earlier.block is not None
         element, address = self._locate(access, shadow, numbers, earlier.number)
-        other = Place(earlier.operation, earlier.block.id)
+        other = Place(earlier.semantics.operation, block_at(earlier.block, access.block.grid))
         return Place(access.operation, access.block.id, element), other, where_in(shadow.region, address)
 
     def _locate(
@@ -246,11 +232,6 @@ class Conflicts:
         self._ledger.add(unwritten(access, element, shadow.region, address))
 
 
-def _few(releases: Array) -> Array:
-    """Some releases without most of what comes more than once among them."""
-    return distinct(releases) if releases.size > FEW_EVENTS or are_alike(releases) else releases.reshape(-1)
-
-
 def unwritten(access: Access, element: tuple[int, ...] | None, region: Region, address: int) -> Finding:
     """The finding for an element that is read before anybody wrote it."""
     place = Place(access.operation, access.block.id, element)
@@ -265,8 +246,7 @@ def unwritten(access: Access, element: tuple[int, ...] | None, region: Region, a
 
 
 def _race(access: Access, event: Event, earlier: Event, place: Place, other: Place, target: str) -> Finding:
-    assert event.semantics is not None and earlier.semantics is not None
-    now, before = access.kind, earlier.kind
+    now, before = access.kind, earlier.semantics.kind
     what = "write" if now != "read" and before != "read" else "access"
     title = f"two tile blocks {what} the same memory, and nothing orders them"
     details = [
@@ -279,8 +259,7 @@ def _race(access: Access, event: Event, earlier: Event, place: Place, other: Pla
     narrow = [semantics for semantics in (event.semantics, earlier.semantics) if semantics.scope == "tl_blk"]
     if narrow and event.semantics.ordering != "weak" and earlier.semantics.ordering != "weak":
         hint: str = phrase(
-            "scope tl_blk covers only one tile block: use device",
-            script="BLOCK covers only one tile block: use DEVICE",
+            "scope tl_blk covers only one tile block: use device", script="BLOCK covers only one tile block: use DEVICE"
         )
     elif "atomic" in (now, before) and now != before:
         hint = (
@@ -296,16 +275,14 @@ def _race(access: Access, event: Event, earlier: Event, place: Place, other: Pla
 
 def _stated(event: Event) -> str:
     """The ordering of an access as a script states it, which leaves `weak` out."""
-    assert event.semantics is not None
     return "" if event.semantics.words == "weak" else f" ({event.semantics.words})"
 
 
 def _unordered(access: Access, earlier: Event, place: Place, other: Place, target: str) -> Finding:
-    assert earlier.operation is not None
-    this, before = access.operation, earlier.operation
+    this, before = access.operation, earlier.semantics.operation
     title = phrase(f"no token orders {THIS} after {OTHER}", this, before, script=f"nothing orders {THIS} after {OTHER}")
     details = [
-        f"both touch {target}: one {_PRESENT[access.kind]}, the other {_PAST[earlier.kind]}",
+        f"both touch {target}: one {_PRESENT[access.kind]}, the other {_PAST[earlier.semantics.kind]}",
         phrase(
             "program order does not order memory operations, only tokens do",
             script="cuTile orders accesses to one array, and assumes that different arrays share no memory",
@@ -334,8 +311,6 @@ MASKED: Final = "token-of-a-load-whose-mask-is-false"
 IN_LOOP: Final = "load-and-store-in-a-loop"
 AGAIN: Final = "load-issued-again"
 
-Layout = object
-
 
 class Doubts:
     """Looks at pairs of accesses of one tile block that tokens order."""
@@ -344,7 +319,7 @@ class Doubts:
         self._ledger: Ledger = ledger
         self._later_uses: dict[tuple[Operation, Operation], Operation | None] = {}
 
-    def layout(self, access: Access) -> Layout:
+    def layout(self, access: Access) -> object:
         """Which element of the tile goes where, for accesses in a `loop`; None for others."""
         if not _loops_around(access.operation):
             return None
@@ -352,20 +327,15 @@ class Doubts:
 
     def look(self, access: Access, event: Event, token: Token, earlier: Event) -> str:
         """What is doubtful about a pair that is ordered, as the place on the page; empty if nothing is new."""
-        before = earlier.operation
-        assert before is not None
-        if token.masked is not None and not earlier.is_before_firmly(token):
-            return self._new(MASKED, access.operation, before)
-        if earlier.kind != "read" or access.kind == "read":
-            return ""
-        if event.layout != earlier.layout and set(_loops_around(before)) & set(_loops_around(access.operation)):
-            return self._new(IN_LOOP, access.operation, before)
-        if self._later_use(before, access.operation) is not None:
-            return self._new(AGAIN, access.operation, before)
-        return ""
-
-    def _new(self, what: str, operation: Operation, before: Operation) -> str:
-        known = self._ledger.notes.get((what, operation, before))
+        before, what = earlier.semantics.operation, ""
+        if token.masked is not None and not earlier.is_among(token.firm):
+            what = MASKED
+        elif earlier.semantics.kind == "read" and access.kind != "read":
+            if event.layout != earlier.layout and set(_loops_around(before)) & set(_loops_around(access.operation)):
+                what = IN_LOOP
+            elif self._later_use(before, access.operation) is not None:
+                what = AGAIN
+        known = self._ledger.notes.get((what, access.operation, before))
         if known is None:
             return what
         known.count += 1
@@ -394,8 +364,6 @@ class Doubts:
         note = Finding("note", phrase(title, *pair), place, details, phrase(hint, *pair), "after", other)
         self._ledger.notes[what, place.operation, other.operation] = note
         self._ledger.report.add(note)
-
-    # --- the program ---
 
     def _later_use(self, load: Operation, store: Operation) -> Operation | None:
         """An operation that uses what a load gives, after a store."""

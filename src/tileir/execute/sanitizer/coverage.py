@@ -21,7 +21,7 @@ import numpy
 from tileir.dialect.ops import ENTRY
 from tileir.execute.analysis.parameters import writers_of
 from tileir.execute.analysis.pointer_origins import where_in
-from tileir.execute.arguments.binding import ArgumentLabel, Buffer, buffer_of
+from tileir.execute.arguments.binding import ArgumentLabel, buffer_of
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId
 from tileir.execute.locations.wording import (
@@ -36,7 +36,7 @@ from tileir.execute.locations.wording import (
     spelled_number,
 )
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observing.observer import Access, Observer, TileBlock
+from tileir.execute.observing.observer import Access, TileBlock
 from tileir.execute.sanitizer.bounds import Bounds, element_of
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Place, SanitizerReport
@@ -53,13 +53,6 @@ _SHARED: Final = 1 << 30
 _MOST_BOXES: Final = 3
 
 Range = tuple[int, int]
-
-
-class _Silent(Ledger):
-    """Takes the findings of the bounds check, which are not ours to tell."""
-
-    def add(self, finding: Finding) -> None:
-        pass
 
 
 class ArrayCoverage:
@@ -91,7 +84,7 @@ class ArrayCoverage:
         return f"ArrayCoverage({self.name}: {self.written} of {several(self.size, 'element')} written)"
 
 
-class Coverage(Observer):
+class Coverage(Ledger):
     """Finds elements that no store of a launch writes, and elements that one store writes twice.
 
     `kernel.launch(.., sanitize="all")` looks for them and for everything else.  Alone:
@@ -104,36 +97,36 @@ class Coverage(Observer):
     """
 
     def __init__(self, *, arrays: Iterable[object] = (), report: SanitizerReport | None = None) -> None:
-        self.report: SanitizerReport = (
-            report if report is not None else SanitizerReport("coverage", "every element is written")
-        )
+        super().__init__()
+        self.report = report if report is not None else SanitizerReport("coverage", "every element is written")
         self._only: list[object] = list(arrays)
         self._entry: Operation | None = None
         self._operands: list[Any] = []
-        self._twice: dict[Operation, Finding] = {}
-        self._begin((1, 1, 1), Memory())
+        self._reset((1, 1, 1), Memory())
 
-    def _begin(self, grid: BlockId, memory: Memory) -> None:
+    def _reset(self, grid: BlockId, memory: Memory) -> None:
         self.arrays: list[ArrayCoverage] = []
         self._grid: BlockId = grid
         self._memory: Memory = memory
-        self._cells: _Silent = _Silent()
-        self._cells.begin(memory)
-        self._bounds: Bounds = Bounds(self._cells, memory)
+        self.begin(memory)
+        self._bounds: Bounds = Bounds(self, memory)
         self._patterns: dict[object, Pattern] = {}
         # How often each tile block that runs has come to a store.
         self._turns: dict[int, dict[Operation, int]] = {}
-        self._touched: set[int] = set()
         # The stores that had an index outside of a view's index space.
         self._outside: set[Operation] = set()
-        # The stores to each region, and all in the order in which they were first seen.
-        self._stored: dict[int, set[Operation]] = {}
-        self._order: dict[Operation, None] = {}
+        # The stores to each region, in the order in which they were first seen there.
+        self._stored: dict[int, dict[Operation, None]] = {}
         self._failed: bool = False
 
     def launch_started(self, grid: BlockId, memory: Memory) -> None:
         self.report.grid = grid
-        self._begin(grid, memory)
+        self._reset(grid, memory)
+
+    def add(self, finding: Finding) -> None:
+        # Those of the bounds check are not ours to tell.
+        if finding.kind in ("unwritten", "written-twice"):
+            super().add(finding)
 
     def watches(self, operation: Operation) -> bool:
         if not _is_store(operation):
@@ -152,8 +145,6 @@ class Coverage(Observer):
         self._failed = True
         return False
 
-    # --- stores ---
-
     def access(self, access: Access) -> None:
         if access.kind == "read":
             return
@@ -162,15 +153,13 @@ class Coverage(Observer):
             self._outside.add(access.operation)
         mine = access.block.number % _BLOCK + 1
         for shadow, cells in touched:
-            if not self._cells.is_lasting(shadow.region):
+            if not self.is_lasting(shadow.region):
                 continue
-            self._touched.add(id(shadow.region))
             known = cells.of(shadow.writers)
             if access.kind == "atomic":
                 cells.put(shadow.writers, known | _UPDATED)
                 continue
-            self._stored.setdefault(id(shadow.region), set()).add(access.operation)
-            self._order[access.operation] = None
+            self._stored.setdefault(id(shadow.region), {})[access.operation] = None
             if known.any():
                 before = known & _BLOCK
                 flags = numpy.where(before == 0, 0, numpy.where(before == mine, _AGAIN, _SHARED))
@@ -198,7 +187,7 @@ class Coverage(Observer):
             else:
                 region = self._memory.find(address)
                 origin = region.start if region is not None else address
-            pattern = self._patterns[key] = Pattern(access.operation, origin, tile)
+            pattern = self._patterns[key] = Pattern(access.operation, origin, tile, self._grid)
         pattern.add(access.block.number, address)
 
     def _look_for_meetings(self, access: Access) -> None:
@@ -212,17 +201,12 @@ class Coverage(Observer):
         again = places[order[1:]] == places[order[:-1]]
         if not again.any():
             return
-        known = self._twice.get(access.operation)
-        if known is not None:
-            known.count += 1
+        if self.counted("written-twice", access.operation, None):
             return
         # The first element that goes where an earlier one went, and the one before it there.
         seconds, firsts = order[1:][again], order[:-1][again]
         chosen = int(seconds.argmin())
-        finding = self._twice[access.operation] = self._meeting(
-            access, int(firsts[chosen]), int(seconds[chosen]), int(seconds.size), int(places.size)
-        )
-        self.report.add(finding)
+        self.add(self._meeting(access, int(firsts[chosen]), int(seconds[chosen]), int(seconds.size), int(places.size)))
 
     def _meeting(self, access: Access, first: int, second: int, count: int, total: int) -> Finding:
         address = int(access.touched[second])
@@ -251,8 +235,6 @@ class Coverage(Observer):
         flat = content.reshape(-1) if mask is None else content[numpy.broadcast_to(mask, content.shape)]
         return [flat[number] for number in numbers]
 
-    # --- the end of a launch ---
-
     def launch_finished(self) -> None:
         if self._failed:
             return
@@ -270,9 +252,11 @@ class Coverage(Observer):
 
     def _conclude(self, region: Region, label: ArgumentLabel) -> None:
         buffer = label.buffer
-        if id(region) in self._touched:
-            shadow = self._cells.shadow(region, buffer.dtype.itemsize)
-            cells = shadow.box(buffer.address, buffer.dtype.itemsize, buffer.shape, _steps(buffer))
+        if id(region) in self._shadows:
+            shadow = self.shadow(region, buffer.dtype.itemsize)
+            # The stride of a dimension with one position means nothing.
+            steps = [stride if extent > 1 else 0 for extent, stride in zip(buffer.shape, buffer.strides, strict=True)]
+            cells = shadow.box(buffer.address, buffer.dtype.itemsize, buffer.shape, tuple(steps))
             events = cells.of(shadow.writers)
             if events.ndim > len(buffer.shape):
                 # An element is written when all of its bytes are.
@@ -305,11 +289,15 @@ class Coverage(Observer):
         details, told, explained = [], 0, True
         needed: list[int] = list(self._grid)
         # Shown at a store that stored there, or else at one that might have.
-        stored = self._stored.get(id(region))
-        operation = next(one for one in self._order if one in stored) if stored else self._stores_to(label)[0]
+        stored = self._stored.get(id(region), {})
+        operation = next(iter(stored)) if stored else self._stores_to(label)[0]
         for box in islice(boxes(found.unwritten, _MOST_BOXES), _MOST_BOXES):
             told += prod([high - low + 1 for low, high in box])
-            first, last = (_address(label.buffer, [bounds[end] for bounds in box]) for end in (0, 1))
+            first, last = (
+                label.buffer.address
+                + sum([bounds[end] * stride for bounds, stride in zip(box, label.buffer.strides, strict=True)])
+                for end in (0, 1)
+            )
             words, blocks = self._belonging(region, first, last)
             details.append(phrase(f"{_spelled(box)}{words}", script=f"{_spelled(box)}{in_script(words)}"))
             explained = explained and bool(blocks)
@@ -317,7 +305,7 @@ class Coverage(Observer):
                 needed = [max(extent, number + 1) for extent, number in zip(needed, block, strict=True)]
         if told < missing:
             details.append(f"and {several(missing - told, 'element')} more")
-        explained = explained and told == missing and not self._outside & (stored or set())
+        explained = explained and told == missing and self._outside.isdisjoint(stored)
         if explained and tuple(needed) != self._grid:
             hint = f"launch a grid of {parenthesized(tuple(needed))}: round up, as in -(-n // tile)"
         else:
@@ -326,7 +314,7 @@ class Coverage(Observer):
 
     def _belonging(self, region: Region, first: int, last: int) -> tuple[str, list[BlockId]]:
         """Which tile blocks the first and the last element of a box belong to, in words."""
-        stored, grid = self._stored.get(id(region), set()), parenthesized(self._grid)
+        stored, grid = self._stored.get(id(region), {}), parenthesized(self._grid)
         patterns = [pattern for pattern in self._patterns.values() if pattern.operation in stored]
         for pattern, start in self._candidates(patterns, first)[:1]:
             end = next((block for _, block in self._candidates(patterns, last)), None)
@@ -360,7 +348,7 @@ class Coverage(Observer):
         return "", []
 
     def _candidates(self, patterns: list[Pattern], address: int) -> list[tuple[Pattern, BlockId]]:
-        known = [(one, block) for one in patterns if (block := one.block_of(address, self._grid)) is not None]
+        known = [(one, block) for one in patterns if (block := one.block_of(address)) is not None]
 
         def distance(entry: tuple[Pattern, BlockId]) -> int:
             return sum([max(number - extent + 1, 0) for number, extent in zip(entry[1], self._grid, strict=True)])
@@ -373,18 +361,6 @@ class Coverage(Observer):
 def _is_store(operation: Operation) -> bool:
     declaration = operation.declaration
     return declaration.accesses_memory and declaration.writes is not None and declaration.reads is None
-
-
-def _address(buffer: Buffer, index: list[int]) -> int:
-    return buffer.address + sum([number * stride for number, stride in zip(index, buffer.strides, strict=True)])
-
-
-def _steps(buffer: Buffer) -> tuple[int, ...]:
-    # The stride of a dimension with one position means nothing.
-    return tuple([stride if extent > 1 else 0 for extent, stride in zip(buffer.shape, buffer.strides, strict=True)])
-
-
-# --- boxes of elements ---
 
 
 def boxes(chosen: Array, most: int) -> Iterator[tuple[Range, ...]]:

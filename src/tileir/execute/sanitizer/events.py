@@ -7,19 +7,25 @@ before whoever takes it: a set of bits, one for each event of its own tile block
 
 An event comes before another if the set of the other's tokens has its bit.  That is the only rule; everything else
 here is bookkeeping.
+
+Written out, what tile blocks know of others would take the square of their number.  So it is a graph: an acquire refers
+to the releases it read, a release to what was known before it and, if it is an atomic update, to the one that it found.
+Most of what tile blocks learn nobody asks for, as atomics do not race with atomics: whether an event is known is
+searched when it is asked.  The last search goes on where it stopped: the last tile block of a reduction asks about all
+others.
 """
 
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple, cast
 
 import numpy
 
 from tileir.execute.dtypes import Array
 from tileir.execute.observing.observer import TileBlock
-from tileir.execute.sanitizer.releases import EMPTY_CLOCK, Left, Releases, VectorClock, joined
 from tileir.ir.core import Operation
 
 # What shadow memory holds where no tile block did anything: the caller's data, or nothing at all.
@@ -27,13 +33,123 @@ HOST: Final = 0
 NOBODY: Final = 1
 
 
+# What shadow memory holds where nobody released.
+NO_RELEASE: Final = 0
+
+
+@dataclass(slots=True, eq=False)
+class Knowledge:
+    """What is known of other tile blocks: all that its sources know, and what releases left, by their numbers."""
+
+    sources: tuple[Knowledge, ...] = ()
+    releases: tuple[int, ...] = ()
+    answers: dict[int, int] = field(default_factory=dict, init=False)
+    """For tile blocks that somebody asked about, the events that were found."""
+
+
+NOTHING_KNOWN: Final = Knowledge()
+
+
+def joined(left: Knowledge, right: Knowledge) -> Knowledge:
+    """The union."""
+    if left is right or right is NOTHING_KNOWN:
+        return left
+    return right if left is NOTHING_KNOWN else Knowledge((left, right))
+
+
+class _Release(NamedTuple):
+    """One release of each element of a tile: the tile block, its events before it, and what it knew; `found` has the
+    releases that an atomic update carries on."""
+
+    block: int
+    events: int
+    known: Knowledge
+    found: Array | None
+
+
+class _Search:
+    """The events that are known, found step by step: by tile block."""
+
+    def __init__(self, known: Knowledge) -> None:
+        self.known: Knowledge = known
+        self.events: dict[int, int] = {}
+        self.waiting: list[Knowledge | int] = [known]
+        self.seen: set[Knowledge | int] = {NO_RELEASE}
+
+
+class Releases:
+    """All releases of a launch, by the numbers that shadow memory holds."""
+
+    def __init__(self) -> None:
+        self._all: list[_Release] = []
+        # The number of the first element of each, and behind the last.
+        self._firsts: list[int] = [NO_RELEASE + 1]
+        self._blocks: set[int] = set()
+        self._search: _Search = _Search(NOTHING_KNOWN)
+
+    def acquired(self, known: Knowledge, numbers: Array) -> Knowledge:
+        """What an acquire knows that reads these releases, and knew that before."""
+        read = tuple([number for number in numbers.tolist() if number != NO_RELEASE])
+        # Mostly one who waits for a flag reads it again.
+        return Knowledge((known,), read) if read and read != known.releases else known
+
+    def release(self, known: Knowledge, events: int, block: int) -> int:
+        """The number of a release by a tile block that knows this, with these events of its own before it."""
+        return self._add(_Release(block, events, known, None), 1)
+
+    def carried_on(self, found: Array, known: Knowledge, events: int, block: int) -> Array:
+        """The numbers of releases by an atomic update, one in place of each that it finds."""
+        first = self._add(_Release(block, events, known, found), found.size)
+        return numpy.arange(first, first + found.size, dtype=numpy.int32)
+
+    def _add(self, release: _Release, count: int) -> int:
+        first = self._firsts[-1]
+        self._all.append(release)
+        self._firsts.append(first + count)
+        self._blocks.add(release.block)
+        return first
+
+    def knows(self, known: Knowledge, block: int, events: int) -> bool:
+        """Whether all of some events of a tile block come before whoever knows that."""
+        if known is NOTHING_KNOWN or block not in self._blocks:
+            return False
+        search = self._search
+        if search.known is not known:
+            search = self._search = _Search(known)
+        while events & ~search.events.get(block, 0) and search.waiting:
+            self._step(search, block)
+        known.answers[block] = search.events.get(block, 0)
+        return not events & ~known.answers[block]
+
+    def _step(self, search: _Search, block: int) -> None:
+        """Look at one release, or at what is known in one place."""
+        top = search.waiting.pop()
+        if top in search.seen:
+            return
+        search.seen.add(top)
+        if isinstance(top, Knowledge):
+            search.events[block] = search.events.get(block, 0) | top.answers.get(block, 0)
+            search.waiting += (*top.sources, *top.releases)
+            return
+        place = bisect_right(self._firsts, top) - 1
+        release = self._all[place]
+        search.events[release.block] = search.events.get(release.block, 0) | release.events
+        if release.found is not None:
+            search.waiting.append(int(release.found[top - self._firsts[place]]))
+        search.waiting.append(release.known)
+
+
 class AccessSemantics:
-    """Ordering, scope and strength of a memory operation, read from its attributes once."""
+    """Kind, ordering, scope and strength of a memory operation, read from it once; `number` tells operations apart."""
 
-    __slots__ = ("acquires", "is_access", "ordering", "releases", "scope", "strong")
+    __slots__ = ("acquires", "is_access", "kind", "number", "operation", "ordering", "releases", "scope", "strong")
 
-    def __init__(self, operation: Operation) -> None:
-        self.is_access: bool = operation.declaration.accesses_memory
+    def __init__(self, operation: Operation, number: int = 0) -> None:
+        declaration = operation.declaration
+        self.operation: Operation = operation
+        self.number: int = number
+        self.is_access: bool = declaration.accesses_memory
+        self.kind: str = "write" if declaration.reads is None else "read" if declaration.writes is None else "atomic"
         self.ordering: str = operation.keyword("memory_ordering_semantics") or "weak"
         self.scope: str = operation.keyword("memory_scope")
         # A scope of one tile block is no promise to others: to them such an access is a weak one.
@@ -54,85 +170,86 @@ class Token:
 
     __slots__ = ("bits", "firm", "known", "masked")
 
-    def __init__(self, bits: int, known: VectorClock) -> None:
+    def __init__(self, bits: int, known: Knowledge) -> None:
         self.bits: int = bits
-        self.known: VectorClock = known
+        self.known: Knowledge = known
         self.firm: int = bits
         self.masked: Operation | None = None
 
 
-_NOTHING: Final = Token(0, EMPTY_CLOCK)
+_NOTHING: Final = Token(0, NOTHING_KNOWN)
+
+
+class Event(NamedTuple):
+    """One access of a tile block."""
+
+    number: int
+    block: int
+    bit: int
+    semantics: AccessSemantics
+    also: int  # The bits of earlier reads that this one hides and does not follow.
+    layout: object  # Which element of a tile went where, where somebody wants to know.
+
+    def is_among(self, bits: int) -> bool:
+        """Whether it is one of the events of its tile block that have these bits, with what it hides."""
+        return not (1 << self.bit | self.also) & ~bits
 
 
 @dataclass(slots=True, eq=False)
-class Event:
-    """One access of a tile block.  `also` has the bits of earlier reads that this one hides and does not follow."""
-
-    number: int
-    block: TileBlock | None
-    bit: int
-    kind: str
-    operation: Operation | None
-    semantics: AccessSemantics | None
-    left: Left
-    """What the tile block released, also after this event."""
-    also: int = field(default=0, init=False)
-    layout: object = field(default=None, init=False)
-    """Which element of a tile went where, where somebody wants to know."""
-
-    def is_before_firmly(self, token: Token) -> bool:
-        """The same for a token of the same tile block, without loads that read nothing."""
-        return bool(token.firm >> self.bit & 1) and not self.also & ~token.firm
-
-    def is_before(self, token: Token, block: TileBlock) -> bool:
-        """Whether everything in a tile block that takes the token comes after this event."""
-        bits = token.bits if self.block is block else self.left.known_to(token.known)
-        return bool(bits >> self.bit & 1) and not self.also & ~bits
-
-
 class _BlockState:
-    """What a tile block is at: the number of its events, the tokens of the operation that runs now, what it left."""
+    """What a tile block is at: the number of its events, the tokens of the operation that runs now."""
 
-    __slots__ = ("bits", "given", "left", "taken")
-
-    def __init__(self) -> None:
-        self.bits: int = 0
-        self.taken: Token = _NOTHING
-        self.given: Token = _NOTHING
-        self.left: Left = Left()
+    bits: int = 0
+    taken: Token = _NOTHING
+    given: Token = _NOTHING
 
 
 class Events:
-    """All events of a launch, and what was released where."""
+    """All events of a launch, in columns, and what was released where."""
 
     def __init__(self) -> None:
-        nobody = Left()
-        self.all: list[Event] = [Event(number, None, 0, "", None, None, nobody) for number in (HOST, NOBODY)]
-        # For each event whether it is strong, as the caller's are, which conflict with nothing; and its tile block.
-        self._strong: bytearray = bytearray([True, False])
-        self._blocks: array[int] = array("q", [-1, -1])
-        self.releases: Releases = Releases()
-        self._states: dict[int, _BlockState] = {}
         self._semantics: dict[Operation, AccessSemantics] = {}
+        # By the number of the operation, HOST and NOBODY first; the accesses of the caller are strong.
+        self._kinds: list[AccessSemantics] = [cast(AccessSemantics, None)] * 2
+        self._strong: list[bool] = [True, False]
+        self._operations: array[int] = array("i", [HOST, NOBODY])
+        self._blocks: array[int] = array("q", [-1, -1])
+        self._bits: array[int] = array("i", [0, 0])
+        self._also: dict[int, int] = {}
+        self._layouts: dict[int, object] = {}
+        self._releases: Releases = Releases()
+        self._states: dict[int, _BlockState] = {}
 
     def semantics(self, operation: Operation) -> AccessSemantics:
-        if operation not in self._semantics:
-            self._semantics[operation] = AccessSemantics(operation)
-        return self._semantics[operation]
+        found = self._semantics.get(operation)
+        if found is None:
+            found = self._semantics[operation] = AccessSemantics(operation, len(self._kinds))
+            self._kinds.append(found)
+            self._strong.append(found.strong)
+        return found
+
+    def __getitem__(self, number: int) -> Event:
+        also, layout = self._also.get(number, 0), self._layouts.get(number)
+        semantics = self._kinds[self._operations[number]]
+        return Event(number, self._blocks[number], self._bits[number], semantics, also, layout)
 
     def _state(self, block: TileBlock) -> _BlockState:
         if block.number not in self._states:
             self._states[block.number] = _BlockState()
         return self._states[block.number]
 
+    def is_before(self, event: Event, token: Token, block: TileBlock) -> bool:
+        """Whether everything in a tile block that takes the token comes after an event."""
+        if event.block == block.number:
+            return event.is_among(token.bits)
+        return self._releases.knows(token.known, event.block, 1 << event.bit | event.also)
+
     def finish(self, block: TileBlock) -> None:
-        state = self._states.pop(block.number, None)
-        if state is not None:
-            state.left.finish()
+        self._states.pop(block.number, None)
 
     def weak(self, events: Array) -> Array:
         """Those among events that are not strong."""
-        strong = numpy.frombuffer(self._strong, numpy.bool_).take(events)
+        strong = numpy.array(self._strong).take(numpy.frombuffer(self._operations, numpy.int32).take(events))
         return events[:0] if strong.all() else events[~strong]
 
     def foreign(self, events: Array, block: TileBlock) -> Array:
@@ -140,15 +257,6 @@ class Events:
         blocks = numpy.frombuffer(self._blocks, numpy.int64).take(events)
         found: Array = (blocks != block.number) & (blocks >= 0)
         return found
-
-    def keep(self, numbers: Array, releases: Array) -> None:
-        """Drop all other events and releases, and number these anew."""
-        self.all = [self.all[number] for number in numbers.tolist()]
-        for number, event in enumerate(self.all):
-            event.number = number
-        self._strong = bytearray(numpy.frombuffer(self._strong, numpy.bool_)[numbers])
-        self._blocks = array("q", numpy.frombuffer(self._blocks, numpy.int64)[numbers].tobytes())
-        self.releases.keep(releases)
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Token | None]) -> Token:
         """The token an operation gives; if it accesses memory its event is about to follow."""
@@ -172,48 +280,46 @@ class Events:
             state.given.masked = taken.masked
         return state.given
 
-    def reads_nothing(self, event: Event) -> None:
+    def reads_nothing(self, event: Event, block: TileBlock) -> None:
         """The load that runs now has a mask that is false: what comes before it hangs on it alone."""
-        assert event.block is not None
-        state = self._state(event.block)
+        state = self._state(block)
         if state.taken.bits:
             state.given.firm = 1 << event.bit
-            state.given.masked = event.operation
+            state.given.masked = event.semantics.operation
 
-    def begin(self, operation: Operation, block: TileBlock, kind: str) -> tuple[Event, Token]:
+    def begin(self, operation: Operation, block: TileBlock, layout: object) -> tuple[Event, Token]:
         """The event of an access, and what comes before it."""
         state = self._state(block)
-        semantics = self.semantics(operation)
-        event = Event(len(self.all), block, state.bits, kind, operation, semantics, state.left)
-        self.all.append(event)
-        self._strong.append(semantics.strong)
-        self._blocks.append(block.number)
         state.bits += 1
-        return event, state.taken
+        return self._add(block.number, state.bits - 1, self.semantics(operation), 0, layout), state.taken
 
     def hiding(self, event: Event, hidden: Event) -> Event:
         """An event in place of one that hides an earlier read without following it."""
-        group = Event(len(self.all), event.block, event.bit, event.kind, event.operation, event.semantics, event.left)
-        group.also = event.also | hidden.also | 1 << hidden.bit
-        group.layout = event.layout
-        self.all.append(group)
-        self._strong.append(self._strong[event.number])
-        self._blocks.append(self._blocks[event.number])
-        return group
+        also = event.also | hidden.also | 1 << hidden.bit
+        return self._add(event.block, event.bit, event.semantics, also, event.layout)
 
-    # --- releases and acquires ---
+    def _add(self, block: int, bit: int, semantics: AccessSemantics, also: int, layout: object) -> Event:
+        number = len(self._blocks)
+        self._operations.append(semantics.number)
+        self._blocks.append(block)
+        self._bits.append(bit)
+        if also:
+            self._also[number] = also
+        if layout is not None:
+            self._layouts[number] = layout
+        return Event(number, block, bit, semantics, also, layout)
 
     def acquire(self, block: TileBlock, numbers: Array) -> None:
         """Let an acquire take what releases left, given by their numbers."""
         given = self._state(block).given
-        given.known = self.releases.acquired(given.known, numbers)
+        given.known = self._releases.acquired(given.known, numbers)
 
     def release(self, block: TileBlock) -> int:
         """Leave what comes before a release: its number."""
-        state = self._state(block)
-        return self.releases.release(state.given.known, state.given.bits, state.left)
+        given = self._state(block).given
+        return self._releases.release(given.known, given.bits, block.number)
 
     def carry_on(self, block: TileBlock, numbers: Array) -> Array:
         """A release by an atomic update, which carries on those it finds: the numbers in place of theirs."""
-        state = self._state(block)
-        return self.releases.carried_on(numbers, state.given.known, state.given.bits, state.left)
+        given = self._state(block).given
+        return self._releases.carried_on(numbers, given.known, given.bits, block.number)

@@ -41,8 +41,7 @@ class NumberCheck:
     title: str
     hint: str
     wrong: Wrong
-    unsigned: bool = False
-    """Whether the operation reads its operands as unsigned."""
+    unsigned: bool = False  # Whether the operation reads its operands as unsigned.
 
     def finding(self, operation: Operation, place: Place, operands: list[Any], chosen: Any) -> Finding:
         chosen = numpy.asarray(chosen)
@@ -95,9 +94,6 @@ def _found(wrong: Any) -> Any:
     return wrong if wrong.any() else None
 
 
-# --- division and shifts ---
-
-
 def _division_checks(operation: Operation) -> list[NumberCheck]:
     width = _width(operation)
 
@@ -106,16 +102,10 @@ def _division_checks(operation: Operation) -> list[NumberCheck]:
         # In the shape of both.
         return wrong & (left == left) if wrong.any() else None
 
-    checks = [
-        NumberCheck(
-            "division-by-zero",
-            phrase(f"{THIS} divides by zero", operation),
-            phrase(f"{_GUARD}: {_UNDEFINED}", script=f"{in_script(_GUARD)}: {_UNDEFINED}"),
-            by_zero,
-            operation.signedness == "unsigned",
-        )
-    ]
-    if operation.signedness == "signed" and operation.declaration is ops.DIVI:
+    hint = phrase(f"{_GUARD}: {_UNDEFINED}", script=f"{in_script(_GUARD)}: {_UNDEFINED}")
+    title, unsigned = phrase(f"{THIS} divides by zero", operation), operation.signedness == "unsigned"
+    checks = [NumberCheck("division-by-zero", title, hint, by_zero, unsigned)]
+    if not unsigned and operation.declaration is ops.DIVI:
         least = -(1 << (width - 1))
         advice = _WIDEN if width < 64 else _GUARD
 
@@ -123,14 +113,9 @@ def _division_checks(operation: Operation) -> list[NumberCheck]:
             minus = _signed(right, width) == -1
             return _found(minus & (_signed(left, width) == least)) if minus.any() else None
 
-        checks.append(
-            NumberCheck(
-                "overflow",
-                phrase(f"{THIS} overflows: the quotient does not fit", operation),
-                phrase(f"{_COUNTERPART}: {advice}", script=f"{_COUNTERPART}: {in_script(advice)}"),
-                overflows,
-            )
-        )
+        title = phrase(f"{THIS} overflows: the quotient does not fit", operation)
+        hint = phrase(f"{_COUNTERPART}: {advice}", script=f"{_COUNTERPART}: {in_script(advice)}")
+        checks.append(NumberCheck("overflow", title, hint, overflows))
     return checks
 
 
@@ -138,38 +123,23 @@ def _shift_checks(operation: Operation) -> list[NumberCheck]:
     width = _width(operation)
 
     def too_far(left: Any, right: Any) -> Any:
-        if right.dtype == numpy.bool_:
-            return _found(right)
-        return _found((right < 0) | (right >= width))
+        return _found(right if right.dtype == numpy.bool_ else (right < 0) | (right >= width))
 
-    check = NumberCheck(
-        "shift",
-        phrase(f"{THIS} shifts by as many bits as the type has, or more", operation),
-        f"amounts are 0 to {width - 1}, read as unsigned: the result is undefined otherwise",
-        too_far,
-    )
+    title = phrase(f"{THIS} shifts by as many bits as the type has, or more", operation)
+    hint = f"amounts are 0 to {width - 1}, read as unsigned: the result is undefined otherwise"
+    check = NumberCheck("shift", title, hint, too_far)
     return [check, *_overflow_checks(operation)] if operation.declaration is ops.SHLI else [check]
-
-
-# --- overflow ---
 
 
 def _overflow_checks(operation: Operation) -> list[NumberCheck]:
     flag = operation.keyword("overflow")
-    kinds = {"no_signed_wrap": (True,), "no_unsigned_wrap": (False,), "no_wrap": (True, False)}.get(flag, ())
     wider = ", or compute in a wider type" if _width(operation) < 64 else ""
     found = []
-    for signed in kinds:
+    for signed in {"no_signed_wrap": (True,), "no_unsigned_wrap": (False,), "no_wrap": (True, False)}.get(flag, ()):
         reading = "a signed" if signed else "an unsigned"
-        found.append(
-            NumberCheck(
-                "overflow",
-                phrase(f"{THIS} promises {flag} and wraps as {reading} number", operation),
-                f"drop the flag if wrapping is meant{wider}",
-                _WRAPS[operation.declaration](operation, signed),
-                not signed,
-            )
-        )
+        title = phrase(f"{THIS} promises {flag} and wraps as {reading} number", operation)
+        wraps = _WRAPS[operation.declaration](operation, signed)
+        found.append(NumberCheck("overflow", title, f"drop the flag if wrapping is meant{wider}", wraps, not signed))
     return found
 
 
@@ -255,9 +225,6 @@ def _wraps_truncation(operation: Operation, signed: bool) -> Wrong:
     return lambda value: _found(_unsigned(value, source) > numpy.uint64((1 << width) - 1))
 
 
-# --- loops ---
-
-
 class CounterCheck(NumberCheck):
     """Whether the counter of a `for` still fits when it has passed the upper bound.
 
@@ -271,14 +238,10 @@ class CounterCheck(NumberCheck):
         self._width: int = _width(operation)
         unsigned = operation.unsigned_cmp
         self._most: int = (1 << self._width) - 1 if unsigned else (1 << (self._width - 1)) - 1
-        super().__init__(
-            "overflow",
-            phrase(f"{THIS} counts past the largest number of its type", operation),
-            "the behavior is undefined, and a GPU may never leave the loop: end it earlier"
-            + (", or count in a wider type" if self._width < 64 else ""),
-            self._wrong,
-            unsigned,
-        )
+        title = phrase(f"{THIS} counts past the largest number of its type", operation)
+        wider = ", or count in a wider type" if self._width < 64 else ""
+        hint = f"the behavior is undefined, and a GPU may never leave the loop: end it earlier{wider}"
+        super().__init__("overflow", title, hint, self._wrong, unsigned)
 
     def _wrong(self, lower: Any, upper: Any, step: Any, *initial: Any) -> Any:
         """In 64 bits; what wraps belongs to a loop that does not run."""
@@ -315,15 +278,9 @@ _WRAPS: dict[OperationDeclaration, Callable[[Operation, bool], Wrong]] = {
 }
 
 CHECKS: dict[OperationDeclaration, Callable[[Operation], list[NumberCheck]]] = {
-    ops.DIVI: _division_checks,
-    ops.REMI: _division_checks,
-    ops.SHLI: _shift_checks,
-    ops.SHRI: _shift_checks,
-    ops.ADDI: _overflow_checks,
-    ops.SUBI: _overflow_checks,
-    ops.MULI: _overflow_checks,
-    ops.NEGI: _overflow_checks,
-    ops.TRUNCI: _overflow_checks,
+    **dict.fromkeys(_WRAPS, _overflow_checks),
+    **dict.fromkeys((ops.DIVI, ops.REMI), _division_checks),
+    **dict.fromkeys((ops.SHLI, ops.SHRI), _shift_checks),
     ops.FOR: lambda operation: [CounterCheck(operation)],
 }
 

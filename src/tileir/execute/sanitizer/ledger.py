@@ -7,7 +7,7 @@ too often look alike at a single access, and a smaller grid would hide them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import prod
 
 from tileir.dialect.ops import BREAK, CONTINUE, ENTRY, FOR, GET_TILE_BLOCK_ID, IF, LOOP
@@ -19,6 +19,7 @@ from tileir.execute.observing.observer import Observer
 from tileir.execute.sanitizer.events import HOST, NOBODY
 from tileir.execute.sanitizer.report import AnyKind, Finding, SanitizerReport
 from tileir.execute.sanitizer.shadow import Shadow
+from tileir.execute.sanitizer.store_patterns import is_within
 from tileir.ir.core import Operation
 from tileir.ir.traversal import ancestors
 from tileir.ir.values import Value
@@ -40,8 +41,6 @@ class Ledger(Observer):
         self._shadows: dict[int, Shadow] = {}
         self.outside: Outside = {}
         """The tile blocks of this launch in which an access has an index outside of a view's index space."""
-
-    # --- findings ---
 
     def counted(self, kind: AnyKind, operation: Operation, other: Operation | None) -> bool:
         """Count a finding that is known already; False if it is not."""
@@ -79,8 +78,6 @@ class Ledger(Observer):
                 smaller_grid = parenthesized(smaller[finding.operation])
                 finding.hint = f"launch a grid of {smaller_grid}, or guard the access with `if`"
 
-    # --- memory ---
-
     def shadow(self, region: Region, size: int) -> Shadow:
         """The shadow of a region, made when it is first accessed."""
         found = self._shadows.get(id(region))
@@ -94,8 +91,7 @@ class Ledger(Observer):
         return id(region) in self._given
 
 
-Outside = dict[Operation, set[BlockId]]
-"""For each access the tile blocks in which it has an index outside."""
+Outside = dict[Operation, set[BlockId]]  # For each access the tile blocks in which it has an index outside.
 
 
 def smaller_grids(outside: Outside, grid: BlockId) -> dict[Operation, BlockId]:
@@ -106,10 +102,11 @@ def smaller_grids(outside: Outside, grid: BlockId) -> dict[Operation, BlockId]:
     found: dict[Operation, BlockId] = {}
     needless: dict[BlockId, bool] = {}
     for operation, blocks in outside.items():
-        extents = (_first(blocks, 0, grid), _first(blocks, 1, grid), _first(blocks, 2, grid))
-        if 0 in extents or len(blocks) != prod(grid) - prod(extents):
-            continue
-        if any(all(place < extent for place, extent in zip(block, extents, strict=True)) for block in blocks):
+        # Along each axis of the grid up to the first that is among those.
+        firsts = [[block[axis] for block in blocks if sum(block) == block[axis]] for axis in range(3)]
+        width, height, depth = [min(numbers, default=extent) for numbers, extent in zip(firsts, grid, strict=True)]
+        extents = (width, height, depth)
+        if 0 in extents or len(blocks) != prod(grid) - prod(extents) or any(is_within(one, extents) for one in blocks):
             continue
         if extents not in needless:
             needless[extents] = _does_nothing_beyond(extents, operation, outside, grid)
@@ -127,40 +124,22 @@ def _does_nothing_beyond(extents: BlockId, operation: Operation, outside: Outsid
     entry = next((each for each in ancestors(operation) if each.declaration is ENTRY), None)
     if entry is None:
         return False
-    accesses = [each for each in entry.walk() if each.declaration.accesses_memory]
-    varying = _dependent_on_loops(entry)
     for axis, extent in enumerate(extents):
         if extent == grid[axis]:
             continue
         blocks = [each.results[axis] for each in entry.walk() if each.declaration is GET_TILE_BLOCK_ID]
         dependent = _dependents(entry, blocks)
         dropped = prod(grid) // grid[axis] * (grid[axis] - extent)
-        for access in accesses:
-            depends = any(operand in dependent for operand in access.operands)
-            if any(operand in dependent and operand in varying.get(access, ()) for operand in access.operands):
+        for access in [each for each in entry.walk() if each.declaration.accesses_memory]:
+            depending = [operand for operand in access.operands if operand in dependent]
+            loops = [each.regions[0].blocks[0] for each in ancestors(access) if each.declaration.is_loop]
+            varying = _dependents(entry, [argument for body in loops for argument in body.arguments])
+            if not varying.isdisjoint(depending):
                 return False
-            if depends or access.declaration.writes is not None:
+            if depending or access.declaration.writes is not None:
                 if sum(block[axis] >= extent for block in outside.get(access, ())) != dropped:
                     return False
     return True
-
-
-def _first(blocks: set[BlockId], axis: int, grid: BlockId) -> int:
-    """The first tile block along an axis of the grid that is among some."""
-    on_axis = [block[axis] for block in blocks if sum(block) == block[axis]]
-    return min(on_axis, default=grid[axis])
-
-
-def _dependent_on_loops(entry: Operation) -> dict[Operation, set[Value]]:
-    """For each access in a loop the values that may differ between iterations."""
-    found: dict[Operation, set[Value]] = {}
-    for loop in entry.walk():
-        if loop.declaration.is_loop:
-            varying = _dependents(entry, loop.regions[0].blocks[0].arguments)
-            for each in loop.walk():
-                if each.declaration.accesses_memory:
-                    found.setdefault(each, set()).update(varying)
-    return found
 
 
 def _dependents(entry: Operation, values: Iterable[Value]) -> set[Value]:
@@ -182,20 +161,21 @@ def _affected(operation: Operation, known: set[Value]) -> list[Value]:
     declaration, parent = operation.declaration, operation.parent_operation
     while declaration in (CONTINUE, BREAK) and parent is not None and parent.declaration is IF:
         parent = parent.parent_operation
+    targets: list[Sequence[Value]]
     if declaration.is_terminator and parent is not None and parent.declaration.is_control_flow:
         # A loop's counter comes first among its arguments.
         arguments = parent.regions[0].blocks[0].arguments[parent.declaration is FOR :]
-        to_results = [] if parent.declaration is LOOP and declaration is CONTINUE else parent.results
-        to_arguments = arguments if declaration is CONTINUE else []
-        return [values[number] for values in (to_results, to_arguments) for number in chosen if number < len(values)]
-    if not declaration.is_loop:
+        targets = [arguments] if declaration is CONTINUE else []
+        if parent.declaration is not LOOP or declaration is not CONTINUE:
+            targets.append(parent.results)
+    elif declaration.is_loop:
+        arguments, bounds = operation.regions[0].blocks[0].arguments, 3 if declaration is FOR else 0
+        if chosen[0] < bounds:
+            return [*operation.results, *arguments]
+        chosen = [number - bounds for number in chosen]
+        # A `for` that runs no iteration passes them on.
+        targets = [arguments[1:], operation.results] if declaration is FOR else [arguments]
+    else:
         inner = [argument for region in operation.regions for block in region.blocks for argument in block.arguments]
         return [*operation.results, *inner]
-    bounds = 3 if declaration is FOR else 0
-    arguments = operation.regions[0].blocks[0].arguments
-    if chosen[0] < bounds:
-        return [*operation.results, *arguments]
-    carried = [number - bounds for number in chosen]
-    entered: list[Value] = [arguments[number + (declaration is FOR)] for number in carried]
-    # A `for` that runs no iteration passes them on.
-    return [*entered, *[operation.results[number] for number in carried]] if declaration is FOR else entered
+    return [values[number] for values in targets for number in chosen if number < len(values)]

@@ -23,8 +23,9 @@ from tileir.execute.dtypes import Array, from_memory, memory_dtype
 from tileir.execute.errors import BlockId
 from tileir.execute.locations.wording import SYMBOL, THIS, phrase, several, spelled_number
 from tileir.execute.memory import Memory, OutsideMemory
-from tileir.execute.observing.observer import Access, Observer, TileBlock
+from tileir.execute.observing.observer import Access, TileBlock
 from tileir.execute.sanitizer.integer_checks import first_element
+from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport, WatchKind
 from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
@@ -49,17 +50,17 @@ _TESTS: Final[tuple[tuple[WatchKind, str, Test], ...]] = (
 )
 
 
-class NumberWatch(Observer):
+class NumberWatch(Ledger):
     """Finds every operation that makes a NaN or an infinity; `report` has them, once for each operation.
 
     `report.notes` says where the program was given one: read from memory, or padded.
     """
 
     def __init__(self) -> None:
-        self.report: SanitizerReport = SanitizerReport("watch", "no NaN and no infinity is made")
+        super().__init__()
+        self.report = SanitizerReport("watch", "no NaN and no infinity is made")
         self._operands: list[Any] = []
-        self._known: dict[tuple[str, Operation], Finding] = {}
-        self._given: dict[tuple[str, str, Operation], tuple[Finding, int]] = {}
+        self._given_notes: dict[tuple[str, str, Operation], tuple[Finding, int]] = {}
         # The access of the operation that runs now, and for an atomic what it found in memory.
         self._access: Access | None = None
         self._before: Array | None = None
@@ -89,15 +90,10 @@ class NumberWatch(Observer):
             if is_float(value):
                 wide = _wide(content)
                 if not numpy.isfinite(wide).all():
-                    if reads:
-                        self._tell_given(operation, block, wide)
-                    else:
-                        self._tell_made(operation, block, wide)
+                    (self._tell_given if reads else self._tell_made)(operation, block, wide)
         if self._before is not None:
             self._tell_updated(operation, block)
         self._access = self._before = None
-
-    # --- what operations make ---
 
     def _tell_made(self, operation: Operation, block: TileBlock, wide: Array) -> None:
         for kind, name, test in _TESTS:
@@ -149,9 +145,7 @@ class NumberWatch(Observer):
     def _add(
         self, kind: WatchKind, name: str, operation: Operation, block: TileBlock, wrong: Array, computed: str
     ) -> None:
-        known = self._known.get((kind, operation))
-        if known is not None:
-            known.count += 1
+        if self.counted(kind, operation, None):
             return
         details = [computed]
         around = [each for each in ancestors(operation) if each.declaration in (ops.REDUCE, ops.SCAN)]
@@ -167,10 +161,7 @@ class NumberWatch(Observer):
                 )
         title = phrase(f"{THIS} makes {name}", operation)
         hint = f"nothing it is computed from is {name}: it begins here"
-        finding = self._known[kind, operation] = Finding(kind, title, place, details, hint)
-        self.report.add(finding)
-
-    # --- what an atomic leaves in memory ---
+        self.add(Finding(kind, title, place, details, hint))
 
     def _contents(self, access: Access) -> Array | None:
         """What memory holds where an atomic is about to update floats."""
@@ -214,8 +205,6 @@ class NumberWatch(Observer):
             whole[numpy.ones(shape, bool) if mask is None else mask] = wrong
             self._add(kind, name, operation, block, whole, text)
 
-    # --- what was given ---
-
     def _tell_given(self, operation: Operation, block: TileBlock, wide: Array) -> None:
         access = self._access
         mask = access.mask if access is not None and access.operation is operation else None
@@ -233,7 +222,7 @@ class NumberWatch(Observer):
         total = int(found.sum())
         if not total:
             return
-        known = self._given.get((verb, kind, operation))
+        known = self._given_notes.get((verb, kind, operation))
         if known is None:
             title = phrase(f"{THIS} {verb} {name}{source}", operation)
             note = Finding("note", title, Place(operation, block.id, first_element(found)), [], "")
@@ -242,7 +231,7 @@ class NumberWatch(Observer):
             note, before = known
             note.count += 1
             total += before
-        self._given[verb, kind, operation] = (note, total)
+        self._given_notes[verb, kind, operation] = (note, total)
         note.details = [f"{several(total, 'element')} in all: given to the program, not made by it"]
 
 

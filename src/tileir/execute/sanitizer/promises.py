@@ -32,23 +32,20 @@ def check_assumption(ledger: Ledger, operation: Operation, block: TileBlock, ope
         ledger.add(Finding("assume", title, place, [], _HINT))
         return False
     predicate = operation.attributes.get("predicate")
-    value = operands[0]
+    address = getattr(operands[0], "address", None)
+    array = numpy.asarray(operands[0] if address is None else numpy.uint64(address))
     if isinstance(predicate, DivByAttribute):
-        address = getattr(value, "address", None)
-        pointers = numpy.uint64(address) if address is not None else value
-        found = _not_divisible(pointers, predicate, step_of(operation.operands[0].type))
+        wrong, detail = _not_divisible(array, predicate, step_of(operation.operands[0].type))
     elif isinstance(predicate, BoundedAttribute):
-        found = _out_of_bounds(value, predicate)
+        wrong, detail = _out_of_bounds(array, predicate)
     elif isinstance(predicate, SameElementsAttribute):
-        found = _differing(value, predicate)
+        wrong, detail = _differing(array, predicate)
     else:
         return True
-    if found is None:
+    if not detail:
         return True
-    wrong, detail = found
     element = first_element(wrong)
-    number = int(numpy.asarray(wrong).reshape(-1).argmax())
-    details = [detail(number)]
+    details = [detail]
     if element is not None:
         total = int(wrong.sum())
         details.append(f"{total} of the {several(wrong.size, 'element')} break{'s' if total == 1 else ''} the promise")
@@ -65,24 +62,20 @@ def is_about_groups(operation: Operation) -> bool:
     )
 
 
-Found = Any
-
-
 def step_of(type: Type) -> int:
     """By how much neighbors in a group differ: pointers by the size of what they point to, numbers by 1."""
     element = type.element if isinstance(type, TileType) else None
     return memory_dtype(element.pointee).itemsize if isinstance(element, PointerType) else 1
 
 
-def _not_divisible(value: Any, predicate: DivByAttribute, step: int) -> Found:
+def _not_divisible(array: Array, predicate: DivByAttribute, step: int) -> tuple[Array, str]:
     """Elements that are no multiples; in groups, the first one is, and the others count up from it by `step`."""
-    array = numpy.asarray(value)
     pointer = array.dtype == numpy.uint64
     numbers = array.view(numpy.int64) if pointer else array.astype(numpy.int64)
     divisor, every, along = predicate.divisor, predicate.every, predicate.along
     # A power of two: the low bits tell, also of negative numbers.
-    wrong = (numbers & numpy.int64(divisor - 1)) != 0
-    places = numpy.zeros((), numpy.int64)
+    wrong = numpy.asarray((numbers & numpy.int64(divisor - 1)) != 0)
+    places: Array = numpy.zeros((), numpy.int64)
     firsts = numbers
     if every is not None and along is not None:
         positions = numpy.arange(numbers.shape[along])
@@ -90,67 +83,48 @@ def _not_divisible(value: Any, predicate: DivByAttribute, step: int) -> Found:
         places = (positions % every).reshape([-1 if axis == along else 1 for axis in range(numbers.ndim)])
         wrong = numpy.where(places == 0, wrong, numbers != firsts + places * step)
     if not wrong.any():
-        return None
-
-    def shown(number: numpy.int64) -> str:
-        return f"{int(number.view(numpy.uint64)):#x}" if pointer else str(int(number))
-
-    def detail(number: int) -> str:
-        found = numbers.reshape(-1)[number]
-        place = int(numpy.broadcast_to(places, numbers.shape).reshape(-1)[number])
-        group = f"its group of {every} along dimension {along}"
-        if place:
-            first = shown(firsts.reshape(-1)[number])
-            return f"the value is {shown(found)}: number {place} of {group}, which counts up from {first} by {step}"
-        text = f"the value is {shown(found)}, and {shown(found)} % {divisor} is {int(found) % divisor}"
-        return f"{text} (the first of {group})" if every is not None else text
-
-    return wrong, detail
+        return wrong, ""
+    number = int(wrong.reshape(-1).argmax())
+    found, first = numbers.reshape(-1)[number], firsts.reshape(-1)[number]
+    place = int(numpy.broadcast_to(places, numbers.shape).reshape(-1)[number])
+    shown, start = [f"{int(one.view(numpy.uint64)):#x}" if pointer else str(int(one)) for one in (found, first)]
+    group = f"its group of {every} along dimension {along}"
+    if place:
+        return wrong, f"the value is {shown}: number {place} of {group}, which counts up from {start} by {step}"
+    text = f"the value is {shown}, and {shown} % {divisor} is {int(found) % divisor}"
+    return wrong, f"{text} (the first of {group})" if every is not None else text
 
 
-def _out_of_bounds(value: Any, predicate: BoundedAttribute) -> Found:
-    array = numpy.asarray(value)
+def _out_of_bounds(array: Array, predicate: BoundedAttribute) -> tuple[Array, str]:
     if array.dtype == numpy.bool_:
         array = -array.astype(numpy.int8)
-    wrong = numpy.zeros(array.shape, bool)
     lower, upper = predicate.lower, predicate.upper
+    below = above = numpy.zeros(array.shape, bool)
     if lower is not None:
-        wrong = wrong | ((array <= lower) if predicate.strict else (array < lower))
+        below = numpy.asarray((array <= lower) if predicate.strict else (array < lower))
     if upper is not None:
-        wrong = wrong | ((array >= upper) if predicate.strict else (array > upper))
+        above = numpy.asarray((array >= upper) if predicate.strict else (array > upper))
+    wrong = below | above
     if not wrong.any():
-        return None
-    flat = array.reshape(-1)
-
-    def detail(number: int) -> str:
-        found = int(flat[number])
-        if lower is not None and (found < lower or (predicate.strict and found == lower)):
-            return f"the value is {found}, the least allowed {lower}{' (excluded)' if predicate.strict else ''}"
-        return f"the value is {found}, the most allowed {upper}{' (excluded)' if predicate.strict else ''}"
-
-    return wrong, detail
+        return wrong, ""
+    number = int(wrong.reshape(-1).argmax())
+    limit = f"least allowed {lower}" if below.reshape(-1)[number] else f"most allowed {upper}"
+    excluded = " (excluded)" if predicate.strict else ""
+    return wrong, f"the value is {int(array.reshape(-1)[number])}, the {limit}{excluded}"
 
 
-def _differing(value: Any, predicate: SameElementsAttribute) -> Found:
-    array = numpy.asarray(value)
+def _differing(array: Array, predicate: SameElementsAttribute) -> tuple[Array, str]:
     first = array
     for axis, extent in enumerate(predicate.values):
         if extent > 1:
             places = numpy.arange(array.shape[axis])
             first = numpy.take(first, places - places % extent, axis)
-    wrong = array != first
+    wrong = numpy.asarray(array != first)
     if not wrong.any():
-        return None
-    flat, firsts = array.reshape(-1), first.reshape(-1)
-
-    def detail(number: int) -> str:
-        group = bracketed(predicate.values)
-        return f"the value is {int(flat[number])}, the first one of its group of {group} is {int(firsts[number])}"
-
-    return wrong, detail
-
-
-# --- inbounds ---
+        return wrong, ""
+    number, group = int(wrong.reshape(-1).argmax()), bracketed(predicate.values)
+    found, start = [int(tile.reshape(-1)[number]) for tile in (array, first)]
+    return wrong, f"the value is {found}, the first one of its group of {group} is {start}"
 
 
 def promised_dimensions(operation: Operation) -> tuple[int, ...]:

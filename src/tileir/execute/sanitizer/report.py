@@ -22,24 +22,9 @@ ATOMIC_ADD: Final = phrase("(atomic_rmw_tko; in cuTile ct.atomic_add)", script="
 
 # Every sort of mistake the sanitizer reports, and what the watch for numbers does: mypy lets no other through.
 Kind = Literal[
-    "out-of-bounds",
-    "misaligned",
-    "read-only",
-    "index-space",
-    "inbounds",
-    "uninitialized",
-    "race",
-    "unordered",
-    "assume",
-    "overflow",
-    "division-by-zero",
-    "shift",
-    "index",
-    "assert",
-    "error",
-    "unwritten",
-    "written-twice",
-]
+    "out-of-bounds", "misaligned", "read-only", "index-space", "inbounds", "uninitialized", "race", "unordered",
+    "assume", "overflow", "division-by-zero", "shift", "index", "assert", "error", "unwritten", "written-twice",
+]  # fmt: skip
 WatchKind = Literal["nan", "infinity"]
 # What is worth a word and no mistake: it fails no launch.
 NoteKind = Literal["note"]
@@ -124,8 +109,7 @@ class SanitizerReport:
 
     def __init__(self, author: str = "sanitizer", nothing: str = "nothing found") -> None:
         self.author: str = author
-        self.nothing: str = nothing
-        """What a report without findings says."""
+        self.nothing: str = nothing  # What a report without findings says.
         self.findings: list[Finding] = []
         self.notes: list[Finding] = []
         self.kernel: str = ""

@@ -18,23 +18,14 @@ from tileir.execute.memory import Memory
 from tileir.execute.observing.observer import Access, TileBlock
 from tileir.execute.sanitizer.bounds import Bounds
 from tileir.execute.sanitizer.conflicts import Conflicts
-from tileir.execute.sanitizer.events import HOST, NOBODY, Events
+from tileir.execute.sanitizer.events import NOBODY, Events
 from tileir.execute.sanitizer.integer_checks import NumberCheck, first_element, number_checks
 from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.promises import (
-    check_assumption,
-    check_inbounds,
-    promised_dimensions,
-)
-from tileir.execute.sanitizer.releases import NO_RELEASE
+from tileir.execute.sanitizer.promises import check_assumption, check_inbounds, promised_dimensions
 from tileir.execute.sanitizer.report import Finding, Place
 from tileir.execute.sanitizer.uninitialized import unwritten_bytes
 from tileir.ir.core import Operation
 from tileir.ir.traversal import ancestors
-
-# With more events than these, or so many times as many releases, those that no shadow holds are dropped.
-MOST_EVENTS = 1 << 17
-RELEASES_FOR_EVENT = 8
 
 # Bytes.
 WIDEST_ELEMENT = 8
@@ -65,7 +56,6 @@ class Sanitizer(Ledger):
         self._events: Events = Events()
         # Promises that hold in every tile block of the launch, as they do in one.
         self._kept: set[Operation] = set()
-        self._most_events: int = MOST_EVENTS
         self._bounds: Bounds = Bounds(self, memory)
         self._conflicts: Conflicts = Conflicts(self, self._events)
 
@@ -73,8 +63,6 @@ class Sanitizer(Ledger):
     def unwritten(self) -> list[object]:
         """The arrays whose contents do not count as written."""
         return self._unwritten
-
-    # --- memory ---
 
     def launch_started(self, grid: BlockId, memory: Memory) -> None:
         self.report.grid = grid
@@ -94,29 +82,10 @@ class Sanitizer(Ledger):
 
     def block_finished(self, block: TileBlock) -> None:
         self._events.finish(block)
-        if len(self._events.all) + self._events.releases.count // RELEASES_FOR_EVENT > self._most_events:
-            self._forget()
         # What the block reserved is gone; another block may get the same place.
         for key in [key for key, shadow in self._shadows.items() if key not in self._given]:
             if self._memory.find(self._shadows[key].region.start) is not self._shadows[key].region:
                 del self._shadows[key]
-
-    def _forget(self) -> None:
-        """Drop the events and releases no shadow holds any more, so that memory does not grow with the grid."""
-        shadows = list(self._shadows.values())
-        held = numpy.zeros(len(self._events.all), numpy.bool_)
-        held[[HOST, NOBODY]] = True
-        held_releases = numpy.zeros(self._events.releases.count, numpy.bool_)
-        held_releases[NO_RELEASE] = True
-        for shadow in shadows:
-            shadow.mark(held, held_releases)
-        kept, releases = numpy.flatnonzero(held), numpy.flatnonzero(held_releases)
-        self._events.keep(kept, releases)
-        for shadow in shadows:
-            # The number that each has among those that are held.
-            numbers = [numpy.cumsum(each, dtype=numpy.int32) - numpy.int32(1) for each in (held, held_releases)]
-            shadow.renumber(*numbers)
-        self._most_events = max(MOST_EVENTS, 2 * (kept.size + releases.size // RELEASES_FOR_EVENT))
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> object:
         return self._events.token(operation, block, tokens)
@@ -132,8 +101,6 @@ class Sanitizer(Ledger):
                 check_inbounds(self, access, axes)
         self._conflicts.check(access, touched)
         return allowed
-
-    # --- values ---
 
     def watches(self, operation: Operation) -> bool:
         if operation.declaration in (ASSUME, ASSUME_COND):

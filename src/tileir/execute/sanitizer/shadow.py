@@ -21,33 +21,15 @@ from tileir.execute.memory import Region
 Plane = Any
 Key = tuple[int, tuple[int, ...], tuple[int, ...]]
 
-# Among so few events nobody looks for runs.
-FEW_EVENTS = 256
-
 # More boxes than these are not worth keeping apart.
 MOST_BOXES = 1 << 16
 
 
-def are_alike(events: Array) -> bool:
-    """Whether there is one event only."""
-    content = events.tobytes()
-    return content == content[:4] * events.size
-
-
 def distinct(events: Array) -> Array:
-    """The different ones among events, at least one, in turn; quick where they are all the same or come in runs."""
+    """The different ones among events, at least one; quick where they are all the same."""
     flat = events.reshape(-1)
-    if are_alike(flat):
-        return flat[:1].copy()
-    starts = numpy.ones(flat.size, numpy.bool_)
-    if flat.size > FEW_EVENTS:
-        numpy.not_equal(flat[1:], flat[:-1], out=starts[1:])
-        flat = flat[starts]
-        starts = starts[: flat.size]
-    flat = numpy.sort(flat)
-    numpy.not_equal(flat[1:], flat[:-1], out=starts[1:])
-    found: Array = flat[starts]
-    return found
+    content = flat.tobytes()
+    return flat[:1].copy() if content == content[:4] * flat.size else numpy.unique(flat)
 
 
 @dataclass(slots=True, eq=False)
@@ -74,11 +56,6 @@ class Cells:
             return Cells(self.places[::parts])
         return Cells(None, self.offset, self.shape[:-1], self.strides[:-1])
 
-    @property
-    def key(self) -> Key:
-        """What tells boxes apart; a list has none."""
-        return self.offset, self.shape, self.strides
-
     def put(self, plane: Plane, events: Array | int) -> None:
         if self.places is not None:
             plane[self.places] = events
@@ -88,19 +65,6 @@ class Cells:
 
 class Shadow:
     """The shadow of one region."""
-
-    __slots__ = (
-        "boxes",
-        "cell",
-        "other_readers",
-        "other_writers",
-        "readers",
-        "region",
-        "released",
-        "weakly_written",
-        "writers",
-        "written",
-    )
 
     def __init__(self, region: Region, cell: int, first: int) -> None:
         count = -(-region.size // cell)
@@ -138,29 +102,6 @@ class Shadow:
                 others[...] = other if other else numpy.where(others != 0, others, known)
                 cells.put(self.other_readers, others)
             cells.put(self.readers, reader)
-
-    def mark(self, held: Array, releases: Array) -> None:
-        """Mark the events and releases it holds."""
-        if self.released is not None:
-            releases[self.released] = True
-        for _, reader, other in self.boxes.values():
-            held[reader] = held[other] = True
-        for plane in (self.writers, self.readers, self.other_writers, self.other_readers):
-            if plane is not None:
-                held[plane] = True
-
-    def renumber(self, numbers: Array, releases: Array) -> None:
-        """Replace each event and release by the number it has now."""
-        self.boxes = {
-            key: (cells, int(numbers[reader]), int(numbers[other]))
-            for key, (cells, reader, other) in self.boxes.items()
-        }
-        for name in ("writers", "readers", "other_writers", "other_readers"):
-            plane = getattr(self, name)
-            if plane is not None:
-                setattr(self, name, numbers.take(plane))
-        if self.released is not None:
-            self.released = releases.take(self.released)
 
     def split(self, cell: int) -> None:
         """Make cells smaller."""
@@ -200,11 +141,7 @@ class Shadow:
         self.fit(bits | size)
         cell = self.cell
         places: Array = offsets >> (cell.bit_length() - 1)
-        count = int(places.size)
         if size == cell:
-            first = int(places[0])
-            if int(places[-1]) - first == count - 1 and bool((places[1:] > places[:-1]).all()):
-                return Cells(None, first * 4, (count,), (4,))
             return Cells(places)
         return Cells((places[:, None] + numpy.arange(size // cell)).reshape(-1))
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, cast
 
@@ -23,7 +24,7 @@ from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, constant_array, memory_bytes
 from tileir.execute.errors import BlockId
-from tileir.execute.observing.observer import Access
+from tileir.execute.observing.observer import Access, even_steps
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
 
@@ -38,34 +39,26 @@ class Tile(NamedTuple):
     """The tile that a store writes, masked or not."""
 
     address: int
-    shape: tuple[int, ...]
-    """Its elements along each dimension."""
-    strides: tuple[int, ...]
-    """The bytes between them."""
+    shape: tuple[int, ...]  # Its elements along each dimension.
+    strides: tuple[int, ...]  # The bytes between them.
     steps: tuple[tuple[int, int], ...] = ()
     """Of a view, for each of its indices, the dimension it moves along (-1: none) and by how many elements."""
-    ends: tuple[int, ...] = ()
-    """Of a view the extents of its tensor along the dimensions of `strides`."""
-    tensor: tuple[int, ...] = ()
-    """Of a view the shape of its tensor."""
+    ends: tuple[int, ...] = ()  # Of a view the extents of its tensor along the dimensions of `strides`.
+    tensor: tuple[int, ...] = ()  # Of a view the shape of its tensor.
 
 
 class Pattern:
     """Where one store began in each tile block; `origin` is where places are counted from."""
 
-    __slots__ = ("_order", "rule", "_solved", "_unsure", "blocks", "operation", "origin", "places", "tile")
-
-    def __init__(self, operation: Operation, origin: int, tile: Tile) -> None:
+    def __init__(self, operation: Operation, origin: int, tile: Tile, grid: BlockId) -> None:
+        """`tile` is one of the tiles: the others differ in their address alone."""
         self.operation: Operation = operation
         self.origin: int = origin
         self.tile: Tile = tile
-        """One of the tiles: the others differ in their address alone."""
+        self._grid: BlockId = grid
         self._order: list[int] | None = _nesting(tile.shape, tile.strides, tile.ends)
         self.blocks: array[int] = array("q")
         self.places: array[int] = array("Q")
-        self.rule: Rule | None = None
-        """Which tile block writes what, where one was asked for and found."""
-        self._solved: bool = False
         # Whether the tile may move along an axis with one tile block, nobody knows how far.
         self._unsure: bool = False
 
@@ -93,15 +86,10 @@ class Pattern:
         place = _position(address - self.origin, self.tile.strides, order)
         return not all(0 <= int(number) < end for number, end in zip(place, self.tile.ends, strict=True))
 
-    def block_of(self, address: int, grid: BlockId) -> BlockId | None:
+    def block_of(self, address: int) -> BlockId | None:
         """The tile block whose tile an address lies in by the rule, in the grid or beyond it; None without a rule."""
         order = self._order
-        if order is None:
-            return None
-        if not self._solved:
-            self._solved = True
-            self.rule = self._find_rule(order, grid)
-        if self.rule is None:
+        if order is None or self.rule is None:
             return None
         start, factors, rows = self.rule
         rest = _position(address - self.origin, self.tile.strides, order) - start
@@ -120,10 +108,14 @@ class Pattern:
             return None
         x = coordinates[0] + (coordinates[3] * rows if coordinates[3] else 0)
         found = (x, coordinates[1], coordinates[2])
-        return None if self._unsure and is_within(found, grid) else found
+        return None if self._unsure and is_within(found, self._grid) else found
 
-    def _find_rule(self, order: list[int], grid: BlockId) -> Rule | None:
+    @cached_property
+    def rule(self) -> Rule | None:
         """Where block (0, 0, 0) begins, by how much each coordinate moves that, and the divisor of x."""
+        order, grid = self._order, self._grid
+        if order is None:
+            return None
         numbers = numpy.frombuffer(self.blocks, numpy.int64)
         places = numpy.frombuffer(self.places, numpy.uint64).astype(numpy.int64) - self.origin
         positions = _positions(places, self.tile.strides, order)
@@ -214,9 +206,6 @@ def _positions(distances: Array, strides: tuple[int, ...], order: list[int]) -> 
     return found
 
 
-# --- tiles ---
-
-
 def tile_of_view(access: Access) -> Tile:
     """The tile of an access through a view, masked or not."""
     assert access.box is not None
@@ -234,28 +223,14 @@ def tile_of_view(access: Access) -> Tile:
 def tile_of_pointers(access: Access) -> Tile | None:
     """The tile of an access through pointers; None if these are not at even distances."""
     places = access.addresses.view(numpy.int64)
-    corner = places[(0,) * places.ndim]
-    shape, strides, address = [], [], int(corner)
-    expected = corner
-    for axis, extent in enumerate(places.shape):
-        if extent == 1:
-            continue
-        index = [0] * places.ndim
-        index[axis] = 1
-        stride = int(places[tuple(index)] - corner)
-        along = [1] * places.ndim
-        along[axis] = extent
-        expected = expected + (numpy.arange(extent, dtype=numpy.int64) * stride).reshape(along)
-        if stride < 0:
-            address += (extent - 1) * stride
-        shape.append(extent)
-        strides.append(abs(stride))
-    if access.view is not None or (numpy.broadcast_to(expected, places.shape) != places).any():
+    steps = even_steps(places) if access.view is None else None
+    if steps is None:
         return None
-    return Tile(address, tuple(shape), tuple(strides)) if shape else Tile(address, (1,), (access.size,))
+    address = int(places.item(0)) + sum([(extent - 1) * min(stride, 0) for extent, stride in steps])
+    if not steps:
+        return Tile(address, (1,), (access.size,))
+    return Tile(address, tuple([extent for extent, _ in steps]), tuple([abs(stride) for _, stride in steps]))
 
-
-# --- what the program says ---
 
 # By axis; None where it is not a number.
 Factors = tuple["int | None", "int | None", "int | None"]
@@ -304,15 +279,13 @@ def _factors(value: Value, known: dict[Value, Factors], depth: int) -> Factors:
         weights = [1, memory_bytes(element)]
     found: list[int | None] = []
     for axis in range(3):
-        terms = [_times(part[axis], weight) for part, weight in zip(parts, weights, strict=True)]
-        found.append(None if None in terms else sum(cast("list[int]", terms)))
+        total: int | None = 0
+        for part, weight in zip(parts, weights, strict=True):
+            factor = part[axis]
+            if factor != 0 and total is not None:
+                total = None if factor is None or weight is None else total + factor * weight
+        found.append(total)
     return cast(Factors, tuple(found))
-
-
-def _times(factor: int | None, weight: int | None) -> int | None:
-    if factor == 0:
-        return 0
-    return factor * weight if factor is not None and weight is not None else None
 
 
 def _constant(value: Value) -> int | None:

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 import numpy
@@ -23,12 +25,9 @@ from tileir.execute.memory import Memory, Region, bytes_at
 from tileir.forking import NO_FORK
 
 _WORD: Final = 8
-_LEAST: Final = 4
-"""Fewer bytes than these might hold the pattern by chance."""
-_FLOATS: Final = 0xFBF5_FBE3_FBD9_FBC7
-"""As float16 about -6e4, as bfloat16 and float32 -2e36, as float64 -1e289."""
-_OTHERS: Final = 0xA9E5_938D_D9C5_B3A7
-"""Negative as signed integers of any width, large as unsigned ones."""
+_LEAST: Final = 4  # Fewer bytes than these might hold the pattern by chance.
+_FLOATS: Final = 0xFBF5_FBE3_FBD9_FBC7  # As float16 about -6e4, as bfloat16 and float32 -2e36, as float64 -1e289.
+_OTHERS: Final = 0xA9E5_938D_D9C5_B3A7  # Negative as signed integers of any width, large as unsigned ones.
 
 _MIXING: Final = 0x9E3779B1
 
@@ -91,6 +90,9 @@ def fill(start: int, size: int, elements: Elements, number: int = 0) -> None:
     bytes_at(start, size, True)[:] = numpy.resize(_pattern(elements, number), size)
 
 
+_start: Final = attrgetter("start")
+
+
 class Allocations:
     """The filled memory that may still be unwritten.
 
@@ -98,8 +100,8 @@ class Allocations:
     """
 
     def __init__(self) -> None:
-        self._known: dict[int, Allocation] = {}
-        self._starts: list[int] = []
+        # By address; they do not overlap.
+        self._known: list[Allocation] = []
         self._count: int = 0
 
     def add(self, start: int, size: int, elements: Elements, where: str) -> None:
@@ -108,10 +110,9 @@ class Allocations:
             self._count += 1
             fill(start, size, elements, self._count)
             for known in self._overlapping(start, start + size):
-                self._forget(known)
+                self._known.remove(known)
             if size >= _LEAST:
-                self._known[start] = Allocation(start, size, elements, where, self._count)
-                insort(self._starts, start)
+                insort(self._known, Allocation(start, size, elements, where, self._count))
 
     def unwritten(self, low: int, high: int) -> Iterator[tuple[int, Array]]:
         """The unwritten bytes between two addresses: from an address on, which of them are."""
@@ -123,9 +124,8 @@ class Allocations:
             if chosen.any():
                 yield first, chosen
             elif last - first == known.size:
-                with NO_FORK:
-                    if self._known.get(known.start) is known:
-                        self._forget(known)
+                with NO_FORK, suppress(ValueError):
+                    self._known.remove(known)
 
     def at(self, address: int) -> Allocation | None:
         """The allocation that an address is in."""
@@ -133,14 +133,10 @@ class Allocations:
             return next(iter(self._overlapping(address, address + 1)), None)
 
     def _overlapping(self, low: int, high: int) -> list[Allocation]:
-        # They do not overlap each other: one at most begins before.
-        first = max(bisect_right(self._starts, low) - 1, 0)
-        found = [self._known[start] for start in self._starts[first : bisect_left(self._starts, high)]]
+        # One at most begins before.
+        first = max(bisect_right(self._known, low, key=_start) - 1, 0)
+        found = self._known[first : bisect_left(self._known, high, key=_start)]
         return [known for known in found if known.end > low]
-
-    def _forget(self, known: Allocation) -> None:
-        del self._known[known.start]
-        del self._starts[bisect_left(self._starts, known.start)]
 
 
 ALLOCATIONS: Final = Allocations()

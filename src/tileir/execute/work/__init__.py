@@ -6,7 +6,7 @@ along each dimension.  So tiles over the edge of an array count with what lies i
 
     counting.py     count_work: which tile blocks are walked, and for how many others each stands
     walker.py       one tile block: control flow, and the bytes of each access; only the values that decide those
-    evaluation.py   what such a value is: a number, a ramp, a pointer, a mask, a view; the operations on them
+    evaluation.py   what such a value is: a ramp, whose memory it points to, a mask, a view; the operations on them
     operations.py   what one execution of an operation computes, and how often it waits: for memory, for its own warps;
                     the counts, as a table and as a dictionary
 """

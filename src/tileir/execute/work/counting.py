@@ -17,10 +17,8 @@ from tileir.execute.work.walker import TooLong, Walker, argument_known, strata
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
 
-_STEPS: Final = 20_000
-"""About how many operations are looked at, over all tile blocks."""
-_FEWEST: Final = 32
-"""Tile blocks that are walked also if they are long, where there are as many."""
+_STEPS: Final = 20_000  # About how many operations are looked at, over all tile blocks.
+_FEWEST: Final = 32  # Tile blocks that are walked also if they are long, where there are as many.
 _MOST_STEPS: Final = 400_000
 """Operations that are looked at for those, about a second; where they would be more, three tile blocks do."""
 
@@ -81,6 +79,13 @@ def _result(walker: Walker, grid: BlockId, walked: int, arguments: Sequence[obje
     computed: dict[Kind, int] = {}
     for block, times in walker.executions.items():
         block_computes(block, times, computed)
+    stops = [[each * times for each in stops_of(block)] for block, times in walker.executions.items()]
+    accesses: dict[str, AccessTraffic] = {}
+    for operation, traffic in walker.traffic.items():
+        found = accesses.setdefault(operation.declaration.mnemonic, AccessTraffic())
+        found.count += traffic.count
+        found.read += traffic.bytes if operation.declaration.reads else 0
+        found.written += traffic.bytes if operation.declaration.writes else 0
     notes: list[str] = []
     if walked < grid[0] * grid[1] * grid[2]:
         notes.append(f"{walked} of {grid[0] * grid[1] * grid[2]} tile blocks were looked at: the others are like them")
@@ -90,29 +95,14 @@ def _result(walker: Walker, grid: BlockId, walked: int, arguments: Sequence[obje
         walker.entry.symbol_name or "",
         grid,
         walked,
-        _accesses(walker),
+        accesses,
         _arrays(walker, arguments),
         computed,
-        _stops(walker),
+        Stops(*[sum(each) for each in zip(*stops, strict=True)]),
         walker.imbalance(grid[0] * grid[1] * grid[2]),
         list(walker.unknown),
         notes + list(walker.assumed),
     )
-
-
-def _stops(walker: Walker) -> Stops:
-    found = [[each * times for each in stops_of(block)] for block, times in walker.executions.items()]
-    return Stops(*[sum(each) for each in zip(*found, strict=True)])
-
-
-def _accesses(walker: Walker) -> dict[str, AccessTraffic]:
-    found: dict[str, AccessTraffic] = {}
-    for operation, traffic in walker.traffic.items():
-        each = found.setdefault(operation.declaration.mnemonic, AccessTraffic())
-        each.count += traffic.count
-        each.read += traffic.bytes if operation.declaration.reads else 0
-        each.written += traffic.bytes if operation.declaration.writes else 0
-    return found
 
 
 def _arrays(walker: Walker, arguments: Sequence[object]) -> list[ArrayTraffic]:
@@ -138,14 +128,10 @@ def _arrays(walker: Walker, arguments: Sequence[object]) -> list[ArrayTraffic]:
         if whose == "alloca":
             # Scratch memory of a tile block: no more than a cache has to hold.
             continue
-        nbytes = _size(arguments[whose]) if isinstance(whose, int) else None
+        given = getattr(arguments[whose], "nbytes", None) if isinstance(whose, int) else None
+        nbytes = given if isinstance(given, int) else None
         most = [bytes for bytes in (nbytes, tensors[whose]) if bytes is not None and bytes >= 0]
         one, other = read.get(whose, 0), written.get(whose, 0)
         name = f"argument {whose}" if isinstance(whose, int) else str(whose or "unknown memory")
         found.append(ArrayTraffic(name, nbytes, one, other, min([one, *most]), min([other, *most])))
     return found
-
-
-def _size(array: object) -> int | None:
-    size = getattr(array, "nbytes", None)
-    return size if isinstance(size, int) else None

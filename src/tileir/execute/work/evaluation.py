@@ -1,15 +1,15 @@
-"""What is known of a value without the tile: a number, a ramp of numbers, pointers, a mask, a view; and the operations
-on that: integers exactly, tiles as far as they stay ramps.
+"""What is known of a value without the tile: a ramp of numbers, whose memory it points to, a mask, a view; and the
+operations on that: one number exactly, tiles as far as they stay ramps.
 
-A result that is None is not known.  Ramps count signed numbers; one that would leave the range of its element type is
-not known, so nothing wraps.
+A result that is None is not known.  A ramp that would leave the range of its element type is not known either.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from math import prod
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from tileir.dialect import ops
 from tileir.dialect.types import (
@@ -25,34 +25,27 @@ from tileir.dialect.types import (
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import element_bytes, signed_value
-from tileir.ir.types import I1, TF32, IntegerType, Type
+from tileir.ir.types import TF32, IntegerType, Type
 from tileir.ir.values import Value
 from tileir.rewrite.simplifier_rules import evaluate
 
-Steps = tuple[int, ...]
 Root = int | str
-"""Whose memory a pointer reaches: the number of a parameter, or "global @name" or "alloca"."""
+"""A pointer or a tile of pointers: the number of the parameter whose memory it reaches, or "global @name", "alloca"."""
 
 
 class Ramp(NamedTuple):
-    """A tile of integers: `first`, and how much more it is with each step along each dimension."""
+    """Signed integers: `first`, and how much more it is with each step along each dimension; a scalar has none."""
 
     first: int
-    steps: Steps
+    steps: tuple[int, ...]
 
     def span(self, shape: tuple[int, ...]) -> tuple[int, int]:
         """The least and the largest number of a tile of that shape."""
         reaches = [step * (extent - 1) for step, extent in zip(self.steps, shape, strict=True)]
         return self.first + sum(min(reach, 0) for reach in reaches), self.first + sum(max(r, 0) for r in reaches)
 
-
-class Address(NamedTuple):
-    """A pointer or a tile of pointers into the memory of `root`: bytes from its beginning; `first` is None where only
-    the memory is known."""
-
-    root: Root
-    first: int | None
-    steps: Steps
+    def times(self, factor: int) -> Ramp:
+        return Ramp(self.first * factor, tuple([step * factor for step in self.steps]))
 
 
 class Mask(NamedTuple):
@@ -70,8 +63,7 @@ class TensorView(NamedTuple):
     """Memory seen as a tensor; None for what is not known."""
 
     root: Root | None
-    size: int
-    """Bytes of an element."""
+    size: int  # Bytes of an element.
     shape: tuple[int | None, ...]
 
     @property
@@ -87,14 +79,7 @@ class TileView(NamedTuple):
     shape: tuple[int, ...]
     extents: tuple[int | None, ...]
     ways: tuple[int, ...]
-    sparse: int
-    """The dimension whose positions an access lists, -1 for none."""
-
-    def index_space(self) -> list[int | None]:
-        """The number of tiles along each dimension."""
-        return [
-            None if extent is None else -(-extent // way) for extent, way in zip(self.extents, self.ways, strict=True)
-        ]
+    sparse: int  # The dimension whose positions an access lists, -1 for none.
 
     def inside(self, index: list[int | None]) -> tuple[int, bool]:
         """How many elements of a tile lie in the tensor, and whether that is known; all of them where it is not."""
@@ -110,9 +95,7 @@ class TileView(NamedTuple):
         return total, known
 
 
-Known = int | Ramp | Address | Mask | TensorView | TileView
-"""A scalar integer is its bit pattern."""
-
+Known = Ramp | Root | Mask | TensorView | TileView
 Lookup = Callable[[Value], Known | None]
 Evaluation = Callable[[Operation, Lookup], list[Known | None]]
 
@@ -129,74 +112,73 @@ def _width(value: Value) -> int:
 
 def number(value: Value, known: Known | None, *, signed: bool = True) -> int | None:
     """A scalar integer as a number."""
-    if not isinstance(known, int):
+    if not isinstance(known, Ramp) or known.steps:
         return None
-    return signed_value(_width(value), known) if signed else known
+    return known.first if signed else known.first & ((1 << _width(value)) - 1)
 
 
-# --- integers ---
+def uniform(value: Value, bits: int) -> Ramp | Mask:
+    """A scalar, or a tile with one number everywhere, by the bits of an element."""
+    shape, width = _tile(value).shape, _width(value)
+    if shape and width == 1:
+        return Mask(tuple([(0, extent if bits & 1 else 0) for extent in shape]))
+    return Ramp(signed_value(width, bits & ((1 << width) - 1)), (0,) * len(shape))
 
 
 def _arithmetic(operation: Operation, lookup: Lookup) -> list[Known | None]:
     operands = [lookup(value) for value in operation.operands]
-    result = operation.results[0]
-    if not _tile(result).shape:
-        numbers = [known for known in operands if isinstance(known, int)]
-        if operation.declaration is ops.SELECT and isinstance(operands[0], int):
-            # Pointers, too.
-            return [operands[1] if operands[0] & 1 else operands[2]]
-        return [_scalar(operation, numbers) if len(numbers) == len(operands) else None]
-    return [_elementwise(operation, operands)]
+    result, declaration = operation.results[0], operation.declaration
+    if declaration is ops.SELECT and isinstance(operands[0], Ramp):
+        # Pointers, too.
+        return [operands[1 if operands[0].first & 1 else 2]]
+    if declaration is ops.ANDI and all(isinstance(known, Mask) for known in operands):
+        first, second = cast("list[Mask]", operands)
+        pairs = zip(first.bounds, second.bounds, strict=True)
+        return [Mask(tuple([(max(a[0], b[0]), min(a[1], b[1])) for a, b in pairs]))]
+    if not all(isinstance(known, Ramp) for known in operands):
+        return [None]
+    ramps = cast("list[Ramp]", operands)
+    if not any(step for ramp in ramps for step in ramp.steps):
+        bits = _exact(operation, [ramp.first for ramp in ramps])
+        return [None if bits is None else uniform(result, bits)]
+    shape = _tile(result).shape
+    if declaration is ops.CMPI:
+        return [_compared(operation, ramps[0], ramps[1], shape)]
+    found = _combined(operation, ramps, shape)
+    if found is not None:
+        low, high = found.span(shape)
+        limit = 1 << (_width(result) - 1)
+        if low < -limit or high >= limit:
+            found = None
+    return [found]
 
 
-def _scalar(operation: Operation, numbers: list[int]) -> int | None:
+def _exact(operation: Operation, numbers: list[int]) -> int | None:
+    """The bits of a result, by those of a scalar or of each element; they may be those of a wider type."""
     declaration = operation.declaration
     width, result_width = _width(operation.operands[-1]), _width(operation.results[0])
-    mask = (1 << result_width) - 1
-    signed = operation.keyword("signedness") == "signed"
+    bits = [given & ((1 << _width(value)) - 1) for value, given in zip(operation.operands, numbers, strict=True)]
     if declaration is ops.ABSI:
-        return abs(signed_value(width, numbers[0])) & mask
+        return abs(numbers[0])
     if declaration is ops.NOTI:
-        return ~numbers[0] & mask
+        return ~numbers[0]
     if declaration in (ops.DIVI, ops.REMI):
-        left, right = [signed_value(width, bits) if signed else bits for bits in numbers]
+        left, right = numbers if operation.signedness == "signed" else bits
         if not right:
             return None
         quotient = abs(left) // abs(right)
         if (left < 0) != (right < 0):
             quotient = -quotient
         if declaration is ops.REMI:
-            return left - quotient * right & mask
+            return left - quotient * right
         rounding = operation.rounding
         if rounding == "negative_inf":
-            quotient = left // right
-        elif rounding == "positive_inf":
-            quotient = -(-left // right)
-        return quotient & mask
+            return left // right
+        return -(-left // right) if rounding == "positive_inf" else quotient
     flags: tuple[str, ...] = (operation.keyword("signedness"),)
     if declaration is ops.CMPI:
         flags = (operation.comparison_predicate, *flags)
-    return evaluate(declaration, flags, (width, result_width), tuple(numbers))
-
-
-def _elementwise(operation: Operation, operands: list[Known | None]) -> Ramp | Mask | None:
-    declaration = operation.declaration
-    shape = _tile(operation.results[0]).shape
-    if declaration is ops.ANDI and all(isinstance(known, Mask) for known in operands):
-        first, second = cast("list[Mask]", operands)
-        pairs = zip(first.bounds, second.bounds, strict=True)
-        return Mask(tuple([(max(a[0], b[0]), min(a[1], b[1])) for a, b in pairs]))
-    if not all(isinstance(known, Ramp) for known in operands):
-        return None
-    ramps = cast("list[Ramp]", operands)
-    if declaration is ops.CMPI:
-        return _compared(operation, ramps[0], ramps[1], shape)
-    found = _combined(operation, ramps, shape)
-    if found is None:
-        return None
-    low, high = found.span(shape)
-    limit = 1 << (_width(operation.results[0]) - 1)
-    return found if -limit <= low and high < limit else None
+    return evaluate(declaration, flags, (width, result_width), tuple(bits))
 
 
 def _combined(operation: Operation, ramps: list[Ramp], shape: tuple[int, ...]) -> Ramp | None:
@@ -207,7 +189,7 @@ def _combined(operation: Operation, ramps: list[Ramp], shape: tuple[int, ...]) -
     if declaration is ops.EXTI:
         return first if operation.signedness == "signed" or first.span(shape)[0] >= 0 else None
     if declaration is ops.NEGI:
-        return _scaled(first, -1)
+        return first.times(-1)
     if len(ramps) < 2:
         return None
     second = ramps[1]
@@ -217,20 +199,11 @@ def _combined(operation: Operation, ramps: list[Ramp], shape: tuple[int, ...]) -
         return Ramp(first.first + sign * second.first, steps)
     if declaration is ops.MULI:
         if not any(second.steps):
-            return _scaled(first, second.first)
-        return _scaled(second, first.first) if not any(first.steps) else None
+            return first.times(second.first)
+        return second.times(first.first) if not any(first.steps) else None
     if declaration is ops.SHLI and not any(second.steps) and 0 <= second.first < 64:
-        return _scaled(first, 1 << second.first)
-    if not any(first.steps) and not any(second.steps):
-        # The same number everywhere.
-        width = _width(operation.operands[0])
-        bits = _scalar(operation, [ramp.first & ((1 << width) - 1) for ramp in ramps])
-        return None if bits is None else Ramp(signed_value(_width(operation.results[0]), bits), first.steps)
+        return first.times(1 << second.first)
     return None
-
-
-def _scaled(ramp: Ramp, factor: int) -> Ramp:
-    return Ramp(ramp.first * factor, tuple([step * factor for step in ramp.steps]))
 
 
 def _compared(operation: Operation, left: Ramp, right: Ramp, shape: tuple[int, ...]) -> Mask | None:
@@ -266,119 +239,52 @@ def _compared(operation: Operation, left: Ramp, right: Ramp, shape: tuple[int, .
     return Mask(tuple(bounds)) if holds else Mask(((0, 0),) * len(shape))
 
 
-# --- shapes ---
-
-
 def _constant(operation: Operation, lookup: Lookup) -> list[Known | None]:
-    value, type = operation.value_attribute, _tile(operation.results[0])
-    width = _width(operation.results[0])
-    if not width or not value.is_splat:
-        return [None]
-    bits = value.bits(0) & ((1 << width) - 1)
-    if not type.shape:
-        return [bits]
-    if type.element is I1:
-        return [Mask(tuple([(0, extent if bits else 0) for extent in type.shape]))]
-    return [Ramp(signed_value(width, bits), (0,) * len(type.shape))]
+    value, result = operation.value_attribute, operation.results[0]
+    return [uniform(result, value.bits(0)) if _width(result) and value.is_splat else None]
 
 
 def _same(operation: Operation, lookup: Lookup) -> list[Known | None]:
     return [lookup(operation.operands[0])]
 
 
-def _placed(
-    operation: Operation, change: Callable[[tuple[int, ...]], tuple[int, ...] | None], known: Known
-) -> Known | None:
-    """A tile whose dimensions become others: `change` takes the steps of the old ones to those of the new ones."""
-    source = operation.operands[0]
-    if isinstance(known, int):
-        signed = signed_value(_width(source), known)
-        shape = _tile(operation.results[0]).shape
-        if not shape:
-            return known
-        if _tile(source).element is I1:
-            return Mask(tuple([(0, extent if known else 0) for extent in shape]))
-        known = Ramp(signed, ())
-    if isinstance(known, Ramp):
-        steps = change(known.steps)
-        if steps is None:
-            return None
-        if not steps:
-            return known.first & ((1 << _width(source)) - 1)
-        return Ramp(known.first, steps)
-    if isinstance(known, Address):
-        steps = change(known.steps)
-        return Address(known.root, None, ()) if steps is None else Address(known.root, known.first, steps)
-    return None
+def _shaped(operation: Operation, lookup: Lookup) -> list[Known | None]:
+    """A tile whose dimensions become others: what it has for each, steps or bounds, goes with them."""
+    known, result = lookup(operation.operands[0]), operation.results[0]
+    before, after = _tile(operation.operands[0]).shape, _tile(result).shape
+    if isinstance(known, Ramp) and not any(known.steps):
+        return [uniform(result, known.first)]
+    if isinstance(known, Mask) and not known.truths:
+        return [uniform(result, 0)]
+    if not isinstance(known, (Mask, Ramp)):
+        return [known]
+    parts: tuple[Any, ...] = known.bounds if isinstance(known, Mask) else known.steps
+    whole: list[Any] = [(0, extent) if isinstance(known, Mask) else 0 for extent in after]
+    if operation.declaration is ops.PERMUTE:
+        found: list[Any] | None = [parts[axis] for axis in operation.permutation]
+    elif operation.declaration is ops.BROADCAST:
+        found = [part if extent > 1 else new for part, extent, new in zip(parts, before, whole, strict=True)]
+    elif [extent for extent in before if extent > 1] == [extent for extent in after if extent > 1]:
+        # Only extents of one come or go.
+        rest = iter([part for part, extent in zip(parts, before, strict=True) if extent > 1])
+        found = [next(rest) if extent > 1 else new for extent, new in zip(after, whole, strict=True)]
+    else:
+        found = _cut(known, before, after) if isinstance(known, Ramp) else None
+    return [
+        None if found is None else Mask(tuple(found)) if isinstance(known, Mask) else Ramp(known.first, tuple(found))
+    ]
 
 
-def _reshape(operation: Operation, lookup: Lookup) -> list[Known | None]:
-    known = lookup(operation.operands[0])
-    before, after = _tile(operation.operands[0]).shape, _tile(operation.results[0]).shape
-
-    def change(steps: tuple[int, ...]) -> tuple[int, ...] | None:
-        if not any(steps):
-            return (0,) * len(after)
-        real = [(extent, step) for extent, step in zip(before, steps, strict=True) if extent > 1]
-        if [extent for extent, _ in real] == [extent for extent in after if extent > 1]:
-            # Only extents of one come or go.
-            rest = iter([step for _, step in real])
-            return tuple([next(rest) if extent > 1 else 0 for extent in after])
-        inner = real[-1][1]
-        for (extent, step), (_, outer) in zip(reversed(real), reversed(real[:-1]), strict=False):
-            if outer != step * extent:
-                return None
-        # Even steps from one element to the next: they may be cut anyhow.
-        found: list[int] = []
-        for extent in reversed(after):
-            found.append(inner)
-            inner *= extent
-        return tuple(reversed(found))
-
-    if isinstance(known, Mask):
-        same = [extent for extent in before if extent > 1] == [extent for extent in after if extent > 1]
-        if not same or known.truths == 0:
-            return [None]
-        rest = iter([bounds for bounds, extent in zip(known.bounds, before, strict=True) if extent > 1])
-        return [Mask(tuple([next(rest) if extent > 1 else (0, 1) for extent in after]))]
-    return [None if known is None else _placed(operation, change, known)]
-
-
-def _broadcast(operation: Operation, lookup: Lookup) -> list[Known | None]:
-    known = lookup(operation.operands[0])
-    before, after = _tile(operation.operands[0]).shape, _tile(operation.results[0]).shape
-    if isinstance(known, Mask):
-        pairs = zip(known.bounds, before, after, strict=True)
-        return [Mask(tuple([(b[0] * n, b[1] * n) if m == 1 else b for b, m, n in pairs]))]
-
-    def change(steps: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple([step if extent > 1 else 0 for step, extent in zip(steps, before, strict=True)])
-
-    return [None if known is None else _placed(operation, change, known)]
-
-
-def _permute(operation: Operation, lookup: Lookup) -> list[Known | None]:
-    known = lookup(operation.operands[0])
-    order = operation.permutation
-    if isinstance(known, Mask):
-        return [Mask(tuple([known.bounds[axis] for axis in order]))]
-    return [None if known is None else _placed(operation, lambda steps: tuple([steps[a] for a in order]), known)]
-
-
-# --- pointers and views ---
-
-
-def _offset(operation: Operation, lookup: Lookup) -> list[Known | None]:
-    pointer, offset = lookup(operation.operands[0]), lookup(operation.operands[1])
-    if not isinstance(pointer, Address):
-        return [None]
-    if isinstance(offset, int):
-        offset = Ramp(signed_value(_width(operation.operands[1]), offset), ())
-    if pointer.first is None or not isinstance(offset, Ramp):
-        return [Address(pointer.root, None, ())]
-    size = memory_bytes(operation.operands[0])
-    steps = tuple([a + b * size for a, b in zip(pointer.steps, offset.steps, strict=True)])
-    return [Address(pointer.root, pointer.first + offset.first * size, steps)]
+def _cut(ramp: Ramp, before: tuple[int, ...], after: tuple[int, ...]) -> list[int] | None:
+    """The steps of a tile that is cut in another way, if those from one element to the next are even."""
+    real = [(extent, step) for extent, step in zip(before, ramp.steps, strict=True) if extent > 1]
+    if any(outer != step * extent for (_, outer), (extent, step) in pairwise(real)):
+        return None
+    found, inner = [], real[-1][1]
+    for extent in reversed(after):
+        found.append(inner)
+        inner *= extent
+    return found[::-1]
 
 
 def element_size(element: Type) -> int:
@@ -396,7 +302,7 @@ def _tensor_view(operation: Operation, lookup: Lookup) -> list[Known | None]:
     base = lookup(operation.operands[0])
     given = iter([number(value, lookup(value), signed=False) for value in operation.dynamic_shape])
     shape = tuple([next(given) if extent == DYNAMIC else extent for extent in type.shape])
-    root = base.root if isinstance(base, Address) else None
+    root = base if isinstance(base, Root) else None
     return [TensorView(root, element_size(type.element), shape)]
 
 
@@ -419,12 +325,19 @@ def _tile_view(operation: Operation, lookup: Lookup) -> list[Known | None]:
 
 def _index_space(operation: Operation, lookup: Lookup) -> list[Known | None]:
     view = lookup(operation.operands[0])
-    return list(view.index_space()) if isinstance(view, TileView) else [None] * len(operation.results)
+    if not isinstance(view, TileView):
+        return [None] * len(operation.results)
+    return [
+        None if extent is None else Ramp(-(-extent // way), ())
+        for extent, way in zip(view.extents, view.ways, strict=True)
+    ]
 
 
 def _tensor_shape(operation: Operation, lookup: Lookup) -> list[Known | None]:
     tensor = lookup(operation.operands[0])
-    return list(tensor.shape) if isinstance(tensor, TensorView) else [None] * len(operation.results)
+    if not isinstance(tensor, TensorView):
+        return [None] * len(operation.results)
+    return [None if extent is None else Ramp(extent, ()) for extent in tensor.shape]
 
 
 _ARITHMETIC: Final = (
@@ -433,18 +346,14 @@ _ARITHMETIC: Final = (
 )  # fmt: skip
 EVALUATED: Final[dict[OperationDeclaration, Evaluation]] = {
     **dict.fromkeys(_ARITHMETIC, _arithmetic),
-    ops.ASSUME: _same,
-    ops.BROADCAST: _broadcast,
+    **dict.fromkeys((ops.ASSUME, ops.OFFSET, ops.PTR_TO_PTR), _same),
+    **dict.fromkeys((ops.BROADCAST, ops.PERMUTE, ops.RESHAPE), _shaped),
+    **dict.fromkeys((ops.MAKE_GATHER_SCATTER_VIEW, ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW), _tile_view),
+    ops.ALLOCA: lambda operation, lookup: ["alloca"],
     ops.CONSTANT: _constant,
+    ops.GET_GLOBAL: lambda operation, lookup: [f"global {operation.attributes['name'].text}"],
     ops.GET_INDEX_SPACE_SHAPE: _index_space,
     ops.GET_TENSOR_SHAPE: _tensor_shape,
     ops.IOTA: lambda operation, lookup: [Ramp(0, (1,))],
-    ops.MAKE_GATHER_SCATTER_VIEW: _tile_view,
-    ops.MAKE_PARTITION_VIEW: _tile_view,
-    ops.MAKE_STRIDED_VIEW: _tile_view,
     ops.MAKE_TENSOR_VIEW: _tensor_view,
-    ops.OFFSET: _offset,
-    ops.PERMUTE: _permute,
-    ops.PTR_TO_PTR: _same,
-    ops.RESHAPE: _reshape,
 }

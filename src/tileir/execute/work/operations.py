@@ -23,11 +23,9 @@ from tileir.execute.errors import BlockId
 from tileir.ir.core import Block, Operation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ADDITION_COST, MATRIX_PRODUCT, ElementCost
-from tileir.ir.types import Type
 from tileir.ir.values import Value
 
-Kind = tuple[str, str, str]
-"""A group of `GROUPS`, the mnemonic, the element type."""
+Kind = tuple[str, str, str]  # A group of `GROUPS`, the mnemonic, the element type.
 
 
 def cost_of(kind: Kind) -> ElementCost:
@@ -52,24 +50,26 @@ def _tile(value: Value) -> TileType:
 def computed(operation: Operation, times: int, into: dict[Kind, int]) -> None:
     """Add what executions of an operation compute; control flow and what is in it are left out."""
     declaration = operation.declaration
-    mnemonic = declaration.mnemonic
-    if declaration.has_trait(MATRIX_PRODUCT):
-        left, right = _tile(operation.operands[0]), _tile(operation.operands[1])
-        names = f"{left.element.spelling} -> {_element(operation.results[0]).spelling}"
-        _add(into, (MATRIX, mnemonic, names), times * 2 * prod(left.shape) * right.shape[-1])
-    elif declaration in (REDUCE, SCAN):
+    if declaration in (REDUCE, SCAN):
         elements, rows = _extents(operation)
         block_computes(operation.regions[0].blocks[0], times * (elements - rows), into)
-    elif declaration in _CONVERSIONS:
-        names = f"{_element(operation.operands[0]).spelling} -> {_element(operation.results[0]).spelling}"
-        _add(into, (CONVERTING, mnemonic, names), times * prod(_tile(operation.results[0]).shape))
+        return
+    chapter = declaration.chapter
+    is_product, is_conversion = declaration.has_trait(MATRIX_PRODUCT), declaration in _CONVERSIONS
+    if not is_product and not is_conversion and chapter not in ("Floating point", "Integer", "Bitwise"):
+        return
+    given, result = _tile(operation.operands[0]), _tile(operation.results[0])
+    group, types, amount = INTEGER, given.element.spelling, prod(result.shape)
+    if is_product:
+        amount = 2 * prod(given.shape) * _tile(operation.operands[1]).shape[-1]
+    if is_product or is_conversion:
+        group, types = MATRIX if is_product else CONVERTING, f"{types} -> {result.element.spelling}"
     elif declaration is CMPF:
-        _add(into, (COMPARING, mnemonic, _element(operation.operands[0]).spelling), times * _count(operation))
-    elif declaration.chapter == "Floating point":
-        amount = _count(operation) * declaration.cost.flops
-        _add(into, (FLOATING, mnemonic, _element(operation.results[0]).spelling), times * amount)
-    elif declaration.chapter in ("Integer", "Bitwise"):
-        _add(into, (INTEGER, mnemonic, _element(operation.operands[0]).spelling), times * _count(operation))
+        group = COMPARING
+    elif chapter == "Floating point":
+        group, types, amount = FLOATING, result.element.spelling, amount * declaration.cost.flops
+    kind = (group, declaration.mnemonic, types)
+    into[kind] = into.get(kind, 0) + times * amount
 
 
 def block_computes(block: Block, times: int, into: dict[Kind, int]) -> None:
@@ -78,22 +78,9 @@ def block_computes(block: Block, times: int, into: dict[Kind, int]) -> None:
         computed(operation, times, into)
 
 
-def _element(value: Value) -> Type:
-    return _tile(value).element
-
-
-def _count(operation: Operation) -> int:
-    return prod(_tile(operation.results[0]).shape)
-
-
-def _add(into: dict[Kind, int], kind: Kind, amount: int) -> None:
-    into[kind] = into.get(kind, 0) + amount
-
-
 _PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 _PASSED_ON: Final = (BROADCAST, FTOF, PERMUTE, RESHAPE)
-_WARPS: Final = 4
-"""Of a tile block, in what NVIDIA's assembler makes of most kernels."""
+_WARPS: Final = 4  # Of a tile block, in what NVIDIA's assembler makes of most kernels.
 
 
 class Stops(NamedTuple):
@@ -169,9 +156,6 @@ def _extents(operation: Operation) -> tuple[int, int]:
     """The elements of a reduction or scan, and how many rows of them lie side by side."""
     shape = _tile(operation.operands[0]).shape
     return prod(shape), prod(shape) // shape[operation.dim]
-
-
-# --- the counts of a launch ---
 
 
 @dataclass(slots=True, eq=False)

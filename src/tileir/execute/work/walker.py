@@ -7,7 +7,7 @@ walked in part: their first and last iteration, and some between that stand for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Final, cast
@@ -18,14 +18,15 @@ from tileir.execute.errors import BlockId
 from tileir.execute.locations.source_locations import user_location
 from tileir.execute.work.evaluation import (
     EVALUATED,
-    Address,
     Known,
     Mask,
+    Ramp,
     Root,
     TileView,
     element_size,
     memory_bytes,
     number,
+    uniform,
 )
 from tileir.ir.core import Block, Operation
 from tileir.ir.diagnostics import position_of
@@ -34,8 +35,7 @@ from tileir.ir.types import IntegerType
 from tileir.ir.values import BlockArgument, Value
 
 _MANY_ITERATIONS: Final = 64
-_MOST_STEPS: Final = 2_000_000
-"""A tile block that takes more is not walked to its end."""
+_MOST_STEPS: Final = 2_000_000  # A tile block that takes more is not walked to its end.
 
 
 class TooLong(Exception):
@@ -48,8 +48,7 @@ class Traffic:
 
     count: int = 0
     bytes: int = 0
-    roots: dict[Root | None, int] = field(default_factory=dict)
-    """Bytes by the memory they are in."""
+    roots: dict[Root | None, int] = field(default_factory=dict)  # Bytes by the memory they are in.
     sizes: dict[Root, int] = field(default_factory=dict)
     """Bytes of the largest tensor they were a part of; -1 if that is not known."""
 
@@ -75,12 +74,9 @@ class Walker:
         self.entry: Operation = entry
         self.executions: dict[Block, int] = {}
         self.traffic: dict[Operation, Traffic] = {}
-        self.unknown: dict[str, None] = {}
-        """Why the counts are a lower bound."""
-        self.assumed: dict[str, None] = {}
-        """What is counted as a whole although a part of it may not be accessed."""
-        self.sampled: bool = False
-        """Whether iterations stand for others."""
+        self.unknown: dict[str, None] = {}  # Why the counts are a lower bound.
+        self.assumed: dict[str, None] = {}  # What is counted as a whole although a part of it may not be accessed.
+        self.sampled: bool = False  # Whether iterations stand for others.
         self.steps: int = 0
         self._grid: BlockId = grid
         self._block: BlockId = (0, 0, 0)
@@ -88,10 +84,8 @@ class Walker:
         self.arguments: dict[Value, Known] = arguments
         self._known: dict[Value, Known | None] = {}
         self._deciding: set[Value] = deciding_values(entry)
-        self._plans: dict[Block, list[Operation]] = {}
-        self._elements: dict[Block, int] = {}
-        self._load: int = 0
-        """Elements that were computed or accessed, the measure of how much a tile block does."""
+        self._plans: dict[Block, tuple[list[Operation], int]] = {}
+        self._load: int = 0  # Elements that were computed or accessed, the measure of how much a tile block does.
         self._heaviest: float = 0.0
 
     def walk(self, block: BlockId, weight: int) -> None:
@@ -107,41 +101,41 @@ class Walker:
         """How much more the heaviest tile block does than all of them on average."""
         return max(self._heaviest * blocks / self._load, 1.0) if self._load else 1.0
 
-    # --- control flow ---
-
-    def _plan(self, block: Block) -> list[Operation]:
-        """The operations of a block that have to be looked at each time."""
-        found = self._plans.get(block)
-        if found is None:
-            found = self._plans[block] = [each for each in block if self._matters(each)]
-        return found
-
-    def _elements_of(self, block: Block) -> int:
-        if block not in self._elements:
+    def _plan(self, block: Block) -> tuple[list[Operation], int]:
+        """The operations of a block that have to be looked at each time, and how many elements it computes."""
+        if block not in self._plans:
             types = [result.type for operation in block for result in operation.results]
-            self._elements[block] = sum([prod(type.shape) for type in types if isinstance(type, TileType)])
-        return self._elements[block]
-
-    def _matters(self, operation: Operation) -> bool:
-        declaration = operation.declaration
-        if declaration.is_control_flow or declaration.is_terminator or declaration.accesses_memory:
-            return True
-        return any(result in self._deciding for result in operation.results)
+            elements = sum([prod(type.shape) for type in types if isinstance(type, TileType)])
+            plan = [
+                each
+                for each in block
+                if each.declaration.is_control_flow
+                or each.declaration.is_terminator
+                or each.declaration.accesses_memory
+                or not self._deciding.isdisjoint(each.results)
+            ]
+            self._plans[block] = plan, elements
+        return self._plans[block]
 
     def _run(self, block: Block) -> Operation | None:
         """Walk a block; returns the terminator that leaves it, None where it is not known how it is left."""
         self.executions[block] = self.executions.get(block, 0) + self._weight
-        self._load += self._elements_of(block) * self._weight
+        plan, elements = self._plan(block)
+        self._load += elements * self._weight
+        self.steps += len(plan)
+        if self.steps > self._limit:
+            raise TooLong
         known = self._known
-        for operation in self._plan(block):
-            self.steps += 1
+        for operation in plan:
             declaration = operation.declaration
             evaluation = EVALUATED.get(declaration)
             if evaluation is not None:
-                for result, value in zip(operation.results, evaluation(operation, known.get), strict=True):
-                    known[result] = value
+                known.update(zip(operation.results, evaluation(operation, known.get), strict=True))
             elif declaration.accesses_memory:
-                self._access(operation)
+                known.update(dict.fromkeys(operation.results))
+                is_view = (declaration.reads or declaration.writes) == "view"
+                access = self._access_view if is_view else self._access_pointers
+                access(operation, self.traffic.setdefault(operation, Traffic()))
             elif declaration.is_terminator:
                 return operation
             elif declaration.is_control_flow:
@@ -150,38 +144,25 @@ class Walker:
                 if not goes_on:
                     return end
             else:
-                self._define(operation)
-        return None if block.last is None else block.last
-
-    def _define(self, operation: Operation) -> None:
-        declaration, known = operation.declaration, self._known
-        if declaration is ops.GET_TILE_BLOCK_ID or declaration is ops.GET_NUM_TILE_BLOCKS:
-            numbers = self._block if declaration is ops.GET_TILE_BLOCK_ID else self._grid
-            for result, value in zip(operation.results, numbers, strict=True):
-                known[result] = value
-        elif declaration is ops.GET_GLOBAL:
-            known[operation.results[0]] = Address(f"global {operation.attributes['name'].text}", 0, ())
-        elif declaration is ops.ALLOCA:
-            known[operation.results[0]] = Address("alloca", 0, ())
-        else:
-            for result in operation.results:
-                known[result] = None
+                numbers = {ops.GET_TILE_BLOCK_ID: self._block, ops.GET_NUM_TILE_BLOCKS: self._grid}.get(declaration)
+                for axis, result in enumerate(operation.results):
+                    known[result] = None if numbers is None else Ramp(numbers[axis], ())
+        return block.last
 
     def _give(self, end: Operation | None, targets: list[Value]) -> None:
         """What a terminator gives to results or to the next iteration."""
         known = self._known
-        if end is None or len(end.operands) != len(targets):
-            for target in targets:
-                known[target] = None
-            return
-        for target, value in zip(targets, [known.get(operand) for operand in end.operands], strict=True):
-            known[target] = value
+        is_known = end is not None and len(end.operands) == len(targets)
+        given = (
+            [known.get(operand) for operand in end.operands] if end is not None and is_known else [None] * len(targets)
+        )
+        known.update(zip(targets, given, strict=True))
 
     def _run_if(self, operation: Operation) -> tuple[bool, Operation | None]:
         """Whether what follows runs, and if not the terminator that leaves more than the branch, as far as known."""
-        condition = self._known.get(operation.operands[0])
+        condition = number(operation.operands[0], self._known.get(operation.operands[0]))
         results: list[Value] = list(operation.results)
-        if not isinstance(condition, int):
+        if condition is None:
             self._lost(operation, "the condition", "neither branch counts")
             self._give(None, results)
             ends = [each for each in operation.walk() if each.declaration.is_terminator]
@@ -201,12 +182,12 @@ class Walker:
         body = operation.regions[0].blocks[0]
         results: list[Value] = list(operation.results)
         carried: list[BlockArgument] = list(body.arguments[1:])
-        element = cast(IntegerType, cast(TileType, body.arguments[0].type).element)
         signed = not operation.unsigned_cmp
         bounds = [number(value, self._known.get(value), signed=signed) for value in operation.operands[:3]]
         known = self._known
-        for argument, value in zip(carried, operation.operands[3:], strict=True):
-            known[argument] = known.get(value)
+        known.update(
+            {argument: known.get(value) for argument, value in zip(carried, operation.operands[3:], strict=True)}
+        )
         lower, upper, step = bounds
         if lower is None or upper is None or step is None or step <= 0:
             self._lost(operation, "a bound", "no iteration counts")
@@ -214,20 +195,16 @@ class Walker:
             return True, None
         span = range(lower, upper, step)
         whole = self._weight
-        mask = (1 << element.width) - 1
         depends = any(argument in self._deciding for argument in carried)
         most = len(span) if depends else _MANY_ITERATIONS
         if len(span) > most:
             self.sampled = True
         for place, times in strata(len(span), most):
             self._weight = whole * times
-            known[body.arguments[0]] = span[place] & mask
-            end = self._run(body)
-            self._give(end, cast("list[Value]", carried))
-            self._check_length()
+            known[body.arguments[0]] = uniform(body.arguments[0], span[place])
+            self._give(self._run(body), cast("list[Value]", carried))
         self._weight = whole
-        for result, argument in zip(results, carried, strict=True):
-            known[result] = known.get(argument)
+        known.update({result: known.get(argument) for result, argument in zip(results, carried, strict=True)})
         return True, None
 
     def _run_loop(self, operation: Operation) -> tuple[bool, Operation | None]:
@@ -235,8 +212,9 @@ class Walker:
         body = operation.regions[0].blocks[0]
         arguments: list[Value] = list(body.arguments)
         known = self._known
-        for argument, value in zip(arguments, operation.operands, strict=True):
-            known[argument] = known.get(value)
+        known.update(
+            {argument: known.get(value) for argument, value in zip(arguments, operation.operands, strict=True)}
+        )
         while True:
             end = self._run(body)
             if end is None:
@@ -249,25 +227,9 @@ class Walker:
             if end.declaration is ops.RETURN:
                 return False, end
             self._give(end, arguments)
-            self._check_length()
-
-    def _check_length(self) -> None:
-        if self.steps > self._limit:
-            raise TooLong
 
     def _lost(self, operation: Operation, what: str, consequence: str) -> None:
         self.unknown[f"{_words(operation)}: {what} is not known without running it, so {consequence}"] = None
-
-    # --- accesses ---
-
-    def _access(self, operation: Operation) -> None:
-        traffic = self.traffic.setdefault(operation, Traffic())
-        for result in operation.results:
-            self._known[result] = None
-        if (operation.declaration.reads or operation.declaration.writes) == "view":
-            self._access_view(operation, traffic)
-        else:
-            self._access_pointers(operation, traffic)
 
     def _access_view(self, operation: Operation, traffic: Traffic) -> None:
         operand = operation.view
@@ -277,7 +239,8 @@ class Walker:
         root: Root | None = None
         if isinstance(view, TileView):
             root = view.tensor.root
-            elements, is_known = view.inside([self._index(value) for value in operation.index])
+            index = [number(value, self._known.get(value), signed=False) for value in operation.index]
+            elements, is_known = view.inside(index)
             if root is not None:
                 bytes = view.tensor.bytes
                 traffic.sizes[root] = -1 if bytes is None else max(bytes, traffic.sizes.get(root, 0))
@@ -287,23 +250,19 @@ class Walker:
             self.assumed[f"{_words(operation)}: counts whole tiles"] = None
         self._count(traffic, root, elements * size)
 
-    def _index(self, value: Value) -> int | None:
-        is_scalar = not cast(TileType, value.type).shape
-        return number(value, self._known.get(value), signed=False) if is_scalar else None
-
     def _access_pointers(self, operation: Operation, traffic: Traffic) -> None:
         declaration = operation.declaration
         pointers = operation.operand_group(cast(str, declaration.reads or declaration.writes))[0]
-        address = self._known.get(pointers)
-        root = address.root if isinstance(address, Address) else None
+        root = self._known.get(pointers)
+        assert root is None or isinstance(root, Root)
         elements = prod(cast(TileType, pointers.type).shape)
         mask = operation.mask
         if mask is not None:
             known = self._known.get(mask)
             if isinstance(known, Mask):
                 elements = known.truths
-            elif isinstance(known, int):
-                elements = known & 1
+            elif isinstance(known, Ramp):
+                elements = known.first & 1
             else:
                 self.assumed[f"{_words(operation)}: its mask counts as true everywhere"] = None
         if root is not None:
@@ -335,9 +294,9 @@ def argument_known(value: Value, index: int, given: object) -> Known | None:
         if isinstance(given, bool):
             given = int(given)
         if hasattr(given, "__index__") and not hasattr(given, "shape"):
-            return int(given.__index__()) & ((1 << element.width) - 1)
+            return uniform(value, int(given.__index__()))
         return None
-    return Address(index, 0, ()) if isinstance(element, PointerType) else None
+    return index if isinstance(element, PointerType) else None
 
 
 PLACES = ("source", "destination", "pointers", "ptr", "mask", "view", "index")
@@ -347,7 +306,6 @@ PLACES = ("source", "destination", "pointers", "ptr", "mask", "view", "index")
 def deciding_values(entry: Operation) -> set[Value]:
     """The values of a kernel that are to be evaluated."""
     pending: list[Value] = []
-    ends: dict[Operation, list[Operation]] = {}
     for operation in entry.walk():
         declaration = operation.declaration
         if declaration is ops.FOR:
@@ -358,49 +316,42 @@ def deciding_values(entry: Operation) -> set[Value]:
             for part in declaration.operands:
                 if part.name in PLACES:
                     pending.extend(operation.operand_group(part.name))
-        elif declaration.is_terminator and operation.operands:
-            target = _target(operation)
-            if target is not None:
-                ends.setdefault(target, []).append(operation)
+    carried = _carried_values(entry)
     found: set[Value] = set()
     while pending:
         value = pending.pop()
-        if value in found:
-            continue
-        found.add(value)
-        if isinstance(value, BlockArgument):
-            _add_carried(value, ends, pending)
-            continue
-        maker = value.defining_operation
-        if maker is None:
-            continue
-        if maker.declaration in EVALUATED:
-            pending.extend(maker.operands)
-        elif maker.declaration.is_control_flow:
-            place = list(maker.results).index(value)  # type: ignore[arg-type]
-            if maker.declaration is ops.FOR:
-                pending.append(maker.operands[3 + place])
-                pending.append(maker.regions[0].blocks[0].arguments[1 + place])
-            for end in ends.get(maker, ()):
-                if end.declaration is not ops.CONTINUE or maker.declaration is ops.FOR:
-                    pending.append(end.operands[place])
+        if value not in found:
+            found.add(value)
+            maker = value.defining_operation
+            is_evaluated = maker is not None and maker.declaration in EVALUATED
+            pending.extend(maker.operands if maker is not None and is_evaluated else carried.get(value, ()))
     return found
 
 
-def _target(end: Operation) -> Operation | None:
-    """The operation that a terminator gives its operands to: a `yield` to the one around it, others to the loop."""
-    if end.declaration is ops.YIELD:
-        return end.parent_operation
-    return next((around for around in ancestors(end) if around.declaration is not ops.IF), None)
+def _carried_values(entry: Operation) -> dict[Value, list[Value]]:
+    """What control flow makes its results and the arguments of loops of."""
+    found: dict[Value, list[Value]] = {}
 
+    def give(targets: Sequence[Value], values: Sequence[Value]) -> None:
+        for target, value in zip(targets, values, strict=False):
+            found.setdefault(target, []).append(value)
 
-def _add_carried(argument: BlockArgument, ends: dict[Operation, list[Operation]], pending: list[Value]) -> None:
-    owner = argument.block.parent_operation
-    if owner is None or not owner.declaration.is_loop:
-        return
-    place = argument.index - (1 if owner.declaration is ops.FOR else 0)
-    if place < 0:
-        # The number of the iteration, which the bounds decide.
-        return
-    pending.append(owner.operands[place + (3 if owner.declaration is ops.FOR else 0)])
-    pending.extend([end.operands[place] for end in ends.get(owner, ()) if end.declaration is ops.CONTINUE])
+    for operation in entry.walk():
+        declaration = operation.declaration
+        if declaration.is_loop:
+            arguments = operation.regions[0].blocks[0].arguments
+            if declaration is ops.FOR:
+                # The number of the iteration comes first, which the bounds decide.
+                give(operation.results, arguments[1:])
+                give(arguments[1:], operation.operands[3:])
+            else:
+                give(arguments, operation.operands)
+        elif declaration.is_terminator:
+            around = [
+                each for each in ancestors(operation) if declaration is ops.YIELD or each.declaration is not ops.IF
+            ]
+            if around and around[0].declaration.is_control_flow:
+                is_next = declaration is ops.CONTINUE
+                arguments = around[0].regions[0].blocks[0].arguments[around[0].declaration is ops.FOR :]
+                give(arguments if is_next else around[0].results, operation.operands)
+    return found

@@ -11,9 +11,8 @@ from tileir.dialect.ops import PRINT_TKO, RETURN
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import converted
 from tileir.execute.observing.observer import Observer
-from tileir.execute.recording.prepared_launch import PreparedLaunch
 from tileir.execute.recording.recorder import Interrupted, Interruption
-from tileir.execute.recording.recording import Recording
+from tileir.execute.recording.recording import PreparedLaunch, Recording
 from tileir.execute.recording.stepwise_recording import StepwiseRecording
 from tileir.ir.diagnostics import TileIRError
 from tileir.serve.debugger.moments import Moment

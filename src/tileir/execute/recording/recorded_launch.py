@@ -1,5 +1,4 @@
-"""A launch that is about to be recorded: the memory that its recording owns, and what it runs with.
-
+"""The launch that a recording has, and the memory that it owns.
 
 Pointers are real addresses.  A tile block that runs again is to compute the same ones, whatever has become of the
 caller's arrays, so the launch runs on copies.  Arrays that share memory share it in the copy, and a copy lies as far
@@ -12,32 +11,26 @@ each reservation follows the one before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Final, Literal, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 import numpy
 
 from tileir.dialect.ops import ALLOCA
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.analysis.parameters import may_write
 from tileir.execute.analysis.values import reserved_bytes
-from tileir.execute.arguments.binding import ArgumentLabel, Buffer, bind, buffer_of, checked_arrays, known_memory
+from tileir.execute.arguments.binding import ArgumentLabel, Buffer
 from tileir.execute.dtypes import Array
-from tileir.execute.errors import BlockId, LaunchError
-from tileir.execute.launching.entries import check_grid
-from tileir.execute.launching.kernel import Kernel
+from tileir.execute.errors import BlockId
+from tileir.execute.interpreter.compiler import Options
+from tileir.execute.interpreter.kernel import Program, block_runner
 from tileir.execute.memory import Memory, Region, available_memory
-from tileir.execute.observing.observer import Observer, Observers
-from tileir.execute.recording.arrays import Finder, RecordedArray, arrays_of
+from tileir.execute.observing.observer import Observer, TileBlock
+from tileir.execute.recording.arrays import RecordedArray, arrays_of
 from tileir.execute.recording.program import ControlFlow, NumberedProgram
-from tileir.execute.recording.recorder import Recorder, SanitizedRecorder
-from tileir.execute.recording.script_variables import ScriptVariables
-from tileir.execute.sanitizer.coverage import Coverage
-from tileir.execute.sanitizer.report import SanitizerReport
-from tileir.execute.sanitizer.sanitizer import Sanitizer
-from tileir.execute.schedule import block_order
+from tileir.execute.schedule import Order, RunBlock, block_order, run_interleaved
 from tileir.ir.core import Operation
 
 _PAGE: Final = 4096
@@ -88,7 +81,7 @@ class Source(NamedTuple):
 class OwnedMemory(Memory):
     """Copies of all regions of a launch, in the order of their sources, and areas for what tile blocks reserve."""
 
-    __slots__ = ("_areas", "_held", "_known", "_needed", "_used", "copies", "has_tables", "move")
+    __slots__ = ("_areas", "_held", "_needed", "_used", "areas", "copies", "has_tables", "move")
 
     def __init__(
         self, sources: list[Source], entry: Operation, has_tables: bool, areas: dict[str, int] | None = None
@@ -115,7 +108,8 @@ class OwnedMemory(Memory):
         # The areas of blocks under way, and what they hold, the last reservation at the end.
         self._used: dict[str, int] = {}
         self._held: dict[str, list[Region]] = {}
-        self._known: dict[str, int] = {} if areas is None else areas
+        # The areas of tile blocks that had another one than the first, by what their reservations are called.
+        self.areas: dict[str, int] = {} if areas is None else areas
         if has_tables:
             for copy in self.copies:
                 if _holds_words(copy):
@@ -132,11 +126,6 @@ class OwnedMemory(Memory):
     @property
     def nbytes(self) -> int:
         return sum([copy.size for copy in self.copies]) + sum([len(room) for room, _ in self._areas])
-
-    @property
-    def areas(self) -> dict[str, int]:
-        """The areas of tile blocks that had another one than the first, by what their reservations are called."""
-        return self._known
 
     def values(self, entry: Operation, given: list[Any]) -> list[Any]:
         """The values of the parameters, with pointers into the copies."""
@@ -167,8 +156,6 @@ class OwnedMemory(Memory):
             self.move.back.words(data[: data.size // 8 * 8].view(numpy.uint64))
         region.data[:] = data
 
-    # --- what tile blocks reserve ---
-
     def allocate(self, size: int, alignment: int, name: str) -> Region:
         if size + alignment > available_memory():
             raise MemoryError
@@ -198,11 +185,11 @@ class OwnedMemory(Memory):
         number = self._used.get(name)
         if number is None:
             used = set(self._used.values())
-            number = self._known.get(name, -1)
+            number = self.areas.get(name, -1)
             if number < 0:
                 number = next(one for one in range(len(used) + 1) if one not in used)
                 if number:
-                    self._known[name] = number
+                    self.areas[name] = number
             while number >= len(self._areas):
                 start, room = _room(self._needed, 0)
                 self._areas.append((room, start))
@@ -225,126 +212,47 @@ def _holds_words(region: Region) -> bool:
 
 @dataclass(slots=True, eq=False)
 class RecordedLaunch:
-    """What the program of a recording runs with: memory, the values of the parameters, global variables."""
+    """What a recording runs: the kernel, memory, the values of the parameters, global variables."""
 
+    program: NumberedProgram
     grid: BlockId
     schedule: str
     exact: bool
     memory: OwnedMemory
     values: list[Any]
     globals: dict[str, Region]
+    control: ControlFlow = field(init=False)
+    arrays: list[RecordedArray] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.control = ControlFlow(self.program)
+        self.arrays = arrays_of(self.program, self.memory, self.memory.copies)
+
+    @property
+    def entry(self) -> Operation:
+        return self.program.entry
 
     @property
     def is_interleaved(self) -> bool:
-        return block_order(self.schedule, self.grid).interleaved
+        return self.schedule == "interleaved"
 
+    @property
+    def order(self) -> Order:
+        return block_order(self.schedule, self.grid)
 
-_LEAST_ROOM: Final = 1 << 16
-"""For accesses and paths, besides the arrays."""
+    def compiled(self, observer: Observer, is_interleaved: bool) -> Program:
+        """The kernel for an observer."""
+        return Program(self.entry, Options(self.exact, observer, is_interleaved), self.globals)
 
+    def runner(self, program: Program, observer: Observer, write: Callable[[str], object]) -> RunBlock:
+        """What runs the tile block of a number."""
+        first = TileBlock((0, 0, 0), 0, self.grid, self.memory, write, observer)
+        return block_runner(program, self.values, first)
 
-class PreparedLaunch:
-    """A launch whose arrays are copied, to be recorded as often as is wanted."""
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        grid: int | tuple[int, ...],
-        arguments: tuple[object, ...],
-        schedule: str | None,
-        limit: int,
-        memory: Iterable[object],
-        source: object = None,
-    ) -> None:
-        """`source` is kept as long as this is: what the variables of the kernel are found from."""
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-            raise LaunchError(f"limit is {limit!r}: pass the number of bytes that the recording may take")
-        extents = check_grid(grid)
-        entry = self.entry = kernel.entry
-        self._kernel: Kernel = kernel
-        self._source: object = source
-        self.limit: int = limit
-        self.program: NumberedProgram = NumberedProgram(entry)
-        self.control: ControlFlow = ControlFlow(self.program)
-        more = checked_arrays(memory, "memory") if memory else []
-        bound = bind(entry, arguments)
-        # The caller's memory is there as long as these are.
-        self._bound: object = (bound, more)
-        self.given: Memory = known_memory(kernel.globals.regions.values(), bound, more)
-        """The memory of the caller."""
-        self.room: int = _room_beside(limit, self.given.regions, entry)
-        sources = [Source(region.start, region.data, region.labels, region.writable) for region in self.given.regions]
-        owned = self.memory = OwnedMemory(sources, entry, bool(more))
-        globals = {name: owned.copy_of(region) for name, region in kernel.globals.regions.items()}
-        labels = [label for one in owned.regions for label in one.labels if isinstance(label, ArgumentLabel)]
-        self.arrays: list[RecordedArray] = arrays_of(self.program, owned, labels)
-        chosen = kernel.schedule if schedule is None else schedule
-        values = owned.values(entry, bound.values)
-        self.launch: RecordedLaunch = RecordedLaunch(extents, chosen, kernel.exact, owned, values, globals)
-        self.regions: list[Region] = [one for one in owned.regions if _may_be_written(one, entry)]
-        """What the kernel may write to."""
-
-    @cached_property
-    def script_variables(self) -> ScriptVariables | None:
-        """The variables of the script that the kernel was compiled from, if they are known."""
-        found = self._kernel.find_variables() if self._kernel.find_variables is not None else None
-        return found if isinstance(found, ScriptVariables) else None
-
-    def recorder(
-        self, sanitize: bool | Literal["all"], uninitialized: list[object]
-    ) -> tuple[Recorder, SanitizerReport]:
-        """What records the launch, and the report of the mistakes that are found meanwhile."""
-        sanitizer = Sanitizer(uninitialized=self._copies(uninitialized))
-        report = sanitizer.report
-        recorder = Recorder(self.program, self.control)
-        if sanitize:
-            both: list[Observer] = [sanitizer, Coverage(report=report)]
-            inner = Observers(both) if sanitize == "all" else sanitizer
-            recorder = SanitizedRecorder(self.program, self.control, inner, report)
-        recorder.prepare(Finder(self.memory, self.arrays), self.regions, self.room, self.launch.is_interleaved)
-        return recorder, report
-
-    def _copies(self, arrays: list[object]) -> list[object]:
-        """Where the recording has some arrays, as bytes; those that are not of the launch are left out."""
-        found: list[object] = []
-        for array in arrays:
-            buffer = buffer_of(array, "an element of `uninitialized`")
-            region = self.given.find(buffer.low)
-            if region is not None:
-                start = region.start
-                found.append(self.memory.copy_of(region).data[buffer.low - start : buffer.high - start])
-        return found
-
-    def hand_back(self, written: Iterable[Region] | None = None) -> None:
-        """Give the caller what the launch made of the arrays: of those that were written, None for all that may be."""
-        chosen = set(self.regions if written is None else written)
-        for region in self.given.regions:
-            if self.memory.copy_of(region) in chosen:
-                self.memory.hand_back(region)
-
-
-def cache_room(limit: int) -> int:
-    """How much of a limit is for the values of tile blocks that ran again."""
-    return limit // 8
-
-
-def _room_beside(limit: int, regions: list[Region], entry: Operation) -> int:
-    """What a limit leaves beside copies of the arrays; it must hold those that are written once more."""
-    arrays = sum([region.size for region in regions])
-    written = sum([region.size for region in regions if _may_be_written(region, entry)])
-    room = limit - cache_room(limit) - arrays
-    if room < written + _LEAST_ROOM:
-        needed = -(-(arrays + written + _LEAST_ROOM) * 8 // 7)
-        raise LaunchError(
-            f"a recording of this launch takes {needed} bytes at least, as its arrays have {arrays}, "
-            f"and limit is {limit}: pass a larger limit, or launch on smaller arrays"
-        )
-    return room
-
-
-def _may_be_written(region: Region, entry: Operation) -> bool:
-    """Whether a kernel may write to a region, as far as is known before it runs."""
-    if not region.writable:
-        return False
-    numbers = [label.number if isinstance(label, ArgumentLabel) else -1 for label in region.labels]
-    return any(number < 0 or may_write(entry, number) for number in numbers)
+    def run(self, run: RunBlock, first: int = 0) -> None:
+        """Run the tile blocks from a place in their order on; interleaved ones all."""
+        if self.is_interleaved:
+            run_interleaved(self.order, run, None)
+            return
+        for number in islice(self.order.numbers, first, None):
+            run(number, None)
