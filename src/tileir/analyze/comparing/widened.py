@@ -17,7 +17,7 @@ import numpy
 
 from tileir.dialect import ops
 from tileir.dialect.types import TileType, tile_type
-from tileir.execute.arithmetic import float_to_float
+from tileir.execute.arithmetic.conversion import float_to_float
 from tileir.execute.dtypes import Array, constant_elements, to_bits
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Options, Registers
 from tileir.execute.interpreter.kernel import OPERATIONS

@@ -8,9 +8,8 @@ from typing import Any, Final, cast
 import numpy
 
 from tileir.dialect import ops
-from tileir.execute import arithmetic
 from tileir.execute.analysis.values import pointee_of, tile_of
-from tileir.execute.arithmetic.functions import DRAFT_FUNCTIONS, FUNCTIONS
+from tileir.execute.arithmetic import conversion, elementary, functions, integer
 from tileir.execute.dtypes import Array, constant_array, memory_bytes, signed, value_dtype
 from tileir.execute.errors import ExecutionError
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step, function_step
@@ -55,58 +54,58 @@ def _flushes(op: Operation) -> bool:
 
 
 def _float_unary(op: Operation, exact: bool) -> Kernel:
-    return arithmetic.float_unary(op.declaration, _float(op), _rounding(op), _flushes(op))
+    return functions.float_unary(op.declaration, _float(op), _rounding(op), _flushes(op))
 
 
 KERNELS: Final[dict[OperationDeclaration, Factory]] = {
     **dict.fromkeys(
         (ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF),
-        lambda op, exact: arithmetic.float_binary(op.declaration, _float(op), _rounding(op), _flushes(op)),
+        lambda op, exact: elementary.float_binary(op.declaration, _float(op), _rounding(op), _flushes(op)),
     ),
     **dict.fromkeys((ops.ABSF, ops.NEGF, ops.CEIL, ops.FLOOR, ops.SQRT, ops.RECIPF), _float_unary),
-    **dict.fromkeys((*FUNCTIONS, *DRAFT_FUNCTIONS), _float_unary),
-    ops.FMA: lambda op, exact: arithmetic.float_fma(_float(op), _rounding(op), _flushes(op)),
-    ops.REMF: lambda op, exact: arithmetic.float_remainder(_float(op)),
+    **dict.fromkeys((*functions.FUNCTIONS, *functions.DRAFT_FUNCTIONS), _float_unary),
+    ops.FMA: lambda op, exact: elementary.float_fma(_float(op), _rounding(op), _flushes(op)),
+    ops.REMF: lambda op, exact: elementary.float_remainder(_float(op)),
     **dict.fromkeys(
         (ops.MAXF, ops.MINF, ops.MAXIMUMF, ops.MINIMUMF),
-        lambda op, exact: arithmetic.float_minmax(
+        lambda op, exact: elementary.float_minmax(
             op.declaration, _float(op), "propagate_nan" in op.attributes, _flushes(op)
         ),
     ),
-    ops.CMPF: lambda op, exact: arithmetic.float_compare(
+    ops.CMPF: lambda op, exact: elementary.float_compare(
         op.comparison_predicate, op.comparison_ordering or "", _float(op)
     ),
-    ops.POW: lambda op, exact: arithmetic.float_power(_float(op)),
-    ops.FPOWI: lambda op, exact: arithmetic.float_integer_power(_float(op)),
-    ops.ATAN2: lambda op, exact: arithmetic.float_atan2(_float(op)),
+    ops.POW: lambda op, exact: functions.float_power(_float(op)),
+    ops.FPOWI: lambda op, exact: functions.float_integer_power(_float(op)),
+    ops.ATAN2: lambda op, exact: functions.float_atan2(_float(op)),
     **dict.fromkeys(
         (ops.ADDI, ops.SUBI, ops.MULI, ops.MULHII, ops.ANDI, ops.ORI, ops.XORI, ops.SHLI),
-        lambda op, exact: arithmetic.integer_binary(op.declaration, _integer(op)),
+        lambda op, exact: integer.integer_binary(op.declaration, _integer(op)),
     ),
     **dict.fromkeys(
         (ops.REMI, ops.MAXI, ops.MINI, ops.SHRI),
-        lambda op, exact: arithmetic.integer_signed_binary(op.declaration, _integer(op), op.signedness),
+        lambda op, exact: integer.integer_signed_binary(op.declaration, _integer(op), op.signedness),
     ),
-    ops.DIVI: lambda op, exact: arithmetic.integer_division(_integer(op), op.signedness, op.rounding),
+    ops.DIVI: lambda op, exact: integer.integer_division(_integer(op), op.signedness, op.rounding),
     **dict.fromkeys(
         (ops.NEGI, ops.ABSI, ops.NOTI, ops.POPCNT, ops.CLZ, ops.CTZ, ops.BREV),
-        lambda op, exact: arithmetic.integer_unary(op.declaration, _integer(op)),
+        lambda op, exact: integer.integer_unary(op.declaration, _integer(op)),
     ),
-    ops.CMPI: lambda op, exact: arithmetic.integer_compare(op.comparison_predicate, _integer(op), op.signedness),
-    ops.FTOF: lambda op, exact: arithmetic.float_to_float(_float(op), _target(op), _rounding(op)),
-    ops.FTOI: lambda op, exact: arithmetic.float_to_integer(_float(op), _target(op), op.signedness, _rounding(op)),
-    ops.ITOF: lambda op, exact: arithmetic.integer_to_float(_integer(op), _target(op), op.signedness, _rounding(op)),
-    ops.EXTI: lambda op, exact: arithmetic.extend_integer(_integer(op), _target(op), op.signedness),
-    ops.TRUNCI: lambda op, exact: arithmetic.truncate_integer(_integer(op), _target(op)),
+    ops.CMPI: lambda op, exact: integer.integer_compare(op.comparison_predicate, _integer(op), op.signedness),
+    ops.FTOF: lambda op, exact: conversion.float_to_float(_float(op), _target(op), _rounding(op)),
+    ops.FTOI: lambda op, exact: conversion.float_to_integer(_float(op), _target(op), op.signedness, _rounding(op)),
+    ops.ITOF: lambda op, exact: conversion.integer_to_float(_integer(op), _target(op), op.signedness, _rounding(op)),
+    ops.EXTI: lambda op, exact: conversion.extend_integer(_integer(op), _target(op), op.signedness),
+    ops.TRUNCI: lambda op, exact: conversion.truncate_integer(_integer(op), _target(op)),
     **dict.fromkeys(
         (ops.BITCAST, ops.INT_TO_PTR, ops.PTR_TO_INT, ops.PTR_TO_PTR),
-        lambda op, exact: arithmetic.bitcast(_element(op), _target(op)),
+        lambda op, exact: conversion.bitcast(_element(op), _target(op)),
     ),
-    ops.PACK: lambda op, exact: arithmetic.pack(_element(op)),
-    ops.UNPACK: lambda op, exact: arithmetic.unpack(_target(op)),
-    ops.MMAF: lambda op, exact: arithmetic.matrix_float(_float(op), _float(op, 2), exact),
-    ops.MMAI: lambda op, exact: arithmetic.matrix_integer(op.signedness_lhs, op.signedness_rhs),
-    ops.MMAF_SCALED: lambda op, exact: arithmetic.matrix_scaled(_float(op), _float(op, 3), exact),
+    ops.PACK: lambda op, exact: conversion.pack(_element(op)),
+    ops.UNPACK: lambda op, exact: conversion.unpack(_target(op)),
+    ops.MMAF: lambda op, exact: elementary.matrix_float(_float(op), _float(op, 2), exact),
+    ops.MMAI: lambda op, exact: elementary.matrix_integer(op.signedness_lhs, op.signedness_rhs),
+    ops.MMAF_SCALED: lambda op, exact: elementary.matrix_scaled(_float(op), _float(op, 3), exact),
 }
 
 

@@ -15,7 +15,7 @@ import numpy
 from tileir.dialect import ops
 from tileir.execute.analysis.pointer_origins import describe_miss, origin_of_access
 from tileir.execute.analysis.values import pointee_of, reserved_bytes, tile_of
-from tileir.execute.arithmetic import float_binary
+from tileir.execute.arithmetic.elementary import float_binary
 from tileir.execute.dtypes import Array, from_memory, memory_bytes, memory_dtype, to_memory, unsigned, value_dtype
 from tileir.execute.errors import ExecutionError
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
