@@ -16,10 +16,9 @@ from typing import Any, Final, cast
 import numpy
 
 from tileir.dialect.types import PointerType
-from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import tf32_numbers
 from tileir.execute.errors import LaunchError
-from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
+from tileir.execute.interpreter.frame import Frame
 from tileir.ir.core import Operation
 from tileir.ir.floats import FORMATS, to_double
 from tileir.ir.types import FNV8E5M3FNU, TF32, FloatType, IntegerType, Type
@@ -118,16 +117,10 @@ def text_of(operation: Operation) -> str:
     return operation.str_
 
 
-def compile_print(compiler: Compiler, operation: Operation) -> Step:
-    slots = compiler.slots_of(operation.args)
-    parts = parts_of(text_of(operation), [tile_of(value).element for value in operation.args])
-
-    def write(registers: Registers) -> None:
-        arguments = iter([registers[slot] for slot in slots])
-        texts: list[str] = []
-        for part in parts:
-            value = "" if isinstance(part, str) else next(arguments)
-            texts.append(part if isinstance(part, str) else nested(numpy.ravel(value), numpy.shape(value), part))
-        registers[BLOCK_SLOT].write("".join(texts))
-
-    return write
+def run_print(operation: Operation, frame: Frame) -> None:
+    arguments = iter(frame.values_of(operation.args))
+    texts: list[str] = []
+    for part in frame.program.prepared[operation]:
+        value = "" if isinstance(part, str) else next(arguments)
+        texts.append(part if isinstance(part, str) else nested(numpy.ravel(value), numpy.shape(value), part))
+    frame.block.write("".join(texts))

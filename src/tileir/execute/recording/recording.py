@@ -15,7 +15,7 @@ from tileir.dialect.types import TileType
 from tileir.execute.arguments.binding import checked_arrays
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, Callbacks, ExecutionError, LaunchError, converted
-from tileir.execute.interpreter.compiler import Options
+from tileir.execute.interpreter.frame import Options
 from tileir.execute.interpreter.kernel import Program, block_runner, run_in_order
 from tileir.execute.launching.kernel import Kernel
 from tileir.execute.observing.observer import Observer, TileBlock

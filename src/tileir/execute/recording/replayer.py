@@ -10,7 +10,7 @@ import numpy
 
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import ExecutionError
-from tileir.execute.interpreter.compiler import Options
+from tileir.execute.interpreter.frame import Options
 from tileir.execute.interpreter.kernel import Program, block_runner
 from tileir.execute.observing.observer import Access, Observer, Observers, TileBlock
 from tileir.execute.recording.accesses import AccessTable, Allowed

@@ -18,7 +18,7 @@ from typing import Final
 import numpy
 
 from tileir.execute.errors import ExecutionError
-from tileir.execute.interpreter.compiler import Options
+from tileir.execute.interpreter.frame import Options
 from tileir.execute.interpreter.kernel import Program, block_runner
 from tileir.execute.observing.observer import Observer, TileBlock
 from tileir.execute.recording.memory_states import Copy
