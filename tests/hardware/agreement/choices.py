@@ -97,7 +97,7 @@ def _identities(operation: Any) -> list[Any]:
     return found
 
 
-def _elements(operation: Any, frame: Any) -> list[Any]:
+def _operands(operation: Any, frame: Any) -> list[Any]:
     """The operands of an aggregate, its dimension first."""
     axis = cast(IntegerAttribute, operation.attributes["dim"]).value
     return [numpy.moveaxis(value, axis, 0) for value in frame.values_of(operation.operands)]
@@ -105,7 +105,7 @@ def _elements(operation: Any, frame: Any) -> list[Any]:
 
 def _reduce_backwards(operation: Any, frame: Any) -> None:
     """From the last element to the first, and begun with the identity."""
-    values = _elements(operation, frame)
+    values = _operands(operation, frame)
     identities = _identities(operation)
     found = [numpy.broadcast_to(one, value.shape[1:]) for one, value in zip(identities, values, strict=True)]
     for place in range(len(values[0]) - 1, -1, -1):
@@ -118,7 +118,7 @@ def _reduce_shuffled(seed: int) -> Any:
     """In pairs of a random order, then pairs of pairs, and so on; 0 is that of the elements."""
 
     def reduce(operation: Any, frame: Any) -> None:
-        values = _elements(operation, frame)
+        values = _operands(operation, frame)
         order = list(range(len(values[0])))
         if seed:
             Random(seed).shuffle(order)
@@ -136,7 +136,7 @@ def _scan_by_doubling(operation: Any, frame: Any) -> None:
     """Neighbours first, then those twice as far, and so on."""
     axis = cast(IntegerAttribute, operation.attributes["dim"]).value
     step = -1 if cast(IntegerAttribute, operation.attributes["reverse"]).value != 0 else 1
-    values = [value[::step].copy() for value in _elements(operation, frame)]
+    values = [value[::step].copy() for value in _operands(operation, frame)]
     far = 1
     while far < len(values[0]):
         first, second = [value[:-far] for value in values], [value[far:] for value in values]

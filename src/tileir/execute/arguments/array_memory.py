@@ -71,6 +71,10 @@ def byte_range(first: int, shape: tuple[int, ...], strides: tuple[int, ...], siz
     return low, high
 
 
+def dense_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    return tuple([size * math.prod(shape[axis + 1 :]) for axis in range(len(shape))])
+
+
 def checked(
     address: int,
     shape: tuple[int, ...],
@@ -83,13 +87,12 @@ def checked(
     """A description that holds together and lies in memory that there is; a GPU's is asked for elsewhere."""
     if len(shape) > _MOST_DIMENSIONS:
         raise BadArray(f"has {len(shape)} dimensions, more than {_MOST_DIMENSIONS}")
-    for extent in shape:
-        if extent < 0:
-            raise BadArray(f"has a negative extent, {extent}")
+    if min(shape, default=0) < 0:
+        raise BadArray(f"has a negative extent, {min(shape)}")
     if math.prod(shape) * dtype.itemsize >= _BYTES:
         raise BadArray(f"has the shape {shape}, which exceeds the available memory")
     if strides is None:
-        strides = tuple([dtype.itemsize * math.prod(shape[axis + 1 :]) for axis in range(len(shape))])
+        strides = dense_strides(shape, dtype.itemsize)
     if len(strides) != len(shape):
         raise BadArray(f"has {len(shape)} dimensions and {len(strides)} strides")
     if 0 not in shape:
@@ -229,10 +232,14 @@ class _Versioned(ctypes.Structure):
 HOST_DEVICES = (1, 3)  # the CPU, and memory of the host that a GPU sees too
 GPU_DEVICES = (2, 13)  # CUDA's memory, and what CUDA moves between host and GPU
 _READ_ONLY = 1
-_KINDS = {0: "i", 1: "u", 2: "f", 5: "c"}
-_WIDTHS = {0: (8, 16, 32, 64), 1: (8, 16, 32, 64), 2: (16, 32, 64), 5: (64, 128)}
-_BFLOAT = 4
-_BOOL = 6
+_DTYPES: Final = {
+    **{(code, 8 * size): numpy.dtype(f"{kind}{size}") for code, kind in ((0, "i"), (1, "u")) for size in (1, 2, 4, 8)},
+    **{(2, 8 * size): numpy.dtype(f"f{size}") for size in (2, 4, 8)},
+    **{(5, 8 * size): numpy.dtype(f"c{size}") for size in (8, 16)},
+    (4, 16): value_dtype(BF16),
+    (6, 8): numpy.dtype(bool),
+}
+"""By code and number of bits."""
 
 
 def device_of(value: object) -> int:
@@ -251,8 +258,7 @@ def device_of(value: object) -> int:
 
 def from_dlpack(value: object) -> ArrayDescription:
     """The memory of an object with `__dlpack__`.  The capsule is kept, not used up: it lets the memory go."""
-    described, _ = _from_dlpack(value, HOST_DEVICES, {})
-    return described
+    return _from_dlpack(value, HOST_DEVICES, {})[0]
 
 
 def from_gpu_dlpack(value: object, stream: int) -> tuple[ArrayDescription, int]:
@@ -280,15 +286,17 @@ def _from_dlpack(value: object, devices: tuple[int, ...], options: dict[str, int
         raise BadArray(f"has {rank} dimensions")
     if rank and not tensor.shape:
         raise BadArray("has no shape")
-    dtype = _tensor_dtype(int(tensor.code), int(tensor.bits), int(tensor.lanes))
+    dtype = _DTYPES.get((int(tensor.code), int(tensor.bits))) if tensor.lanes == 1 else None
+    if dtype is None:
+        given = f"type {tensor.code} with {tensor.bits} bits and {tensor.lanes} lanes"
+        raise BadArray(f"has elements of DLPack's {given}, which no kernel takes")
     shape = tuple((ctypes.c_int64 * rank).from_address(tensor.shape)) if rank else ()
     strides: tuple[int, ...] | None = None
     if rank and tensor.strides:
         strides = tuple([s * dtype.itemsize for s in (ctypes.c_int64 * rank).from_address(tensor.strides)])
     start = int(tensor.data or 0)
     address = start + int(tensor.byte_offset) if start else 0
-    owner = (value, capsule)
-    on_host = devices is HOST_DEVICES
+    owner, on_host = (value, capsule), devices is HOST_DEVICES
     return checked(address, shape, strides, dtype, writable, owner, on_host), int(tensor.device_id)
 
 
@@ -320,17 +328,6 @@ def _address(capsule: object) -> tuple[int, int]:
         if _capsule_is_valid(capsule, name):
             return version, int(_capsule_pointer(capsule, name))
     raise BadArray("gives a DLPack capsule that was used already, or that is for something else")
-
-
-def _tensor_dtype(code: int, bits: int, lanes: int) -> DType:
-    if lanes == 1:
-        if code == _BFLOAT and bits == 16:
-            return value_dtype(BF16)
-        if code == _BOOL and bits == 8:
-            return numpy.dtype(bool)
-        if bits in _WIDTHS.get(code, ()):
-            return numpy.dtype(f"{_KINDS[code]}{bits // 8}")
-    raise BadArray(f"has elements of DLPack's type {code} with {bits} bits and {lanes} lanes, which no kernel takes")
 
 
 # --- addresses of NumPy arrays ---

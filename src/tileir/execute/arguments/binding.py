@@ -7,6 +7,8 @@ number stands for a scalar.  Everything that does not fit is a `LaunchError` tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple, cast
 
 import numpy
@@ -21,6 +23,7 @@ from tileir.execute.arguments.array_memory import (
     OnOtherDevice,
     attribute_of,
     byte_range,
+    dense_strides,
     device_of,
     from_buffer,
     from_dlpack,
@@ -36,41 +39,31 @@ from tileir.ir.quoting import type_text
 from tileir.ir.types import F32, FLOAT_TYPES, I1, TF32, FloatType, IntegerType, Type, integer_type
 
 
+@dataclass(slots=True, eq=False)
 class Buffer:
     """Memory of the caller: the address of its first element, and the bytes from `low` to `high` that belong to it."""
 
-    __slots__ = ("address", "contiguous", "dtype", "high", "kind", "low", "owner", "shape", "strides", "writable")
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: DType
+    writable: bool
+    owner: object
+    kind: str
+    low: int = field(init=False)
+    high: int = field(init=False)
 
-    def __init__(
-        self,
-        address: int,
-        shape: tuple[int, ...],
-        strides: tuple[int, ...],
-        dtype: DType,
-        writable: bool,
-        owner: object,
-        kind: str,
-    ) -> None:
-        self.address: int = address
-        self.shape: tuple[int, ...] = shape
-        self.strides: tuple[int, ...] = strides
-        self.kind: str = kind
-        self.dtype: DType = dtype
-        self.writable: bool = writable
-        self.owner: object = owner
-        self.low: int = address
-        self.high: int = address
-        expected = dtype.itemsize
-        self.contiguous: bool = True
-        for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
-            if extent > 1 and stride != expected:
-                self.contiguous = False
-            expected *= extent
-        if 0 in shape:
-            # NumPy's strides of an array without elements are all 0.
-            self.contiguous = True
-        else:
-            self.low, self.high = byte_range(address, shape, strides, dtype.itemsize)
+    def __post_init__(self) -> None:
+        self.low = self.high = self.address
+        if 0 not in self.shape:
+            self.low, self.high = byte_range(self.address, self.shape, self.strides, self.dtype.itemsize)
+
+    @property
+    def contiguous(self) -> bool:
+        # Strides of an array without elements, and along a dimension of one, may be any.
+        expected = dense_strides(self.shape, self.dtype.itemsize)
+        pairs = zip(self.shape, self.strides, expected, strict=True)
+        return 0 in self.shape or all(extent == 1 or stride == dense for extent, stride, dense in pairs)
 
     @property
     def description(self) -> str:
@@ -240,14 +233,12 @@ def described_tensor(tensor: Any, what: str) -> ArrayDescription:
 # --- checks against a signature ---
 
 
+@dataclass(slots=True)
 class BoundArguments:
-    """What a launch runs with: the registers of the kernel's parameters and the memory they reach."""
+    """What a launch runs with: the values of the kernel's parameters and the memory they reach."""
 
-    __slots__ = ("buffers", "values")
-
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-        self.buffers: list[tuple[Buffer, ArgumentLabel]] = []
+    values: list[Any] = field(default_factory=list)
+    buffers: list[tuple[Buffer, ArgumentLabel]] = field(default_factory=list)
 
 
 def bind(
@@ -262,10 +253,19 @@ def bind(
         type = parameter.type
         if not isinstance(type, TileType):
             raise LaunchError(f"{what} has type {type.spelling}: only pointers and scalars can be given to a launch")
-        if isinstance(type.element, PointerType):
-            bound.values.append(_bind_pointer(bound, entry, number, type.element.pointee, value, what, read))
-        else:
+        if not isinstance(type.element, PointerType):
             bound.values.append(_bind_scalar(type.element, value, what))
+            continue
+        name = value.name if isinstance(value, Pointer) else ""
+        found = _bind_pointer(type.element.pointee, value, name or what, read)
+        if isinstance(found, Buffer):
+            if not found.writable and may_write(entry, number):
+                raise LaunchError(
+                    f"{name or what} is read-only ({found.description}), but the kernel may write to it: "
+                    "pass a writable copy"
+                )
+            bound.buffers.append((found, ArgumentLabel(name or f"argument {number}", found, number)))
+        bound.values.append(numpy.uint64(found.address if isinstance(found, Buffer) else found))
     return bound
 
 
@@ -285,24 +285,13 @@ def known_memory(globals: Iterable[Region], bound: BoundArguments, more: Iterabl
     return known
 
 
-def _bind_pointer(
-    bound: BoundArguments,
-    entry: Operation,
-    number: int,
-    pointee: Type,
-    value: object,
-    what: str,
-    read: Callable[[object, str], Buffer],
-) -> Any:
-    strided = isinstance(value, Pointer)
+def _bind_pointer(pointee: Type, value: object, what: str, read: Callable[[object, str], Buffer]) -> Buffer | int:
+    """The memory that a pointer is given, or a bare address."""
     array = value.array if isinstance(value, Pointer) else value
-    label = value.name if isinstance(value, Pointer) and value.name else f"argument {number}"
-    if isinstance(value, Pointer) and value.name:
-        what = value.name
     if isinstance(array, (int, numpy.integer)) and not isinstance(array, bool):
         if not 0 <= int(array) < 1 << 64:
             raise LaunchError(f"{what} is {int(array)}, which is not an address: pass an array")
-        return numpy.uint64(int(array))
+        return int(array)
     if not is_array(array):
         hint = "pass numpy.array(..)" if isinstance(array, (list, tuple)) else "pass an array"
         raise LaunchError(f"{what} is a pointer to {pointee.spelling}, but {type_text(array)} was given: {hint}")
@@ -318,30 +307,20 @@ def _bind_pointer(
         raise LaunchError(
             f"{what} is a pointer to {pointee.spelling}, but {given} was given: pass one of dtype {dtype}"
         )
-    if not buffer.contiguous and not strided:
+    if not buffer.contiguous and not isinstance(value, Pointer):
         raise LaunchError(
             f"{what} is not contiguous ({buffer.description}): pass a contiguous copy, or tileir.pointer_to(array) "
             "if the kernel takes the strides into account"
         )
-    if not buffer.writable and may_write(entry, number):
-        raise LaunchError(
-            f"{what} is read-only ({buffer.description}), but the kernel may write to it: pass a writable copy"
-        )
-    bound.buffers.append((buffer, ArgumentLabel(label, buffer, number)))
-    return numpy.uint64(buffer.address)
+    return buffer
 
 
-_ACCEPTED: dict[Type, set[DType]] = {}
-
-
+@cache
 def accepted_dtypes(pointee: Type) -> set[DType]:
     """The dtypes an array may have for a pointer to an element type.
 
     The element type's own; integers of either sign; and for formats that NumPy itself lacks, their bit patterns.
     """
-    known = _ACCEPTED.get(pointee)
-    if known is not None:
-        return known
     found = {value_dtype(pointee), memory_dtype(pointee)}
     own = value_dtype(pointee)
     if isinstance(pointee, IntegerType) or own.kind not in "fb":
@@ -349,7 +328,6 @@ def accepted_dtypes(pointee: Type) -> set[DType]:
         found.add(numpy.dtype(f"i{own.itemsize}"))
     if pointee is I1:
         found.add(numpy.dtype(numpy.int8))
-    _ACCEPTED[pointee] = found
     return found
 
 

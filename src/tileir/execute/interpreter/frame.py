@@ -11,17 +11,15 @@ its operands: the operation that it belongs to takes them (an `if` those of `yie
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy
 
+from tileir.execute.memory import Region
+from tileir.execute.observing.observer import Observer, TileBlock, overrides
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.values import Value
-
-if TYPE_CHECKING:
-    from tileir.execute.interpreter.kernel import Program
-    from tileir.execute.observing.observer import Observer, TileBlock
 
 LARGEST_RANK: Final = 64 if int(numpy.__version__.split(".")[0]) >= 2 else 32
 """Dimensions that an array may have."""
@@ -40,12 +38,24 @@ class Options(NamedTuple):
     interleaved: bool = False
 
 
+class PreparedProgram:
+    """What of a program is the same in all tile blocks."""
+
+    def __init__(self, options: Options, globals: dict[str, Region]) -> None:
+        self.options: Options = options
+        self.globals: dict[str, Region] = globals
+        self.observes_accesses: bool = options.observer is not None and overrides(options.observer, "access")
+        self.prepared: dict[Operation, Any] = {}
+        """What is computed of an operation once, before it runs: mostly a function of its operands."""
+        self.actions: dict[Block, list[Action]] = {}
+
+
 class Frame(dict["Value | None", Any]):
     """The values of a tile block; a token that nobody gave is None, and so is an operand that is not there."""
 
-    def __init__(self, program: Program, block: TileBlock) -> None:
+    def __init__(self, program: PreparedProgram, block: TileBlock) -> None:
         super().__init__()
-        self.program: Program = program
+        self.program: PreparedProgram = program
         self.block: TileBlock = block
 
     def __missing__(self, value: Value | None) -> None:

@@ -16,13 +16,13 @@ from tileir.execute.arguments.binding import bind, known_memory
 from tileir.execute.engine.interface import LaunchOptions, PreparedKernel, Progress
 from tileir.execute.errors import BlockId, Callbacks, ExecutionError, LaunchError, converted
 from tileir.execute.interpreter import control_flow, kernels, pointers, printing, views
-from tileir.execute.interpreter.frame import LARGEST_RANK, Action, Ending, Frame, Options, Run
+from tileir.execute.interpreter.frame import LARGEST_RANK, Action, Ending, Frame, Options, PreparedProgram, Run
 from tileir.execute.interpreter.kernels import KERNELS, SHAPES, Factory
 from tileir.execute.interpreter.pointers import atomic_kernel
 from tileir.execute.memory import Region
 from tileir.execute.observing.observer import Observer, Observers, TileBlock, overrides
 from tileir.execute.schedule import Order, RunBlock, block_at, block_order, run_interleaved
-from tileir.ir.core import Block, Operation
+from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.traits import TOKEN_ORDERED
@@ -102,16 +102,11 @@ _PREPARATIONS: Final[dict[OperationDeclaration, Factory]] = {
 """What of an operation is the same each time it runs, beside the functions of `KERNELS` and `SHAPES`."""
 
 
-class Program:
+class Program(PreparedProgram):
     """A kernel, or another operation, made ready to run with some options."""
 
     def __init__(self, entry: Operation, options: Options, globals: dict[str, Region]) -> None:
-        self.globals: dict[str, Region] = globals
-        self.options: Options = options
-        self.observes_accesses: bool = options.observer is not None and overrides(options.observer, "access")
-        self.prepared: dict[Operation, Any] = {}
-        """What `KERNELS`, `SHAPES` and `_PREPARATIONS` have made of operations."""
-        self.actions: dict[Block, list[Action]] = {}
+        super().__init__(options, globals)
         self._entry: Operation = entry
         if entry.declaration is not ops.ENTRY:
             self.action(entry)
