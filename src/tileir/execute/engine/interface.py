@@ -311,9 +311,7 @@ def located_lines(
         near: list[Operation | None] = [user for result in operation.results for user in result.users]
         used: dict[int, None] = {}
         for other in dict.fromkeys(near if operation.results else [operation.parent_operation]):
-            if len(used) >= _MOST_LINES:
-                break
-            if other is not None:
+            if other is not None and len(used) < _MOST_LINES:
                 used.update(dict.fromkeys(places.get(other, ())))
         places[operation] = list(used)[:_MOST_LINES]
         for line in places[operation]:

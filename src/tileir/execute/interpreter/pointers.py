@@ -64,20 +64,29 @@ def _accessed(operation: Operation, frame: Frame, kind: str) -> tuple[Type, Arra
     return element, addresses, numpy.asarray(touched)
 
 
+def gather(operation: Operation, frame: Frame, element: Type, addresses: Array, mask: Array) -> Array:
+    """The elements at the addresses that the mask has of a tile."""
+    with reported_misses(operation, frame.block, mask):
+        return from_memory(element, frame.block.memory.gather(addresses, memory_dtype(element)))
+
+
+def scatter(operation: Operation, frame: Frame, element: Type, addresses: Array, mask: Array, tile: Any) -> None:
+    """Write the elements of a tile that the mask has."""
+    values = to_memory(element, numpy.asarray(tile))
+    with reported_misses(operation, frame.block, mask):
+        frame.block.memory.scatter(addresses[mask], values[mask])
+
+
 def run_load(operation: Operation, frame: Frame) -> None:
     element, addresses, mask = _accessed(operation, frame, "read")
     padding = frame[operation.padding_value] if operation.declaration is ops.LOAD_PTR_TKO else None
     tile = numpy.zeros(addresses.shape, value_dtype(element)) if padding is None else numpy.array(padding)
-    with reported_misses(operation, frame.block, mask):
-        tile[mask] = from_memory(element, frame.block.memory.gather(addresses[mask], memory_dtype(element)))
+    tile[mask] = gather(operation, frame, element, addresses[mask], mask)
     frame[operation.results[0]] = tile[()]
 
 
 def run_store(operation: Operation, frame: Frame) -> None:
-    element, addresses, mask = _accessed(operation, frame, "write")
-    values = to_memory(element, numpy.asarray(frame[operation.operands[1]]))
-    with reported_misses(operation, frame.block, mask):
-        frame.block.memory.scatter(addresses[mask], values[mask])
+    scatter(operation, frame, *_accessed(operation, frame, "write"), frame[operation.operands[1]])
 
 
 # --- atomics ---

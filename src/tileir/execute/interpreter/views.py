@@ -24,20 +24,11 @@ from tileir.dialect.types import (
     TensorViewType,
     TileViewType,
 )
+from tileir.execute import dtypes
 from tileir.execute.analysis.values import tile_of
-from tileir.execute.dtypes import (
-    Array,
-    bits_dtype,
-    from_bits,
-    from_memory,
-    memory_bytes,
-    memory_dtype,
-    scalar_array,
-    to_memory,
-    value_dtype,
-)
+from tileir.execute.dtypes import Array
 from tileir.execute.interpreter.frame import LARGEST_RANK, Frame
-from tileir.execute.interpreter.pointers import combine_atomically, reported_misses
+from tileir.execute.interpreter.pointers import combine_atomically, gather, reported_misses, scatter
 from tileir.execute.memory import Memory, Region, are_distinct
 from tileir.execute.observing.observer import Access, Box, Observer
 from tileir.ir import floats
@@ -66,7 +57,7 @@ class TensorView:
         self.address: int = address
         self.shape: tuple[int, ...] = shape
         self.strides: tuple[int, ...] = strides
-        self.size: int = memory_bytes(element)
+        self.size: int = dtypes.memory_bytes(element)
         self.region: Region | None = memory.find(address)
         self.array: Array | None = self._whole()
 
@@ -85,7 +76,7 @@ class TensorView:
             # With strides of zero a tensor may have more elements than there are addresses.
             return None
         return numpy.ndarray(
-            self.shape, memory_dtype(self.element), region.data, self.address - region.start, byte_strides
+            self.shape, dtypes.memory_dtype(self.element), region.data, self.address - region.start, byte_strides
         )
 
 
@@ -202,7 +193,7 @@ def run_extents(operation: Operation, frame: Frame) -> None:
     numbers = view.shape if isinstance(view, TensorView) else view.index_space()
     # What does not fit is undefined; it wraps.
     elements = [tile_of(result).element for result in operation.results]
-    frame.assign(operation.results, [scalar_array(*each)[()] for each in zip(elements, numbers, strict=True)])
+    frame.assign(operation.results, [dtypes.scalar_array(*each)[()] for each in zip(elements, numbers, strict=True)])
 
 
 # --- accesses ---
@@ -212,7 +203,7 @@ def padding_value(type: TileViewType) -> Array:
     """The view's padding value, an array without dimensions."""
     element = type.tensor.element
     keyword = type.padding.keyword if type.padding is not None else "zero"
-    dtype = value_dtype(element)
+    dtype = dtypes.value_dtype(element)
     if keyword == "zero" or not isinstance(element, FloatType):
         return numpy.zeros((), dtype)
     form = floats.FORMATS[element.name]
@@ -225,7 +216,7 @@ def padding_value(type: TileViewType) -> Array:
     except ValueError:
         # f4E2M1FN has neither NaN nor infinity.
         bits = 0
-    return from_bits(element, numpy.array(bits, bits_dtype(element)))
+    return dtypes.from_bits(element, numpy.array(bits, dtypes.bits_dtype(element)))
 
 
 def _accessed(operation: Operation, frame: Frame, kind: str) -> tuple[TileView, list[Any], Array | None]:
@@ -260,20 +251,16 @@ def run_load_view(operation: Operation, frame: Frame) -> None:
     # A copy: the memory may change while the tile is in use.
     tile = numpy.full(view.shape, frame.program.prepared[operation])
     if part is not None:
-        tile[tuple([slice(extent) for extent in part.shape])] = from_memory(element, part)
+        tile[tuple([slice(extent) for extent in part.shape])] = dtypes.from_memory(element, part)
     else:
         addresses, inside = _addresses(view, index, allowed)
-        with reported_misses(operation, frame.block, inside):
-            tile[inside] = from_memory(element, frame.block.memory.gather(addresses[inside], memory_dtype(element)))
+        tile[inside] = gather(operation, frame, element, addresses[inside], inside)
     frame[operation.results[0]] = tile[()]
 
 
 def run_store_view(operation: Operation, frame: Frame) -> None:
     view, index, allowed = _accessed(operation, frame, "write")
-    values = to_memory(view.tensor.element, numpy.asarray(frame[operation.tile]))
-    addresses, inside = _addresses(view, index, allowed)
-    with reported_misses(operation, frame.block, inside):
-        frame.block.memory.scatter(addresses[inside], values[inside])
+    scatter(operation, frame, view.tensor.element, *_addresses(view, index, allowed), frame[operation.tile])
 
 
 def run_atomic_view(operation: Operation, frame: Frame) -> None:
