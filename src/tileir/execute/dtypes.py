@@ -1,24 +1,12 @@
 """Element types as NumPy arrays: what a tile value is, and what memory holds.
 
-| element                        | value                     | in memory                    |
-|--------------------------------|---------------------------|------------------------------|
-| i1                             | bool_                     | 1 byte, zero or not          |
-| i4                             | int8, -8..7               | 1 byte, low four bits count  |
-| i8 i16 i32 i64                 | int8 .. int64 (signless)  | the same                     |
-| f16 f32 f64                    | float16 float32 float64   | the same                     |
-| bf16                           | ml_dtypes.bfloat16        | the same                     |
-| f8E4M3FN f8E5M2 f8E8M0FNU      | ml_dtypes.float8_*        | the same                     |
-| f4E2M1FN                       | ml_dtypes.float4_e2m1fn   | 1 byte, low four bits count  |
-| tf32                           | float32, see below        | the same                     |
-| fnv8E5M3FNU                    | uint8 bit pattern         | the same                     |
-| pointers                       | uint64 address            | the same                     |
-
-A tf32 is the 32 bits that it is held in: what moves it copies them all, as GPUs do.  The low 13 are no part of the
-number: what computes with a tf32 or converts it takes them for zeros (`tf32_numbers`), and what makes one leaves zeros.
+docs/numerics.md has the dtype of each element type, in values and in memory.  A tf32 is the 32 bits that it is held in:
+what moves it copies them all, as GPUs do.  The low 13 are no part of the number: what computes with a tf32 or converts
+it takes them for zeros (`tf32_numbers`), and what makes one leaves zeros.
 
 Integers are signless: an operation that is unsigned views its operands as unsigned.  `offset` and the views scale by
 `memory_bytes`, so an element never shares a byte (docs/conflicts.md C15); four-bit data that is packed two to a byte
-is read as i8 and goes through `unpack`.  docs/numerics.md holds the whole contract.
+is read as i8 and goes through `unpack`.
 """
 
 from __future__ import annotations

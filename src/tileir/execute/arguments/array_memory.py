@@ -11,6 +11,7 @@ import math
 import mmap
 import re
 import sys
+from collections.abc import Callable
 from typing import Any, Final, cast
 
 import numpy
@@ -37,11 +38,8 @@ class OnOtherDevice(Exception):
 
 
 def attribute_of(value: object, name: str) -> Any:
-    """An attribute of a foreign object; whatever goes wrong inside it is an `BadArray`."""
-    try:
-        return getattr(value, name)
-    except Exception as error:
-        raise BadArray(f"fails when it is asked for {name} ({_error_text(error)})") from None
+    """An attribute of a foreign object; whatever goes wrong inside it is a `BadArray`."""
+    return _asked(lambda: getattr(value, name), f"fails when it is asked for {name}")
 
 
 def has_attribute(value: object, name: str) -> bool:
@@ -52,9 +50,14 @@ def has_attribute(value: object, name: str) -> bool:
         return True
 
 
-def _error_text(error: BaseException) -> str:
-    text = str(error).partition("\n")[0]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+def _asked(question: Callable[[], Any], failure: str) -> Any:
+    """What a foreign object answers; whatever it raises is a `BadArray`."""
+    try:
+        return question()
+    except Exception as error:
+        text = str(error).partition("\n")[0]
+        words = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        raise BadArray(f"{failure} ({words})") from None
 
 
 # --- what all of them must keep to ---
@@ -163,10 +166,7 @@ def from_interface(value: object, on_host: bool = True) -> ArrayDescription:
 def _dtype(spelled: object) -> DType:
     if not isinstance(spelled, str) or not _TYPE.fullmatch(spelled):
         raise BadArray(f"has {spelled!r} for the type of its elements, as no array has")
-    try:
-        found = numpy.dtype(spelled)
-    except (TypeError, ValueError) as error:
-        raise BadArray(f"has {spelled!r} for the type of its elements ({_error_text(error)})") from None
+    found: DType = _asked(lambda: numpy.dtype(spelled), f"has {spelled!r} for the type of its elements")
     if not found.itemsize or found.hasobject:
         raise BadArray(f"has elements of type {spelled!r}, which are no numbers")
     return found
@@ -176,10 +176,8 @@ def _in_buffer(
     holder: object, offset: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, owner: object
 ) -> ArrayDescription:
     """An array inside what Python's buffer protocol gives."""
-    try:
-        memory = numpy.frombuffer(memoryview(cast(Any, holder)), numpy.uint8)
-    except Exception as error:
-        raise BadArray(f"gives no address, and no buffer either ({_error_text(error)})") from None
+    failure = "gives no address, and no buffer either"
+    memory = _asked(lambda: numpy.frombuffer(memoryview(cast(Any, holder)), numpy.uint8), failure)
     start = int(memory.ctypes.data)
     described = checked(start + offset, shape, strides, dtype, bool(memory.flags.writeable), (owner, memory))
     low, high = byte_range(offset, shape, described[2], dtype.itemsize)
@@ -190,10 +188,8 @@ def _in_buffer(
 
 def from_buffer(value: object) -> Any:
     """A NumPy array of the memory of `bytes`, a `bytearray` or a `memoryview`."""
-    try:
-        return numpy.asarray(memoryview(cast(Any, value)))
-    except Exception as error:
-        raise BadArray(f"gives no buffer that NumPy understands ({_error_text(error)})") from None
+    failure = "gives no buffer that NumPy understands"
+    return _asked(lambda: numpy.asarray(memoryview(cast(Any, value))), failure)
 
 
 # --- DLPack ---
@@ -246,11 +242,7 @@ def device_of(value: object) -> int:
     """The kind of device an object says its memory is on."""
     if not has_attribute(value, "__dlpack_device__"):
         return 1
-    method = attribute_of(value, "__dlpack_device__")
-    try:
-        device = method()
-    except Exception as error:
-        raise BadArray(f"fails when it is asked for its device ({_error_text(error)})") from None
+    device = _asked(attribute_of(value, "__dlpack_device__"), "fails when it is asked for its device")
     if not isinstance(device, tuple) or len(device) != 2:
         raise BadArray(f"says that its device is {device!r}, which should be a kind and a number")
     return int(device[0]) if isinstance(device[0], int) else _integer(device[0], "the kind of its device")
@@ -302,13 +294,14 @@ def _from_dlpack(value: object, devices: tuple[int, ...], options: dict[str, int
 
 def _capsule(value: object, options: dict[str, int]) -> object:
     method = attribute_of(value, "__dlpack__")
-    try:
+
+    def share() -> object:
         try:
             return method(max_version=(1, 1), **options)
         except TypeError:
             return method(**options)
-    except Exception as error:
-        raise BadArray(f"cannot be shared through DLPack ({_error_text(error)})") from None
+
+    return _asked(share, "cannot be shared through DLPack")
 
 
 # Functions of our own: the types of those in `pythonapi` are everybody's to set.

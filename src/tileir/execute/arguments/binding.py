@@ -82,15 +82,13 @@ class ArgumentLabel(NamedTuple):
         return f"{self.what} ({self.buffer.description})"
 
 
+@dataclass(slots=True, eq=False)
 class Pointer:
-    """An array whose strides the kernel knows about; made by `pointer_to`."""
+    """An array whose strides the kernel knows about, and what messages call it, where a position says little; made by
+    `pointer_to`."""
 
-    __slots__ = ("array", "name")
-
-    def __init__(self, array: object, name: str = "") -> None:
-        self.array: object = array
-        self.name: str = name
-        """What messages call it, where a position says little."""
+    array: object
+    name: str = ""
 
 
 def pointer_to(array: object) -> Pointer:
@@ -134,23 +132,25 @@ _PLAIN = frozenset((int, float, bool, type(None), numpy.ndarray))
 
 def is_on_gpu(value: object) -> bool:
     """Whether a value is an array in the memory of a GPU, as far as it says; nothing is loaded for that."""
-    if type(value) in _PLAIN:
-        return False
-    if isinstance(value, Pointer):
-        value = value.array
-    if isinstance(value, (numpy.ndarray, numpy.generic)):
-        return False
-    if getattr(type(value), "__tileir_host_array__", None) is not None or hasattr(value, "__tileir_host_memory__"):
-        # One of a GPU that is emulated.
+    value = value.array if isinstance(value, Pointer) else value
+    if type(value) in _PLAIN or isinstance(value, (numpy.ndarray, numpy.generic)) or _is_emulated(value):
         return False
     if is_tensor(value):
         return bool(cast(Any, value).device.type == "cuda")
     try:
-        if has_attribute(value, "__cuda_array_interface__"):
-            return attribute_of(value, "__cuda_array_interface__") is not None
-        return has_attribute(value, "__dlpack__") and device_of(value) in GPU_DEVICES
+        return _has_gpu_interface(value) or (has_attribute(value, "__dlpack__") and device_of(value) in GPU_DEVICES)
     except BadArray:
         return False
+
+
+def _is_emulated(value: object) -> bool:
+    """Whether an array is one of a GPU that is emulated."""
+    return getattr(type(value), "__tileir_host_array__", None) is not None or hasattr(value, "__tileir_host_memory__")
+
+
+def _has_gpu_interface(value: object) -> bool:
+    name = "__cuda_array_interface__"
+    return has_attribute(value, name) and attribute_of(value, name) is not None
 
 
 def buffer_of(value: object, what: str) -> Buffer:
@@ -167,10 +167,7 @@ def buffer_of(value: object, what: str) -> Buffer:
             raise WrongDeviceError(f"{what} is a tensor on {tensor.device}: pass tensor.cpu(), or use a GPU backend")
         return Buffer(*described_tensor(tensor, what), "tensor")
     try:
-        if (
-            has_attribute(value, "__cuda_array_interface__")
-            and attribute_of(value, "__cuda_array_interface__") is not None
-        ):
+        if _has_gpu_interface(value):
             raise OnOtherDevice
         if has_attribute(value, "__array_interface__"):
             return Buffer(*from_interface(value), "array")
@@ -337,29 +334,24 @@ def _bind_scalar(element: Type, value: object, what: str) -> Any:
     if is_array(value):
         raise LaunchError(f"{what} is a scalar {element.spelling}, but an array was given: pass a number, as x.item()")
     if isinstance(element, IntegerType):
-        return _bind_integer(element, value, what)
+        if not isinstance(value, (bool, numpy.bool_, int, numpy.integer)):
+            raise LaunchError(
+                f"{what} is a scalar {element.spelling}, but {type_text(value)} was given: pass an integer"
+            )
+        low, high = -(1 << (element.width - 1)), (1 << element.width) - 1
+        if not low <= int(value) <= high:
+            given = f"{what} is a scalar {element.spelling}, which cannot hold {int(value)}"
+            raise LaunchError(f"{given}: pass {low} to {high}")
+        return scalar_array(element, int(value))[()]
     if not isinstance(element, FloatType):
         raise LaunchError(f"{what} has element type {element.spelling}, which cannot be given to a launch")
-    own = value_dtype(element)
-    if isinstance(value, numpy.generic) and value.dtype == own:
+    if isinstance(value, numpy.generic) and value.dtype == value_dtype(element):
         return value
     # Or a scalar of one of the formats that ml_dtypes brings.
     is_small = isinstance(value, numpy.generic) and hasattr(value, "__float__") and value.dtype.kind in "Vf"
     if isinstance(value, (int, float, numpy.integer, numpy.floating)) or is_small:
         return scalar_array(element, float(cast(float, value)))[()]
     raise LaunchError(f"{what} is a scalar {element.spelling}, but {type_text(value)} was given: pass a number")
-
-
-def _bind_integer(element: IntegerType, value: object, what: str) -> Any:
-    if isinstance(value, (bool, numpy.bool_)):
-        value = int(value)
-    if not isinstance(value, (int, numpy.integer)):
-        raise LaunchError(f"{what} is a scalar {element.spelling}, but {type_text(value)} was given: pass an integer")
-    number = int(value)
-    low, high = -(1 << (element.width - 1)), (1 << element.width) - 1
-    if not low <= number <= high:
-        raise LaunchError(f"{what} is a scalar {element.spelling}, which cannot hold {number}: pass {low} to {high}")
-    return scalar_array(element, number)[()]
 
 
 MOST_THREADS = 1024
@@ -373,7 +365,6 @@ def checked_arrays(given: object, name: str) -> list[object]:
     found = list(given)
     for number, array in enumerate(found):
         if not is_array(array):
-            raise LaunchError(
-                f"element {number} of `{name}` is {type_text(array)}, which is not an array: pass a NumPy array"
-            )
+            what = f"element {number} of `{name}` is {type_text(array)}"
+            raise LaunchError(f"{what}, which is not an array: pass a NumPy array")
     return found

@@ -1,19 +1,8 @@
 """Integer and bitwise operations: two's complement, wrapping, on signless values.
 
 i1 values are `bool_`; arithmetic on them runs on bytes and keeps the last bit, with true read as 1 unsigned and -1
-signed.  What the specification leaves undefined is defined here, so that no input stops a program:
-
-| case                                   | result                              |
-|----------------------------------------|-------------------------------------|
-| divi by zero                           | 0                                   |
-| remi by zero                           | the dividend                        |
-| divi of the least value by -1, signed  | the least value; remi gives 0       |
-| shli, unsigned shri past the width     | 0                                   |
-| signed shri past the width             | 0 or -1, the sign                   |
-| absi, negi of the least value          | the least value                     |
-| clz, ctz of 0                          | the width                           |
-
-The overflow flags of an operation promise that nothing wraps; they do not change what is computed.
+signed.  What the specification leaves undefined, as division by zero, is defined here: docs/numerics.md has the
+results.  The overflow flags of an operation promise that nothing wraps; they do not change what is computed.
 """
 
 from __future__ import annotations

@@ -76,13 +76,7 @@ class DirectLaunches(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def launch(
-        self,
-        grid: BlockId,
-        numbers: tuple[Any, ...],
-        again: Again,
-        memory: Sequence[int] = (),
-    ) -> None:
+    def launch(self, grid: BlockId, numbers: tuple[Any, ...], again: Again, memory: Sequence[int] = ()) -> None:
         """Run the kernel as `PreparedKernel.launch` does.
 
         `numbers` has three things for an array, its address, the parameters that follow it as bytes, 8 for each, and

@@ -1,17 +1,8 @@
 """Structured control flow, and `reduce` and `scan` with any body.
 
-The order is fixed, and every engine keeps to it; docs/execution.md states it.  Along the dimension of n elements
-(a power of two):
-
-reduce: with more than 64 elements there are 64 lanes.  Lane j starts with element j and takes elements j + 64,
-j + 128, and so on, in this order, each as `body(current = element, previous = lane)`.  What remains, lanes or elements,
-is halved until one is left: items j and j + half become `body(current = item j + half, previous = item j)`.
-
-scan: the first result is the first element, each further one is the body of the result before it, as first argument,
-and the element, as second: the order NVIDIA's compiler gives a scan (docs/conflicts.md C13).  With `reverse` it goes
-from the last element to the first.
-
-Identities are never an operand: a tile has at least one element, and an identity that is one changes nothing.
+The order is fixed, and every engine keeps to it: docs/execution.md states it.  The order of a scan is the one that
+NVIDIA's compiler gives it (docs/conflicts.md C13).  Identities are never an operand: a tile has at least one element,
+and an identity that is one changes nothing.
 
 The body runs on whole slices at once where all its operations are elementwise; otherwise (it may hold an `if`) element
 by element, in the same order, with the same result.

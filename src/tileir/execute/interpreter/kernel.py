@@ -50,8 +50,7 @@ def _run_nothing(operation: Operation, frame: Frame) -> None:
 OPERATIONS: Final[dict[OperationDeclaration, Run]] = {
     **dict.fromkeys((*KERNELS, *SHAPES), kernels.run_function),
     **dict.fromkeys(
-        (ops.ASSUME_COND, ops.BARRIER, ops.GDC_LAUNCH_DEPENDENTS_TKO, ops.GDC_WAIT_TKO, ops.JOIN_TOKENS),
-        _run_nothing,
+        (ops.ASSUME_COND, ops.BARRIER, ops.GDC_LAUNCH_DEPENDENTS_TKO, ops.GDC_WAIT_TKO, ops.JOIN_TOKENS), _run_nothing
     ),
     **dict.fromkeys((ops.MAKE_TOKEN, ops.MEMORY_FENCE_ALIAS_TKO), _run_nothing),
     # core
@@ -198,7 +197,6 @@ class InterpretedKernel(PreparedKernel):
         self.entry: Operation = entry
         self.globals: dict[str, Region] = globals
         self.exact: bool = exact
-        self._plain: Program | None = None
 
     def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
         self._launch(grid, arguments, options, options.observer)
@@ -225,44 +223,24 @@ class InterpretedKernel(PreparedKernel):
         callbacks = Callbacks()
         write = callbacks.noted(options.output if options.output is not None else sys.stdout.write)
         progress = callbacks.noted(options.progress) if options.progress is not None else None
-        program = self._program(observer, order.interleaved)
         launch = TileBlock((0, 0, 0), 0, grid, known, write, observer)
-        if observer is not None:
-            observer.launch_started(grid, known)
         try:
             # Infinities and NaNs are values here, wrapping is a rule: NumPy need not warn of them.
             with numpy.errstate(all="ignore"):
+                program = Program(self.entry, Options(self.exact, observer, order.interleaved), self.globals)
                 run = block_runner(program, bound.values, launch)
-                if order.interleaved:
-                    run_interleaved(order, run, progress)
-                else:
-                    run_in_order(order, run, progress)
+                if observer is not None:
+                    observer.launch_started(grid, known)
+                try:
+                    (run_interleaved if order.interleaved else run_in_order)(order, run, progress)
+                finally:
+                    if observer is not None:
+                        observer.launch_finished()
         except Exception as error:
             # What an observer or a callback raises is the caller's.
             if isinstance(error, TileIRError) or error in callbacks.raised:
                 raise
             if observer is not None and not isinstance(error, RecursionError):
-                raise
-            raise converted(error) from error
-        finally:
-            if observer is not None:
-                observer.launch_finished()
-
-    def _program(self, observer: Observer | None, interleaved: bool) -> Program:
-        if observer is not None or interleaved:
-            return self._compiled(Options(self.exact, observer, interleaved))
-        if self._plain is None:
-            self._plain = self._compiled(Options(self.exact))
-        return self._plain
-
-    def _compiled(self, options: Options) -> Program:
-        try:
-            with numpy.errstate(all="ignore"):
-                return Program(self.entry, options, self.globals)
-        except Exception as error:
-            # `Observer.watches` may raise: that error is the caller's.
-            theirs = options.observer is not None and not isinstance(error, RecursionError)
-            if theirs or isinstance(error, TileIRError):
                 raise
             raise converted(error) from error
 

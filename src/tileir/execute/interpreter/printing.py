@@ -54,25 +54,20 @@ def formatter(flags: str, width: str, precision: str | None, letter: str, elemen
     number = _number(element)
     spec = f"%{flags}{width}{'' if precision is None else '.' + (precision or '0')}"
     bits = 64 if isinstance(element, PointerType) else cast("IntegerType | FloatType", element).width
-    if letter in "di":
-        return lambda value: (spec + "d") % _whole(number(value))
-    if letter in "uoxX":
-        python = "d" if letter == "u" else letter
-        modulus = 1 << (64 if isinstance(element, FloatType) else bits)
-        return lambda value: (spec + python) % (_whole(number(value)) % modulus)
-    if letter in "eEfFgG":
-        return lambda value: (spec + letter) % float(number(value))
-    if letter == "a":
-        return lambda value: float(number(value)).hex().rjust(int(width or 0))
-    if letter == "A":
-        return lambda value: float(number(value)).hex().upper().rjust(int(width or 0))
-    if letter == "c":
-        return lambda value: chr(_whole(number(value)) & 0xFF).rjust(int(width or 0))
-    if letter == "p":
-        return lambda value: f"{_whole(number(value)) & 0xFFFFFFFFFFFFFFFF:#x}".rjust(int(width or 0))
-    if letter in "sS":
-        return lambda value: f"%{flags}{width}s" % (_plain(number(value)),)
-    return lambda value: ""
+    wide = int(width or 0)
+    modulus = 1 << (64 if isinstance(element, FloatType) else bits)
+    writers: dict[str, Callable[[Any], str]] = {
+        "di": lambda value: (spec + "d") % _whole(value),
+        "uoxX": lambda value: (spec + letter.replace("u", "d")) % (_whole(value) % modulus),
+        "eEfFgG": lambda value: (spec + letter) % float(value),
+        "a": lambda value: float(value).hex().rjust(wide),
+        "A": lambda value: float(value).hex().upper().rjust(wide),
+        "c": lambda value: chr(_whole(value) & 0xFF).rjust(wide),
+        "p": lambda value: f"{_whole(value) & 0xFFFFFFFFFFFFFFFF:#x}".rjust(wide),
+        "sS": lambda value: f"%{flags}{width}s" % (f"{value:g}" if isinstance(value, float) else str(value),),
+    }
+    write = next((writer for letters, writer in writers.items() if letter in letters), lambda value: "")
+    return lambda value: write(number(value))
 
 
 def _whole(value: Any) -> int:
@@ -80,10 +75,6 @@ def _whole(value: Any) -> int:
         return int(value)
     except (OverflowError, ValueError):
         return 0
-
-
-def _plain(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def nested(elements: Iterable[Any], shape: Sequence[int], write: Callable[[Any], str]) -> str:

@@ -59,10 +59,7 @@ class Expression:
     @property
     def called(self) -> str:
         """What happens here, in a word: the function of a call, else the expression."""
-        node = self.node
-        if isinstance(node, ast.Call):
-            return ast.unparse(node.func)
-        return self.text
+        return ast.unparse(self.node.func) if isinstance(self.node, ast.Call) else self.text
 
 
 @dataclass(slots=True, eq=False)
@@ -81,18 +78,9 @@ class Statement:
 
 
 _COMPUTING: Final = (
-    ast.Call,
-    ast.BinOp,
-    ast.UnaryOp,
-    ast.Compare,
-    ast.BoolOp,
-    ast.IfExp,
-    ast.Subscript,
-    ast.AugAssign,
-    ast.For,
-    ast.While,
-    ast.If,
-)
+    ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.Subscript, ast.AugAssign, ast.For,
+    ast.While, ast.If,
+)  # fmt: skip
 
 
 def expressions_at(file: str, line: int, column: int) -> list[Expression]:
@@ -139,17 +127,10 @@ class _Source:
         found = self._found.get((line, column))
         if found is None:
             # Parents were met before their children.
-            nodes = list(reversed(self._at.get((line, column), [])))
             found = self._found[line, column] = [
-                Expression(
-                    self._file,
-                    node,
-                    self._names.get(node, ""),
-                    shortened(self._segment(node)),
-                    self._statements[node],
-                    node in self._returned,
-                )
-                for node in nodes
+                Expression(self._file, node, self._names.get(node, ""), text, self._statements[node], is_returned)
+                for node in reversed(self._at.get((line, column), []))
+                for text, is_returned in [(shortened(self._segment(node)), node in self._returned)]
             ]
         return found
 
