@@ -11,8 +11,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
 
 from tileir.execute.errors import BlockId, ChoiceError, LaunchError
 
@@ -23,7 +23,8 @@ WINDOW = 16
 _MOST_SHUFFLED = 1 << 26
 
 
-class Order(NamedTuple):
+@dataclass(slots=True)
+class Order:
     """Tile block numbers (x fastest) in the order they start; `interleaved` lets them take turns."""
 
     numbers: Iterator[int]
@@ -39,22 +40,20 @@ def block_at(number: int, grid: BlockId) -> BlockId:
 
 def block_order(schedule: str, grid: BlockId) -> Order:
     """The order of the schedule of a name."""
-    check_schedule(schedule)
+    name, seed = check_schedule(schedule)
     count = grid[0] * grid[1] * grid[2]
-    name, _, seed = schedule.partition(":")
     if name == "random":
-        return Order(_shuffled(count, int(seed or 0)), count)
+        return Order(_shuffled(count, seed), count)
     numbers = range(count - 1, -1, -1) if name == "reverse" else range(count)
     return Order(iter(numbers), count, name == "interleaved")
 
 
-def check_schedule(schedule: str) -> None:
-    """Refuse a name that is no schedule's."""
+def check_schedule(schedule: str) -> tuple[str, int]:
+    """The name of a schedule and its seed; refuses a name that is no schedule's."""
     name, _, seed = schedule.partition(":")
-    if name in ("forward", "reverse", "interleaved") and not seed:
-        return
-    if name == "random" and (not seed or (seed.isascii() and seed.isdecimal() and len(seed) < 100)):
-        return
+    is_number = seed.isascii() and seed.isdecimal() and len(seed) < 100
+    if name in ("forward", "reverse", "interleaved", "random") and (not seed or (name == "random" and is_number)):
+        return name, int(seed or 0)
     raise ChoiceError(
         f"there is no schedule '{schedule}': choose forward, reverse, random:SEED (a number) or interleaved"
     )

@@ -57,16 +57,16 @@ class Cache:
         self.directory: str | None = str(directory) if directory is not None else None
         self.limit: int = limit
         """How many bytes are kept; the kernels used longest ago go first."""
-        self._files: PrivateDirectory | None = PrivateDirectory(self.directory) if self.directory is not None else None
+        # No directory is safe to use for one that is empty.
+        self._files: PrivateDirectory = PrivateDirectory(self.directory or "")
         self._written: int = 0
 
     def get(self, key: str) -> tuple[bytes, dict[str, Any]] | None:
         """The object file and the description stored under a key."""
-        files = self._files
-        secret = _secret(files) if files is not None and files.is_safe() else None
-        name = key + _SUFFIX
-        found = files.read(name, self.limit) if files is not None and secret is not None else None
-        if files is None or secret is None or found is None:
+        files, name = self._files, key + _SUFFIX
+        secret = _secret(files) if files.is_safe() else None
+        found = files.read(name, self.limit) if secret is not None else None
+        if secret is None or found is None:
             return None
         content = _unpack(found.data, name, secret)
         if content is None:
@@ -77,11 +77,10 @@ class Cache:
 
     def put(self, key: str, data: bytes, meta: dict[str, Any]) -> None:
         """Store an object file and its description, which must be plain JSON."""
-        files = self._files
-        secret = _made_secret(files) if files is not None and files.make() else None
-        if files is None or secret is None:
+        files, name = self._files, key + _SUFFIX
+        secret = _made_secret(files) if files.make() else None
+        if secret is None:
             return
-        name = key + _SUFFIX
         if not _store(files, key, _pack(data, meta, name, secret), lambda temporary: files.rename(temporary, name)):
             return
         if self._written % _PRUNE_EVERY == 0:
@@ -90,18 +89,13 @@ class Cache:
 
     def keys(self, prefix: str) -> list[str]:
         """The keys that begin in some way."""
-        files = self._files
-        if files is None or not files.is_safe():
-            return []
-        names = [name for name, _, _ in files.entries() if name.startswith(prefix) and name.endswith(_SUFFIX)]
+        names = [name for name, _, _ in self._files.entries() if name.startswith(prefix) and name.endswith(_SUFFIX)]
         return sorted([name.removesuffix(_SUFFIX) for name in names])
 
     def prune(self) -> None:
         """Remove what was used longest ago until the rest is within the limit, and what was never finished."""
-        files = self._files
-        if files is None or not files.is_safe():
-            return
-        now, found = time.time(), files.entries()
+        files, now = self._files, time.time()
+        found = files.entries()
         for name, _, modified in found:
             if name.endswith(_UNFINISHED) and now - modified > _REFRESH_SECONDS:
                 files.remove(name)

@@ -51,7 +51,7 @@ class PrivateDirectory:
 
     def make(self) -> bool:
         """Make it where it is not there; False if it cannot be, or is not safe."""
-        missing = []
+        missing: list[str] = []
         path = self.path
         try:
             while not os.path.lexists(path):
@@ -132,10 +132,10 @@ class PrivateDirectory:
         _succeeds(os.utime, self._prefix + name)
 
     def entries(self) -> list[tuple[str, int, float]]:
-        """Names, sizes and times of all files."""
+        """Names, sizes and times of all files; none where it is not safe."""
         found = []
         try:
-            names = os.listdir(self.path)
+            names = os.listdir(self.path) if self.is_safe() else []
         except OSError:
             return []
         for name in names:

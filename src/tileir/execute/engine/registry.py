@@ -85,12 +85,12 @@ def find_engine(name: str) -> Engine:
     for point in _entry_points():
         if point.name == name:
             return _loaded(point)
-    engines, failures = all_engines()
-    names = ", ".join([AUTO, *[engine.name for engine in engines]])
+    known, failures = all_engines()
+    names = ", ".join([AUTO, *[engine.name for engine in known]])
     if not isinstance(name, str):
         raise LaunchError(f"a backend is named by a string, not by {type_text(name)}: choose one of {names}")
     words = [f"there is no backend '{name}': choose one of {names}"]
-    reasons = [(engine.name, why_missing(engine)) for engine in engines]
+    reasons = [(engine.name, why_missing(engine)) for engine in known]
     words += [f"{each} cannot work here: {reason}" for each, reason in reasons if reason]
     raise ChoiceError("; ".join([*words, *failures.values()]))
 

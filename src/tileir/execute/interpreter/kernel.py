@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy
 
 from tileir.dialect import ops
-from tileir.dialect.types import TOKEN, TileType
+from tileir.dialect.types import TOKEN, TileType, TileViewType
 from tileir.execute.analysis.values import pointee_of, tile_of
 from tileir.execute.arguments.binding import bind, known_memory
 from tileir.execute.engine.interface import LaunchOptions, PreparedKernel, Progress
@@ -91,9 +91,10 @@ OPERATIONS: Final[dict[OperationDeclaration, Run]] = {
 }
 
 _PREPARATIONS: Final[dict[OperationDeclaration, Factory]] = {
-    ops.ATOMIC_RED_VIEW_TKO: lambda op, exact: atomic_kernel(op.mode, op.view.type.tensor.element),
+    ops.ATOMIC_RED_VIEW_TKO: lambda op, exact: (op.view, op.index, atomic_kernel(op.mode, tile_of(op.value).element)),
     ops.ATOMIC_RMW_TKO: lambda op, exact: atomic_kernel(op.mode, pointee_of(op.operands[0])),
-    ops.LOAD_VIEW_TKO: lambda op, exact: views.padding_value(op.view.type),
+    ops.LOAD_VIEW_TKO: lambda op, exact: (op.view, op.index, views.padding_value(cast(TileViewType, op.view.type))),
+    ops.STORE_VIEW_TKO: lambda op, exact: (op.view, op.index, None),
     ops.PRINT_TKO: lambda op, exact: printing.parts_of(op.str_, [tile_of(value).element for value in op.args]),
     **dict.fromkeys((ops.REDUCE, ops.SCAN), lambda op, exact: control_flow.is_elementwise(op.regions[0].block)),
     ops.UNREALIZED_CONVERSION_CAST: _check_cast,

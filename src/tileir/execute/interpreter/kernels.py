@@ -17,12 +17,12 @@ from tileir.execute.interpreter.frame import Frame
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.types import I1, FloatType, IntegerType, Type
+from tileir.ir.types import I1
 from tileir.ir.values import Value
 
 Function = Callable[..., Any]
-Factory = Callable[[Operation, bool], Function]
-"""From an operation, and whether matmuls are exact, to a function of its operands."""
+Factory = Callable[[Operation, bool], Any]
+"""From an operation, and whether matmuls are exact, to what runs it: mostly a function of its operands."""
 
 
 def run_function(operation: Operation, frame: Frame) -> None:
@@ -30,16 +30,8 @@ def run_function(operation: Operation, frame: Frame) -> None:
     frame[operation.results[0]] = frame.program.prepared[operation](*frame.values_of(operation.operands))
 
 
-def _element(op: Operation, operand: int = 0) -> Type:
+def _element(op: Operation, operand: int = 0) -> Any:
     return tile_of(op.operands[operand]).element
-
-
-def _float(op: Operation, operand: int = 0) -> FloatType:
-    return cast(FloatType, _element(op, operand))
-
-
-def _integer(op: Operation) -> IntegerType:
-    return cast(IntegerType, _element(op))
 
 
 def _target(op: Operation) -> Any:
@@ -55,58 +47,58 @@ def _flushes(op: Operation) -> bool:
 
 
 def _float_unary(op: Operation, exact: bool) -> Function:
-    return functions.float_unary(op.declaration, _float(op), _rounding(op), _flushes(op))
+    return functions.float_unary(op.declaration, _element(op), _rounding(op), _flushes(op))
 
 
 KERNELS: Final[dict[OperationDeclaration, Factory]] = {
     **dict.fromkeys(
         (ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF),
-        lambda op, exact: elementary.float_binary(op.declaration, _float(op), _rounding(op), _flushes(op)),
+        lambda op, exact: elementary.float_binary(op.declaration, _element(op), _rounding(op), _flushes(op)),
     ),
     **dict.fromkeys((ops.ABSF, ops.NEGF, ops.CEIL, ops.FLOOR, ops.SQRT, ops.RECIPF), _float_unary),
     **dict.fromkeys((*functions.FUNCTIONS, *functions.DRAFT_FUNCTIONS), _float_unary),
-    ops.FMA: lambda op, exact: elementary.float_fma(_float(op), _rounding(op), _flushes(op)),
-    ops.REMF: lambda op, exact: elementary.float_remainder(_float(op)),
+    ops.FMA: lambda op, exact: elementary.float_fma(_element(op), _rounding(op), _flushes(op)),
+    ops.REMF: lambda op, exact: elementary.float_remainder(_element(op)),
     **dict.fromkeys(
         (ops.MAXF, ops.MINF, ops.MAXIMUMF, ops.MINIMUMF),
         lambda op, exact: elementary.float_minmax(
-            op.declaration, _float(op), "propagate_nan" in op.attributes, _flushes(op)
+            op.declaration, _element(op), "propagate_nan" in op.attributes, _flushes(op)
         ),
     ),
     ops.CMPF: lambda op, exact: elementary.float_compare(
-        op.comparison_predicate, op.comparison_ordering or "", _float(op)
+        op.comparison_predicate, op.comparison_ordering or "", _element(op)
     ),
-    ops.POW: lambda op, exact: functions.float_power(_float(op)),
-    ops.FPOWI: lambda op, exact: functions.float_integer_power(_float(op)),
-    ops.ATAN2: lambda op, exact: functions.float_atan2(_float(op)),
+    ops.POW: lambda op, exact: functions.float_power(_element(op)),
+    ops.FPOWI: lambda op, exact: functions.float_integer_power(_element(op)),
+    ops.ATAN2: lambda op, exact: functions.float_atan2(_element(op)),
     **dict.fromkeys(
         (ops.ADDI, ops.SUBI, ops.MULI, ops.MULHII, ops.ANDI, ops.ORI, ops.XORI, ops.SHLI),
-        lambda op, exact: integer.integer_binary(op.declaration, _integer(op)),
+        lambda op, exact: integer.integer_binary(op.declaration, _element(op)),
     ),
     **dict.fromkeys(
         (ops.REMI, ops.MAXI, ops.MINI, ops.SHRI),
-        lambda op, exact: integer.integer_signed_binary(op.declaration, _integer(op), op.signedness),
+        lambda op, exact: integer.integer_signed_binary(op.declaration, _element(op), op.signedness),
     ),
-    ops.DIVI: lambda op, exact: integer.integer_division(_integer(op), op.signedness, op.rounding),
+    ops.DIVI: lambda op, exact: integer.integer_division(_element(op), op.signedness, op.rounding),
     **dict.fromkeys(
         (ops.NEGI, ops.ABSI, ops.NOTI, ops.POPCNT, ops.CLZ, ops.CTZ, ops.BREV),
-        lambda op, exact: integer.integer_unary(op.declaration, _integer(op)),
+        lambda op, exact: integer.integer_unary(op.declaration, _element(op)),
     ),
-    ops.CMPI: lambda op, exact: integer.integer_compare(op.comparison_predicate, _integer(op), op.signedness),
-    ops.FTOF: lambda op, exact: conversion.float_to_float(_float(op), _target(op), _rounding(op)),
-    ops.FTOI: lambda op, exact: conversion.float_to_integer(_float(op), _target(op), op.signedness, _rounding(op)),
-    ops.ITOF: lambda op, exact: conversion.integer_to_float(_integer(op), _target(op), op.signedness, _rounding(op)),
-    ops.EXTI: lambda op, exact: conversion.extend_integer(_integer(op), _target(op), op.signedness),
-    ops.TRUNCI: lambda op, exact: conversion.truncate_integer(_integer(op), _target(op)),
+    ops.CMPI: lambda op, exact: integer.integer_compare(op.comparison_predicate, _element(op), op.signedness),
+    ops.FTOF: lambda op, exact: conversion.float_to_float(_element(op), _target(op), _rounding(op)),
+    ops.FTOI: lambda op, exact: conversion.float_to_integer(_element(op), _target(op), op.signedness, _rounding(op)),
+    ops.ITOF: lambda op, exact: conversion.integer_to_float(_element(op), _target(op), op.signedness, _rounding(op)),
+    ops.EXTI: lambda op, exact: conversion.extend_integer(_element(op), _target(op), op.signedness),
+    ops.TRUNCI: lambda op, exact: conversion.truncate_integer(_element(op), _target(op)),
     **dict.fromkeys(
         (ops.BITCAST, ops.INT_TO_PTR, ops.PTR_TO_INT, ops.PTR_TO_PTR),
         lambda op, exact: conversion.bitcast(_element(op), _target(op)),
     ),
     ops.PACK: lambda op, exact: conversion.pack(_element(op)),
     ops.UNPACK: lambda op, exact: conversion.unpack(_target(op)),
-    ops.MMAF: lambda op, exact: elementary.matrix_float(_float(op), _float(op, 2), exact),
-    ops.MMAI: lambda op, exact: elementary.matrix_integer(op.signedness_lhs, op.signedness_rhs),
-    ops.MMAF_SCALED: lambda op, exact: elementary.matrix_scaled(_float(op), _float(op, 3), exact),
+    ops.MMAF: lambda op, exact: elementary.matrix_float(_element(op), _element(op, 2), exact),
+    ops.MMAI: lambda op, exact: elementary.matrix_element(op.signedness_lhs, op.signedness_rhs),
+    ops.MMAF_SCALED: lambda op, exact: elementary.matrix_scaled(_element(op), _element(op, 3), exact),
 }
 
 

@@ -222,13 +222,13 @@ def padding_value(type: TileViewType) -> Array:
 def _accessed(operation: Operation, frame: Frame, kind: str) -> tuple[TileView, list[Any], Array | None]:
     """The view of an access, the index as numbers, unsigned but for positions of a gather view, which may be negative,
     and which elements the observer allows to touch, None for all."""
-    view: TileView = frame[operation.view]
+    viewed, indices, _ = frame.program.prepared[operation]
+    view: TileView = frame[viewed]
     index: list[Any]
     if view.sparse < 0:
-        index = [_unsigned(frame, value) for value in operation.index]
+        index = [_unsigned(frame, value) for value in indices]
     else:
-        values = frame.values_of(operation.index)
-        index = [value if axis == view.sparse else int(value) for axis, value in enumerate(values)]
+        index = [value if axis == view.sparse else int(value) for axis, value in enumerate(frame.values_of(indices))]
     if not frame.program.observes_accesses:
         return view, index, None
     size, box = view.tensor.size, view.box(index)
@@ -249,12 +249,15 @@ def run_load_view(operation: Operation, frame: Frame) -> None:
     element = view.tensor.element
     part = view.part(index) if allowed is None else None
     # A copy: the memory may change while the tile is in use.
-    tile = numpy.full(view.shape, frame.program.prepared[operation])
-    if part is not None:
-        tile[tuple([slice(extent) for extent in part.shape])] = dtypes.from_memory(element, part)
+    if part is not None and part.shape == view.shape:
+        tile = numpy.array(dtypes.from_memory(element, part))
     else:
-        addresses, inside = _addresses(view, index, allowed)
-        tile[inside] = gather(operation, frame, element, addresses[inside], inside)
+        tile = numpy.full(view.shape, frame.program.prepared[operation][2])
+        if part is not None:
+            tile[tuple([slice(extent) for extent in part.shape])] = dtypes.from_memory(element, part)
+        else:
+            addresses, inside = _addresses(view, index, allowed)
+            tile[inside] = gather(operation, frame, element, addresses[inside], inside)
     frame[operation.results[0]] = tile[()]
 
 
@@ -266,6 +269,6 @@ def run_store_view(operation: Operation, frame: Frame) -> None:
 def run_atomic_view(operation: Operation, frame: Frame) -> None:
     view, index, allowed = _accessed(operation, frame, "atomic")
     addresses, inside = _addresses(view, index, allowed)
-    values, kernel = numpy.asarray(frame[operation.value]), frame.program.prepared[operation]
+    values, kernel = numpy.asarray(frame[operation.value]), frame.program.prepared[operation][2]
     with reported_misses(operation, frame.block, inside):
         combine_atomically(frame.block, view.tensor.element, addresses[inside], values[inside], kernel)

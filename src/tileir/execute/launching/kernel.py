@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tileir.execute.errors import BlockId, LaunchError, MissingDependencyError, WrongDeviceError
 
@@ -196,8 +196,8 @@ class Kernel:
         its handle; by default the current one of the library that the arrays are from (docs/gpu.md).
         """
         options = self._ordinary
-        is_plain = schedule is observer is output is progress is unchecked is stream is None
-        is_plain = is_plain and sanitize is False and type(memory) in (tuple, list) and not memory
+        is_plain = sanitize is False and schedule is None and observer is None and output is None and progress is None
+        is_plain = is_plain and unchecked is None and stream is None and type(memory) in (tuple, list) and not memory
         if is_plain:
             known = self._plain.get(num_threads) if num_threads is None or type(num_threads) is int else None
             if known is not None:
@@ -209,14 +209,10 @@ class Kernel:
                     if self._engine is not None:
                         raise
         if num_threads is not None or not is_plain:
-            schedule = self.schedule if schedule is None else schedule
-            unchecked = self.unchecked if unchecked is None else unchecked
-            copies, what = self._engine is not None, cast("Sequence[object]", memory)
-            options = checked_options(
-                LaunchOptions(
-                    schedule, sanitize, observer, what, output, progress, num_threads, unchecked, stream, copies
-                )
-            )
+            options = self._checked(
+                schedule=schedule, sanitize=sanitize, observer=observer, memory=memory, output=output,
+                progress=progress, num_threads=num_threads, unchecked=unchecked, stream=stream,
+            )  # fmt: skip
         engine = self._chosen(options, arguments)
         prepared = self._used(engine) if options is self._ordinary or engine.on_gpu else self._prepared_by(engine)
         if engine.overlaps or engine.on_gpu:

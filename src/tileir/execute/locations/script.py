@@ -286,7 +286,8 @@ def _computed_by(node: ast.AST) -> frozenset[OperationDeclaration]:
     """The operations that say for sure that an expression is computed."""
     if isinstance(node, ast.Call):
         return _METHODS.get(node.func.attr, _NONE) if isinstance(node.func, ast.Attribute) else _NONE
-    return _OPERATORS.get(type(getattr(node, "op", node)), _NONE)
+    operator: ast.AST = getattr(node, "op", node)
+    return _OPERATORS.get(type(operator), _NONE)
 
 
 def _generic(chain: list[Expression]) -> Expression:
