@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
+import ml_dtypes
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
@@ -36,7 +37,7 @@ from tileir.execute.launching.entries import check_number
 from tileir.execute.memory import Memory, Region
 from tileir.ir.core import Operation
 from tileir.ir.quoting import type_text
-from tileir.ir.types import F32, FLOAT_TYPES, I1, TF32, FloatType, IntegerType, Type, integer_type
+from tileir.ir.types import F32, I1, TF32, FloatType, IntegerType, Type
 
 
 @dataclass(slots=True, eq=False)
@@ -102,19 +103,15 @@ def pointer_to(array: object) -> Pointer:
 
 # --- arrays of all kinds ---
 
-TORCH_DTYPES = {
-    "bool": "i1", "uint8": "i8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint16": "i16",
-    "uint32": "i32", "uint64": "i64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
-    "float8_e4m3fn": "f8E4M3FN", "float8_e5m2": "f8E5M2", "float8_e8m0fnu": "f8E8M0FNU",
-}  # fmt: skip
+TORCH_DTYPES: Final = (
+    "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32",
+    "float64", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu",
+)  # fmt: skip
 
 
 def tensor_dtype(name: str) -> DType:
     """What NumPy has for one of `TORCH_DTYPES`."""
-    if name.startswith("uint"):
-        return numpy.dtype(name)
-    element = TORCH_DTYPES[name]
-    return value_dtype(FLOAT_TYPES[element] if element in FLOAT_TYPES else integer_type(int(element[1:])))
+    return numpy.dtype(getattr(ml_dtypes, name, name))
 
 
 def is_array(value: object) -> bool:

@@ -97,7 +97,7 @@ KERNELS: Final[dict[OperationDeclaration, Factory]] = {
     ops.PACK: lambda op, exact: conversion.pack(_element(op)),
     ops.UNPACK: lambda op, exact: conversion.unpack(_target(op)),
     ops.MMAF: lambda op, exact: elementary.matrix_float(_element(op), _element(op, 2), exact),
-    ops.MMAI: lambda op, exact: elementary.matrix_element(op.signedness_lhs, op.signedness_rhs),
+    ops.MMAI: lambda op, exact: elementary.matrix_integer(op.signedness_lhs, op.signedness_rhs),
     ops.MMAF_SCALED: lambda op, exact: elementary.matrix_scaled(_element(op), _element(op, 3), exact),
 }
 
