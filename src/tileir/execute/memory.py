@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right, insort
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 from operator import attrgetter
@@ -27,35 +28,34 @@ from tileir.execute.errors import LaunchError
 from tileir.ir.core import Operation
 
 
+@dataclass(eq=False)
 class OutsideMemory(Exception):
     """An access outside every region, or a write to the region `read_only`; `index` is the first such element in
     row-major order."""
 
-    def __init__(self, address: int, size: int, index: int, read_only: Region | None = None) -> None:
-        super().__init__(hex(address))
-        self.address: int = address
-        self.size: int = size
-        self.index: int = index
-        self.read_only: Region | None = read_only
+    address: int
+    size: int
+    index: int
+    read_only: Region | None = None
 
 
+@dataclass(slots=True, eq=False)
 class Region:
     """A range of memory; `data` is its bytes, `owner` keeps it alive, `labels` names whose it is.
 
     A label is any object: its text is only made for a message.
     """
 
-    __slots__ = ("_views", "data", "end", "labels", "owner", "size", "start", "writable")
+    start: int
+    size: int
+    owner: object
+    labels: tuple[object, ...]
+    writable: bool
+    data: Array = field(init=False)
+    end: int = field(init=False)
 
-    def __init__(self, start: int, size: int, owner: object, labels: tuple[object, ...], writable: bool) -> None:
-        self.start: int = start
-        self.size: int = size
-        self.end: int = start + size
-        self.owner: object = owner
-        self.labels: tuple[object, ...] = labels
-        self.writable: bool = writable
-        self.data: Array = bytes_at(start, size, writable)
-        self._views: dict[DType, Array] = {}
+    def __post_init__(self) -> None:
+        self.data, self.end = bytes_at(self.start, self.size, self.writable), self.start + self.size
 
     @property
     def names(self) -> list[str]:
@@ -64,11 +64,7 @@ class Region:
 
     def typed(self, dtype: DType) -> Array:
         """The region as a flat array of elements, as many as fit."""
-        found = self._views.get(dtype)
-        if found is None:
-            count = self.size // dtype.itemsize
-            found = self._views[dtype] = self.data[: count * dtype.itemsize].view(dtype)
-        return found
+        return self.data[: self.size - self.size % dtype.itemsize].view(dtype)
 
 
 class _AddressOwner:

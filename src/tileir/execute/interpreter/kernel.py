@@ -136,59 +136,37 @@ class Program(PreparedProgram):
         prepare = KERNELS.get(declaration) or SHAPES.get(declaration) or _PREPARATIONS.get(declaration)
         if prepare is not None:
             self.prepared[operation] = prepare(operation, self.options.exact)
-        action: Action = partial(OPERATIONS[declaration], operation)
-        observer = self.options.observer
-        if observer is not None:
-            action = _with_tokens(observer, operation, action)
-            if observer.watches(operation):
-                action = _observed(observer, operation, action)
-        return _switching(action) if self.options.interleaved and declaration.has_trait(TOKEN_ORDERED) else action
+        return self._watched(operation, partial(OPERATIONS[declaration], operation))
 
+    def _watched(self, operation: Operation, action: Action) -> Action:
+        """The action of an operation with what the schedule and the observer want of it."""
+        observer, declaration = self.options.observer, operation.declaration
+        switches = self.options.interleaved and declaration.has_trait(TOKEN_ORDERED)
+        watcher = observer if observer is not None and observer.watches(operation) else None
+        before = watcher.before if watcher is not None and overrides(watcher, "before") else None
+        after = watcher.after if watcher is not None and overrides(watcher, "after") else None
+        operands = [*operation.operands, *watcher.wants(operation)] if watcher is not None else []
+        giver = observer if observer is not None and overrides(observer, "token") and not operation.regions else None
+        made = [value for value in operation.results if giver is not None and value.type is TOKEN]
+        taken = [value for value in operation.operands if value.type is TOKEN]
+        if not (switches or before or after or made):
+            return action
 
-def _with_tokens(observer: Observer, operation: Operation, action: Action) -> Action:
-    """The action with the tokens that the observer returns, if it has any."""
-    results = [value for value in operation.results if value.type is TOKEN]
-    if not results or operation.regions or not overrides(observer, "token"):
-        return action
-    operands = [value for value in operation.operands if value.type is TOKEN]
+        def watched(frame: Frame) -> Ending | None:
+            block = frame.block
+            if switches and block.switch is not None:
+                block.switch()
+            if before is not None:
+                before(operation, block, frame.values_of(operands))
+            token = giver.token(operation, block, frame.values_of(taken)) if made and giver is not None else None
+            ending = action(frame)
+            frame.update(dict.fromkeys(made, token))
+            # An operation that a `break` or `return` inside it ends has no results.
+            if after is not None and (ending is None or not operation.results):
+                after(operation, block, frame.values_of(operation.results))
+            return ending
 
-    def with_tokens(frame: Frame) -> Ending | None:
-        token = observer.token(operation, frame.block, frame.values_of(operands))
-        ending = action(frame)
-        frame.update(dict.fromkeys(results, token))
-        return ending
-
-    return with_tokens
-
-
-def _observed(observer: Observer, operation: Operation, action: Action) -> Action:
-    operands, results = [*operation.operands, *observer.wants(operation)], operation.results
-    before = observer.before if overrides(observer, "before") else None
-    after = observer.after if overrides(observer, "after") else None
-    if before is None and after is None:
-        return action
-
-    def observed(frame: Frame) -> Ending | None:
-        if before is not None:
-            before(operation, frame.block, frame.values_of(operands))
-        ending = action(frame)
-        # An operation that a `break` or `return` inside it ends has no results.
-        if after is not None and (ending is None or not results):
-            after(operation, frame.block, frame.values_of(results))
-        return ending
-
-    return observed
-
-
-def _switching(action: Action) -> Action:
-    """Let other tile blocks run before a memory operation."""
-
-    def switching(frame: Frame) -> Ending | None:
-        if frame.block.switch is not None:
-            frame.block.switch()
-        return action(frame)
-
-    return switching
+        return watched
 
 
 class InterpretedKernel(PreparedKernel):
