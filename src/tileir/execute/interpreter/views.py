@@ -125,31 +125,21 @@ class TileView:
         """The number of tiles along each dimension."""
         return [-(-extent // step) for extent, step in zip(self.extents, self.steps, strict=True)]
 
-    def positions(self, index: list[Any]) -> list[Array]:
-        """For each dimension the positions in the tensor that a tile covers; those outside are negative or too big."""
-        found = []
-        for axis, (number, extent, step) in enumerate(zip(index, self.shape, self.steps, strict=True)):
-            if axis == self.sparse:
-                found.append(numpy.asarray(number).astype(numpy.int64))
-            else:
-                found.append(min(int(number) * step, _FAR) + numpy.arange(extent, dtype=numpy.int64))
-        return found
-
     def addresses(self, index: list[Any]) -> tuple[Array, Array | None]:
         """The address of each element of a tile, and which of them lie in the tensor (None: all)."""
-        rank = len(self.shape)
         offsets: Array = numpy.zeros(self.shape, numpy.int64)
-        inside: Array | None = None
-        for axis, positions in enumerate(self.positions(index)):
-            along = [1] * rank
-            along[axis] = -1
-            offsets = offsets + (positions * _wrapped(self.strides[axis] * self.tensor.size)).reshape(along)
-            within = (positions >= 0) & (positions < min(self.extents[axis], _FAR))
-            if not within.all():
-                inside = within.reshape(along) if inside is None else inside & within.reshape(along)
-        if inside is not None:
-            inside = numpy.broadcast_to(inside, self.shape)
-        return offsets.view(numpy.uint64) + numpy.uint64(self.tensor.address), inside
+        inside: Array = numpy.ones(self.shape, numpy.bool_)
+        for axis, (number, extent, step) in enumerate(zip(index, self.shape, self.steps, strict=True)):
+            # Positions in the tensor; those outside are negative or too big.
+            if axis == self.sparse:
+                positions = numpy.asarray(number).astype(numpy.int64)
+            else:
+                positions = min(int(number) * step, _FAR) + numpy.arange(extent, dtype=numpy.int64)
+            positions = positions.reshape([-1 if each == axis else 1 for each in range(len(self.shape))])
+            offsets = offsets + positions * _wrapped(self.strides[axis] * self.tensor.size)
+            inside &= (positions >= 0) & (positions < min(self.extents[axis], _FAR))
+        addresses = offsets.view(numpy.uint64) + numpy.uint64(self.tensor.address)
+        return addresses, None if inside.all() else inside
 
     def box(self, index: list[Any]) -> Box | None:
         """The part of a tile that lies in the tensor; None for a tile of listed positions."""

@@ -44,11 +44,13 @@ def checked_threads(number: object) -> int:
 def checked_options(options: LaunchOptions) -> LaunchOptions:
     """What a launch asks for, checked before anything runs."""
     if options.observer is not None and not isinstance(options.observer, Observer):
-        given = type_text(options.observer)
-        raise LaunchError(f"{given} cannot observe a launch: pass an Observer, as tileir.Callback(function)")
+        raise LaunchError(
+            f"{type_text(options.observer)} cannot observe a launch: pass an Observer, as tileir.Callback(function)"
+        )
     if options.progress is not None and not callable(options.progress):
-        given = repr(options.progress)
-        raise LaunchError(f"progress is {given}: pass a function of two numbers: finished and total tile blocks")
+        raise LaunchError(
+            f"progress is {options.progress!r}: pass a function of two numbers: finished and total tile blocks"
+        )
     if options.output is not None and not callable(options.output):
         raise LaunchError(f"output is {options.output!r}: pass a function that takes a string")
     threads = None if options.num_threads is None else checked_threads(options.num_threads)
