@@ -10,6 +10,7 @@ import io
 import math
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -76,12 +77,11 @@ def number(text: str) -> int | float | bool:
     """The number that an `--arg` stands for."""
     if text in ("true", "false"):
         return text == "true"
-    for base in (0, None):
-        try:
-            if text.isascii() and len(text) <= _MOST_DIGITS:
-                return float(text) if base is None else int(text, base)
-        except ValueError:
-            continue
+    plain = text if text.isascii() and len(text) <= _MOST_DIGITS else ""
+    with suppress(ValueError):
+        return int(plain, 0)
+    with suppress(ValueError):
+        return float(plain)
     raise WordError(f"'{text}' is no argument: give a number, a .npy file, or as zeros:f32:1024 ('tileir run --help')")
 
 

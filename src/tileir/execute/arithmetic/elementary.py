@@ -176,6 +176,10 @@ def _different(a: Any, b: Any) -> Any:
     return numpy.logical_or(numpy.less(a, b), numpy.greater(a, b))
 
 
+def _negated(compare: Binary) -> Binary:
+    return lambda a, b: numpy.logical_not(compare(a, b))
+
+
 def float_compare(predicate: str, ordering: str, element: FloatType) -> Binary:
     """`ordered` is false where an operand is NaN, `unordered` is true there; -0.0 equals 0.0."""
     kernel = PREDICATES[predicate]
@@ -183,8 +187,7 @@ def float_compare(predicate: str, ordering: str, element: FloatType) -> Binary:
         kernel = _different if ordering == "ordered" else kernel
     elif ordering != "ordered":
         # Unordered or less is not (greater or equal), NaN making the inner comparison false.
-        inverse = _different if predicate == "equal" else PREDICATES[_INVERSE[predicate]]
-        kernel = lambda a, b: numpy.logical_not(inverse(a, b))  # noqa: E731
+        kernel = _negated(_different if predicate == "equal" else PREDICATES[_INVERSE[predicate]])
     if element in (F16, F32, F64, BF16):
         return kernel
     up = widen_single(element)

@@ -124,15 +124,15 @@ class _Source:
             pending.extend([(child, statement, first) for child in ast.iter_child_nodes(node)])
 
     def expressions_at(self, line: int, column: int) -> list[Expression]:
-        found = self._found.get((line, column))
-        if found is None:
+        if (line, column) not in self._found:
             # Parents were met before their children.
-            found = self._found[line, column] = [
-                Expression(self._file, node, self._names.get(node, ""), text, self._statements[node], is_returned)
-                for node in reversed(self._at.get((line, column), []))
-                for text, is_returned in [(shortened(self._segment(node)), node in self._returned)]
-            ]
-        return found
+            nodes = reversed(self._at.get((line, column), []))
+            self._found[line, column] = [self._expression(node) for node in nodes]
+        return self._found[line, column]
+
+    def _expression(self, node: ast.expr | ast.stmt) -> Expression:
+        text, statement = shortened(self._segment(node)), self._statements[node]
+        return Expression(self._file, node, self._names.get(node, ""), text, statement, node in self._returned)
 
     def _note_names(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assign):
