@@ -13,7 +13,8 @@ import numpy
 import pytest
 
 from tileir.declarations import declaration_of
-from tileir.execute.arithmetic import exponential, float_atan2, float_power, float_unary, trigonometric
+from tileir.execute.arithmetic import exponential, trigonometric
+from tileir.execute.arithmetic.functions import float_atan2, float_power, float_unary
 from tileir.ir.types import F32, F64
 
 GENERATOR = numpy.random.default_rng(20)
@@ -444,7 +445,7 @@ def test_a_nan_of_any_payload_stays_one():
 DIGEST = """
 import hashlib, numpy
 from tileir.declarations import declaration_of
-from tileir.execute.arithmetic import float_atan2, float_power, float_unary
+from tileir.execute.arithmetic.functions import float_atan2, float_power, float_unary
 from tileir.ir.types import F32, F64
 digest = hashlib.sha256()
 bits = numpy.random.default_rng(1).integers(0, 1 << 63, 8000, dtype=numpy.uint64)

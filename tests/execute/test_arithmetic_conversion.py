@@ -20,7 +20,7 @@ from tests.execute.exact_model import (
 )
 
 from tileir.dialect.types import pointer_type
-from tileir.execute.arithmetic import (
+from tileir.execute.arithmetic.conversion import (
     bitcast,
     extend_integer,
     float_to_float,

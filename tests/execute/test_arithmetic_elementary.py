@@ -21,7 +21,8 @@ from tests.execute.exact_model import (
 )
 
 from tileir.declarations import declaration_of
-from tileir.execute.arithmetic import float_binary, float_fma, float_remainder, float_unary
+from tileir.execute.arithmetic.elementary import float_binary, float_fma, float_remainder
+from tileir.execute.arithmetic.functions import float_unary
 from tileir.execute.dtypes import to_bits
 from tileir.ir import floats
 from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F16, F32, F64, TF32, FloatType

@@ -10,7 +10,7 @@ import pytest
 from tests.execute.exact_model import mismatches, notable_patterns, random_patterns, values
 
 from tileir.declarations import declaration_of
-from tileir.execute.arithmetic import float_atan2, float_integer_power, float_power, float_unary
+from tileir.execute.arithmetic.functions import float_atan2, float_integer_power, float_power, float_unary
 from tileir.execute.dtypes import to_bits
 from tileir.ir import floats
 from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32, F64, TF32, FloatType

@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 from tileir.declarations import declaration_of
-from tileir.execute.arithmetic import (
+from tileir.execute.arithmetic.integer import (
     integer_binary,
     integer_compare,
     integer_division,

@@ -9,7 +9,7 @@ import pytest
 from tests.execute.exact_model import notable_patterns, pairs, values
 
 from tileir.declarations import declaration_of
-from tileir.execute.arithmetic import float_compare, float_minmax
+from tileir.execute.arithmetic.elementary import float_compare, float_minmax
 from tileir.execute.dtypes import to_bits
 from tileir.ir import floats
 from tileir.ir.types import BF16, F8E4M3FN, F8E8M0FNU, F16, F32, F64, FNV8E5M3FNU, TF32

@@ -9,7 +9,23 @@ import numpy
 import pytest
 
 from tileir.declarations import declaration_of
-from tileir.execute import arithmetic
+from tileir.execute.arithmetic.conversion import (
+    bitcast,
+    extend_integer,
+    float_to_float,
+    float_to_integer,
+    integer_to_float,
+    truncate_integer,
+)
+from tileir.execute.arithmetic.elementary import float_binary, float_compare, float_fma, float_minmax, float_remainder
+from tileir.execute.arithmetic.functions import float_atan2, float_integer_power, float_power, float_unary
+from tileir.execute.arithmetic.integer import (
+    integer_binary,
+    integer_compare,
+    integer_division,
+    integer_signed_binary,
+    integer_unary,
+)
 from tileir.execute.dtypes import scalar_array, to_bits, value_dtype
 from tileir.ir.types import BF16, F8E4M3FN, F8E8M0FNU, F16, F32, F64, FLOAT_TYPES, I1, I8, I16, I32, I64, TF32, Type
 
@@ -27,61 +43,61 @@ def cases() -> Iterator[tuple[str, Any, list[Type], Type]]:
             for name in ("addf", "subf", "mulf", "divf"):
                 yield (
                     f"{name} {element} {mode}",
-                    arithmetic.float_binary(declaration_of(name), element, mode),
+                    float_binary(declaration_of(name), element, mode),
                     [element] * 2,
                     element,
                 )
-            yield f"fma {element} {mode}", arithmetic.float_fma(element, mode), [element] * 3, element
+            yield f"fma {element} {mode}", float_fma(element, mode), [element] * 3, element
             yield (
                 f"sqrt {element} {mode}",
-                arithmetic.float_unary(declaration_of("sqrt"), element, mode),
+                float_unary(declaration_of("sqrt"), element, mode),
                 [element],
                 element,
             )
         for name in FUNCTIONS:
-            yield f"{name} {element}", arithmetic.float_unary(declaration_of(name), element), [element], element
+            yield f"{name} {element}", float_unary(declaration_of(name), element), [element], element
         for name in ("maxf", "minf"):
-            yield f"{name} {element}", arithmetic.float_minmax(declaration_of(name), element), [element] * 2, element
-        yield f"remf {element}", arithmetic.float_remainder(element), [element] * 2, element
-        yield f"pow {element}", arithmetic.float_power(element), [element] * 2, element
-        yield f"fpowi {element}", arithmetic.float_integer_power(element), [element, I32], element
-        yield f"atan2 {element}", arithmetic.float_atan2(element), [element] * 2, element
+            yield f"{name} {element}", float_minmax(declaration_of(name), element), [element] * 2, element
+        yield f"remf {element}", float_remainder(element), [element] * 2, element
+        yield f"pow {element}", float_power(element), [element] * 2, element
+        yield f"fpowi {element}", float_integer_power(element), [element, I32], element
+        yield f"atan2 {element}", float_atan2(element), [element] * 2, element
         for ordering in ("ordered", "unordered"):
-            compare = arithmetic.float_compare("not_equal", ordering, element)
+            compare = float_compare("not_equal", ordering, element)
             yield f"cmpf {element} {ordering}", compare, [element] * 2, I1
     for name in ("addf", "mulf"):
-        yield f"{name} ftz", arithmetic.float_binary(declaration_of(name), F32, "nearest_even", True), [F32] * 2, F32
+        yield f"{name} ftz", float_binary(declaration_of(name), F32, "nearest_even", True), [F32] * 2, F32
     kernel: Any
     for integer in INTEGERS:
         for name in ("addi", "subi", "muli", "mulhii", "andi", "ori", "xori", "shli"):
-            yield f"{name} {integer}", arithmetic.integer_binary(declaration_of(name), integer), [integer] * 2, integer
+            yield f"{name} {integer}", integer_binary(declaration_of(name), integer), [integer] * 2, integer
         for sign in ("signed", "unsigned"):
             for name in ("remi", "maxi", "mini", "shri"):
-                kernel = arithmetic.integer_signed_binary(declaration_of(name), integer, sign)
+                kernel = integer_signed_binary(declaration_of(name), integer, sign)
                 yield f"{name} {integer} {sign}", kernel, [integer] * 2, integer
             for mode in ("zero", "positive_inf"):
-                kernel = arithmetic.integer_division(integer, sign, mode)
+                kernel = integer_division(integer, sign, mode)
                 yield f"divi {integer} {sign} {mode}", kernel, [integer] * 2, integer
-            yield f"cmpi {integer} {sign}", arithmetic.integer_compare("less_than", integer, sign), [integer] * 2, I1
+            yield f"cmpi {integer} {sign}", integer_compare("less_than", integer, sign), [integer] * 2, I1
             for source in FLOAT_TYPES.values():
-                kernel = arithmetic.float_to_integer(source, integer, sign)
+                kernel = float_to_integer(source, integer, sign)
                 yield f"ftoi {source} {integer} {sign}", kernel, [source], integer
                 if source is not F8E8M0FNU:
-                    kernel = arithmetic.integer_to_float(integer, source, sign)
+                    kernel = integer_to_float(integer, source, sign)
                     yield f"itof {integer} {source} {sign}", kernel, [integer], source
         for name in ("negi", "absi", "noti"):
-            yield f"{name} {integer}", arithmetic.integer_unary(declaration_of(name), integer), [integer], integer
+            yield f"{name} {integer}", integer_unary(declaration_of(name), integer), [integer], integer
         if integer is not I1:
             for name in ("popcnt", "clz", "ctz", "brev"):
-                yield f"{name} {integer}", arithmetic.integer_unary(declaration_of(name), integer), [integer], integer
-            yield f"exti {integer}", arithmetic.extend_integer(I1, integer, "signed"), [I1], integer
-            yield f"trunci {integer}", arithmetic.truncate_integer(integer, I1), [integer], I1
+                yield f"{name} {integer}", integer_unary(declaration_of(name), integer), [integer], integer
+            yield f"exti {integer}", extend_integer(I1, integer, "signed"), [I1], integer
+            yield f"trunci {integer}", truncate_integer(integer, I1), [integer], I1
     for source in FLOAT_TYPES.values():
         for target in FLOAT_TYPES.values():
             if source is not target:
-                yield f"ftof {source} {target}", arithmetic.float_to_float(source, target), [source], target
-    yield "ftof away", arithmetic.float_to_float(F32, TF32, "nearest_away"), [F32], TF32
-    yield "bitcast", arithmetic.bitcast(F8E4M3FN, I8), [F8E4M3FN], I8
+                yield f"ftof {source} {target}", float_to_float(source, target), [source], target
+    yield "ftof away", float_to_float(F32, TF32, "nearest_away"), [F32], TF32
+    yield "bitcast", bitcast(F8E4M3FN, I8), [F8E4M3FN], I8
 
 
 @pytest.mark.parametrize("numbers", [(1.0, 0.0, 2.0), (0.0, 1.0, 0.0), (5.0, 3.0, 1.0)], ids=str)

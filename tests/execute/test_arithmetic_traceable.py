@@ -14,7 +14,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from tests.execute.test_arithmetic_scalars import cases
 
 from tileir.declarations import declaration_of
-from tileir.execute import arithmetic
+from tileir.execute.arithmetic.conversion import float_to_float, integer_to_float
+from tileir.execute.arithmetic.elementary import float_binary, float_minmax
 from tileir.execute.dtypes import bits_dtype, from_bits, to_bits, value_dtype
 from tileir.ir import floats
 from tileir.ir.types import F4E2M1FN, F32, F64, I1, I4, I8, TF32, FloatType, Type
@@ -106,11 +107,11 @@ def samples(element: Type, seed: int) -> Any:
 def more_cases() -> Any:
     for mode in ("nearest_even", "zero", "negative_inf", "positive_inf"):
         for source in (I8, I1):
-            yield f"itof {source} {mode}", arithmetic.integer_to_float(source, F32, "signed", mode), [source], F32
-        yield f"ftof {mode}", arithmetic.float_to_float(F64, F32, mode), [F64], F32
-        yield f"addf flushed {mode}", arithmetic.float_binary(declaration_of("addf"), F32, mode, True), [F32] * 2, F32
+            yield f"itof {source} {mode}", integer_to_float(source, F32, "signed", mode), [source], F32
+        yield f"ftof {mode}", float_to_float(F64, F32, mode), [F64], F32
+        yield f"addf flushed {mode}", float_binary(declaration_of("addf"), F32, mode, True), [F32] * 2, F32
     for propagate in (True, False):
-        yield "maxf flushed", arithmetic.float_minmax(declaration_of("maxf"), F32, propagate, True), [F32] * 2, F32
+        yield "maxf flushed", float_minmax(declaration_of("maxf"), F32, propagate, True), [F32] * 2, F32
 
 
 @pytest.mark.parametrize("seed", range(2))

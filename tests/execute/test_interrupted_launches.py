@@ -83,21 +83,18 @@ def test_a_thread_that_cannot_be_started_ends_the_interleaved_schedule(monkeypat
 def test_a_tile_block_that_was_woken_in_the_same_moment_does_not_keep_the_others_from_ending() -> None:
     from tileir.execute.schedule import _Turns
 
-    turns = _Turns()
+    turns = _Turns(lambda number, switch: None)
 
     class Woken:
-        """A lock that another thread releases between the look at it and the release."""
-
-        def locked(self) -> bool:
-            return True
+        """A lock that another thread has released."""
 
         def release(self) -> None:
-            turns.threads.clear()
+            turns._threads.clear()
             raise RuntimeError("release unlocked lock")
 
-    turns.threads[Woken()] = None  # type: ignore[index]
-    turns.abandon(Interrupt())
-    assert not turns.threads
+    turns._threads[Woken()] = None  # type: ignore[index]
+    turns.abandon()
+    assert not turns._threads
 
 
 def test_what_progress_raises_ends_the_interleaved_schedule() -> None:

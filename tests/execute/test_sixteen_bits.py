@@ -18,18 +18,10 @@ from tests.execute.exact_model import convert_fraction, random_patterns, round_f
 from tests.sampling import one_in
 
 from tileir.declarations import declaration_of
-from tileir.execute.arithmetic import (
-    extend_integer,
-    float_binary,
-    float_to_integer,
-    float_unary,
-    integer_binary,
-    integer_division,
-    integer_signed_binary,
-    integer_to_float,
-    integer_unary,
-    truncate_integer,
-)
+from tileir.execute.arithmetic.conversion import extend_integer, float_to_integer, integer_to_float, truncate_integer
+from tileir.execute.arithmetic.elementary import float_binary
+from tileir.execute.arithmetic.functions import float_unary
+from tileir.execute.arithmetic.integer import integer_binary, integer_division, integer_signed_binary, integer_unary
 from tileir.execute.dtypes import from_bits, to_bits
 from tileir.ir import floats
 from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I1, I8, I16, I32, I64, FloatType

@@ -1,39 +1,12 @@
 """Element types as NumPy arrays: what a tile value is, and what memory holds.
 
-The interface, all of it by element type (`tile.element`):
-
-    value_dtype(element)          dtype of a tile value
-    memory_dtype(element)         dtype to read and write memory with; memory_bytes(element) is its size
-    bits_dtype(element)           unsigned dtype of the bit pattern
-    plain_memory(element)         True if memory and value agree, so that a load is a copy
-    from_memory(element, array)   memory_dtype -> value_dtype, no copy where nothing changes
-    to_memory(element, array)     value_dtype -> memory_dtype, no copy where nothing changes
-    to_bits(element, array)       value_dtype -> bits_dtype, the patterns of `tileir.ir.floats`
-    from_bits(element, array)     the way back
-    tf32_numbers(array)           float32 arrays of the numbers that tf32 values hold
-    constant_array(attribute)     a dense attribute as a read-only value array of its shape
-    constant_elements(attribute)  its elements in a row, one for a splat: tiles may have more dimensions than arrays
-    scalar_array(element, value)  a Python number as a 0-D value array
-
-| element                        | value                     | in memory                    |
-|--------------------------------|---------------------------|------------------------------|
-| i1                             | bool_                     | 1 byte, zero or not          |
-| i4                             | int8, -8..7               | 1 byte, low four bits count  |
-| i8 i16 i32 i64                 | int8 .. int64 (signless)  | the same                     |
-| f16 f32 f64                    | float16 float32 float64   | the same                     |
-| bf16                           | ml_dtypes.bfloat16        | the same                     |
-| f8E4M3FN f8E5M2 f8E8M0FNU      | ml_dtypes.float8_*        | the same                     |
-| f4E2M1FN                       | ml_dtypes.float4_e2m1fn   | 1 byte, low four bits count  |
-| tf32                           | float32, see below        | the same                     |
-| fnv8E5M3FNU                    | uint8 bit pattern         | the same                     |
-| pointers                       | uint64 address            | the same                     |
-
-A tf32 is the 32 bits that it is held in: what moves it copies them all, as GPUs do.  The low 13 are no part of the
-number: what computes with a tf32 or converts it takes them for zeros (`tf32_numbers`), and what makes one leaves zeros.
+docs/numerics.md has the dtype of each element type, in values and in memory.  A tf32 is the 32 bits that it is held in:
+what moves it copies them all, as GPUs do.  The low 13 are no part of the number: what computes with a tf32 or converts
+it takes them for zeros (`tf32_numbers`), and what makes one leaves zeros.
 
 Integers are signless: an operation that is unsigned views its operands as unsigned.  `offset` and the views scale by
 `memory_bytes`, so an element never shares a byte (docs/conflicts.md C15); four-bit data that is packed two to a byte
-is read as i8 and goes through `unpack`.  docs/numerics.md holds the whole contract.
+is read as i8 and goes through `unpack`.
 """
 
 from __future__ import annotations
@@ -46,7 +19,7 @@ import numpy
 from tileir.dialect.types import PointerType
 from tileir.ir import floats
 from tileir.ir.dense import DenseAttribute, element_bytes, element_mask
-from tileir.ir.types import F4E2M1FN, I1, I4, TF32, FloatType, IntegerType, Type
+from tileir.ir.types import F4E2M1FN, FLOAT_TYPES, I1, I4, TF32, FloatType, IntegerType, Type, integer_type
 
 Array: TypeAlias = "numpy.ndarray[Any, numpy.dtype[Any]]"
 DType: TypeAlias = "numpy.dtype[Any]"
@@ -59,13 +32,8 @@ _F32_QUIET: Final = numpy.uint32(0x00400000)
 _VALUE: Final[dict[str, DType]] = {
     "i1": numpy.dtype(numpy.bool_),
     "i4": numpy.dtype(numpy.int8),
-    "i8": numpy.dtype(numpy.int8),
-    "i16": numpy.dtype(numpy.int16),
-    "i32": numpy.dtype(numpy.int32),
-    "i64": numpy.dtype(numpy.int64),
-    "f16": numpy.dtype(numpy.float16),
-    "f32": numpy.dtype(numpy.float32),
-    "f64": numpy.dtype(numpy.float64),
+    **{f"i{width}": numpy.dtype(f"i{width // 8}") for width in (8, 16, 32, 64)},
+    **{f"f{width}": numpy.dtype(f"f{width // 8}") for width in (16, 32, 64)},
     "tf32": numpy.dtype(numpy.float32),
     "bf16": numpy.dtype(ml_dtypes.bfloat16),
     "f8E4M3FN": numpy.dtype(ml_dtypes.float8_e4m3fn),
@@ -91,9 +59,7 @@ def value_dtype(element: Type) -> DType:
 
 def memory_dtype(element: Type) -> DType:
     """The dtype that memory holding such elements is read and written with."""
-    if element is I1 or element is F4E2M1FN:
-        return _UNSIGNED[1]
-    return value_dtype(element)
+    return _UNSIGNED[1] if element is I1 or element is F4E2M1FN else value_dtype(element)
 
 
 def memory_bytes(element: Type) -> int:
@@ -112,11 +78,8 @@ def plain_memory(element: Type) -> bool:
 
 
 def is_float_dtype(dtype: DType) -> bool:
-    """Whether a dtype holds floats; ml_dtypes ones are of kind V and f to NumPy."""
-    return dtype.kind == "f" or dtype in _EXTENSIONS
-
-
-_EXTENSIONS: Final = frozenset(_VALUE[name] for name in ("bf16", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN"))
+    """Whether a dtype holds floats; some of ml_dtypes are of kind V to NumPy."""
+    return dtype.kind == "f" or isinstance(_ELEMENTS.get(dtype), FloatType)
 
 
 def from_memory(element: Type, array: Array) -> Array:
@@ -133,9 +96,7 @@ def from_memory(element: Type, array: Array) -> Array:
 
 def to_memory(element: Type, array: Array) -> Array:
     """Elements as they lie in memory."""
-    if element is I1 or element is F4E2M1FN:
-        return array.view(_UNSIGNED[1])
-    return array
+    return array.view(_UNSIGNED[1]) if element is I1 or element is F4E2M1FN else array
 
 
 def to_bits(element: Type, array: Array) -> Array:
@@ -240,26 +201,14 @@ def scalar_array(element: Type, value: int | float | bool) -> Array:
     return from_bits(element, numpy.array(bits, bits_dtype(element)))
 
 
+_INTEGERS: Final = [integer_type(width) for width in (8, 16, 32, 64)]
+_ELEMENTS: Final[dict[DType, Type]] = {
+    **{value_dtype(element): element for element in FLOAT_TYPES.values() if element is not TF32},
+    **{bits_dtype(element): element for element in _INTEGERS},
+    **{value_dtype(element): element for element in (I1, *_INTEGERS)},
+}
+
+
 def element_of_dtype(dtype: DType) -> Type | None:
     """The element type that an array of this dtype most naturally holds: what an argument is taken for."""
     return _ELEMENTS.get(dtype)
-
-
-def _elements_by_dtype() -> dict[DType, Type]:
-    from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, F64, I8, I16, I32, I64
-
-    found: dict[DType, Type] = {}
-    for element in (I1, I8, I16, I32, I64, F16, F32, F64, BF16, F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN):
-        found[value_dtype(element)] = element
-    for element in (I8, I16, I32, I64):
-        found[bits_dtype(element)] = element
-    return found
-
-
-_ELEMENTS: Final = _elements_by_dtype()
-
-__all__ = [
-    "Array", "DType", "bits_dtype", "constant_array", "constant_elements", "element_of_dtype", "from_bits",
-    "from_memory", "is_float_dtype", "memory_bytes", "memory_dtype", "plain_memory", "scalar_array", "signed",
-    "tf32_numbers", "to_bits", "to_memory", "unsigned", "value_dtype",
-]  # fmt: skip

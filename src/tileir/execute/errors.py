@@ -24,14 +24,11 @@ class LaunchError(TileIRError):
     """A launch is not possible as requested; the message says what to do."""
 
     def __init__(self, message: str, code: Code | None = None) -> None:
-        super().__init__([Diagnostic("error", message, UNKNOWN, None, code)])
+        TileIRError.__init__(self, [Diagnostic("error", message, UNKNOWN, None, code)])
 
 
 class ChoiceError(LaunchError, OptionError):
     """A kernel, an engine, a schedule or the like is named that does not exist; the message lists those that do."""
-
-    def __init__(self, message: str) -> None:
-        TileIRError.__init__(self, [Diagnostic("error", message, UNKNOWN)])
 
 
 class WrongDeviceError(LaunchError):
@@ -106,9 +103,8 @@ class InternalError(TileIRError):
 
     def __init__(self, error: Exception) -> None:
         words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        super().__init__(
-            [Diagnostic("error", f"internal error in tileir ({words}): please report it with the program", UNKNOWN)]
-        )
+        message = f"internal error in tileir ({words}): please report it with the program"
+        super().__init__([Diagnostic("error", message, UNKNOWN)])
 
 
 def converted(error: Exception) -> TileIRError:
@@ -197,22 +193,23 @@ def _diagnostic(
     location, notes = user_location(operation.location), location_notes(operation.location)
     if block is not None:
         notes.append(note(f"in tile block ({block[0]}, {block[1]}, {block[2]})", UNKNOWN))
-    subject, text = f"'{operation.name}' op", message
+    plain = Diagnostic("error", f"'{operation.name}' op {message}", location, notes)
     # Where the source is at hand, its line is shown anyway.
-    if source_of(location) is None:
-        words = None
-        if is_in_script:
-            # Imported here: few programs go wrong, and what reads scripts takes a while to load.
-            from tileir.execute.locations.script import UNCHECKED_HINT, ScriptMessages
+    if source_of(location) is not None:
+        return plain
+    if is_in_script:
+        # Imported here: few programs go wrong, and what reads scripts takes a while to load.
+        from tileir.execute.locations.script import UNCHECKED_HINT, ScriptMessages
 
-            words = ScriptMessages()
-        if words is not None and words.expression(operation) is not None:
-            subject, text = words.subject(operation), words.said(message, operation)
+        words = ScriptMessages()
+        if words.expression(operation) is not None:
             if is_outside and words.is_unchecked(operation):
                 notes.append(note(f"hint: {UNCHECKED_HINT}", UNKNOWN))
-        elif not operation.regions:
-            notes.append(note(f"the operation is: {operation.text()}", UNKNOWN))
-    return Diagnostic("error", f"{subject} {text}", location, notes)
+            text = f"{words.subject(operation)} {words.said(message, operation)}"
+            return Diagnostic("error", text, location, notes)
+    if not operation.regions:
+        notes.append(note(f"the operation is: {operation.text()}", UNKNOWN))
+    return plain
 
 
 class AssertionFailedError(ExecutionError):
@@ -235,15 +232,9 @@ def warn_caller(message: str, category: type[Warning]) -> None:
             frame = inner
             break
         frame = frame.f_back
-    names = frame.f_globals
-    warnings.warn_explicit(
-        message,
-        category,
-        frame.f_code.co_filename,
-        frame.f_lineno,
-        names.get("__name__") or "<string>",
-        names.setdefault("__warningregistry__", {}),
-    )
+    names, place = frame.f_globals, (frame.f_code.co_filename, frame.f_lineno)
+    registry = names.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, category, *place, names.get("__name__") or "<string>", registry)
 
 
 def _is_between(frame: FrameType) -> bool:

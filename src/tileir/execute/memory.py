@@ -14,8 +14,11 @@ from __future__ import annotations
 import os
 from bisect import bisect_right, insort
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
 from math import prod
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 import numpy
 
@@ -25,35 +28,34 @@ from tileir.execute.errors import LaunchError
 from tileir.ir.core import Operation
 
 
+@dataclass(eq=False)
 class OutsideMemory(Exception):
     """An access outside every region, or a write to the region `read_only`; `index` is the first such element in
     row-major order."""
 
-    def __init__(self, address: int, size: int, index: int, read_only: Region | None = None) -> None:
-        super().__init__(hex(address))
-        self.address: int = address
-        self.size: int = size
-        self.index: int = index
-        self.read_only: Region | None = read_only
+    address: int
+    size: int
+    index: int
+    read_only: Region | None = None
 
 
+@dataclass(slots=True, eq=False)
 class Region:
     """A range of memory; `data` is its bytes, `owner` keeps it alive, `labels` names whose it is.
 
     A label is any object: its text is only made for a message.
     """
 
-    __slots__ = ("_views", "data", "end", "labels", "owner", "size", "start", "writable")
+    start: int
+    size: int
+    owner: object
+    labels: tuple[object, ...]
+    writable: bool
+    data: Array = field(init=False)
+    end: int = field(init=False)
 
-    def __init__(self, start: int, size: int, owner: object, labels: tuple[object, ...], writable: bool) -> None:
-        self.start: int = start
-        self.size: int = size
-        self.end: int = start + size
-        self.owner: object = owner
-        self.labels: tuple[object, ...] = labels
-        self.writable: bool = writable
-        self.data: Array = bytes_at(start, size, writable)
-        self._views: dict[DType, Array] = {}
+    def __post_init__(self) -> None:
+        self.data, self.end = bytes_at(self.start, self.size, self.writable), self.start + self.size
 
     @property
     def names(self) -> list[str]:
@@ -62,28 +64,15 @@ class Region:
 
     def typed(self, dtype: DType) -> Array:
         """The region as a flat array of elements, as many as fit."""
-        found = self._views.get(dtype)
-        if found is None:
-            count = self.size // dtype.itemsize
-            found = self._views[dtype] = self.data[: count * dtype.itemsize].view(dtype)
-        return found
-
-    def __lt__(self, other: Region) -> bool:
-        return self.start < other.start
+        return self.data[: self.size - self.size % dtype.itemsize].view(dtype)
 
 
 class _AddressOwner:
     """Something NumPy takes for an array at an address."""
 
-    __slots__ = ("__array_interface__",)
-
     def __init__(self, start: int, size: int, writable: bool) -> None:
-        self.__array_interface__: dict[str, Any] = {
-            "data": (start, not writable),
-            "shape": (size,),
-            "typestr": "|u1",
-            "version": 3,
-        }
+        data = (start, not writable)
+        self.__array_interface__: Any = {"data": data, "shape": (size,), "typestr": "|u1", "version": 3}
 
 
 def bytes_at(start: int, size: int, writable: bool) -> Array:
@@ -97,33 +86,30 @@ def describe_array(array: Array) -> str:
     return f"{array.dtype.name}[{', '.join([str(extent) for extent in array.shape])}]"
 
 
-_memory_size: int = 0
-
-
+@cache
 def available_memory() -> int:
     """The memory of this machine or container, in bytes."""
-    global _memory_size
-    if not _memory_size:
-        try:
-            _memory_size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        except (AttributeError, OSError, ValueError):
-            _memory_size = 1 << 62
-        try:
-            with open("/sys/fs/cgroup/memory.max") as file:
-                _memory_size = min(_memory_size, int(file.read()))
-        except (OSError, ValueError):
-            pass
-    return _memory_size
+    try:
+        found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        found = 1 << 62
+    try:
+        with open("/sys/fs/cgroup/memory.max") as file:
+            return min(found, int(file.read()))
+    except (OSError, ValueError):
+        return found
+
+
+_start: Final = attrgetter("start")
 
 
 class Memory:
     """The regions of one launch."""
 
-    __slots__ = ("_ends", "_regions", "_starts", "last")
+    __slots__ = ("_ends", "_regions", "last")
 
     def __init__(self) -> None:
         self._regions: list[Region] = []
-        self._starts: list[int] = []
         # For look-ups of many addresses at once, made when first needed.
         self._ends: tuple[Array, Array] | None = None
         self.last: Region = Region(0, 0, None, (), False)
@@ -139,7 +125,7 @@ class Memory:
             return
         labels: tuple[object, ...] = (label,)
         end = start + size
-        index = max(bisect_right(self._starts, start) - 1, 0)
+        index = max(bisect_right(self._regions, start, key=_start) - 1, 0)
         while index < len(self._regions) and self._regions[index].start < end:
             known = self._regions[index]
             if known.end <= start:
@@ -164,20 +150,18 @@ class Memory:
         return region
 
     def release(self, region: Region) -> None:
-        index = bisect_right(self._starts, region.start) - 1
+        index = bisect_right(self._regions, region.start, key=_start) - 1
         if index >= 0 and self._regions[index] is region:
             self._remove(index)
 
     def _insert(self, region: Region) -> None:
-        insort(self._regions, region)
-        insort(self._starts, region.start)
+        insort(self._regions, region, key=_start)
         self._ends = None
 
     def _remove(self, index: int) -> None:
         if self.last is self._regions[index]:
             self.last = Region(0, 0, None, (), False)
         del self._regions[index]
-        del self._starts[index]
         self._ends = None
 
     def find(self, address: int) -> Region | None:
@@ -185,14 +169,11 @@ class Memory:
         last = self.last
         if last.start <= address < last.end:
             return last
-        index = bisect_right(self._starts, address) - 1
-        if index < 0:
+        index = bisect_right(self._regions, address, key=_start) - 1
+        if index < 0 or address >= self._regions[index].end:
             return None
-        found = self._regions[index]
-        if address >= found.end:
-            return None
-        self.last = found
-        return found
+        self.last = self._regions[index]
+        return self.last
 
     # --- access by address ---
 
@@ -201,15 +182,21 @@ class Memory:
         region, indices = self._in_one_region(addresses, dtype.itemsize)
         if region is not None:
             return numpy.asarray(region.typed(dtype)[indices])
-        return self._gather_slowly(addresses, dtype)
+        result = numpy.empty((addresses.size, dtype.itemsize), numpy.uint8)
+        for region, chosen, offsets in self._byte_offsets(addresses.reshape(-1), dtype.itemsize, False):
+            result[chosen] = region.data[offsets]
+        return result.view(dtype).reshape(addresses.shape)
 
     def scatter(self, addresses: Array, values: Array) -> None:
         """Write elements; where addresses repeat, the last one in row-major order stays."""
-        region, indices = self._in_one_region(addresses, values.dtype.itemsize)
+        size = values.dtype.itemsize
+        region, indices = self._in_one_region(addresses, size)
         if region is not None and region.writable:
             region.typed(values.dtype)[indices] = values
-        else:
-            self._scatter_slowly(addresses, values)
+            return
+        data = numpy.ascontiguousarray(values).reshape(-1).view(numpy.uint8).reshape(-1, size)
+        for region, chosen, offsets in self._byte_offsets(addresses.reshape(-1), size, True):
+            region.data[offsets] = data[chosen]
 
     def _in_one_region(self, addresses: Array, size: int) -> tuple[Region | None, Array]:
         """The region that all addresses are in, and the indices of the elements in it, if they are aligned."""
@@ -221,35 +208,18 @@ class Memory:
             return None, addresses
         return region, (offsets // numpy.uint64(size)).view(numpy.int64)
 
-    def _gather_slowly(self, addresses: Array, dtype: DType) -> Array:
-        """Addresses in several regions, or misaligned, or outside."""
-        flat = addresses.reshape(-1)
-        result = numpy.empty((flat.size, dtype.itemsize), numpy.uint8)
-        for region, chosen, offsets in self._byte_offsets(flat, dtype.itemsize, False):
-            result[chosen] = region.data[offsets]
-        return result.view(dtype).reshape(addresses.shape)
-
-    def _scatter_slowly(self, addresses: Array, values: Array) -> None:
-        flat = addresses.reshape(-1)
-        data = numpy.ascontiguousarray(values).reshape(-1).view(numpy.uint8).reshape(flat.size, values.dtype.itemsize)
-        for region, chosen, offsets in self._byte_offsets(flat, values.dtype.itemsize, True):
-            region.data[offsets] = data[chosen]
-
     def _byte_offsets(self, flat: Array, size: int, writing: bool) -> list[tuple[Region, Array, Array]]:
-        """For each region: which elements lie in it, and the offsets of their bytes."""
+        """For each region: which elements lie in it, misaligned as they may be, and the offsets of their bytes."""
         owners = self.owners(flat, size)
-        lost = owners < 0
-        if lost.any():
-            index = int(lost.argmax())
-            address = int(flat[index])
-            raise OutsideMemory(address, size, index)
+        lost = numpy.flatnonzero(owners < 0)
+        if lost.size:
+            raise OutsideMemory(int(flat[lost[0]]), size, int(lost[0]))
         found = []
         for number in numpy.unique(owners):
             region = self._regions[int(number)]
             (chosen,) = numpy.nonzero(owners == number)
             if writing and not region.writable:
-                address = int(flat[chosen[0]])
-                raise OutsideMemory(address, size, int(chosen[0]), region)
+                raise OutsideMemory(int(flat[chosen[0]]), size, int(chosen[0]), region)
             starts = (flat[chosen] - numpy.uint64(region.start)).view(numpy.int64)
             found.append((region, chosen, starts[:, None] + numpy.arange(size)))
         return found
@@ -257,8 +227,8 @@ class Memory:
     def owners(self, addresses: Array, size: int) -> Array:
         """For each address the number of the region that holds `size` bytes there, -1 where there is none."""
         if self._ends is None:
-            starts = numpy.array(self._starts, numpy.uint64)
-            self._ends = (starts, numpy.array([region.end for region in self._regions], numpy.uint64))
+            bounds = numpy.array([(region.start, region.end) for region in self._regions], numpy.uint64).reshape(-1, 2)
+            self._ends = (bounds[:, 0].copy(), bounds[:, 1].copy())
         starts, ends = self._ends
         number = numpy.searchsorted(starts, addresses, "right") - 1
         if not len(starts):
@@ -273,15 +243,12 @@ class Globals:
     def __init__(self, module: Operation | None) -> None:
         self.regions: dict[str, Region] = {}
         self._memory = Memory()
-        if module is None:
-            return
-        for operation in module.regions[0].blocks[0]:
+        for operation in module.regions[0].blocks[0] if module is not None else ():
             if operation.declaration is GLOBAL:
                 self._add(operation)
 
     def _add(self, operation: Operation) -> None:
-        value = operation.value_attribute
-        alignment = operation.alignment
+        value, alignment = operation.value_attribute, operation.alignment
         content = to_memory(value.element_type, numpy.resize(constant_elements(value), prod(value.shape)))
         name = operation.symbol_name or ""
         try:

@@ -27,6 +27,7 @@ import numpy
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments.binding import bind, buffer_of
 from tileir.execute.dtypes import is_float_dtype
+from tileir.execute.engine.interface import KernelSettings
 from tileir.execute.errors import AssertionFailedError, ExecutionError, LaunchError
 from tileir.execute.launching.kernel import Kernel
 from tileir.ir.attributes import EnumAttribute
@@ -144,7 +145,9 @@ def _interpreted(kernel: Kernel) -> Kernel:
         return kernel
     found = _INTERPRETED.get(kernel)
     if found is None:
-        found = Kernel(kernel.entry, kernel.exact, kernel.schedule, kernel.globals, "interpreter")
+        found = Kernel(
+            kernel.entry, "interpreter", KernelSettings(kernel.exact), kernel.schedule, globals=kernel.globals
+        )
         _INTERPRETED[kernel] = found
     return found
 
@@ -185,11 +188,11 @@ def _compare(
     wanted = after
     if failure is None and not kernel.exact and _has_float_products(kernel.entry):
         _put(places, before)
-        exact = Kernel(kernel.entry, True, kernel.schedule, kernel.globals, "interpreter")
+        exact = Kernel(kernel.entry, "interpreter", KernelSettings(True), kernel.schedule, globals=kernel.globals)
         plain(exact, grid, *arguments, **{**options, "output": lambda text: None})
         wanted = [place.content() for place in places]
     _put(places, before)
-    native = Kernel(kernel.entry, True, kernel.schedule, kernel.globals, "cpu", cpu=cpu)
+    native = Kernel(kernel.entry, "cpu", KernelSettings(True, cpu=cpu), kernel.schedule, globals=kernel.globals)
     again: list[str] = []
     try:
         plain(native, grid, *arguments, **{**options, "output": again.append, "num_threads": 1})

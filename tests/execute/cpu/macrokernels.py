@@ -29,7 +29,7 @@ def text_of(plan: Plan, extent: int = 0) -> str:
     if plan.kind == "amx":
         release(builder)
     builder.do("ret i64 0")
-    builder.module.add(["define i64 @worker(ptr %record, ptr %arena) {", "entry:", *builder.lines, "}"])
+    builder.module.add(["define i64 @worker(ptr %record, ptr %scratch) {", "entry:", *builder.lines, "}"])
     return builder.module.text()
 
 

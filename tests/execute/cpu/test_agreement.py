@@ -26,6 +26,7 @@ import tileir
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.runtime.target import host
 from tileir.execute.dtypes import constant_array, is_float_dtype, memory_dtype, value_dtype
+from tileir.execute.engine.interface import KernelSettings
 from tileir.execute.errors import AssertionFailedError
 from tileir.execute.launching.entries import entries_of
 from tileir.execute.launching.kernel import Kernel
@@ -127,7 +128,9 @@ def compare(
     failure: AssertionFailedError | None = None
     printed: list[str] = []
     try:
-        Kernel(entry, True).launch(GRID, *wanted, observer=StepLimit(_STEPS), output=printed.append)
+        Kernel(entry, settings=KernelSettings(True)).launch(
+            GRID, *wanted, observer=StepLimit(_STEPS), output=printed.append
+        )
     except Enough:
         return "long"
     except AssertionFailedError as error:
@@ -137,7 +140,7 @@ def compare(
         return "refused"
     found = arguments()
     again: list[str] = []
-    native = Kernel(entry, True, backend="cpu", cpu=cpu)
+    native = Kernel(entry, "cpu", KernelSettings(True, cpu=cpu))
     caught: tileir.ExecutionError | None = None
     try:
         native.launch(GRID, *found, num_threads=threads if failure is None else 1, output=again.append)

@@ -10,7 +10,7 @@ import pytest
 from tests.execute.exact_model import values
 
 import tileir
-from tileir.execute.arithmetic import matrix_float
+from tileir.execute.arithmetic.elementary import matrix_float
 from tileir.ir import floats
 from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32
 

@@ -9,7 +9,7 @@ import numpy
 import pytest
 from tests.execute.exact_model import notable_patterns, values
 
-from tileir.execute.arithmetic import matrix_float, matrix_integer, matrix_scaled
+from tileir.execute.arithmetic.elementary import matrix_float, matrix_integer, matrix_scaled
 from tileir.execute.arithmetic.rounding import widen
 from tileir.ir import floats
 from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, F64, FNV8E5M3FNU, I8, I32, TF32

@@ -18,7 +18,6 @@ from tests.execute.interrupting import interrupted, steps
 
 import tileir
 from tileir import processors as machine
-from tileir.execute import memory
 from tileir.execute.cpu.runtime import parallel_launch, thread_pool
 from tileir.execute.cpu.runtime.launch_record import (
     ARGUMENTS,
@@ -168,7 +167,7 @@ def test_more_scratch_memory_than_there_is_is_an_error(function: Loaded, threads
 
 
 def test_threads_are_fewer_where_memory_does_not_suffice_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_memory_size", 1 << 30)
+    monkeypatch.setattr(thread_pool, "available_memory", lambda: 1 << 30)
     assert thread_pool.affordable(1 << 28, 16) == 2
     assert thread_pool.affordable(1 << 30, 16) == 1
     assert thread_pool.affordable(1 << 23, 16) == 16

@@ -18,7 +18,7 @@ from tileir.execute.gpu.tileiras.kernel import TileirasKernel
 
 def prepared(kernel: tileir.Kernel) -> TileirasKernel:
     """As the engine prepares it on a machine with a GPU."""
-    return TileirasKernel(kernel.entry, {}, kernel._cubin)
+    return TileirasKernel(kernel.entry, {}, kernel.settings.cubin)
 
 
 def ready(cubin: Any) -> tileir.Kernel:

@@ -70,23 +70,14 @@ def _other_padding(pattern: int) -> Iterator[None]:
             return plain(type)
         return _from_number(type.tensor.element, pattern)
 
-    compile_load = OPERATIONS[ops.LOAD_PTR_TKO]
+    plain_load = OPERATIONS[ops.LOAD_PTR_TKO]
 
-    def load(compiler: Any, operation: Any) -> Any:
-        step = compile_load(compiler, operation)
-        mask = compiler.optional_slot(operation.mask)
-        if mask is None or operation.padding_value is not None:
-            return step
-        result = compiler.slot(operation.results[0])
-        element = cast(TileType, operation.results[0].type).element
-        other = _from_number(element, pattern)
-
-        def loaded(registers: Any) -> Any:
-            signal = step(registers)
-            registers[result] = numpy.where(registers[mask], registers[result], other)[()]
-            return signal
-
-        return loaded
+    def load(operation: Any, frame: Any) -> None:
+        plain_load(operation, frame)
+        if operation.mask is not None and operation.padding_value is None:
+            (result, *_) = operation.results
+            other = _from_number(cast(TileType, result.type).element, pattern)
+            frame[result] = numpy.where(frame[operation.mask], frame[result], other)[()]
 
     with patch.object(views, "padding_value", value), patch.dict(OPERATIONS, {ops.LOAD_PTR_TKO: load}):
         yield
@@ -106,73 +97,53 @@ def _identities(operation: Any) -> list[Any]:
     return found
 
 
-def _aggregate_parts(compiler: Any, operation: Any) -> tuple[list[int], list[int], int, Any]:
-    operands = [compiler.slot(value) for value in operation.operands]
-    results = [compiler.slot(result) for result in operation.results]
+def _operands(operation: Any, frame: Any) -> list[Any]:
+    """The operands of an aggregate, its dimension first."""
     axis = cast(IntegerAttribute, operation.attributes["dim"]).value
-    combine = control_flow.combination(compiler, operation)
-    return operands, results, axis, combine
+    return [numpy.moveaxis(value, axis, 0) for value in frame.values_of(operation.operands)]
 
 
-def _reduce_backwards(compiler: Any, operation: Any) -> Any:
+def _reduce_backwards(operation: Any, frame: Any) -> None:
     """From the last element to the first, and begun with the identity."""
-    operands, results, axis, combine = _aggregate_parts(compiler, operation)
-    scalar = not cast(TileType, operation.results[0].type).shape
+    values = _operands(operation, frame)
     identities = _identities(operation)
-
-    def reduce(registers: Any) -> None:
-        values = [numpy.moveaxis(registers[slot], axis, 0) for slot in operands]
-        found = [numpy.broadcast_to(one, value.shape[1:]) for one, value in zip(identities, values, strict=True)]
-        for place in range(len(values[0]) - 1, -1, -1):
-            found = combine(registers, [value[place] for value in values], found)
-        for slot, value in zip(results, found, strict=True):
-            registers[slot] = numpy.asarray(value)[()] if scalar else value
-
-    return reduce
+    found = [numpy.broadcast_to(one, value.shape[1:]) for one, value in zip(identities, values, strict=True)]
+    for place in range(len(values[0]) - 1, -1, -1):
+        found = control_flow.combine(operation, frame, [value[place] for value in values], found)
+    scalar = not cast(TileType, operation.results[0].type).shape
+    frame.assign(operation.results, [numpy.asarray(value)[()] if scalar else value for value in found])
 
 
 def _reduce_shuffled(seed: int) -> Any:
     """In pairs of a random order, then pairs of pairs, and so on; 0 is that of the elements."""
 
-    def compile(compiler: Any, operation: Any) -> Any:
-        operands, results, axis, combine = _aggregate_parts(compiler, operation)
-        scalar = not cast(TileType, operation.results[0].type).shape
-        order = list(range(cast(TileType, operation.operands[0].type).shape[axis]))
+    def reduce(operation: Any, frame: Any) -> None:
+        values = _operands(operation, frame)
+        order = list(range(len(values[0])))
         if seed:
             Random(seed).shuffle(order)
+        values = [value[order] for value in values]
+        while len(values[0]) > 1:
+            first, second = [value[0::2] for value in values], [value[1::2] for value in values]
+            values = control_flow.combine(operation, frame, first, second)
+        scalar = not cast(TileType, operation.results[0].type).shape
+        frame.assign(operation.results, [value[0][()] if scalar else value[0] for value in values])
 
-        def reduce(registers: Any) -> None:
-            values = [numpy.moveaxis(registers[slot], axis, 0)[order] for slot in operands]
-            while len(values[0]) > 1:
-                values = combine(registers, [value[0::2] for value in values], [value[1::2] for value in values])
-            for slot, value in zip(results, values, strict=True):
-                registers[slot] = value[0][()] if scalar else value[0]
-
-        return reduce
-
-    return compile
+    return reduce
 
 
-def _scan_by_doubling(compiler: Any, operation: Any) -> Any:
+def _scan_by_doubling(operation: Any, frame: Any) -> None:
     """Neighbours first, then those twice as far, and so on."""
-    operands, results, axis, combine = _aggregate_parts(compiler, operation)
-    reverse = cast(IntegerAttribute, operation.attributes["reverse"]).value != 0
-
-    def scan(registers: Any) -> None:
-        values = [numpy.moveaxis(registers[slot], axis, 0) for slot in operands]
-        if reverse:
-            values = [value[::-1] for value in values]
-        values = [value.copy() for value in values]
-        far = 1
-        while far < len(values[0]):
-            further = combine(registers, [value[:-far] for value in values], [value[far:] for value in values])
-            for value, new in zip(values, further, strict=True):
-                value[far:] = new
-            far *= 2
-        for slot, value in zip(results, values, strict=True):
-            registers[slot] = numpy.moveaxis(value[::-1] if reverse else value, 0, axis)
-
-    return scan
+    axis = cast(IntegerAttribute, operation.attributes["dim"]).value
+    step = -1 if cast(IntegerAttribute, operation.attributes["reverse"]).value != 0 else 1
+    values = [value[::step].copy() for value in _operands(operation, frame)]
+    far = 1
+    while far < len(values[0]):
+        first, second = [value[:-far] for value in values], [value[far:] for value in values]
+        for value, new in zip(values, control_flow.combine(operation, frame, first, second), strict=True):
+            value[far:] = new
+        far *= 2
+    frame.assign(operation.results, [numpy.moveaxis(value[::step], 0, axis) for value in values])
 
 
 @contextmanager
@@ -194,20 +165,14 @@ def _shuffled(seed: int) -> Callable[[], Any]:
 
 
 def _changing(declaration: OperationDeclaration, change: Callable[[Any, Any], Any]) -> Any:
-    """How an operation is compiled if its results are changed afterwards, by their element type."""
+    """How an operation is run if its results are changed afterwards, by their element type."""
     plain = OPERATIONS[declaration]
 
-    def changed(compiler: Any, operation: Any) -> Any:
-        step = plain(compiler, operation)
-        slots = [(compiler.slot(result), cast(TileType, result.type).element) for result in operation.results]
-
-        def run(registers: Any) -> Any:
-            signal = step(registers)
-            for slot, element in slots:
-                registers[slot] = change(numpy.asarray(registers[slot]), element)[()]
-            return signal
-
-        return run
+    def changed(operation: Any, frame: Any) -> Any:
+        ending = plain(operation, frame)
+        for result in operation.results:
+            frame[result] = change(numpy.asarray(frame[result]), cast(TileType, result.type).element)[()]
+        return ending
 
     return changed
 
@@ -244,27 +209,17 @@ def _nudged(seed: int) -> Callable[[], Any]:
 @contextmanager
 def _saturated() -> Iterator[None]:
     """Integer products that overflow, as tensor cores have them."""
-    plain = OPERATIONS[ops.MMAI]
 
-    def compile(compiler: Any, operation: Any) -> Any:
-        step = plain(compiler, operation)
-        left, right, added = [compiler.slot(value) for value in operation.operands]
-        result = compiler.slot(operation.results[0])
-
-        def kinds(number: int, value: Any) -> Any:
-            word = "signedness_lhs" if number == 0 else "signedness_rhs"
+    def run(operation: Any, frame: Any) -> None:
+        def number(value: Any, word: str) -> Any:
             unsigned = "unsigned" in str(operation.attributes.get(word, ""))
             return (value.view("u1") if unsigned else value).astype(object)
 
-        def run(registers: Any) -> Any:
-            signal = step(registers)
-            exact = kinds(0, registers[left]) @ kinds(1, registers[right]) + registers[added].astype(object)
-            registers[result] = numpy.clip(exact, -(1 << 31), (1 << 31) - 1).astype(numpy.int32)
-            return signal
+        left, right, added = frame.values_of(operation.operands)
+        exact = number(left, "signedness_lhs") @ number(right, "signedness_rhs") + added.astype(object)
+        frame[operation.results[0]] = numpy.clip(exact, -(1 << 31), (1 << 31) - 1).astype(numpy.int32)
 
-        return run
-
-    with patch.dict(OPERATIONS, {ops.MMAI: compile}):
+    with patch.dict(OPERATIONS, {ops.MMAI: run}):
         yield
 
 
@@ -293,27 +248,21 @@ def _other_integers() -> Iterator[None]:
     """`ftoi` without `saturating` gives something else for what its type cannot hold: NaN, infinities, large numbers."""
     plain = OPERATIONS[ops.FTOI]
 
-    def compile(compiler: Any, operation: Any) -> Any:
-        step = plain(compiler, operation)
+    def run(operation: Any, frame: Any) -> None:
+        plain(operation, frame)
         if "saturating" in operation.attributes:
-            return step
-        source, result = compiler.slot(operation.operands[0]), compiler.slot(operation.results[0])
-        width = cast(Any, operation.results[0].type).element.width
+            return
+        source, result = operation.operands[0], operation.results[0]
+        width = cast(Any, result.type).element.width
         unsigned = "unsigned" in str(operation.attributes["signedness"])
         low, high = (0, (1 << width) - 1) if unsigned else (-(1 << (width - 1)), (1 << (width - 1)) - 1)
+        with numpy.errstate(invalid="ignore"):
+            number = numpy.trunc(numpy.asarray(frame[source]).astype(numpy.float64))
+            fits = (number >= low) & (number <= high)
+        found = numpy.asarray(frame[result])
+        frame[result] = numpy.where(fits, found, ~found).astype(found.dtype)[()]
 
-        def run(registers: Any) -> Any:
-            signal = step(registers)
-            with numpy.errstate(invalid="ignore"):
-                number = numpy.trunc(numpy.asarray(registers[source]).astype(numpy.float64))
-                fits = (number >= low) & (number <= high)
-            found = numpy.asarray(registers[result])
-            registers[result] = numpy.where(fits, found, ~found).astype(found.dtype)[()]
-            return signal
-
-        return run
-
-    with patch.dict(OPERATIONS, {ops.FTOI: compile}):
+    with patch.dict(OPERATIONS, {ops.FTOI: run}):
         yield
 
 

@@ -17,10 +17,11 @@ import numpy
 
 from tileir.dialect import ops
 from tileir.dialect.types import TileType, tile_type
-from tileir.execute.arithmetic import float_to_float
+from tileir.execute.arithmetic.conversion import float_to_float
 from tileir.execute.dtypes import Array, constant_elements, to_bits
-from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Options, Registers
-from tileir.execute.interpreter.kernel import OPERATIONS
+from tileir.execute.interpreter.frame import Frame, Options
+from tileir.execute.interpreter.kernel import OPERATIONS, Program
+from tileir.execute.observing.observer import TileBlock
 from tileir.ir import floats
 from tileir.ir.core import Block, Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute
@@ -71,18 +72,13 @@ def widened(operation: Operation, wide: FloatType) -> Again | None:
     # An operand that is used twice is one value in the mapping, and two in the block.
     copy.set_operands(list(inputs.arguments), operation.segments)
     _widen_types(copy, wide)
-    compiler = Compiler(Options(), {}, OPERATIONS)
-    operands = [compiler.slot(argument) for argument in inputs.arguments]
-    step = OPERATIONS[copy.declaration](compiler, copy)
-    results = [compiler.slot(result) for result in copy.results]
+    program = Program(copy, Options(), {})
 
     def again(block: object, values: list[Any]) -> list[Any]:
-        registers: Registers = [None] * compiler.slot_count
-        registers[BLOCK_SLOT] = block
-        for slot, value in zip(operands, values, strict=True):
-            registers[slot] = value
-        step(registers)
-        return [registers[slot] for slot in results]
+        frame = Frame(program, cast(TileBlock, block))
+        frame.assign(copy.operands, values)
+        OPERATIONS[copy.declaration](copy, frame)
+        return frame.values_of(copy.results)
 
     return again
 

@@ -13,7 +13,8 @@ launch where they do, or where a view leaves its array, runs a second version, f
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, cast
 
 from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TensorViewType, TileType
@@ -55,24 +56,17 @@ class Origins:
 
     def provenance(self, value: Value) -> Origin:
         """Where a pointer, a tile of pointers or the pointer of a view comes from."""
-        found = self._known.get(value)
-        if found is None:
-            # Not recursive: a chain of offsets may be long.
-            chain = [value]
-            within = {value}
-            while chain:
-                top = chain[-1]
-                missing = [
-                    source for source in self._sources(top) if source not in self._known and source not in within
-                ]
-                if missing:
-                    chain.extend(missing)
-                    within.update(missing)
-                    continue
-                within.discard(chain.pop())
+        # Not recursive: a chain of offsets may be long.
+        chain, within = [value], {value}
+        while chain and value not in self._known:
+            missing = [each for each in self._sources(chain[-1]) if each not in self._known and each not in within]
+            chain += missing
+            within.update(missing)
+            if not missing:
+                top = chain.pop()
+                within.discard(top)
                 self._known[top] = self._combined(top)
-            found = self._known[value]
-        return found
+        return self._known[value]
 
     def _sources(self, value: Value) -> list[Value]:
         operation = value.defining_operation
@@ -125,51 +119,45 @@ class Origins:
     def _is_simple(self, value: Value) -> bool:
         """Whether a value is the same for the whole launch and made of scalars alone, so that it can be computed
         before the first tile block."""
-        work = [value]
-        seen: set[Value] = set()
-        while work:
-            top = work.pop()
-            if top in seen:
-                continue
-            seen.add(top)
-            if isinstance(top.type, TileType) and top.type.count != 1:
+
+        def is_simple(each: Value, operation: Operation | None) -> bool:
+            if isinstance(each.type, TileType) and each.type.count != 1:
                 return False
-            operation = top.defining_operation
-            if operation is None:
-                if not isinstance(top, BlockArgument) or top.block.parent_operation is not self._entry:
-                    return False
-                continue
-            declaration = operation.declaration
-            known = declaration in (*_UNIFORM, *RENAMED, ops.CONSTANT, ops.OFFSET, ops.SELECT)
-            if operation.regions or not (known or declaration.has_trait(ELEMENTWISE)):
-                return False
-            work.extend(operation.operands)
-        return True
+            known = (*_UNIFORM, *RENAMED, ops.CONSTANT, ops.OFFSET, ops.SELECT)
+            return operation is None or operation.declaration in known or operation.declaration.has_trait(ELEMENTWISE)
+
+        return self._derives(value, is_simple, {})
 
     def is_launch_constant(self, value: Value) -> bool:
         """Whether a value is the same for all tile blocks of a launch."""
-        known = self._constants.get(value)
-        if known is None:
-            # Not recursive: programs may be long.
-            known, pending, seen = True, [value], {value}
-            while pending and known:
-                one = pending.pop()
-                operation = one.defining_operation
-                if operation is None:
-                    known = isinstance(one, BlockArgument) and one.block.parent_operation is self._entry
-                    continue
-                declaration = operation.declaration
-                known = (
-                    (declaration.has_trait(PURE) or declaration in _UNIFORM)
-                    and declaration is not ops.GET_TILE_BLOCK_ID
-                    and not operation.regions
-                    and all(self._constants.get(operand, True) for operand in operation.operands)
-                )
-                fresh = [each for each in operation.operands if each not in seen and each not in self._constants]
+
+        def is_constant(each: Value, operation: Operation | None) -> bool:
+            declaration = operation.declaration if operation is not None else None
+            is_known = declaration is None or declaration.has_trait(PURE) or declaration in _UNIFORM
+            return is_known and declaration is not ops.GET_TILE_BLOCK_ID
+
+        return self._derives(value, is_constant, self._constants)
+
+    def _derives(
+        self, value: Value, holds: Callable[[Value, Operation | None], bool], known: dict[Value, bool]
+    ) -> bool:
+        """Whether something holds for a value and all that it is computed from, without regions, up to parameters;
+        `known` has the answers so far."""
+        pending, seen, found = [value], {value}, True
+        while pending and found:
+            each = pending.pop()
+            operation = each.defining_operation
+            if each in known:
+                found = known[each]
+            elif operation is None:
+                found = cast(BlockArgument, each).block.parent_operation is self._entry and holds(each, None)
+            else:
+                found = not operation.regions and holds(each, operation)
+                fresh = [source for source in operation.operands if source not in seen]
                 seen.update(fresh)
-                pending.extend(fresh)
-            self._constants.update(dict.fromkeys(seen, True) if known else {value: False})
-        return known
+                pending += fresh
+        known.update(dict.fromkeys(seen, True) if found else {value: False})
+        return found
 
 
 def tensor_of(value: Value) -> Operation | None:

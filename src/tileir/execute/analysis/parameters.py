@@ -18,18 +18,16 @@ def may_write(entry: Operation, number: int) -> bool:
 
 def writers_of(entry: Operation, number: int) -> Iterator[Operation]:
     """The operations that may write through a parameter."""
-    for operation, value in _accesses_of(entry, number):
-        writes = operation.declaration.writes
-        if writes is not None and value in operation.operand_group(writes):
-            yield operation
+    return (user for user, value in _accesses_of(entry, number) if _has(user, user.declaration.writes, value))
 
 
 def readers_of(entry: Operation, number: int) -> Iterator[Operation]:
     """The operations that may read through a parameter."""
-    for operation, value in _accesses_of(entry, number):
-        reads = operation.declaration.reads
-        if reads is not None and value in operation.operand_group(reads):
-            yield operation
+    return (user for user, value in _accesses_of(entry, number) if _has(user, user.declaration.reads, value))
+
+
+def _has(operation: Operation, group: str | None, value: Value) -> bool:
+    return group is not None and value in operation.operand_group(group)
 
 
 def _accesses_of(entry: Operation, number: int) -> Iterator[tuple[Operation, Any]]:
@@ -49,10 +47,8 @@ def _accesses_of(entry: Operation, number: int) -> Iterator[tuple[Operation, Any
                 for each in around[: around.index(entry)]:
                     reached += [*each.results, *_block_arguments(each)]
             reached += _block_arguments(user)
-            for result in reached:
-                if result not in seen:
-                    seen.add(result)
-                    work.append(result)
+            work += [result for result in dict.fromkeys(reached) if result not in seen]
+            seen.update(reached)
 
 
 def _block_arguments(operation: Operation) -> list[Any]:

@@ -17,7 +17,6 @@ from tileir.ir.values import BlockArgument, Value
 
 _SAME_ARRAY = (ops.OFFSET, ops.BROADCAST, ops.RESHAPE, ops.PERMUTE, ops.ASSUME, ops.EXTRACT, ops.PTR_TO_PTR)
 _MAKERS = (ops.MAKE_TENSOR_VIEW, ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW)
-_ENDS = (ops.BREAK, ops.CONTINUE, ops.YIELD)
 NEAR = 1 << 24
 """Further away than this, in bytes, an address has nothing to do with an array that happens to be the nearest."""
 
@@ -127,15 +126,23 @@ def named_regions(memory: Memory) -> dict[str, Region]:
     return named
 
 
+def _covering_label(region: Region, low: int, high: int) -> ArgumentLabel | None:
+    """The first argument of a region whose elements have indices there, from the first address to the last."""
+    for label in region.labels:
+        if isinstance(label, ArgumentLabel):
+            buffer = label.buffer
+            if buffer.low <= low and high < buffer.high and buffer.contiguous and buffer.shape:
+                return label
+    return None
+
+
 def where_in(region: Region, address: int) -> str:
     """A place in an array, as in `argument 1 (array float32[4, 4]) at [1, 3]`."""
-    for label in region.labels:
-        if isinstance(label, ArgumentLabel) and label.buffer.contiguous and 0 not in label.buffer.shape:
-            buffer = label.buffer
-            if buffer.low <= address < buffer.high and buffer.shape:
-                number = (address - buffer.low) // buffer.dtype.itemsize
-                index = tuple([int(position) for position in numpy.unravel_index(number, buffer.shape)])
-                return f"{label} at {bracketed(index)}"
+    label = _covering_label(region, address, address)
+    if label is not None:
+        number = (address - label.buffer.low) // label.buffer.dtype.itemsize
+        index = tuple([int(position) for position in numpy.unravel_index(number, label.buffer.shape)])
+        return f"{label} at {bracketed(index)}"
     return f"{' or '.join(region.names)} at byte {address - region.start}"
 
 
@@ -149,12 +156,9 @@ def slice_in(memory: Memory, access: Access, origin: str) -> str:
     region = memory.find(low)
     if region is None:
         return f"{several(touched.size, 'element')} outside of all arrays"
-    for label in region.labels:
-        if not isinstance(label, ArgumentLabel) or not label.buffer.contiguous or not label.buffer.shape:
-            continue
+    label = _covering_label(region, low, high)
+    if label is not None:
         buffer = label.buffer
-        if low < buffer.low or high >= buffer.high or 0 in buffer.shape:
-            continue
         name = script_name(label.what)
         numbers = numpy.unique((touched - numpy.uint64(buffer.low)).view(numpy.int64) // buffer.dtype.itemsize)
         index = numpy.unravel_index(numbers, buffer.shape)

@@ -10,6 +10,8 @@ import io
 import math
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tileir.ir.core import Operation
@@ -25,11 +27,8 @@ class WordError(OptionError):
 
 
 MARK: Final = "// tileir:"
-_ALIGNMENT: Final = 256
-"""Of arrays that are made for a launch: as memory of a GPU is, and as much as programs assume."""
 _TOO_LARGE: Final = Code("out-of-memory")
-# Longer numbers are mistakes, and Python refuses to read very long ones.
-_MOST_DIGITS = 100
+_MOST_DIGITS: Final = 100  # Longer numbers are mistakes, and Python refuses to read very long ones.
 
 
 def natural(text: str) -> int | None:
@@ -76,32 +75,27 @@ def argument(text: str, type: object) -> Any:
 
 def number(text: str) -> int | float | bool:
     """The number that an `--arg` stands for."""
-    for convert in (lambda: int(text, 0), lambda: float(text)):
-        try:
-            if text.isascii() and len(text) <= _MOST_DIGITS:
-                return convert()
-        except ValueError:
-            continue
     if text in ("true", "false"):
         return text == "true"
+    plain = text if text.isascii() and len(text) <= _MOST_DIGITS else ""
+    with suppress(ValueError):
+        return int(plain, 0)
+    with suppress(ValueError):
+        return float(plain)
     raise WordError(f"'{text}' is no argument: give a number, a .npy file, or as zeros:f32:1024 ('tileir run --help')")
 
 
-RANDOM: Final = ("rand", "signed", "mixed")
-"""The arrays that have a seed."""
-VALUES: Final = "values"
-"""The array whose elements are given one by one."""
+RANDOM: Final = ("rand", "signed", "mixed")  # the arrays that have a seed
+VALUES: Final = "values"  # the array whose elements are given one by one
 
 
 class Specification(NamedTuple):
     """An array that a command line describes, not made yet: `zeros:f32:64x64`."""
 
     kind: str
-    name: str
-    """Of the element type."""
     element: Type
     shape: tuple[int, ...]
-    seed: int
+    seed: int = 0
     values: tuple[float, ...] = ()
     """The elements, where they are given one by one."""
 
@@ -126,19 +120,15 @@ def specification(text: str) -> Specification | None:
         return _values(text, rest)
     if kind not in ("zeros", "empty", "ones", "iota", *RANDOM) or not rest:
         return None
-    parts = rest.split(":")
-    seed = 0
-    if kind in RANDOM and len(parts) == 3:
-        given = natural(parts.pop())
-        if given is None:
-            raise WordError(f"'{text}' is not an array: the seed is a number, as in {kind}:f32:64x64:7")
-        seed = given
-    name = parts[0]
-    extents = parts[1].split("x") if len(parts) == 2 else []
-    shape = tuple([number for number in [natural(extent) for extent in extents] if number is not None])
-    if not extents or len(shape) < len(extents):
+    name, *parts = rest.split(":")
+    seed = natural(parts.pop()) if kind in RANDOM and len(parts) == 2 else 0
+    if seed is None:
+        raise WordError(f"'{text}' is not an array: the seed is a number, as in {kind}:f32:64x64:7")
+    extents = [natural(extent) for extent in parts[0].split("x")] if len(parts) == 1 else [None]
+    shape = tuple([extent for extent in extents if extent is not None])
+    if len(shape) < len(extents):
         raise WordError(f"'{text}' is not an array: give a type and extents, as in {kind}:f32:64x64")
-    return Specification(kind, name, _element(name, text), shape, seed)
+    return Specification(kind, _element(name, text), shape, seed)
 
 
 def _element(name: str, text: str) -> Type:
@@ -158,53 +148,48 @@ def _values(text: str, rest: str) -> Specification:
     element = _element(name, text)
     given = [number(each) for each in listed.split(",")]
     values = [int(value) if isinstance(value, bool) else value for value in given]
-    if name not in FLOAT_TYPES:
-        width = int(name[1:])
+    if isinstance(element, IntegerType):
         for value in values:
-            if not isinstance(value, int) or not -(1 << width >> 1) <= value < 1 << width:
+            if not isinstance(value, int) or not -(1 << element.width >> 1) <= value < 1 << element.width:
                 raise WordError(f"'{value}' in '{text}' is no {name}")
-    return Specification(VALUES, name, element, (len(values),), 0, tuple(values))
+    return Specification(VALUES, element, (len(values),), 0, tuple(values))
 
 
 def _made_array(described: Specification) -> Any:
     import numpy
 
+    from tileir.execute.arithmetic.conversion import float_to_float
     from tileir.execute.dtypes import value_dtype
 
-    kind, name, shape, seed = described.kind, described.name, described.shape, described.seed
-    integer = name not in FLOAT_TYPES
-    dtype = value_dtype(described.element)
+    kind, element, shape, seed, values = described
+    dtype = value_dtype(element)
     if kind in ("zeros", "empty"):
         return numpy.zeros(shape, dtype)
     if kind == "mixed":
-        return mixed_numbers(described.element, shape, seed)
+        return mixed_numbers(element, shape, seed)
+    width = element.width if isinstance(element, IntegerType) else 0
     numbers: Any
     if kind == VALUES:
         # Integers by their bits: 255 and -1 are the same i8.
-        width = 0 if not integer else int(name[1:])
-        values = [
-            int(n) - (1 << width) if integer and width > 1 and n >= 1 << width >> 1 else n for n in described.values
-        ]
-        numbers = numpy.array(values, numpy.int64 if integer else numpy.float64)
+        signed = [int(n) - (1 << width) if width > 1 and n >= 1 << width >> 1 else n for n in values]
+        numbers = numpy.array(signed, numpy.int64 if width else numpy.float64)
     elif kind == "ones":
         numbers = numpy.ones(shape)
     elif kind == "iota":
         numbers = numpy.arange(math.prod(shape)).reshape(shape)
-    elif integer:
-        high = 2 if name == "i1" else 8 if name == "i4" else 100
-        half = high // 2 if kind == "signed" and name != "i1" else 0
+    elif width:
+        high = {1: 2, 4: 8}.get(width, 100)
+        half = high // 2 if kind == "signed" and width > 1 else 0
         numbers = numpy.random.default_rng(seed).integers(-half, high - half, shape)
     elif kind == "signed":
         # Multiples of 2^-12: the same numbers wherever they are divided.
         numbers = numpy.random.default_rng(seed).integers(-8192, 8192, shape) / 4096
     else:
         numbers = numpy.random.default_rng(seed).random(shape)
-    if integer:
+    if not isinstance(element, FloatType):
         return numbers.astype(dtype)
     # Through the dialect's own conversion: NumPy has no name for some of these types.
-    from tileir.execute.arithmetic.conversion import float_to_float
-
-    return numpy.array(float_to_float(F64, FLOAT_TYPES[name])(numbers.astype(numpy.float64)))
+    return numpy.array(float_to_float(F64, element)(numbers.astype(numpy.float64)))
 
 
 def _not_an_array(start: bytes) -> str:
@@ -267,7 +252,6 @@ class LaunchArguments(NamedTuple):
     """The same, as `tileir run` takes it."""
 
     def copies(self) -> list[Any]:
-        """The arguments, with arrays of their own."""
         return [_copied(value) for value in self.arguments]
 
 
@@ -299,10 +283,8 @@ class LaunchWords:
 
     def launch(self, entry: Operation) -> LaunchArguments:
         """The launch of a kernel, its arrays made."""
-        parameters = entry.regions[0].blocks[0].arguments
-        types: list[object] = [parameter.type for parameter in parameters]
-        types += [None] * (len(self.arguments) - len(types))
-        values = [argument(text, type) for text, type in zip(self.arguments, types, strict=False)]
+        types = [parameter.type for parameter in entry.regions[0].block.arguments]
+        values = [argument(text, type) for text, type in zip_longest(self.arguments, types[: len(self.arguments)])]
         return LaunchArguments(self.grid, [_copied(value) for value in values], self)
 
 
@@ -310,16 +292,17 @@ def _varied(text: str, run: int) -> str:
     described = specification(text) if run else None
     if described is None or described.kind not in RANDOM:
         return text
-    return described._replace(seed=described.seed + run * 1_000_003).with_type(described.name)
+    return described._replace(seed=described.seed + run * 1_000_003).with_type(described.element.spelling)
 
 
 def _copied(value: Any) -> Any:
+    """A copy of an array, aligned as memory of a GPU is, and as much as programs assume."""
     import numpy
 
     if not isinstance(value, numpy.ndarray):
         return value
-    space = numpy.empty(value.nbytes + _ALIGNMENT, numpy.uint8)
-    start = -int(space.ctypes.data) % _ALIGNMENT
+    space = numpy.empty(value.nbytes + 256, numpy.uint8)
+    start = -int(space.ctypes.data) % 256
     copy = space[start : start + value.nbytes].view(value.dtype).reshape(value.shape)
     copy[...] = value
     return copy
@@ -346,28 +329,23 @@ def read_launch(line: str, mark: str = MARK) -> LaunchWords:
         words = shlex.split(line)
     except ValueError as error:
         raise WordError(f"'{mark}{line}' states no launch: {error}") from None
-    grid: tuple[int, ...] = (1,)
-    entry: str | None = None
-    arguments: list[str] = []
+    found: dict[str, Any] = {"--grid": (1,), "--entry": None, "--arg": []}
     while words:
         option, equals, value = words.pop(0).partition("=")
-        if option not in ("--grid", "--arg", "--entry"):
+        if option not in found:
             raise WordError(f"'{option}' in '{mark}{line}' is none of --grid, --arg and --entry, which state a launch")
-        if not equals:
-            if not words:
-                raise WordError(f"'{option}' in '{mark}{line}' needs a value")
-            value = words.pop(0)
-        if option == "--grid":
-            grid = grid_of(value)
-        elif option == "--entry":
-            entry = value
-        else:
+        if not equals and not words:
+            raise WordError(f"'{option}' in '{mark}{line}' needs a value")
+        value = value if equals else words.pop(0)
+        if option == "--arg":
+            if value.endswith(".npy") and specification(value) is None:
+                raise WordError(f"'{value}': a comment names no files; give it on the command line")
             if specification(value) is None:
-                if value.endswith(".npy"):
-                    raise WordError(f"'{value}': a comment names no files; give it on the command line")
                 number(value)
-            arguments.append(value)
-    return LaunchWords(grid, arguments, entry)
+            found[option].append(value)
+        else:
+            found[option] = grid_of(value) if option == "--grid" else value
+    return LaunchWords(found["--grid"], found["--arg"], found["--entry"])
 
 
 # --- numbers of all sizes ---

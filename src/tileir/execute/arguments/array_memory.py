@@ -11,6 +11,7 @@ import math
 import mmap
 import re
 import sys
+from collections.abc import Callable
 from typing import Any, Final, cast
 
 import numpy
@@ -37,11 +38,8 @@ class OnOtherDevice(Exception):
 
 
 def attribute_of(value: object, name: str) -> Any:
-    """An attribute of a foreign object; whatever goes wrong inside it is an `BadArray`."""
-    try:
-        return getattr(value, name)
-    except Exception as error:
-        raise BadArray(f"fails when it is asked for {name} ({_error_text(error)})") from None
+    """An attribute of a foreign object; whatever goes wrong inside it is a `BadArray`."""
+    return _asked(lambda: getattr(value, name), f"fails when it is asked for {name}")
 
 
 def has_attribute(value: object, name: str) -> bool:
@@ -52,9 +50,14 @@ def has_attribute(value: object, name: str) -> bool:
         return True
 
 
-def _error_text(error: BaseException) -> str:
-    text = str(error).partition("\n")[0]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+def _asked(question: Callable[[], Any], failure: str) -> Any:
+    """What a foreign object answers; whatever it raises is a `BadArray`."""
+    try:
+        return question()
+    except Exception as error:
+        text = str(error).partition("\n")[0]
+        words = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        raise BadArray(f"{failure} ({words})") from None
 
 
 # --- what all of them must keep to ---
@@ -71,6 +74,10 @@ def byte_range(first: int, shape: tuple[int, ...], strides: tuple[int, ...], siz
     return low, high
 
 
+def dense_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    return tuple([size * math.prod(shape[axis + 1 :]) for axis in range(len(shape))])
+
+
 def checked(
     address: int,
     shape: tuple[int, ...],
@@ -83,13 +90,12 @@ def checked(
     """A description that holds together and lies in memory that there is; a GPU's is asked for elsewhere."""
     if len(shape) > _MOST_DIMENSIONS:
         raise BadArray(f"has {len(shape)} dimensions, more than {_MOST_DIMENSIONS}")
-    for extent in shape:
-        if extent < 0:
-            raise BadArray(f"has a negative extent, {extent}")
+    if min(shape, default=0) < 0:
+        raise BadArray(f"has a negative extent, {min(shape)}")
     if math.prod(shape) * dtype.itemsize >= _BYTES:
         raise BadArray(f"has the shape {shape}, which exceeds the available memory")
     if strides is None:
-        strides = tuple([dtype.itemsize * math.prod(shape[axis + 1 :]) for axis in range(len(shape))])
+        strides = dense_strides(shape, dtype.itemsize)
     if len(strides) != len(shape):
         raise BadArray(f"has {len(shape)} dimensions and {len(strides)} strides")
     if 0 not in shape:
@@ -160,10 +166,7 @@ def from_interface(value: object, on_host: bool = True) -> ArrayDescription:
 def _dtype(spelled: object) -> DType:
     if not isinstance(spelled, str) or not _TYPE.fullmatch(spelled):
         raise BadArray(f"has {spelled!r} for the type of its elements, as no array has")
-    try:
-        found = numpy.dtype(spelled)
-    except (TypeError, ValueError) as error:
-        raise BadArray(f"has {spelled!r} for the type of its elements ({_error_text(error)})") from None
+    found: DType = _asked(lambda: numpy.dtype(spelled), f"has {spelled!r} for the type of its elements")
     if not found.itemsize or found.hasobject:
         raise BadArray(f"has elements of type {spelled!r}, which are no numbers")
     return found
@@ -173,10 +176,8 @@ def _in_buffer(
     holder: object, offset: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, owner: object
 ) -> ArrayDescription:
     """An array inside what Python's buffer protocol gives."""
-    try:
-        memory = numpy.frombuffer(memoryview(cast(Any, holder)), numpy.uint8)
-    except Exception as error:
-        raise BadArray(f"gives no address, and no buffer either ({_error_text(error)})") from None
+    failure = "gives no address, and no buffer either"
+    memory = _asked(lambda: numpy.frombuffer(memoryview(cast(Any, holder)), numpy.uint8), failure)
     start = int(memory.ctypes.data)
     described = checked(start + offset, shape, strides, dtype, bool(memory.flags.writeable), (owner, memory))
     low, high = byte_range(offset, shape, described[2], dtype.itemsize)
@@ -187,10 +188,8 @@ def _in_buffer(
 
 def from_buffer(value: object) -> Any:
     """A NumPy array of the memory of `bytes`, a `bytearray` or a `memoryview`."""
-    try:
-        return numpy.asarray(memoryview(cast(Any, value)))
-    except Exception as error:
-        raise BadArray(f"gives no buffer that NumPy understands ({_error_text(error)})") from None
+    failure = "gives no buffer that NumPy understands"
+    return _asked(lambda: numpy.asarray(memoryview(cast(Any, value))), failure)
 
 
 # --- DLPack ---
@@ -200,50 +199,39 @@ class _Tensor(ctypes.Structure):
     """DLTensor."""
 
     _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.c_void_p),
-        ("strides", ctypes.c_void_p),
-        ("byte_offset", ctypes.c_uint64),
-    )
+        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p), ("byte_offset", ctypes.c_uint64),
+    )  # fmt: skip
 
 
 class _Versioned(ctypes.Structure):
     """DLManagedTensorVersioned."""
 
     _fields_ = (
-        ("major", ctypes.c_uint32),
-        ("minor", ctypes.c_uint32),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("tensor", _Tensor),
-    )
+        ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _Tensor),
+    )  # fmt: skip
 
 
 HOST_DEVICES = (1, 3)  # the CPU, and memory of the host that a GPU sees too
 GPU_DEVICES = (2, 13)  # CUDA's memory, and what CUDA moves between host and GPU
 _READ_ONLY = 1
-_KINDS = {0: "i", 1: "u", 2: "f", 5: "c"}
-_WIDTHS = {0: (8, 16, 32, 64), 1: (8, 16, 32, 64), 2: (16, 32, 64), 5: (64, 128)}
-_BFLOAT = 4
-_BOOL = 6
+_DTYPES: Final = {
+    **{(code, 8 * size): numpy.dtype(f"{kind}{size}") for code, kind in ((0, "i"), (1, "u")) for size in (1, 2, 4, 8)},
+    **{(2, 8 * size): numpy.dtype(f"f{size}") for size in (2, 4, 8)},
+    **{(5, 8 * size): numpy.dtype(f"c{size}") for size in (8, 16)},
+    (4, 16): value_dtype(BF16),
+    (6, 8): numpy.dtype(bool),
+}
+"""By code and number of bits."""
 
 
 def device_of(value: object) -> int:
     """The kind of device an object says its memory is on."""
     if not has_attribute(value, "__dlpack_device__"):
         return 1
-    method = attribute_of(value, "__dlpack_device__")
-    try:
-        device = method()
-    except Exception as error:
-        raise BadArray(f"fails when it is asked for its device ({_error_text(error)})") from None
+    device = _asked(attribute_of(value, "__dlpack_device__"), "fails when it is asked for its device")
     if not isinstance(device, tuple) or len(device) != 2:
         raise BadArray(f"says that its device is {device!r}, which should be a kind and a number")
     return int(device[0]) if isinstance(device[0], int) else _integer(device[0], "the kind of its device")
@@ -251,8 +239,7 @@ def device_of(value: object) -> int:
 
 def from_dlpack(value: object) -> ArrayDescription:
     """The memory of an object with `__dlpack__`.  The capsule is kept, not used up: it lets the memory go."""
-    described, _ = _from_dlpack(value, HOST_DEVICES, {})
-    return described
+    return _from_dlpack(value, HOST_DEVICES, {})[0]
 
 
 def from_gpu_dlpack(value: object, stream: int) -> tuple[ArrayDescription, int]:
@@ -280,27 +267,30 @@ def _from_dlpack(value: object, devices: tuple[int, ...], options: dict[str, int
         raise BadArray(f"has {rank} dimensions")
     if rank and not tensor.shape:
         raise BadArray("has no shape")
-    dtype = _tensor_dtype(int(tensor.code), int(tensor.bits), int(tensor.lanes))
+    dtype = _DTYPES.get((int(tensor.code), int(tensor.bits))) if tensor.lanes == 1 else None
+    if dtype is None:
+        given = f"type {tensor.code} with {tensor.bits} bits and {tensor.lanes} lanes"
+        raise BadArray(f"has elements of DLPack's {given}, which no kernel takes")
     shape = tuple((ctypes.c_int64 * rank).from_address(tensor.shape)) if rank else ()
     strides: tuple[int, ...] | None = None
     if rank and tensor.strides:
         strides = tuple([s * dtype.itemsize for s in (ctypes.c_int64 * rank).from_address(tensor.strides)])
     start = int(tensor.data or 0)
     address = start + int(tensor.byte_offset) if start else 0
-    owner = (value, capsule)
-    on_host = devices is HOST_DEVICES
+    owner, on_host = (value, capsule), devices is HOST_DEVICES
     return checked(address, shape, strides, dtype, writable, owner, on_host), int(tensor.device_id)
 
 
 def _capsule(value: object, options: dict[str, int]) -> object:
     method = attribute_of(value, "__dlpack__")
-    try:
+
+    def share() -> object:
         try:
             return method(max_version=(1, 1), **options)
         except TypeError:
             return method(**options)
-    except Exception as error:
-        raise BadArray(f"cannot be shared through DLPack ({_error_text(error)})") from None
+
+    return _asked(share, "cannot be shared through DLPack")
 
 
 # Functions of our own: the types of those in `pythonapi` are everybody's to set.
@@ -320,17 +310,6 @@ def _address(capsule: object) -> tuple[int, int]:
         if _capsule_is_valid(capsule, name):
             return version, int(_capsule_pointer(capsule, name))
     raise BadArray("gives a DLPack capsule that was used already, or that is for something else")
-
-
-def _tensor_dtype(code: int, bits: int, lanes: int) -> DType:
-    if lanes == 1:
-        if code == _BFLOAT and bits == 16:
-            return value_dtype(BF16)
-        if code == _BOOL and bits == 8:
-            return numpy.dtype(bool)
-        if bits in _WIDTHS.get(code, ()):
-            return numpy.dtype(f"{_KINDS[code]}{bits // 8}")
-    raise BadArray(f"has elements of DLPack's type {code} with {bits} bits and {lanes} lanes, which no kernel takes")
 
 
 # --- addresses of NumPy arrays ---

@@ -7,8 +7,11 @@ number stands for a scalar.  Everything that does not fit is a `LaunchError` tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, cast
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final, NamedTuple, cast
 
+import ml_dtypes
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
@@ -21,6 +24,7 @@ from tileir.execute.arguments.array_memory import (
     OnOtherDevice,
     attribute_of,
     byte_range,
+    dense_strides,
     device_of,
     from_buffer,
     from_dlpack,
@@ -33,44 +37,34 @@ from tileir.execute.launching.entries import check_number
 from tileir.execute.memory import Memory, Region
 from tileir.ir.core import Operation
 from tileir.ir.quoting import type_text
-from tileir.ir.types import F32, FLOAT_TYPES, I1, TF32, FloatType, IntegerType, Type, integer_type
+from tileir.ir.types import F32, I1, TF32, FloatType, IntegerType, Type
 
 
+@dataclass(slots=True, eq=False)
 class Buffer:
     """Memory of the caller: the address of its first element, and the bytes from `low` to `high` that belong to it."""
 
-    __slots__ = ("address", "contiguous", "dtype", "high", "kind", "low", "owner", "shape", "strides", "writable")
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: DType
+    writable: bool
+    owner: object
+    kind: str
+    low: int = field(init=False)
+    high: int = field(init=False)
 
-    def __init__(
-        self,
-        address: int,
-        shape: tuple[int, ...],
-        strides: tuple[int, ...],
-        dtype: DType,
-        writable: bool,
-        owner: object,
-        kind: str,
-    ) -> None:
-        self.address: int = address
-        self.shape: tuple[int, ...] = shape
-        self.strides: tuple[int, ...] = strides
-        self.kind: str = kind
-        self.dtype: DType = dtype
-        self.writable: bool = writable
-        self.owner: object = owner
-        self.low: int = address
-        self.high: int = address
-        expected = dtype.itemsize
-        self.contiguous: bool = True
-        for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
-            if extent > 1 and stride != expected:
-                self.contiguous = False
-            expected *= extent
-        if 0 in shape:
-            # NumPy's strides of an array without elements are all 0.
-            self.contiguous = True
-        else:
-            self.low, self.high = byte_range(address, shape, strides, dtype.itemsize)
+    def __post_init__(self) -> None:
+        self.low = self.high = self.address
+        if 0 not in self.shape:
+            self.low, self.high = byte_range(self.address, self.shape, self.strides, self.dtype.itemsize)
+
+    @property
+    def contiguous(self) -> bool:
+        # Strides of an array without elements, and along a dimension of one, may be any.
+        expected = dense_strides(self.shape, self.dtype.itemsize)
+        pairs = zip(self.shape, self.strides, expected, strict=True)
+        return 0 in self.shape or all(extent == 1 or stride == dense for extent, stride, dense in pairs)
 
     @property
     def description(self) -> str:
@@ -89,15 +83,13 @@ class ArgumentLabel(NamedTuple):
         return f"{self.what} ({self.buffer.description})"
 
 
+@dataclass(slots=True, eq=False)
 class Pointer:
-    """An array whose strides the kernel knows about; made by `pointer_to`."""
+    """An array whose strides the kernel knows about, and what messages call it, where a position says little; made by
+    `pointer_to`."""
 
-    __slots__ = ("array", "name")
-
-    def __init__(self, array: object, name: str = "") -> None:
-        self.array: object = array
-        self.name: str = name
-        """What messages call it, where a position says little."""
+    array: object
+    name: str = ""
 
 
 def pointer_to(array: object) -> Pointer:
@@ -111,19 +103,15 @@ def pointer_to(array: object) -> Pointer:
 
 # --- arrays of all kinds ---
 
-TORCH_DTYPES = {
-    "bool": "i1", "uint8": "i8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint16": "i16",
-    "uint32": "i32", "uint64": "i64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
-    "float8_e4m3fn": "f8E4M3FN", "float8_e5m2": "f8E5M2", "float8_e8m0fnu": "f8E8M0FNU",
-}  # fmt: skip
+TORCH_DTYPES: Final = (
+    "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32",
+    "float64", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu",
+)  # fmt: skip
 
 
 def tensor_dtype(name: str) -> DType:
     """What NumPy has for one of `TORCH_DTYPES`."""
-    if name.startswith("uint"):
-        return numpy.dtype(name)
-    element = TORCH_DTYPES[name]
-    return value_dtype(FLOAT_TYPES[element] if element in FLOAT_TYPES else integer_type(int(element[1:])))
+    return numpy.dtype(getattr(ml_dtypes, name, name))
 
 
 def is_array(value: object) -> bool:
@@ -141,23 +129,25 @@ _PLAIN = frozenset((int, float, bool, type(None), numpy.ndarray))
 
 def is_on_gpu(value: object) -> bool:
     """Whether a value is an array in the memory of a GPU, as far as it says; nothing is loaded for that."""
-    if type(value) in _PLAIN:
-        return False
-    if isinstance(value, Pointer):
-        value = value.array
-    if isinstance(value, (numpy.ndarray, numpy.generic)):
-        return False
-    if getattr(type(value), "__tileir_host_array__", None) is not None or hasattr(value, "__tileir_host_memory__"):
-        # One of a GPU that is emulated.
+    value = value.array if isinstance(value, Pointer) else value
+    if type(value) in _PLAIN or isinstance(value, (numpy.ndarray, numpy.generic)) or _is_emulated(value):
         return False
     if is_tensor(value):
         return bool(cast(Any, value).device.type == "cuda")
     try:
-        if has_attribute(value, "__cuda_array_interface__"):
-            return attribute_of(value, "__cuda_array_interface__") is not None
-        return has_attribute(value, "__dlpack__") and device_of(value) in GPU_DEVICES
+        return _has_gpu_interface(value) or (has_attribute(value, "__dlpack__") and device_of(value) in GPU_DEVICES)
     except BadArray:
         return False
+
+
+def _is_emulated(value: object) -> bool:
+    """Whether an array is one of a GPU that is emulated."""
+    return getattr(type(value), "__tileir_host_array__", None) is not None or hasattr(value, "__tileir_host_memory__")
+
+
+def _has_gpu_interface(value: object) -> bool:
+    name = "__cuda_array_interface__"
+    return has_attribute(value, name) and attribute_of(value, name) is not None
 
 
 def buffer_of(value: object, what: str) -> Buffer:
@@ -174,10 +164,7 @@ def buffer_of(value: object, what: str) -> Buffer:
             raise WrongDeviceError(f"{what} is a tensor on {tensor.device}: pass tensor.cpu(), or use a GPU backend")
         return Buffer(*described_tensor(tensor, what), "tensor")
     try:
-        if (
-            has_attribute(value, "__cuda_array_interface__")
-            and attribute_of(value, "__cuda_array_interface__") is not None
-        ):
+        if _has_gpu_interface(value):
             raise OnOtherDevice
         if has_attribute(value, "__array_interface__"):
             return Buffer(*from_interface(value), "array")
@@ -240,14 +227,12 @@ def described_tensor(tensor: Any, what: str) -> ArrayDescription:
 # --- checks against a signature ---
 
 
+@dataclass(slots=True)
 class BoundArguments:
-    """What a launch runs with: the registers of the kernel's parameters and the memory they reach."""
+    """What a launch runs with: the values of the kernel's parameters and the memory they reach."""
 
-    __slots__ = ("buffers", "values")
-
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-        self.buffers: list[tuple[Buffer, ArgumentLabel]] = []
+    values: list[Any] = field(default_factory=list)
+    buffers: list[tuple[Buffer, ArgumentLabel]] = field(default_factory=list)
 
 
 def bind(
@@ -262,10 +247,19 @@ def bind(
         type = parameter.type
         if not isinstance(type, TileType):
             raise LaunchError(f"{what} has type {type.spelling}: only pointers and scalars can be given to a launch")
-        if isinstance(type.element, PointerType):
-            bound.values.append(_bind_pointer(bound, entry, number, type.element.pointee, value, what, read))
-        else:
+        if not isinstance(type.element, PointerType):
             bound.values.append(_bind_scalar(type.element, value, what))
+            continue
+        name = value.name if isinstance(value, Pointer) else ""
+        found = _bind_pointer(type.element.pointee, value, name or what, read)
+        if isinstance(found, Buffer):
+            if not found.writable and may_write(entry, number):
+                raise LaunchError(
+                    f"{name or what} is read-only ({found.description}), but the kernel may write to it: "
+                    "pass a writable copy"
+                )
+            bound.buffers.append((found, ArgumentLabel(name or f"argument {number}", found, number)))
+        bound.values.append(numpy.uint64(found.address if isinstance(found, Buffer) else found))
     return bound
 
 
@@ -285,24 +279,13 @@ def known_memory(globals: Iterable[Region], bound: BoundArguments, more: Iterabl
     return known
 
 
-def _bind_pointer(
-    bound: BoundArguments,
-    entry: Operation,
-    number: int,
-    pointee: Type,
-    value: object,
-    what: str,
-    read: Callable[[object, str], Buffer],
-) -> Any:
-    strided = isinstance(value, Pointer)
+def _bind_pointer(pointee: Type, value: object, what: str, read: Callable[[object, str], Buffer]) -> Buffer | int:
+    """The memory that a pointer is given, or a bare address."""
     array = value.array if isinstance(value, Pointer) else value
-    label = value.name if isinstance(value, Pointer) and value.name else f"argument {number}"
-    if isinstance(value, Pointer) and value.name:
-        what = value.name
     if isinstance(array, (int, numpy.integer)) and not isinstance(array, bool):
         if not 0 <= int(array) < 1 << 64:
             raise LaunchError(f"{what} is {int(array)}, which is not an address: pass an array")
-        return numpy.uint64(int(array))
+        return int(array)
     if not is_array(array):
         hint = "pass numpy.array(..)" if isinstance(array, (list, tuple)) else "pass an array"
         raise LaunchError(f"{what} is a pointer to {pointee.spelling}, but {type_text(array)} was given: {hint}")
@@ -318,30 +301,20 @@ def _bind_pointer(
         raise LaunchError(
             f"{what} is a pointer to {pointee.spelling}, but {given} was given: pass one of dtype {dtype}"
         )
-    if not buffer.contiguous and not strided:
+    if not buffer.contiguous and not isinstance(value, Pointer):
         raise LaunchError(
             f"{what} is not contiguous ({buffer.description}): pass a contiguous copy, or tileir.pointer_to(array) "
             "if the kernel takes the strides into account"
         )
-    if not buffer.writable and may_write(entry, number):
-        raise LaunchError(
-            f"{what} is read-only ({buffer.description}), but the kernel may write to it: pass a writable copy"
-        )
-    bound.buffers.append((buffer, ArgumentLabel(label, buffer, number)))
-    return numpy.uint64(buffer.address)
+    return buffer
 
 
-_ACCEPTED: dict[Type, set[DType]] = {}
-
-
+@cache
 def accepted_dtypes(pointee: Type) -> set[DType]:
     """The dtypes an array may have for a pointer to an element type.
 
     The element type's own; integers of either sign; and for formats that NumPy itself lacks, their bit patterns.
     """
-    known = _ACCEPTED.get(pointee)
-    if known is not None:
-        return known
     found = {value_dtype(pointee), memory_dtype(pointee)}
     own = value_dtype(pointee)
     if isinstance(pointee, IntegerType) or own.kind not in "fb":
@@ -349,7 +322,6 @@ def accepted_dtypes(pointee: Type) -> set[DType]:
         found.add(numpy.dtype(f"i{own.itemsize}"))
     if pointee is I1:
         found.add(numpy.dtype(numpy.int8))
-    _ACCEPTED[pointee] = found
     return found
 
 
@@ -359,29 +331,24 @@ def _bind_scalar(element: Type, value: object, what: str) -> Any:
     if is_array(value):
         raise LaunchError(f"{what} is a scalar {element.spelling}, but an array was given: pass a number, as x.item()")
     if isinstance(element, IntegerType):
-        return _bind_integer(element, value, what)
+        if not isinstance(value, (bool, numpy.bool_, int, numpy.integer)):
+            raise LaunchError(
+                f"{what} is a scalar {element.spelling}, but {type_text(value)} was given: pass an integer"
+            )
+        low, high = -(1 << (element.width - 1)), (1 << element.width) - 1
+        if not low <= int(value) <= high:
+            given = f"{what} is a scalar {element.spelling}, which cannot hold {int(value)}"
+            raise LaunchError(f"{given}: pass {low} to {high}")
+        return scalar_array(element, int(value))[()]
     if not isinstance(element, FloatType):
         raise LaunchError(f"{what} has element type {element.spelling}, which cannot be given to a launch")
-    own = value_dtype(element)
-    if isinstance(value, numpy.generic) and value.dtype == own:
+    if isinstance(value, numpy.generic) and value.dtype == value_dtype(element):
         return value
     # Or a scalar of one of the formats that ml_dtypes brings.
     is_small = isinstance(value, numpy.generic) and hasattr(value, "__float__") and value.dtype.kind in "Vf"
     if isinstance(value, (int, float, numpy.integer, numpy.floating)) or is_small:
         return scalar_array(element, float(cast(float, value)))[()]
     raise LaunchError(f"{what} is a scalar {element.spelling}, but {type_text(value)} was given: pass a number")
-
-
-def _bind_integer(element: IntegerType, value: object, what: str) -> Any:
-    if isinstance(value, (bool, numpy.bool_)):
-        value = int(value)
-    if not isinstance(value, (int, numpy.integer)):
-        raise LaunchError(f"{what} is a scalar {element.spelling}, but {type_text(value)} was given: pass an integer")
-    number = int(value)
-    low, high = -(1 << (element.width - 1)), (1 << element.width) - 1
-    if not low <= number <= high:
-        raise LaunchError(f"{what} is a scalar {element.spelling}, which cannot hold {number}: pass {low} to {high}")
-    return scalar_array(element, number)[()]
 
 
 MOST_THREADS = 1024
@@ -395,7 +362,6 @@ def checked_arrays(given: object, name: str) -> list[object]:
     found = list(given)
     for number, array in enumerate(found):
         if not is_array(array):
-            raise LaunchError(
-                f"element {number} of `{name}` is {type_text(array)}, which is not an array: pass a NumPy array"
-            )
+            what = f"element {number} of `{name}` is {type_text(array)}"
+            raise LaunchError(f"{what}, which is not an array: pass a NumPy array")
     return found

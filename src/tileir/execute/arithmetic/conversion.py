@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.dialect import ops
 from tileir.execute.arithmetic import double
 from tileir.execute.arithmetic.rounding import (
     NEAREST_EVEN,
@@ -14,6 +15,7 @@ from tileir.execute.arithmetic.rounding import (
     ZERO,
     Unary,
     float_format,
+    identity,
     ieee_mode,
     narrow,
     to_odd,
@@ -23,26 +25,7 @@ from tileir.execute.arithmetic.rounding import (
 )
 from tileir.execute.dtypes import TF32_UNUSED_BITS, bits_dtype, from_bits, to_bits, value_dtype
 from tileir.ir import floats
-from tileir.ir.types import (
-    BF16,
-    F4E2M1FN,
-    F8E4M3FN,
-    F8E5M2,
-    F16,
-    F32,
-    F64,
-    I1,
-    I4,
-    TF32,
-    FloatType,
-    IntegerType,
-    Type,
-)
-
-
-def _unchanged(array: Any) -> Any:
-    return array
-
+from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F16, F32, F64, I1, I4, TF32, FloatType, IntegerType, Type
 
 # Floats
 
@@ -54,32 +37,26 @@ def float_to_float(source: FloatType, target: FloatType, rounding: str = NEAREST
     """
     mode = rounding if rounding == "nearest_away" else ieee_mode(rounding)
     if source is target:
-        return _unchanged
+        return identity
     if mode == NEAREST_EVEN:
         direct = _direct_cast(source, target)
         if direct is not None:
             return direct
-    up, down = _widen(source), _narrow(target, mode)
+    up, down = _widen(source), _saturating(target, narrow(target, mode))
     return _quiet_half(lambda array: down(up(array))) if target is F16 else lambda array: down(up(array))
-
-
-def _narrow(target: FloatType, mode: str) -> Unary:
-    """Doubles to values of the target as conversions do it: f8E4M3FN and f8E5M2 saturate."""
-    down = narrow(target, mode)
-    if target not in _SATURATING:
-        return down
-    saturate = _saturate(target)
-    return lambda array: down(saturate(array))
 
 
 _SATURATING: Final = (F8E4M3FN, F8E5M2)
 """What is too large for them becomes the largest value, infinities too: so do NVIDIA's conversion instructions."""
 
 
-def _saturate(target: FloatType) -> Unary:
+def _saturating(target: FloatType, down: Unary) -> Unary:
+    """A conversion to a type as `ftof` and `itof` do it."""
+    if target not in _SATURATING:
+        return down
     largest = floats.to_double(float_format(target), float_format(target).largest)
     # NaN wins.
-    return lambda array: numpy.minimum(numpy.maximum(array, -largest), largest)
+    return lambda array: down(numpy.minimum(numpy.maximum(array, -largest), largest))
 
 
 def _quiet_half(convert: Unary) -> Unary:
@@ -109,39 +86,28 @@ def _direct_cast(source: FloatType, target: FloatType) -> Unary | None:
         return _quiet_half(narrow(F16))
     if source is F64 or target not in (BF16, *_SATURATING):
         return None
-    up = widen_single(source)
-    if target is BF16:
-        return lambda array: up(array).astype(dtype)
-    saturate = _saturate(target)
-    return lambda array: saturate(up(array)).astype(dtype)
+    up, down = widen_single(source), _saturating(target, lambda array: array.astype(dtype))
+    return lambda array: down(up(array))
 
 
 def _widen(source: FloatType) -> Unary:
     """Values as doubles; of f16 through the table of f32, whose NaNs are quiet."""
-    if source is not F16:
-        return widen(source)
     up = widen_single(F16)
-    return lambda array: up(array).astype(numpy.float64)
+    return widen(source) if source is not F16 else lambda array: up(array).astype(numpy.float64)
 
 
 def _round_to_tf32(array: Any) -> Any:
     """f32 to nearest even at the last of the ten mantissa bits, on the patterns; a carry reaches the exponent."""
     bits = array.view(numpy.uint32)
-    odd = numpy.bitwise_and(numpy.right_shift(bits, _TF32_SHIFT), numpy.uint32(1))
+    odd = numpy.bitwise_and(numpy.right_shift(bits, numpy.uint32(TF32_UNUSED_BITS)), numpy.uint32(1))
     odd += bits
-    odd += _TF32_BELOW_HALF
-    odd &= _TF32_MASK
+    odd += numpy.uint32((1 << TF32_UNUSED_BITS - 1) - 1)
+    odd &= numpy.uint32(0xFFFFFFFF >> TF32_UNUSED_BITS << TF32_UNUSED_BITS)
     result = odd.view(numpy.float32)
     nan = numpy.isnan(array)
-    if numpy.count_nonzero(nan):
-        # A large payload would carry into the sign.
-        result = numpy.where(nan, numpy.float32(numpy.nan), result)
-    return result
+    # A large payload would carry into the sign.
+    return numpy.where(nan, numpy.float32(numpy.nan), result) if numpy.count_nonzero(nan) else result
 
-
-_TF32_SHIFT: Final = numpy.uint32(TF32_UNUSED_BITS)
-_TF32_BELOW_HALF: Final = numpy.uint32((1 << TF32_UNUSED_BITS - 1) - 1)
-_TF32_MASK: Final = numpy.uint32(0xFFFFFFFF >> TF32_UNUSED_BITS << TF32_UNUSED_BITS)
 
 _INTEGRAL: Final[dict[str, Unary]] = {
     "nearest_int_to_zero": numpy.trunc,
@@ -166,9 +132,8 @@ def float_to_integer(
     if target is I1:
         return lambda array: numpy.not_equal(up(array), 0)
     is_signed = signedness == "signed"
-    width = target.width
-    least = -(1 << (width - 1)) if is_signed else 0
-    greatest = (1 << (width - 1)) - 1 if is_signed else (1 << width) - 1
+    least = -(1 << (target.width - 1)) if is_signed else 0
+    greatest = least + (1 << target.width) - 1
     dtype = value_dtype(target)
     stage = dtype if is_signed else bits_dtype(target)
     # The first double past the range; the greatest 64-bit integers are no doubles.
@@ -179,13 +144,11 @@ def float_to_integer(
         above = value >= past
         # NaN is not usable either.
         unusable = numpy.logical_or(above, numpy.logical_not(value >= float(least)))
-        if numpy.count_nonzero(unusable):
-            whole = numpy.where(unusable, 0.0, value).astype(stage)
-            whole = numpy.where(above, stage.type(greatest), whole)
-            whole = numpy.where(value < float(least), stage.type(least), whole)
-        else:
-            whole = value.astype(stage)
-        return whole.view(dtype)
+        if not numpy.count_nonzero(unusable):
+            return value.astype(stage).view(dtype)
+        whole = numpy.where(unusable, 0.0, value).astype(stage)
+        whole = numpy.where(above, stage.type(greatest), whole)
+        return numpy.where(value < float(least), stage.type(least), whole).view(dtype)
 
     return convert
 
@@ -194,7 +157,7 @@ def integer_to_float(source: IntegerType, target: FloatType, signedness: str, ro
     """itof: rounded once; what is too large follows `rounding.narrow`, and saturates where `ftof` does."""
     mode = ieee_mode(rounding)
     read = _read_integer(source, signedness)
-    down = _narrow(target, mode)
+    down = _saturating(target, narrow(target, mode))
     if source.width < 64:
         # At most 32 bits are exact in double.
         return lambda array: down(read(array).astype(numpy.float64))
@@ -202,7 +165,7 @@ def integer_to_float(source: IntegerType, target: FloatType, signedness: str, ro
         dtype = value_dtype(target)
         return lambda array: read(array).astype(dtype)
     if target is F64:
-        add = double.add(mode)
+        add = double.binary(ops.ADDF, mode)
         return lambda array: add(*_halves(read(array)))
     return lambda array: down(to_odd(*two_sum(*_halves(read(array)))))
 
@@ -211,22 +174,17 @@ def _halves(array: Any) -> tuple[Any, Any]:
     """A 64-bit integer as the exact sum of two doubles."""
     kind = array.dtype.type
     low = numpy.bitwise_and(array, kind(0xFFFFFFFF)).astype(numpy.float64)
-    high = numpy.right_shift(array, kind(32)).astype(numpy.float64) * 4294967296.0
-    return high, low
+    return numpy.right_shift(array, kind(32)).astype(numpy.float64) * 4294967296.0, low
 
 
 def _read_integer(source: IntegerType, signedness: str) -> Unary:
     """Integers of the source type in a dtype that shows their value."""
-    if source is I1:
-        if signedness == "signed":
-            return lambda array: numpy.negative(array.view(numpy.int8))
-        return lambda array: array.view(numpy.uint8)
+    if source is I1 and signedness == "signed":
+        return lambda array: numpy.negative(array.view(numpy.int8))
     if signedness == "signed":
-        return _unchanged
-    if source is I4:
-        return lambda array: numpy.bitwise_and(array.view(numpy.uint8), numpy.uint8(15))
+        return identity
     bits = bits_dtype(source)
-    return lambda array: array.view(bits)
+    return (lambda array: to_bits(I4, array)) if source is I4 else lambda array: array.view(bits)
 
 
 # Integers
@@ -262,6 +220,9 @@ def bitcast(source: Type, target: Type) -> Unary:
     return lambda array: array.view(dtype)
 
 
+_FOURS: Final = (I4, F4E2M1FN)
+
+
 def pack(source: Type) -> Unary:
     """A rank-1 tile as its bytes, little endian; the first of several elements in a byte is in the low bits."""
 
@@ -271,23 +232,19 @@ def pack(source: Type) -> Unary:
 
     if source is I1:
         return lambda array: numpy.packbits(array, bitorder="little").view(numpy.int8)
-    return pack_fours if source in (I4, F4E2M1FN) else lambda array: numpy.ascontiguousarray(array).view(numpy.int8)
+    return pack_fours if source in _FOURS else lambda array: numpy.ascontiguousarray(array).view(numpy.int8)
 
 
 def unpack(target: Type) -> Unary:
     """The way back from `pack`."""
     dtype = value_dtype(target)
 
-    def unpack_bits(array: Any) -> Any:
-        return numpy.unpackbits(numpy.ascontiguousarray(array).view(numpy.uint8), bitorder="little").astype(dtype)
-
-    def unpack_fours(array: Any) -> Any:
+    def unpack_bytes(array: Any) -> Any:
         packed = numpy.ascontiguousarray(array).view(numpy.uint8)
-        fours = numpy.empty(packed.size * 2, numpy.uint8)
-        fours[0::2] = numpy.bitwise_and(packed, numpy.uint8(15))
-        fours[1::2] = numpy.right_shift(packed, numpy.uint8(4))
-        return from_bits(target, fours)
+        if target is I1:
+            return numpy.unpackbits(packed, bitorder="little").astype(dtype)
+        if target in _FOURS:
+            return from_bits(target, numpy.stack((packed & numpy.uint8(15), packed >> numpy.uint8(4)), 1).reshape(-1))
+        return packed.view(dtype)
 
-    if target is I1:
-        return unpack_bits
-    return unpack_fours if target in (I4, F4E2M1FN) else lambda array: numpy.ascontiguousarray(array).view(dtype)
+    return unpack_bytes

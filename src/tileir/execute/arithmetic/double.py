@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.dialect import ops
 from tileir.execute.arithmetic.rounding import (
     NEAREST_EVEN,
     NEGATIVE_INF,
@@ -28,6 +29,7 @@ from tileir.execute.arithmetic.rounding import (
     two_product,
     two_sum,
 )
+from tileir.ir.declaration import OperationDeclaration
 
 # Pairs and polynomials
 
@@ -45,11 +47,9 @@ def widened(x: Any) -> Any:
 
 def horner(x: Any, coefficients: Sequence[float]) -> Any:
     """A polynomial, highest coefficient first."""
-    result = x * coefficients[0]
-    for coefficient in coefficients[1:-1]:
-        result += coefficient
-        result *= x
-    result += coefficients[-1]
+    result: Any = coefficients[0]
+    for coefficient in coefficients[1:]:
+        result = result * x + coefficient
     return result
 
 
@@ -117,27 +117,6 @@ def _scale(high: Any, low: Any, exponent: Any, rounding: str, regular: Any) -> A
     return _step(result, numpy.where(regular, residual, 0.0), rounding)
 
 
-def add(rounding: str) -> Binary:
-    """Directed addition."""
-    downwards = rounding == NEGATIVE_INF
-
-    def add_directed(a: Any, b: Any) -> Any:
-        total = a + b
-        swap = numpy.abs(a) < numpy.abs(b)
-        larger = numpy.where(swap, b, a)
-        smaller = numpy.where(swap, a, b)
-        # Ordered operands need no sum that could overflow when the total does not.
-        residual = smaller - (total - larger)
-        residual = numpy.where(numpy.isinf(total), -total, residual)
-        residual = numpy.where(numpy.isfinite(a) & numpy.isfinite(b), residual, 0.0)
-        result = _step(total, residual, rounding)
-        if downwards:
-            result = negative_zero(result, a, b)
-        return result
-
-    return add_directed
-
-
 def negative_zero(result: Any, a: Any, b: Any) -> Any:
     """The sum `result` of `a` and `b` with the zeros that downward rounding makes negative."""
     zero = numpy.equal(result, 0)
@@ -147,53 +126,10 @@ def negative_zero(result: Any, a: Any, b: Any) -> Any:
     return result
 
 
-def subtract(rounding: str) -> Binary:
-    adder = add(rounding)
-    return lambda a, b: adder(a, -b)
-
-
-def multiply(rounding: str) -> Binary:
-    def multiply_directed(a: Any, b: Any) -> Any:
-        regular = numpy.isfinite(a) & numpy.isfinite(b)
-        a_mantissa, a_exponent = numpy.frexp(a)
-        b_mantissa, b_exponent = numpy.frexp(b)
-        high, low = two_product(a_mantissa, b_mantissa)
-        return _scale(high, low, a_exponent + b_exponent, rounding, regular)
-
-    return multiply_directed
-
-
-def divide(rounding: str) -> Binary:
-    def divide_directed(a: Any, b: Any) -> Any:
-        regular = numpy.isfinite(a) & numpy.isfinite(b) & (b != 0)
-        a_mantissa, a_exponent = numpy.frexp(a)
-        b_mantissa, b_exponent = numpy.frexp(b)
-        quotient = a_mantissa / b_mantissa
-        product, low = two_product(quotient, b_mantissa)
-        # What is left of the dividend, exactly; over the divisor it is what the quotient lacks.
-        residual = ((a_mantissa - product) - low) * numpy.sign(b_mantissa)
-        return _scale(quotient, residual, a_exponent - b_exponent, rounding, regular)
-
-    return divide_directed
-
-
-def square_root(rounding: str) -> Unary:
-    def root_directed(a: Any) -> Any:
-        mantissa, exponent = numpy.frexp(a)
-        odd = exponent & 1
-        mantissa = numpy.where(odd != 0, mantissa * 2.0, mantissa)
-        root = numpy.sqrt(mantissa)
-        product, low = two_product(root, root)
-        residual = (mantissa - product) - low
-        return _scale(root, residual, (exponent - odd) >> 1, rounding, numpy.isfinite(a) & (a > 0))
-
-    return root_directed
-
-
 def fma(rounding: str) -> Ternary:
     """`a * b + c` rounded once (Boldo and Melquiond's sum of three, on aligned operands)."""
 
-    def fma_exact(a: Any, b: Any, c: Any) -> Any:
+    def exact_fma(a: Any, b: Any, c: Any) -> Any:
         a_mantissa, a_exponent = numpy.frexp(a)
         b_mantissa, b_exponent = numpy.frexp(b)
         c_mantissa, c_exponent = numpy.frexp(c)
@@ -224,4 +160,40 @@ def fma(rounding: str) -> Ternary:
         special = numpy.where(finite_factors, c + c, a * b + c)
         return numpy.where(regular, scaled, special)
 
-    return fma_exact
+    return exact_fma
+
+
+def binary(declaration: OperationDeclaration, rounding: str) -> Binary:
+    """addf, subf, mulf or divf in a directed mode: but for quotients, fma with an operand that changes nothing."""
+    fused = fma(rounding)
+
+    def divide(a: Any, b: Any) -> Any:
+        regular = numpy.isfinite(a) & numpy.isfinite(b) & (b != 0)
+        a_mantissa, a_exponent = numpy.frexp(a)
+        b_mantissa, b_exponent = numpy.frexp(b)
+        quotient = a_mantissa / b_mantissa
+        product, low = two_product(quotient, b_mantissa)
+        # What is left of the dividend, exactly; over the divisor it is what the quotient lacks.
+        residual = ((a_mantissa - product) - low) * numpy.sign(b_mantissa)
+        return _scale(quotient, residual, a_exponent - b_exponent, rounding, regular)
+
+    operations: dict[OperationDeclaration, Binary] = {
+        ops.ADDF: lambda a, b: fused(a, 1.0, b),
+        ops.SUBF: lambda a, b: fused(a, 1.0, -b),
+        ops.MULF: lambda a, b: fused(a, b, numpy.copysign(0.0, a * b)),
+        ops.DIVF: divide,
+    }
+    return operations[declaration]
+
+
+def square_root(rounding: str) -> Unary:
+    def directed_root(a: Any) -> Any:
+        mantissa, exponent = numpy.frexp(a)
+        odd = exponent & 1
+        mantissa = numpy.where(odd != 0, mantissa * 2.0, mantissa)
+        root = numpy.sqrt(mantissa)
+        product, low = two_product(root, root)
+        residual = (mantissa - product) - low
+        return _scale(root, residual, (exponent - odd) >> 1, rounding, numpy.isfinite(a) & (a > 0))
+
+    return directed_root

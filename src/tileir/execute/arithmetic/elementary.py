@@ -17,6 +17,7 @@ import numpy
 
 from tileir.dialect import ops
 from tileir.execute.arithmetic import double
+from tileir.execute.arithmetic.integer import PREDICATES
 from tileir.execute.arithmetic.rounding import (
     NEAREST_EVEN,
     NEGATIVE_INF,
@@ -40,79 +41,85 @@ from tileir.execute.dtypes import bits_dtype, from_bits, value_dtype
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import BF16, F16, F32, F64, TF32, FloatType
 
-_NATIVE: Final[dict[OperationDeclaration, Binary]] = {
+NATIVE: Final[dict[OperationDeclaration, Binary]] = {
     ops.ADDF: numpy.add,
     ops.SUBF: numpy.subtract,
     ops.MULF: numpy.multiply,
     ops.DIVF: numpy.true_divide,
 }
-_DOUBLE: Final = {ops.ADDF: double.add, ops.SUBF: double.subtract, ops.MULF: double.multiply, ops.DIVF: double.divide}
 
 
 def float_binary(
     declaration: OperationDeclaration, element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: bool = False
 ) -> Binary:
     """addf, subf, mulf or divf; `flush_to_zero`, of f32, flushes subnormal operands and tiny results."""
-    kernel = _binary(declaration, element, ieee_mode(rounding))
-    return _flushed_binary(declaration, kernel) if flush_to_zero else kernel
-
-
-def _binary(declaration: OperationDeclaration, element: FloatType, rounding: str) -> Binary:
-    if rounding == NEAREST_EVEN:
-        if element in (F32, F64, F16):
-            return _NATIVE[declaration]
-        if element is BF16:
-            return _NATIVE[declaration] if declaration in (ops.ADDF, ops.SUBF) else _brain_binary(declaration)
+    rounding = ieee_mode(rounding)
+    is_sum = declaration in (ops.ADDF, ops.SUBF)
+    if rounding == NEAREST_EVEN and (element in (F32, F64, F16) or (element is BF16 and is_sum)):
+        kernel = NATIVE[declaration]
+    elif rounding == NEAREST_EVEN and element is BF16:
+        kernel = _brain_binary(declaration)
     elif element is F64:
-        return _DOUBLE[declaration](rounding)
-    return _narrow_binary(declaration, element, rounding)
-
-
-def _flushed_binary(declaration: OperationDeclaration, kernel: Binary) -> Binary:
-    if declaration in (ops.ADDF, ops.SUBF):
+        kernel = double.binary(declaration, rounding)
+    else:
+        kernel = _narrow(declaration, element, rounding)
+    if not flush_to_zero:
+        return kernel
+    if is_sum:
         # A sum below the smallest normal number is exact.
         return lambda a, b: flush_single(kernel(flush_single(a), flush_single(b)))
 
     def flushed(a: Any, b: Any) -> Any:
-        a = flush_single(a)
-        b = flush_single(b)
+        a, b = flush_single(a), flush_single(b)
         return flush_tiny(kernel(a, b), kernel(a * RAISED, b))
 
     return flushed
 
 
-def _narrow_binary(declaration: OperationDeclaration, element: FloatType, rounding: str) -> Binary:
+def float_fma(element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: bool = False) -> Ternary:
+    """`a * b + c` with one rounding."""
+    rounding = ieee_mode(rounding)
+    if element is F64:
+        kernel = double.fma(rounding)
+    elif element is F32 and rounding == NEAREST_EVEN:
+        kernel = _single_fma
+    else:
+        kernel = _narrow(ops.FMA, element, rounding)
+    if not flush_to_zero:
+        return kernel
+
+    def flushed(a: Any, b: Any, c: Any) -> Any:
+        a, b, c = flush_single(a), flush_single(b), flush_single(c)
+        return flush_tiny(kernel(a, b, c), kernel(a * RAISED, b, c * RAISED))
+
+    return flushed
+
+
+def _narrow(declaration: OperationDeclaration, element: FloatType, rounding: str) -> Callable[..., Any]:
     """Through double, with what double leaves out; every format of at most 24 bits, every mode."""
     up, down = widen(element), narrow(element, rounding)
-    add = _narrow_sum(rounding, down)
-    if declaration is ops.ADDF:
-        return lambda a, b: add(up(a), up(b))
-    if declaration is ops.SUBF:
-        return lambda a, b: add(up(a), -up(b))
-    if declaration is ops.MULF:
-        # 48 bits at most: exact.
-        return lambda a, b: down(up(a) * up(b))
-    # A quotient that is no value or midpoint of the format is at least 2**-50 of itself away from one, so the rounding
-    # to double never lands there: it needs no correction in any mode.
-    return lambda a, b: down(up(a) / up(b))
-
-
-def _narrow_sum(rounding: str, down: Unary) -> Binary:
-    """The sum of two doubles, rounded once."""
 
     def add(a: Any, b: Any) -> Any:
         total = to_odd(*two_sum(a, b))
         return down(double.negative_zero(total, a, b) if rounding == NEGATIVE_INF else total)
 
-    return add
+    kernels: dict[OperationDeclaration, Callable[..., Any]] = {
+        ops.ADDF: lambda a, b: add(up(a), up(b)),
+        ops.SUBF: lambda a, b: add(up(a), -up(b)),
+        # 48 bits at most: exact.
+        ops.MULF: lambda a, b: down(up(a) * up(b)),
+        # A quotient that is no value or midpoint of the format is at least 2**-50 of itself away from one, so the
+        # rounding to double never lands there: it needs no correction in any mode.
+        ops.DIVF: lambda a, b: down(up(a) / up(b)),
+        ops.FMA: lambda a, b, c: add(up(a) * up(b), up(c)),
+    }
+    return kernels[declaration]
 
 
 def _brain_binary(declaration: OperationDeclaration) -> Binary:
     """bf16 products and quotients: float32 has bf16's exponents, so its own subnormal rounding can spoil the second."""
-    native = _NATIVE[declaration]
-    careful = _narrow_binary(declaration, BF16, NEAREST_EVEN)
-    magnitude: Final = numpy.uint16(0x7FFF)
-    smallest_normal: Final = numpy.uint16(0x0080)
+    native, careful = NATIVE[declaration], _narrow(declaration, BF16, NEAREST_EVEN)
+    magnitude, smallest_normal = numpy.uint16(0x7FFF), numpy.uint16(0x0080)
 
     def through_single(a: Any, b: Any) -> Any:
         result = as_array(native(a, b))
@@ -124,36 +131,6 @@ def _brain_binary(declaration: OperationDeclaration) -> Binary:
         return result
 
     return through_single
-
-
-# fma
-
-
-def float_fma(element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: bool = False) -> Ternary:
-    """`a * b + c` with one rounding."""
-    rounding = ieee_mode(rounding)
-    if element is F64:
-        kernel = double.fma(rounding)
-    elif element is F32 and rounding == NEAREST_EVEN:
-        kernel = _single_fma
-    else:
-        kernel = _narrow_fma(element, rounding)
-    if not flush_to_zero:
-        return kernel
-
-    def flushed(a: Any, b: Any, c: Any) -> Any:
-        a = flush_single(a)
-        b = flush_single(b)
-        c = flush_single(c)
-        return flush_tiny(kernel(a, b, c), kernel(a * RAISED, b, c * RAISED))
-
-    return flushed
-
-
-def _narrow_fma(element: FloatType, rounding: str) -> Ternary:
-    """fma of a format of at most 24 bits."""
-    up, add = widen(element), _narrow_sum(rounding, narrow(element, rounding))
-    return lambda a, b, c: add(up(a) * up(b), up(c))
 
 
 _LOW_BITS: Final = numpy.int64((1 << 29) - 1)
@@ -179,9 +156,6 @@ def single_from_sum(product: Any, addend: Any) -> Any:
     return result
 
 
-# remf
-
-
 def float_remainder(element: FloatType) -> Binary:
     """`a - trunc(a / b) * b`, exact, with the sign of `a`; NaN for an infinite `a` and a zero `b`."""
     return numpy.fmod if element in (F16, F32, F64) else through_double(numpy.fmod, element, narrow(element))
@@ -189,13 +163,6 @@ def float_remainder(element: FloatType) -> Binary:
 
 # Comparing
 
-_ORDERED: Final[dict[str, Binary]] = {
-    "equal": numpy.equal,
-    "less_than": numpy.less,
-    "less_than_or_equal": numpy.less_equal,
-    "greater_than": numpy.greater,
-    "greater_than_or_equal": numpy.greater_equal,
-}
 _INVERSE: Final = {
     "less_than": "greater_than_or_equal",
     "less_than_or_equal": "greater_than",
@@ -209,26 +176,22 @@ def _different(a: Any, b: Any) -> Any:
     return numpy.logical_or(numpy.less(a, b), numpy.greater(a, b))
 
 
+def _negated(compare: Binary) -> Binary:
+    return lambda a, b: numpy.logical_not(compare(a, b))
+
+
 def float_compare(predicate: str, ordering: str, element: FloatType) -> Binary:
     """`ordered` is false where an operand is NaN, `unordered` is true there; -0.0 equals 0.0."""
-    kernel: Binary
+    kernel = PREDICATES[predicate]
     if predicate == "not_equal":
-        kernel = _different if ordering == "ordered" else numpy.not_equal
-    elif ordering == "ordered":
-        kernel = _ORDERED[predicate]
-    elif predicate == "equal":
-        kernel = _negated(_different)
-    else:
+        kernel = _different if ordering == "ordered" else kernel
+    elif ordering != "ordered":
         # Unordered or less is not (greater or equal), NaN making the inner comparison false.
-        kernel = _negated(_ORDERED[_INVERSE[predicate]])
+        kernel = _negated(_different if predicate == "equal" else PREDICATES[_INVERSE[predicate]])
     if element in (F16, F32, F64, BF16):
         return kernel
     up = widen_single(element)
     return lambda a, b: kernel(up(a), up(b))
-
-
-def _negated(compare: Binary) -> Binary:
-    return lambda a, b: numpy.logical_not(compare(a, b))
 
 
 def float_minmax(
@@ -239,15 +202,10 @@ def float_minmax(
     With `propagate_nan` (and for maximumf, minimumf) a NaN operand makes the result NaN, otherwise the other operand is
     the result.
     """
-    largest = declaration in (ops.MAXF, ops.MAXIMUMF)
-    propagate = propagate_nan or declaration in (ops.MAXIMUMF, ops.MINIMUMF)
-    kernel = _minmax(largest, propagate, element)
-    return (lambda a, b: kernel(flush_single(a), flush_single(b))) if flush_to_zero else kernel
-
-
-def _minmax(largest: bool, propagate: bool, element: FloatType) -> Binary:
     if element not in (F16, F32, F64, TF32, BF16):
         raise ValueError(f"{element.name} has no maximum and minimum operations")
+    largest = declaration in (ops.MAXF, ops.MAXIMUMF)
+    propagate = propagate_nan or declaration in (ops.MAXIMUMF, ops.MINIMUMF)
     bits, dtype = bits_dtype(element), value_dtype(element)
     choose: Binary = numpy.fmax if largest else numpy.fmin
     if propagate:
@@ -271,7 +229,7 @@ def _minmax(largest: bool, propagate: bool, element: FloatType) -> Binary:
             result = numpy.where(nans, canonical, result)
         return result
 
-    return select
+    return (lambda a, b: select(flush_single(a), flush_single(b))) if flush_to_zero else select
 
 
 # Matrix products: mmaf, mmai, mmaf_scaled, of tiles of rank two, or three with a batch dimension in front.
@@ -284,28 +242,19 @@ def _minmax(largest: bool, propagate: bool, element: FloatType) -> Binary:
 
 Scaled: TypeAlias = Callable[[Any, Any, Any, Any, Any], Any]
 
-_SINGLE_LIMIT: Final = 1 << 24
-"""Integers up to here are exact in float32."""
-
 
 def matrix_float(lhs: FloatType, accumulator: FloatType, exact: bool = False) -> Ternary:
     """mmaf; both operands have the element type `lhs`."""
-    if exact:
-        return _chain(lhs, accumulator)
-    up = widen(lhs) if accumulator is F64 else widen_single(lhs)
-    dtype = value_dtype(accumulator)
-    return lambda a, b, c: (numpy.matmul(up(a), up(b)) + c).astype(dtype, copy=False)
-
-
-def _chain(lhs: FloatType, accumulator: FloatType) -> Ternary:
+    if not exact:
+        up = widen(lhs) if accumulator is F64 else widen_single(lhs)
+        dtype = value_dtype(accumulator)
+        return lambda a, b, c: (numpy.matmul(up(a), up(b)) + c).astype(dtype, copy=False)
     if accumulator is F64:
         return _steps(double.fma(NEAREST_EVEN), widen(F64))
     if accumulator is not F32 and accumulator is not F16:
         raise ValueError(f"no matrix product accumulates in {accumulator.name}")
     chain = _steps(_single_step, widen(lhs))
-    if accumulator is F32:
-        return chain
-    return lambda a, b, c: chain(a, b, c.astype(numpy.float32)).astype(numpy.float16)
+    return chain if accumulator is F32 else lambda a, b, c: chain(a, b, c.astype(numpy.float32)).astype(numpy.float16)
 
 
 def _single_step(a: Any, b: Any, c: Any) -> Any:
@@ -316,8 +265,7 @@ def _steps(step: Ternary, up: Unary) -> Ternary:
     """One rank-1 update after another, on factors widened to double: their products are exact but for f64."""
 
     def multiply_add(a: Any, b: Any, c: Any) -> Any:
-        a = up(a)
-        b = up(b)
+        a, b = up(a), up(b)
         for k in range(a.shape[-1]):
             c = step(a[..., :, k, None], b[..., k, None, :], c)
         return c
@@ -332,8 +280,8 @@ def matrix_integer(signedness_lhs: str, signedness_rhs: str) -> Ternary:
     largest = (128 if signedness_lhs == "signed" else 255) * (128 if signedness_rhs == "signed" else 255)
 
     def multiply_add(a: Any, b: Any, c: Any) -> Any:
-        # Float products are exact while every partial sum is, and go through BLAS.
-        dtype = numpy.float32 if largest * a.shape[-1] <= _SINGLE_LIMIT else numpy.float64
+        # Float products are exact while every partial sum is, up to 2**24 in float32, and go through BLAS.
+        dtype = numpy.float32 if largest * a.shape[-1] <= 1 << 24 else numpy.float64
         product = numpy.matmul(a.view(lhs_dtype).astype(dtype), b.view(rhs_dtype).astype(dtype))
         return numpy.add(product.astype(numpy.int64), c).astype(numpy.int32)
 
@@ -352,8 +300,6 @@ def matrix_scaled(lhs: FloatType, scale: FloatType, exact: bool = False) -> Scal
         block = a.shape[-1] // a_scale.shape[-1]
         a = up(a) * numpy.repeat(up_scale(a_scale), block, axis=-1)
         b = up(b) * numpy.repeat(up_scale(b_scale), block, axis=-2)
-        if exact:
-            return chain(a, b, c)
-        return down(numpy.matmul(a, b) + c)
+        return chain(a, b, c) if exact else down(numpy.matmul(a, b) + c)
 
     return multiply_add

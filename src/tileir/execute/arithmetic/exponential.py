@@ -34,12 +34,9 @@ from tileir.execute.arithmetic.rounding import any_beyond, two_product, two_sum,
 
 LOG2_E: Final = float.fromhex("0x1.71547652b82fep+0")
 LN2: Final = float.fromhex("0x1.62e42fefa39efp-1")
-LN2_REST: Final = float.fromhex("0x1.abc9e3b39803fp-56")
-"""ln 2 - LN2."""
-LN2_HIGH: Final = float.fromhex("0x1.62e42fefa3800p-1")
-"""42 bits, so that its products with exponents are exact."""
-LN2_LOW: Final = float.fromhex("0x1.ef35793c76730p-45")
-"""ln 2 - LN2_HIGH."""
+LN2_REST: Final = float.fromhex("0x1.abc9e3b39803fp-56")  # ln 2 - LN2
+LN2_HIGH: Final = float.fromhex("0x1.62e42fefa3800p-1")  # 42 bits, so that its products with exponents are exact
+LN2_LOW: Final = float.fromhex("0x1.ef35793c76730p-45")  # ln 2 - LN2_HIGH
 
 # exp(r) for |r| <= ln 2 / 2, to 2**-34.4.
 EXP_SINGLE: Final = (
@@ -70,14 +67,10 @@ SINH: Final = (
 
 SINGLE_LIMIT: Final = 200.0
 """Exponentials and powers of two beyond it are zero or infinity in every type of at most 24 bits."""
-_PLAIN_LIMIT: Final = numpy.float32(125.0)
-"""Powers of two within it are normal numbers of f32."""
-_SINGLE_SHIFTER: Final = numpy.float32(12582912.0)
-"""1.5 * 2**23, as `SHIFTER` for float32."""
-_FRACTION_BITS: Final = numpy.int32(23)
-"""Of float32; a Python number would make a NumPy 1 scalar a wider one."""
-DOUBLE_LIMIT: Final = 800.0
-"""The same for f64."""
+_PLAIN_LIMIT: Final = numpy.float32(125.0)  # Powers of two within it are normal numbers of f32
+_SINGLE_SHIFTER: Final = numpy.float32(12582912.0)  # 1.5 * 2**23, as `SHIFTER` for float32
+_FRACTION_BITS: Final = numpy.int32(23)  # Of float32; a Python number would make a NumPy 1 scalar a wider one
+DOUBLE_LIMIT: Final = 800.0  # The same for f64
 
 
 # For types of at most 24 bits
@@ -90,19 +83,14 @@ def _limited(x: Any) -> Any:
 
 def exp_single(x: Any) -> Any:
     x = _limited(x)
-    shifted = x * LOG2_E
-    shifted += POWER_SHIFTER
-    result = horner(x - (shifted - POWER_SHIFTER) * LN2, EXP_SINGLE)
-    result *= shifted_power(shifted)
-    return result
+    shifted = x * LOG2_E + POWER_SHIFTER
+    return horner(x - (shifted - POWER_SHIFTER) * LN2, EXP_SINGLE) * shifted_power(shifted)
 
 
 def exp2_single(x: Any) -> Any:
     x = _limited(x)
     shifted = x + POWER_SHIFTER
-    result = horner(x - (shifted - POWER_SHIFTER), EXP2_SINGLE)
-    result *= shifted_power(shifted)
-    return result
+    return horner(x - (shifted - POWER_SHIFTER), EXP2_SINGLE) * shifted_power(shifted)
 
 
 def exp2_of_float32(x: Any) -> Any:
@@ -121,8 +109,7 @@ def exp2_of_float32(x: Any) -> Any:
 
 def _exp_minus_one_single(magnitude: Any) -> Any:
     """`exp(x) - 1` for doubles from 0 to SINGLE_LIMIT: nothing cancels, as the power of two is at least 1."""
-    shifted = magnitude * LOG2_E
-    shifted += POWER_SHIFTER
+    shifted = magnitude * LOG2_E + POWER_SHIFTER
     r = magnitude - (shifted - POWER_SHIFTER) * LN2
     curve = horner(r, EXP_MINUS_ONE_SINGLE)
     curve *= r
@@ -153,8 +140,7 @@ def tanh_single(x: Any) -> Any:
 
 def _double_parts(high: Any, low: Any) -> tuple[Any, Any, Any]:
     """`exp(high + low) = 2**k * (1 + r + c)` as `(k, r, c)`, for |high| <= DOUBLE_LIMIT."""
-    shifted = high * LOG2_E
-    shifted += SHIFTER
+    shifted = high * LOG2_E + SHIFTER
     count = shifted - SHIFTER
     first = high - count * LN2_HIGH
     second = count * LN2_LOW - low
@@ -231,8 +217,7 @@ def tanh_double(x: Any) -> Any:
 # Logarithms and powers: `x = 2**k * m` with `m` between the roots of 1/2 and 2; with `s = (m - 1) / (m + 1)`,
 # `log m = 2 atanh s`, a polynomial in `s**2`.
 
-LOG2_E_REST: Final = float.fromhex("0x1.777d0ffda0d24p-56")
-"""1 / ln 2 - LOG2_E."""
+LOG2_E_REST: Final = float.fromhex("0x1.777d0ffda0d24p-56")  # 1 / ln 2 - LOG2_E
 TWO_THIRDS_REST: Final = float.fromhex("0x1.5555555555555p-55")
 
 # 2 atanh(s) / s in s**2 for m between the roots of 1/2 and 2, to 2**-44.
@@ -253,10 +238,8 @@ LOG_POWER: Final = (
 
 _ONE: Final = 0x3FF0000000000000
 _EXPONENT_MASK: Final = 0x7FF0000000000000
-_BELOW_ONE: Final = _ONE - 0x3FE6A09E667F3BCD
-"""From the pattern of the root of 1/2 to that of 1."""
-_INTEGERS: Final = 0x4330000000000000
-"""The pattern of 2**52: its low bits count ones."""
+_BELOW_ONE: Final = _ONE - 0x3FE6A09E667F3BCD  # From the pattern of the root of 1/2 to that of 1
+_INTEGERS: Final = 0x4330000000000000  # The pattern of 2**52: its low bits count ones
 _SMALLEST_NORMAL: Final = 2.0**-1022
 
 

@@ -16,6 +16,8 @@ from tileir.dialect import ops
 from tileir.dialect.draft_formulas import FORMULAS, Formula, Operand
 from tileir.execute.arithmetic import double, exponential, trigonometric
 from tileir.execute.arithmetic.double import widened
+from tileir.execute.arithmetic.elementary import NATIVE
+from tileir.execute.arithmetic.integer import PREDICATES
 from tileir.execute.arithmetic.rounding import (
     NEAREST_EVEN,
     Binary,
@@ -69,15 +71,21 @@ def _unary(declaration: OperationDeclaration, element: FloatType, rounding: str)
         return operation if element in (F16, F32, F64) else through_double(operation, element, narrow(element))
     if declaration is ops.SQRT:
         return _square_root(element, rounding)
+    if declaration is ops.RECIPF and element in (F16, F32, F64):
+        one = value_dtype(element).type(1.0)
+        return lambda a: numpy.true_divide(one, a)
     if declaration is ops.RECIPF:
-        return _reciprocal(element)
-    if declaration in DRAFT_FUNCTIONS:
-        draft_function = DRAFT_FUNCTIONS[declaration]
-        return _function(lambda a: draft_function(widened(a)), element, narrow(element))
+        # As divf: a narrow quotient in double needs no more care.
+        return through_double(lambda a: 1.0 / a, element, narrow(element))
     if declaration is ops.EXP2 and element is F32:
         return exponential.exp2_of_float32
-    single, wide = FUNCTIONS[declaration]
-    return _function(wide if element is F64 else single, element, function_result(element))
+    if declaration in DRAFT_FUNCTIONS:
+        function, down = DRAFT_FUNCTIONS[declaration], narrow(element)
+    else:
+        function, down = FUNCTIONS[declaration][element is F64], function_result(element)
+    if element is F32:
+        return lambda a: function(a).astype(numpy.float32)
+    return function if element is F64 else through_double(function, element, down)
 
 
 def _sign_operation(declaration: OperationDeclaration, element: FloatType) -> Unary:
@@ -87,36 +95,20 @@ def _sign_operation(declaration: OperationDeclaration, element: FloatType) -> Un
     form = float_format(element)
     if not form.has_sign:
         raise ValueError(f"{element.name} has no sign to change")
-    dtype = value_dtype(element)
-    bits = bits_dtype(element)
-    operation: Binary = numpy.bitwise_and if declaration is ops.ABSF else numpy.bitwise_xor
-    mask = bits.type(form.magnitude_mask if declaration is ops.ABSF else form.sign_mask)
-    return lambda a: operation(a.view(bits), mask).view(dtype)
+    dtype, bits = value_dtype(element), bits_dtype(element)
+    if declaration is ops.ABSF:
+        return lambda a: numpy.bitwise_and(a.view(bits), bits.type(form.magnitude_mask)).view(dtype)
+    return lambda a: numpy.bitwise_xor(a.view(bits), bits.type(form.sign_mask)).view(dtype)
 
 
 def _square_root(element: FloatType, rounding: str) -> Unary:
-    if rounding == NEAREST_EVEN:
-        if element in (F16, F32, F64, BF16):
-            # No root is subnormal, so the second rounding of f16 and bf16 is innocuous.
-            return numpy.sqrt
-    elif element is F64:
+    if rounding == NEAREST_EVEN and element in (F16, F32, F64, BF16):
+        # No root is subnormal, so the second rounding of f16 and bf16 is innocuous.
+        return numpy.sqrt
+    if element is F64:
         return double.square_root(rounding)
     # As with quotients: the root in double is a value or a midpoint of the format only if it is exact.
     return through_double(numpy.sqrt, element, narrow(element, rounding))
-
-
-def _reciprocal(element: FloatType) -> Unary:
-    """The quotient `1 / a`, correctly rounded: as divf, which needs no more care than a narrow quotient in double."""
-    if element in (F16, F32, F64):
-        one = value_dtype(element).type(1.0)
-        return lambda a: numpy.true_divide(one, a)
-    return through_double(lambda a: 1.0 / a, element, narrow(element))
-
-
-def _function(function: Unary, element: FloatType, down: Unary) -> Unary:
-    if element is F32:
-        return lambda a: function(a).astype(numpy.float32)
-    return function if element is F64 else through_double(function, element, down)
 
 
 def function_result(element: FloatType) -> Unary:
@@ -126,9 +118,6 @@ def function_result(element: FloatType) -> Unary:
         dtype = value_dtype(BF16)
         return lambda a: a.astype(numpy.float32).astype(dtype)
     return narrow(element)
-
-
-# Two operands
 
 
 def _two_operand_function(single: Binary, wide: Binary, element: FloatType) -> Binary:
@@ -162,32 +151,24 @@ def float_atan2(element: FloatType) -> Binary:
 
 _STEPS: Final[dict[OperationDeclaration, Callable[..., Any]]] = {
     ops.ABSF: numpy.absolute,
-    ops.ADDF: numpy.add,
-    ops.DIVF: numpy.divide,
     ops.EXP: exponential.exp_double,
     ops.LOG: exponential.log_double,
     ops.LOG2: exponential.log2_double,
-    ops.MULF: numpy.multiply,
     ops.NEGF: numpy.negative,
     ops.SELECT: numpy.where,
-    ops.SUBF: numpy.subtract,
-}
-_COMPARISONS: Final[dict[str, Callable[..., Any]]] = {
-    "equal": numpy.equal,
-    "greater_than": numpy.greater,
-    "less_than": numpy.less,
+    **NATIVE,
 }
 
 
 def _draft_function(formula: Formula) -> Unary:
     constants: dict[Operand, Any] = {each: each.constant for each in formula.constants}
     steps = [
-        (_COMPARISONS[step.predicate] if step.predicate else _STEPS[step.declaration], step.operands, step.result)
+        (PREDICATES[step.predicate] if step.predicate else _STEPS[step.declaration], step.operands, step.result)
         for step in formula.steps
     ]
 
     def computed(x: Any) -> Any:
-        known = {formula.argument: x, **constants}
+        known = {formula.argument: widened(x), **constants}
         for function, operands, result in steps:
             known[result] = function(*[known[operand] for operand in operands])
         return known[formula.steps[-1].result]

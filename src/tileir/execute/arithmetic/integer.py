@@ -1,19 +1,8 @@
 """Integer and bitwise operations: two's complement, wrapping, on signless values.
 
 i1 values are `bool_`; arithmetic on them runs on bytes and keeps the last bit, with true read as 1 unsigned and -1
-signed.  What the specification leaves undefined is defined here, so that no input stops a program:
-
-| case                                   | result                              |
-|----------------------------------------|-------------------------------------|
-| divi by zero                           | 0                                   |
-| remi by zero                           | the dividend                        |
-| divi of the least value by -1, signed  | the least value; remi gives 0       |
-| shli, unsigned shri past the width     | 0                                   |
-| signed shri past the width             | 0 or -1, the sign                   |
-| absi, negi of the least value          | the least value                     |
-| clz, ctz of 0                          | the width                           |
-
-The overflow flags of an operation promise that nothing wraps; they do not change what is computed.
+signed.  What the specification leaves undefined, as division by zero, is defined here: docs/numerics.md has the
+results.  The overflow flags of an operation promise that nothing wraps; they do not change what is computed.
 """
 
 from __future__ import annotations
@@ -47,7 +36,7 @@ _TRUTH: Final[dict[OperationDeclaration, Binary]] = {
     # A shift by one is past the width.
     ops.SHLI: numpy.greater,
 }
-_PREDICATES: Final[dict[str, Binary]] = {
+PREDICATES: Final[dict[str, Binary]] = {
     "equal": numpy.equal,
     "not_equal": numpy.not_equal,
     "less_than": numpy.less,
@@ -73,27 +62,27 @@ def integer_signed_binary(declaration: OperationDeclaration, element: IntegerTyp
     """remi, maxi, mini and shri."""
     if declaration is ops.REMI:
         return _remainder(element, signedness)
-    if element is I1:
-        return _truth_signed(declaration, signedness)
-    operation: Binary
-    if declaration is ops.SHRI:
-        operation = numpy.right_shift
-    else:
-        operation = numpy.maximum if declaration is ops.MAXI else numpy.minimum
-    return operation if signedness == "signed" else _as_unsigned(operation, element)
-
-
-def _as_unsigned(operation: Binary, element: IntegerType) -> Binary:
-    bits, dtype = bits_dtype(element), value_dtype(element)
-    return lambda a, b: operation(a.view(bits), b.view(bits)).view(dtype)
-
-
-def _truth_signed(declaration: OperationDeclaration, signedness: str) -> Binary:
-    if declaration is ops.SHRI:
+    if element is I1 and declaration is ops.SHRI:
         # Past the width there is the sign, which is the value itself, or nothing.
         return (lambda a, b: a) if signedness == "signed" else numpy.greater
-    # Signed, true is -1 and below false.
-    return numpy.logical_or if (declaration is ops.MAXI) == (signedness == "unsigned") else numpy.logical_and
+    if element is I1:
+        # Signed, true is -1 and below false.
+        return numpy.logical_or if (declaration is ops.MAXI) == (signedness == "unsigned") else numpy.logical_and
+    operations: dict[OperationDeclaration, Binary] = {
+        ops.SHRI: numpy.right_shift,
+        ops.MAXI: numpy.maximum,
+        ops.MINI: numpy.minimum,
+    }
+    return _with_sign(operations[declaration], element, signedness)
+
+
+def _with_sign(operation: Binary, element: IntegerType, signedness: str) -> Binary:
+    """An operation on values as they are if they are signed, else on the same bits unsigned."""
+    bits, dtype = bits_dtype(element), value_dtype(element)
+    if element is I1:
+        read: Unary = signed if signedness == "signed" else unsigned
+        return lambda a, b: numpy.bitwise_and(operation(read(a), read(b)), 1).astype(numpy.bool_)
+    return operation if signedness == "signed" else lambda a, b: operation(a.view(bits), b.view(bits)).view(dtype)
 
 
 def _multiply_high(element: IntegerType) -> Binary:
@@ -131,12 +120,6 @@ def multiply_high_wide(a: Any, b: Any) -> Any:
 # Division
 
 
-def _on_truth(operation: Binary, signedness: str) -> Binary:
-    """An operation on i1 through bytes."""
-    read: Unary = signed if signedness == "signed" else unsigned
-    return lambda a, b: numpy.bitwise_and(operation(read(a), read(b)), 1).astype(numpy.bool_)
-
-
 def _truncated(a: Any, b: Any) -> Any:
     quotient = numpy.floor_divide(a, b)
     # The floor is one too low where the signs differ and something is left.
@@ -160,9 +143,7 @@ def integer_division(element: IntegerType, signedness: str, rounding: str = "zer
         operation = _truncated
     else:
         raise ValueError(f"rounding mode '{rounding}' does not round a quotient of integers")
-    if element is I1:
-        return _on_truth(operation, signedness)
-    return operation if signedness == "signed" else _as_unsigned(operation, element)
+    return _with_sign(operation, element, signedness)
 
 
 def _remainder(element: IntegerType, signedness: str) -> Binary:
@@ -172,9 +153,7 @@ def _remainder(element: IntegerType, signedness: str) -> Binary:
         # Of a quotient by zero, which is 0, this leaves the dividend.
         return numpy.subtract(a, numpy.multiply(quotient(a, b), b))
 
-    if element is I1:
-        return _on_truth(remainder, signedness)
-    return remainder if signedness == "signed" else _as_unsigned(remainder, element)
+    return _with_sign(remainder, element, signedness)
 
 
 # One operand
@@ -241,7 +220,7 @@ def _population(patterns: Any, bits: DType) -> Any:
 
 
 def integer_compare(predicate: str, element: IntegerType, signedness: str) -> Binary:
-    operation = _PREDICATES[predicate]
+    operation = PREDICATES[predicate]
     # Of i1, true is -1 and below false if they are signed.
     if predicate in ("equal", "not_equal") or (signedness == "unsigned") == (element is I1):
         return operation

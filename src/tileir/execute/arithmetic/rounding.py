@@ -5,10 +5,6 @@ of what `hi` leaves out.  `to_odd` folds the two into one double rounded to odd:
 Rounding such a double again, to a format with at least two bits less, gives what rounding the exact result would have
 given, in every mode and in the subnormal range too (Boldo and Melquiond, "Emulation of FMA and correctly rounded
 sums: proved algorithms using rounding to odd", 2008).  All formats but f64 have at most 24 bits.
-
-    widen(element)(array)             values as doubles, exactly
-    narrow(element, rounding)(array)  doubles to values, rounded once
-    to_odd(hi, low)
 """
 
 from __future__ import annotations
@@ -36,8 +32,7 @@ NEAREST_AWAY: Final = "nearest_away"
 IEEE_MODES: Final = (NEAREST_EVEN, ZERO, NEGATIVE_INF, POSITIVE_INF)
 
 _EXPONENT_MASK: Final = numpy.int64(0x7FF0000000000000)
-_SPLITTER: Final = 134217729.0
-"""2**27 + 1: multiplying by it cuts a double in two halves of 26 bits (Veltkamp)."""
+_SPLITTER: Final = 134217729.0  # 2**27 + 1: multiplying by it cuts a double in two halves of 26 bits (Veltkamp)
 
 
 def ieee_mode(rounding: str) -> str:
@@ -129,43 +124,40 @@ def value_table(element: FloatType) -> Array:
 @cache
 def single_table(element: FloatType) -> Array:
     """The same as float32, and for f16 too: looking it up is three times as fast as NumPy's cast.  NaNs are quiet."""
-    if element is F16:
-        with numpy.errstate(invalid="ignore"):
-            table = numpy.arange(1 << 16, dtype=numpy.uint16).view(numpy.float16).astype(numpy.float32)
-        table.view(numpy.uint32)[numpy.isnan(table)] |= numpy.uint32(0x00400000)
-        return table
-    return value_table(element).astype(numpy.float32)
+    if element is not F16:
+        return value_table(element).astype(numpy.float32)
+    with numpy.errstate(invalid="ignore"):
+        table = numpy.arange(1 << 16, dtype=numpy.uint16).view(numpy.float16).astype(numpy.float32)
+    table.view(numpy.uint32)[numpy.isnan(table)] |= numpy.uint32(0x00400000)
+    return table
 
 
-def _identity(array: Any) -> Any:
+def identity(array: Any) -> Any:
     return array
 
 
 def widen(element: FloatType) -> Unary:
-    """The kernel that gives values as doubles."""
+    """The kernel that gives values as doubles, exactly."""
     if element is F64:
-        return _identity
-    if element in (F32, F16):
+        return identity
+    if element is F16:
         return lambda array: array.astype(numpy.float64)
-    if element is TF32:
-        return lambda array: tf32_numbers(array).astype(numpy.float64)
-    if element is BF16:
-        return lambda array: array.astype(numpy.float32).astype(numpy.float64)
-    return _look_up(value_table(element), numpy.uint8)
+    if element in (F32, TF32, BF16):
+        up = widen_single(element)
+        return lambda array: up(array).astype(numpy.float64)
+    table = value_table(element)
+    return lambda array: take(table, array.view(numpy.uint8))
 
 
 def widen_single(element: FloatType) -> Unary:
     """The kernel that gives values of an element type of at most 24 bits as float32."""
     if element is F32:
-        return _identity
+        return identity
     if element is TF32:
         return tf32_numbers
     if element is BF16:
         return _as_single
-    return _look_up(single_table(element), numpy.uint16 if element is F16 else numpy.uint8)
-
-
-def _look_up(table: Array, bits: type[Any]) -> Unary:
+    table, bits = single_table(element), numpy.uint16 if element is F16 else numpy.uint8
     return lambda array: take(table, array.view(bits))
 
 
@@ -212,11 +204,11 @@ def quantize(element: FloatType, rounding: str) -> Unary:
         quantum = numpy.maximum(power, smallest_power) * unit
         result = integral(clipped / quantum) * quantum
         over = numpy.abs(result) > largest
-        if numpy.count_nonzero(over):
-            bound = numpy.where(array > 0, largest if keep_positive else numpy.inf, numpy.inf)
-            bound = numpy.where(array < 0, -largest if keep_negative else -numpy.inf, bound)
-            result = numpy.where(over, numpy.where(numpy.isinf(array), array, bound), result)
-        return result
+        if not numpy.count_nonzero(over):
+            return result
+        bound = numpy.where(array > 0, largest if keep_positive else numpy.inf, numpy.inf)
+        bound = numpy.where(array < 0, -largest if keep_negative else -numpy.inf, bound)
+        return numpy.where(over, numpy.where(numpy.isinf(array), array, bound), result)
 
     return round_to_format
 
@@ -237,31 +229,24 @@ def narrow(element: FloatType, rounding: str = NEAREST_EVEN) -> Unary:
 
 def encode_exact(element: FloatType) -> Unary:
     """Doubles that the format holds, infinities and NaN, to values."""
+    dtype = value_dtype(element)
+    if element is F64:
+        return identity
     if element is F32:
         return _as_single
-    if element is TF32:
-        return _encode_tf32
     if element is F16:
         return lambda array: array.astype(numpy.float16)
-    if element is F64:
-        return _identity
-    if element is F8E8M0FNU:
-        return _encode_power
-    if element is FNV8E5M3FNU:
-        return _encode_unsigned_eight
-    dtype = value_dtype(element)
     if element is F4E2M1FN:
         return lambda array: numpy.where(numpy.isnan(array), 6.0, array).astype(numpy.float32).astype(dtype)
-    return lambda array: array.astype(numpy.float32).astype(dtype)
+    found = {TF32: _encode_tf32, F8E8M0FNU: _encode_power, FNV8E5M3FNU: _encode_unsigned_eight}.get(element)
+    return found or (lambda array: array.astype(numpy.float32).astype(dtype))
 
 
 def _encode_tf32(array: Any) -> Any:
     """tf32 in the high bits of a float32: the payload of a NaN would fill the low ones."""
     single = array.astype(numpy.float32)
     nan = numpy.isnan(single)
-    if numpy.count_nonzero(nan):
-        single = numpy.where(nan, numpy.float32(numpy.nan), single)
-    return single
+    return numpy.where(nan, numpy.float32(numpy.nan), single) if numpy.count_nonzero(nan) else single
 
 
 def _encode_power(array: Any) -> Any:

@@ -25,19 +25,14 @@ TWO_OVER_PI_BITS: Final = int(
 """2/pi in units of 2**-1280, cut off."""
 TWO_OVER_PI: Final = float.fromhex("0x1.45f306dc9c883p-1")
 HALF_PI: Final = float.fromhex("0x1.921fb54442d18p+0")
-HALF_PI_REST: Final = float.fromhex("0x1.1a62633145c07p-54")
-"""pi/2 - HALF_PI."""
+HALF_PI_REST: Final = float.fromhex("0x1.1a62633145c07p-54")  # pi/2 - HALF_PI
 HALF_PI_PARTS: Final = tuple(
-    [
-        float.fromhex(text)
-        for text in ("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2ep-69", "0x1.b839a252049c1p-104")
-    ]
+    map(float.fromhex, ("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2ep-69", "0x1.b839a252049c1p-104"))
 )
 """pi/2 in three parts of at most 33 bits and a fourth."""
 HALF_PI_SINGLE: Final = (float.fromhex("0x1.921fb544p+0"), float.fromhex("0x1.0b4611a626331p-34"))
 """pi/2 in a part of 33 bits and a second."""
-LARGE: Final = 2.0**20
-"""Above it, `n` has more than the 20 bits for which products with the parts are exact."""
+LARGE: Final = 2.0**20  # Above it, `n` has more than the 20 bits for which products with the parts are exact
 
 # sin(r) / r in r**2 for |r| <= pi/2, to 2**-44.
 SIN_SINGLE: Final = (
@@ -104,8 +99,7 @@ def _reduce_single(x: Any, step: int, offset: int) -> tuple[Any, Any]:
     r = (x - count * first) - count * second
     large = numpy.abs(x) > LARGE
     if numpy.count_nonzero(large):
-        shifted = as_array(shifted)
-        r = as_array(r)
+        shifted, r = as_array(shifted), as_array(r)
         shifted[large], r[large] = _reduce_large_single(as_array(x)[large], step, offset)
     return shifted, r
 
@@ -153,8 +147,7 @@ def tan_single(x: Any) -> Any:
 
 def _reduce_double(x: Any) -> tuple[Any, Any, Any]:
     """`x = n pi/2 + r` with |r| <= pi/4 as `(n modulo 4, high, low)`, the pair to more than 110 bits."""
-    shifted = x * TWO_OVER_PI
-    shifted += SHIFTER
+    shifted = x * TWO_OVER_PI + SHIFTER
     count = shifted - SHIFTER
     first, second, third, fourth = HALF_PI_PARTS
     total, rest = two_sum(x - count * first, -(count * second))
@@ -164,9 +157,7 @@ def _reduce_double(x: Any) -> tuple[Any, Any, Any]:
     number = shifted.view(numpy.int64)
     large = numpy.abs(x) > LARGE
     if numpy.count_nonzero(large):
-        number = as_array(number)
-        high = as_array(high)
-        low = as_array(low)
+        number, high, low = as_array(number), as_array(high), as_array(low)
         number[large], high[large], low[large] = _reduce_large_double(as_array(x)[large])
     return number, high, low
 
@@ -210,11 +201,8 @@ def _reduce_large_double(x: Any) -> tuple[Any, Any, Any]:
     angle, error = two_product(turns, HALF_PI)
     angle, error = fast_two_sum(angle, error + (turns * HALF_PI_REST + rest * HALF_PI))
     negative = x < 0.0
-    return (
-        numpy.where(negative, -number, number),
-        numpy.where(negative, -angle, angle),
-        numpy.where(negative, -error, error),
-    )
+    number, angle, error = [numpy.where(negative, -each, each) for each in (number, angle, error)]
+    return number, angle, error
 
 
 def _sine_parts(high: Any, low: Any, square: Any) -> tuple[Any, Any]:
@@ -240,8 +228,7 @@ def _wave(x: Any, quarter: int) -> Any:
     return numpy.where(numpy.abs(x) < numpy.inf, result, numpy.nan)
 
 
-_TINY: Final = 2.0**-28
-"""Below it, sine and tangent are the angle, subnormal or negative zero as it may be."""
+_TINY: Final = 2.0**-28  # Below it, sine and tangent are the angle, subnormal or negative zero as it may be
 
 
 def sin_double(x: Any) -> Any:
@@ -271,17 +258,14 @@ def tan_double(x: Any) -> Any:
 
 # atan2
 
-_TANGENT: Final = 0.41421356237309503
-"""tan(pi/8)."""
+_TANGENT: Final = 0.41421356237309503  # tan(pi/8)
 
 
 def _ordered(y: Any, x: Any) -> tuple[Any, Any, Any]:
     """Both magnitudes, the smaller first, and whether that is `x`; two infinities count as 1 and 1, two zeros as 0
     and 1."""
-    height = numpy.abs(y)
-    width = numpy.abs(x)
-    small = numpy.minimum(height, width)
-    large = numpy.maximum(height, width)
+    height, width = numpy.abs(y), numpy.abs(x)
+    small, large = numpy.minimum(height, width), numpy.maximum(height, width)
     endless = large == numpy.inf
     small = numpy.where(endless, (small == large).astype(numpy.float64), small)
     large = numpy.where(endless | (large == 0.0), 1.0, large)

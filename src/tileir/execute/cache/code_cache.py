@@ -57,38 +57,30 @@ class Cache:
         self.directory: str | None = str(directory) if directory is not None else None
         self.limit: int = limit
         """How many bytes are kept; the kernels used longest ago go first."""
-        self._files: PrivateDirectory | None = PrivateDirectory(self.directory) if self.directory is not None else None
+        # No directory is safe to use for one that is empty.
+        self._files: PrivateDirectory = PrivateDirectory(self.directory or "")
         self._written: int = 0
 
     def get(self, key: str) -> tuple[bytes, dict[str, Any]] | None:
         """The object file and the description stored under a key."""
-        files = self._files
-        if files is None or not files.is_safe():
+        files, name = self._files, key + _SUFFIX
+        secret = _secret(files) if files.is_safe() else None
+        found = files.read(name, self.limit) if secret is not None else None
+        if secret is None or found is None:
             return None
-        secret = files.read(_KEY, _KEY_BYTES)
-        if secret is None or len(secret.data) != _KEY_BYTES:
-            return None
-        name = key + _SUFFIX
-        found = files.read(name, self.limit)
-        if found is None:
-            return None
-        content = _unpack(found.data, name, secret.data)
+        content = _unpack(found.data, name, secret)
         if content is None:
             files.remove(name)
-            return None
-        if time.time() - found.modified > _REFRESH_SECONDS:
+        elif time.time() - found.modified > _REFRESH_SECONDS:
             files.touch(name)
         return content
 
     def put(self, key: str, data: bytes, meta: dict[str, Any]) -> None:
         """Store an object file and its description, which must be plain JSON."""
-        files = self._files
-        if files is None or not files.make():
-            return
-        secret = self._secret(files)
+        files, name = self._files, key + _SUFFIX
+        secret = _made_secret(files) if files.make() else None
         if secret is None:
             return
-        name = key + _SUFFIX
         if not _store(files, key, _pack(data, meta, name, secret), lambda temporary: files.rename(temporary, name)):
             return
         if self._written % _PRUNE_EVERY == 0:
@@ -97,59 +89,54 @@ class Cache:
 
     def keys(self, prefix: str) -> list[str]:
         """The keys that begin in some way."""
-        files = self._files
-        if files is None or not files.is_safe():
-            return []
-        names = [name for name, _, _ in files.entries() if name.startswith(prefix) and name.endswith(_SUFFIX)]
+        names = [name for name, _, _ in self._files.entries() if name.startswith(prefix) and name.endswith(_SUFFIX)]
         return sorted([name.removesuffix(_SUFFIX) for name in names])
-
-    def _secret(self, files: PrivateDirectory) -> bytes | None:
-        """The user's key, made where there is none; another process may make one at the same time."""
-        for _ in range(2):
-            found = files.read(_KEY, _KEY_BYTES)
-            if found is not None and len(found.data) == _KEY_BYTES:
-                return found.data
-            # One that is not whole, or that others could read, is replaced: what it vouches for counts no more.
-            if files.is_own(_KEY):
-                files.remove(_KEY)
-            _store(files, _KEY, os.urandom(_KEY_BYTES), lambda temporary: files.rename_new(temporary, _KEY))
-        found = files.read(_KEY, _KEY_BYTES)
-        return found.data if found is not None and len(found.data) == _KEY_BYTES else None
 
     def prune(self) -> None:
         """Remove what was used longest ago until the rest is within the limit, and what was never finished."""
-        files = self._files
-        if files is None or not files.is_safe():
-            return
-        entries: list[tuple[float, int, str]] = []
-        now = time.time()
-        for name, size, modified in files.entries():
-            if name.endswith(_SUFFIX):
-                entries.append((modified, size, name))
-            elif name.endswith(_UNFINISHED) and now - modified > _REFRESH_SECONDS:
+        files, now = self._files, time.time()
+        found = files.entries()
+        for name, _, modified in found:
+            if name.endswith(_UNFINISHED) and now - modified > _REFRESH_SECONDS:
                 files.remove(name)
-        total = sum([size for _, size, _ in entries])
-        if total <= self.limit:
-            return
-        entries.sort()
-        for _, size, name in entries:
+        kernels = sorted([(modified, size, name) for name, size, modified in found if name.endswith(_SUFFIX)])
+        total = sum([size for _, size, _ in kernels])
+        # Some room, so that the next kernel does not begin this again.
+        aim = self.limit * 3 // 4 if total > self.limit else total
+        for _, size, name in kernels:
+            if total <= aim:
+                break
             files.remove(name)
             total -= size
-            # Some room, so that the next kernel does not begin this again.
-            if total <= self.limit * 3 // 4:
-                break
+
+
+def _secret(files: PrivateDirectory) -> bytes | None:
+    """The user's key."""
+    found = files.read(_KEY, _KEY_BYTES)
+    return found.data if found is not None and len(found.data) == _KEY_BYTES else None
+
+
+def _made_secret(files: PrivateDirectory) -> bytes | None:
+    """The same, made where there is none; another process may make one at the same time."""
+    for _ in range(2):
+        found = _secret(files)
+        if found is not None:
+            return found
+        # One that is not whole, or that others could read, is replaced: what it vouches for counts no more.
+        if files.is_own(_KEY):
+            files.remove(_KEY)
+        _store(files, _KEY, os.urandom(_KEY_BYTES), lambda temporary: files.rename_new(temporary, _KEY))
+    return _secret(files)
 
 
 def _store(files: PrivateDirectory, name: str, content: bytes, rename: Callable[[str], bool]) -> bool:
     """Write a file under a name of its own, and give it the one it is to have: whoever reads sees all or nothing."""
     temporary = f"{name}.{os.getpid()}.{os.urandom(6).hex()}{_UNFINISHED}"
-    is_stored = False
     try:
-        is_stored = files.write(temporary, content) and rename(temporary)
+        return files.write(temporary, content) and rename(temporary)
     finally:
-        if not is_stored:
-            files.remove(temporary)
-    return is_stored
+        # Where it was renamed there is none.
+        files.remove(temporary)
 
 
 def _code(content: Any, name: str, secret: bytes) -> bytes:

@@ -15,6 +15,7 @@ import stat
 import sys
 import time
 from _blake2 import blake2b
+from collections.abc import Callable
 from io import FileIO
 from typing import Final, NamedTuple
 
@@ -50,7 +51,7 @@ class PrivateDirectory:
 
     def make(self) -> bool:
         """Make it where it is not there; False if it cannot be, or is not safe."""
-        missing = []
+        missing: list[str] = []
         path = self.path
         try:
             while not os.path.lexists(path):
@@ -101,11 +102,7 @@ class PrivateDirectory:
 
     def rename(self, old: str, new: str) -> bool:
         """Give a file another name; one that had it is gone."""
-        try:
-            os.replace(self._prefix + old, self._prefix + new)
-        except OSError:
-            return False
-        return True
+        return _succeeds(os.replace, self._prefix + old, self._prefix + new)
 
     def rename_new(self, old: str, new: str) -> bool:
         """Give a file a name that none has; False if one has it."""
@@ -128,49 +125,47 @@ class PrivateDirectory:
         return not _HAS_OWNERS or status.st_uid == os.geteuid()
 
     def remove(self, name: str) -> None:
-        try:
-            os.remove(self._prefix + name)
-        except OSError:
-            pass
+        _succeeds(os.remove, self._prefix + name)
 
     def touch(self, name: str) -> None:
         """Mark a file as used now."""
-        try:
-            os.utime(self._prefix + name)
-        except OSError:
-            pass
+        _succeeds(os.utime, self._prefix + name)
 
     def entries(self) -> list[tuple[str, int, float]]:
-        """Names, sizes and times of all files."""
+        """Names, sizes and times of all files; none where it is not safe."""
         found = []
         try:
-            with os.scandir(self.path) as entries:
-                for entry in entries:
-                    try:
-                        status = entry.stat(follow_symlinks=False)
-                    except OSError:
-                        continue
-                    found.append((entry.name, status.st_size, status.st_mtime))
+            names = os.listdir(self.path) if self.is_safe() else []
         except OSError:
             return []
+        for name in names:
+            try:
+                status = os.lstat(self._prefix + name)
+            except OSError:
+                continue
+            found.append((name, status.st_size, status.st_mtime))
         return found
+
+
+def _succeeds(function: Callable[..., object], *paths: str) -> bool:
+    try:
+        function(*paths)
+    except OSError:
+        return False
+    return True
 
 
 def usable_home() -> str | None:
     """The user's home; None where there is none that does not depend on where the process is."""
     found = os.path.expanduser("~")
-    if os.path.isabs(found):
-        return found
-    if sys.platform != "win32":
+    if not os.path.isabs(found) and sys.platform != "win32":
         import pwd
 
         try:
             found = pwd.getpwuid(os.getuid()).pw_dir
         except KeyError:
             return None
-        if os.path.isabs(found):
-            return found
-    return None
+    return found if os.path.isabs(found) else None
 
 
 def _is_private(status: os.stat_result) -> bool:
@@ -178,6 +173,11 @@ def _is_private(status: os.stat_result) -> bool:
     if not stat.S_ISREG(status.st_mode):
         return False
     return not _HAS_OWNERS or (status.st_uid == os.geteuid() and not status.st_mode & _ANYTHING_FOR_OTHERS)
+
+
+def _parts(path: str) -> list[str]:
+    """The names in a path, the last first."""
+    return [part for part in reversed(path.split("/")) if part and part != "."]
 
 
 def _is_safe(path: str, is_own: bool) -> bool:
@@ -191,38 +191,30 @@ def _is_safe(path: str, is_own: bool) -> bool:
         return False
     trusted = (0, user)
     links = 0
-    pending = [part for part in reversed(path.split("/")) if part and part != "."]
-    place = "/"
+    pending, place = _parts(path), "/"
     try:
         status = os.lstat(place)
         while True:
-            if status.st_uid not in trusted:
-                return False
-            if status.st_mode & _OTHERS and not status.st_mode & stat.S_ISVTX:
+            if status.st_uid not in trusted or (status.st_mode & _OTHERS and not status.st_mode & stat.S_ISVTX):
                 return False
             if not pending:
                 break
             part = pending.pop()
-            if part == "..":
-                # There is no link in the place, so that this is what the system takes it for.
-                place = os.path.dirname(place)
-                status = os.lstat(place)
-                continue
-            following = f"{place}/{part}" if place != "/" else f"/{part}"
+            # There is no link in the place, so that its parent is what the system takes it for.
+            following = os.path.dirname(place) if part == ".." else os.path.join(place, part)
             status = os.lstat(following)
             if stat.S_ISLNK(status.st_mode):
                 links += 1
                 if status.st_uid not in trusted or links > _MOST_LINKS:
                     return False
                 target = os.readlink(following)
-                pending.extend([each for each in reversed(target.split("/")) if each and each != "."])
-                if target.startswith("/"):
-                    place = "/"
+                pending += _parts(target)
+                place = "/" if target.startswith("/") else place
                 status = os.lstat(place)
-                continue
-            if not stat.S_ISDIR(status.st_mode):
+            elif stat.S_ISDIR(status.st_mode):
+                place = following
+            else:
                 return False
-            place = following
     except (OSError, ValueError):
         return False
     return not is_own or (status.st_uid == user and not status.st_mode & _OTHERS)

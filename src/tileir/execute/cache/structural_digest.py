@@ -10,91 +10,45 @@ from __future__ import annotations
 
 from _blake2 import blake2b
 
-from tileir.annotations import Final
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 
-_SIZE: Final = 20
-
 
 def structural_digest(root: Operation) -> bytes:
     """The hash of an operation and all that is in it; values from outside are told apart, and not looked at."""
-    writer = _Writer()
-    writer.write(root)
-    return blake2b("".join(writer.out).encode("utf-8", "surrogatepass"), digest_size=_SIZE).digest()
+    out: list[str] = []
+    # Values and blocks by numbers, given when they are first met; types by their text, later by a number.
+    values: dict[Value, int] = {}
+    blocks: dict[Block | None, int] = {root.parent: 0}
+    types: dict[Type, str] = {}
 
+    def typed(value: Value) -> str:
+        text = value.type.text
+        found = types.get(value.type) or f"{len(text)} {text}"
+        types[value.type] = f"#{len(types)}" if value.type not in types else found
+        return f"{values.setdefault(value, len(values))}:{found},"
 
-class _Writer:
-    """Writes a program down; values and blocks are numbered when they are first met."""
-
-    def __init__(self) -> None:
-        self.out: list[str] = []
-        self._values: dict[Value, int] = {}
-        self._blocks: dict[Block, int] = {}
-        self._types: dict[Type, str] = {}
-
-    def write(self, root: Operation) -> None:
-        # Not recursive, as programs may nest deeply: what is to come, blocks, braces, and where to go on in a block.
-        pending: list[Block | Operation | str] = []
-        self._operation(root, pending)
-        while pending:
-            place = pending.pop()
-            if isinstance(place, str):
-                self.out.append(place)
-                continue
-            cursor: Operation | None = self._block(place) if isinstance(place, Block) else place
-            while cursor is not None:
-                if cursor.regions:
-                    if cursor.next is not None:
-                        pending.append(cursor.next)
-                    self._operation(cursor, pending)
-                    break
-                self._operation(cursor, pending)
-                cursor = cursor.next
-
-    def _operation(self, operation: Operation, pending: list[Block | Operation | str]) -> None:
-        out = self.out
-        out.append(f"\n{operation.declaration.name}(")
-        values = self._values
-        for operand in operation.operands:
-            out.append(f"{values.setdefault(operand, len(values))},")
+    for operation in root.walk():
+        out.append(f"\n{blocks.get(operation.parent)} {operation.declaration.name}(")
+        out += [f"{values.setdefault(operand, len(values))}," for operand in operation.operands]
         if operation.segments is not None:
             out.append(f"|{operation.segments}")
         for name, attribute in operation.attributes.items():
             text = _written(attribute)
             out.append(f";{len(name)} {name} {len(text)} {text}")
         if operation.successors is not None:
-            blocks = self._blocks
-            out.append("^")
-            for block in operation.successors:
-                out.append(f"{blocks.setdefault(block, len(blocks))},")
+            out += ["^", *[f"{blocks.setdefault(block, len(blocks))}," for block in operation.successors]]
         out.append(")")
-        for result in operation.results:
-            out.append(f"{values.setdefault(result, len(values))}:{self._type(result.type)},")
-        for region in reversed(operation.regions):
-            pending.append("}")
-            pending.extend(reversed(region.blocks))
-            pending.append("{")
-
-    def _block(self, block: Block) -> Operation | None:
-        """Begin a block; returns its first operation."""
-        blocks, values = self._blocks, self._values
-        self.out.append(f"\n^{blocks.setdefault(block, len(blocks))}")
-        for argument in block.arguments:
-            self.out.append(f",{values.setdefault(argument, len(values))}:{self._type(argument.type)}")
-        return block.first
-
-    def _type(self, type: Type) -> str:
-        found = self._types.get(type)
-        if found is None:
-            # Later ones by their number.
-            text = type.text
-            found = f"{len(text)} {text}"
-            self._types[type] = f"#{len(self._types)}"
-        return found
+        out += [typed(result) for result in operation.results]
+        for region in operation.regions:
+            out.append("{")
+            for block in region.blocks:
+                out.append(f"^{blocks.setdefault(block, len(blocks))}")
+                out += [typed(argument) for argument in block.arguments]
+    return blake2b("".join(out).encode("utf-8", "surrogatepass"), digest_size=20).digest()
 
 
 def _written(attribute: Attribute) -> str:

@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     from tileir.execute.sanitizer.report import SanitizerReport
 
 Progress = Callable[[int, int], None]
+Arguments = tuple[object, ...]
 
 FORWARD: Final = "forward"
 """The schedule of a launch that asks for none."""
-
-
 OPTIONS: Final = frozenset(
     ("exact", "fast", "cpu", "schedule", "observer", "sanitize", "num_threads", "unchecked", "stream", "cubin")
 )
@@ -64,8 +63,6 @@ class LaunchOptions(NamedTuple):
 Given = tuple[int, bool] | None
 """An argument of a kind that was looked at: of an array, how many parameters follow its pointer that belong to it, and
 whether its memory may be written to; None for a scalar."""
-
-
 Again = Callable[[], tuple[tuple[object, ...], Sequence[object]]]
 """The arguments of a launch, as it takes them, and its `memory`, for those who look at them again."""
 
@@ -76,13 +73,7 @@ class DirectLaunches(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def launch(
-        self,
-        grid: BlockId,
-        numbers: tuple[Any, ...],
-        again: Again,
-        memory: Sequence[int] = (),
-    ) -> None:
+    def launch(self, grid: BlockId, numbers: tuple[Any, ...], again: Again, memory: Sequence[int] = ()) -> None:
         """Run the kernel as `PreparedKernel.launch` does.
 
         `numbers` has three things for an array, its address, the parameters that follow it as bytes, 8 for each, and
@@ -112,14 +103,14 @@ class PreparedKernel(ABC):
     """The engine whose code it ran last, where it has that of several; empty where it has one."""
 
     @abstractmethod
-    def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
+    def launch(self, grid: BlockId, arguments: Arguments, options: LaunchOptions) -> None:
         """Run the kernel once for each tile block; what it writes is in the arrays when this returns.
 
         What the user got wrong is a `TileIRError`: a `LaunchError` before anything runs, an `ExecutionError` with the
         operation when a tile block does what it must not.
         """
 
-    def sanitize(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> SanitizerReport:
+    def sanitize(self, grid: BlockId, arguments: Arguments, options: LaunchOptions) -> SanitizerReport:
         """Launch, and look for mistakes on the way to the end; returns what was found.
 
         Asked of engines whose `options` have "sanitize".  If they do not have "observer", `options.observer` is None or
@@ -131,17 +122,12 @@ class PreparedKernel(ABC):
         """The short way for launches with such options and arguments of a kind; None if there is none."""
         return None
 
-    def bind(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> Callable[[], None] | None:
+    def bind(self, grid: BlockId, arguments: Arguments, options: LaunchOptions) -> Callable[[], None] | None:
         """A launch to make again and again with the same arguments; None if there is no short way."""
         return None
 
     def timed(
-        self,
-        grid: BlockId,
-        arguments: tuple[object, ...],
-        options: LaunchOptions,
-        repeat: int | None,
-        flush_cache: bool,
+        self, grid: BlockId, arguments: Arguments, options: LaunchOptions, repeat: int | None, flush_cache: bool
     ) -> Measured | None:
         """Launches measured by a clock of the engine's own, after one that does not count; None if it has none.
 
@@ -161,9 +147,7 @@ class PreparedKernel(ABC):
 
         An engine that knows nothing of locations shows what `dump` gives.
         """
-        lines = self.dump(stage).split("\n")
-        if lines and not lines[-1]:
-            lines.pop()
+        lines = self.dump(stage).removesuffix("\n").split("\n")
         return LocatedText(lines, [[] for _ in lines], [])
 
 
@@ -172,30 +156,22 @@ class Engine(ABC):
 
     name: str
     """What `backend=` and `--backend` call it."""
-
     title: str = ""
     """What messages call it, as in "the CPU engine"; made of the name if empty."""
-
     summary: str = ""
     """What it is, in a line."""
-
     options: frozenset[str] = frozenset()
     """Which options of `tileir.compile` and `Kernel.launch` it has a use for, among "exact", "fast", "cpu", "schedule",
     "observer", "sanitize", "num_threads", "unchecked", "stream" and "cubin".  The other options are everybody's."""
-
     stages: tuple[str, ...] = ()
     """The forms of a kernel that `PreparedKernel.dump` shows."""
-
     dumps_anywhere: bool = False
     """Whether its kernels are dumped where it cannot run them too: `PreparedKernel.dump` says itself what it lacks."""
-
     on_gpu: bool = False
     """Whether its kernels run on a GPU: they take arrays there, and look at them themselves.  Arrays of the host they
     copy there and back, or refuse with a `WrongDeviceError` if `LaunchOptions.copies` says so."""
-
     overlaps: bool = False
     """Whether its launches take part in `tileir.overlap`; those of others come after all that are under way."""
-
     is_native: bool = True
     """Whether a wrong kernel can end the process: `tileir run` gives it one of its own."""
 
@@ -210,9 +186,8 @@ class Engine(ABC):
     def forms(self) -> list[EngineForm]:
         """What of its kernels is shown beside the program and those of other engines: by default all `stages`."""
         reason = self.missing()
-        return [
-            EngineForm(f"{self.name}-{stage}", f"{stage}, {self.called}", stage, stage, reason) for stage in self.stages
-        ]
+        titles = {stage: f"{stage}, {self.called}" for stage in self.stages}
+        return [EngineForm(f"{self.name}-{stage}", titles[stage], stage, stage, reason) for stage in self.stages]
 
     def refusal(self, entry: Operation, options: LaunchOptions) -> str:
         """Why it does not run this kernel in this way, with what to do instead; empty if it does."""
@@ -234,7 +209,7 @@ class Engine(ABC):
 
         return type(observer) is Sanitizer and "sanitize" in self.options
 
-    def suits(self, entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> bool:
+    def suits(self, entry: Operation, arguments: Arguments, options: LaunchOptions) -> bool:
         """Whether `backend="auto"` should take it for this launch, if it is here: only where `refusal` is empty.
 
         `arguments` are as the caller gave them, none where a kernel is asked for its engine.  Engines on GPUs are
@@ -311,9 +286,7 @@ def located_lines(
         near: list[Operation | None] = [user for result in operation.results for user in result.users]
         used: dict[int, None] = {}
         for other in dict.fromkeys(near if operation.results else [operation.parent_operation]):
-            if len(used) >= _MOST_LINES:
-                break
-            if other is not None:
+            if other is not None and len(used) < _MOST_LINES:
                 used.update(dict.fromkeys(places.get(other, ())))
         places[operation] = list(used)[:_MOST_LINES]
         for line in places[operation]:

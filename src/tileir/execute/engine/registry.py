@@ -36,8 +36,10 @@ _registered: dict[str, Engine] = {}
 _installed: dict[str, Engine] = {}
 """Those of entry points that were loaded."""
 
-# Who is asked whether a launch suits: the newest first, as it was registered for a reason.
-_preferred: list[Engine] = list(_BUILT_IN.values())
+
+def _preferred() -> list[Engine]:
+    """Who is asked whether a launch suits: the newest first, as it was registered for a reason."""
+    return [*reversed(list(_registered.values())), *_BUILT_IN.values()]
 
 
 def register_engine(engine: Engine) -> None:
@@ -47,7 +49,6 @@ def register_engine(engine: Engine) -> None:
     """
     _check(engine)
     _registered[engine.name] = engine
-    _prefer()
 
 
 def _check(engine: object) -> None:
@@ -59,25 +60,20 @@ def _check(engine: object) -> None:
         raise LaunchError(f"an engine's name must be an identifier such as 'cpu', not {name!r}")
     if name == AUTO or name in _BUILT_IN:
         raise LaunchError(f"'{name}' is one of tileir's own engines: give the engine another name")
-    _check_words(engine, "options", sorted(OPTIONS))
-    _check_words(engine, "stages")
-
-
-def _check_words(engine: Engine, member: str, known: list[str] | None = None) -> None:
-    """Refuse what an engine says of itself if it is no collection of words: a slip would show in a launch only."""
-    words: object = getattr(engine, member)
-    if not isinstance(words, (frozenset, set, tuple, list)) or not all(isinstance(word, str) for word in words):
-        raise LaunchError(f"the {member} of {engine.called} are {words!r}: give a set or tuple of strings")
-    for word in words:
-        if known is not None and word not in known:
-            raise LaunchError(f"{engine.called} has the option '{word}': there are {', '.join(known)}")
+    # A slip would show in a launch only.
+    for member, known in (("options", sorted(OPTIONS)), ("stages", None)):
+        words: object = getattr(engine, member)
+        if not isinstance(words, (frozenset, set, tuple, list)) or not all(isinstance(word, str) for word in words):
+            raise LaunchError(f"the {member} of {engine.called} are {words!r}: give a set or tuple of strings")
+        for word in words:
+            if known is not None and word not in known:
+                raise LaunchError(f"{engine.called} has the option '{word}': there are {', '.join(known)}")
 
 
 def unregister_engine(name: str) -> None:
     """Forget an engine that was registered."""
     if not isinstance(name, str) or _registered.pop(name, None) is None:
         raise LaunchError(f"no engine '{name}' is registered")
-    _prefer()
 
 
 def find_engine(name: str) -> Engine:
@@ -89,9 +85,14 @@ def find_engine(name: str) -> Engine:
     for point in _entry_points():
         if point.name == name:
             return _loaded(point)
+    known, failures = all_engines()
+    names = ", ".join([AUTO, *[engine.name for engine in known]])
     if not isinstance(name, str):
-        raise LaunchError(f"a backend is named by a string, not by {type_text(name)}: choose one of {_names()}")
-    raise ChoiceError(_unknown(name))
+        raise LaunchError(f"a backend is named by a string, not by {type_text(name)}: choose one of {names}")
+    words = [f"there is no backend '{name}': choose one of {names}"]
+    reasons = [(engine.name, why_missing(engine)) for engine in known]
+    words += [f"{each} cannot work here: {reason}" for each, reason in reasons if reason]
+    raise ChoiceError("; ".join([*words, *failures.values()]))
 
 
 def all_engines() -> tuple[list[Engine], dict[str, str]]:
@@ -112,7 +113,7 @@ def choose(entry: Operation, arguments: tuple[object, ...], options: LaunchOptio
     otherwise the interpreter, unless another suits."""
     on_gpu = bool(arguments) and _are_on_gpu(entry, arguments)
     forced = _forced() if on_gpu else None
-    for engine in _preferred if forced is None else [forced]:
+    for engine in _preferred() if forced is None else [forced]:
         if engine.on_gpu is on_gpu and engine.suits(entry, arguments, options) and not why_missing(engine):
             return _faster(engine) if forced is None and engine in _MEASURED else engine
     if on_gpu:
@@ -127,7 +128,7 @@ def _forced() -> Engine | None:
         return None
     found = find_engine(name)
     if not found.on_gpu:
-        names = ", ".join([engine.name for engine in _preferred if engine.on_gpu])
+        names = ", ".join([engine.name for engine in _preferred() if engine.on_gpu])
         raise LaunchError(f"{VARIABLE} is '{name}', which is no engine for GPUs: name one of {names}")
     return found
 
@@ -172,7 +173,7 @@ def _are_on_gpu(entry: Operation, arguments: tuple[object, ...]) -> bool:
 def _no_gpu_engine(entry: Operation, options: LaunchOptions) -> str:
     """Why there is no engine for a launch with arrays on a GPU, and what to do."""
     words = [f"the arrays of this launch of @{entry.symbol_name} are on a GPU, and no engine can run it there"]
-    for engine in _preferred:
+    for engine in _preferred():
         if engine.on_gpu:
             reason = why_missing(engine) or engine.refusal(entry, options) or "it does not take this launch"
             words.append(f"{engine.name}: {reason}")
@@ -189,11 +190,6 @@ def require(engine: Engine) -> None:
         name = next(each.name for each in _BUILT_IN.values() if not each.on_gpu and not why_missing(each))
         instead = f"; '{name}' can: backend='{name}', or --backend {name}"
     raise MissingDependencyError(f"{engine.called} cannot work here: {missing}{instead}")
-
-
-def _prefer() -> None:
-    global _preferred
-    _preferred = [*reversed(list(_registered.values())), *_BUILT_IN.values()]
 
 
 def _entry_points() -> Iterable[EntryPoint]:
@@ -236,16 +232,3 @@ def why_missing(engine: Engine) -> str:
 def is_own(engine: Engine) -> bool:
     """Whether an engine is one of tileir's, whose failures are its own errors."""
     return engine is _BUILT_IN.get(engine.name) or engine is _CHOICE
-
-
-def _names() -> str:
-    return ", ".join([AUTO, *[engine.name for engine in all_engines()[0]]])
-
-
-def _unknown(name: object) -> str:
-    engines, failures = all_engines()
-    words = [f"there is no backend '{name}': choose one of {_names()}"]
-    reasons = [(engine.name, why_missing(engine)) for engine in engines]
-    words += [f"{name} cannot work here: {reason}" for name, reason in reasons if reason]
-    words += failures.values()
-    return "; ".join(words)

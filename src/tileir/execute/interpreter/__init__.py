@@ -1,8 +1,8 @@
 """The reference interpreter: what every program computes, on NumPy.  It is written to be read, not to be fast.
 
 engine.py        the engine, as `tileir.compile` sees it
-kernel.py        a kernel and its launches, how each operation is compiled: begin here
-compiler.py      from operations to closures; calls an observer
+kernel.py        a kernel and its launches, how each operation is run; calls an observer: begin here
+frame.py         the values of a tile block that runs
 kernels.py       elementwise operations and matmuls: which function of `tileir.execute.arithmetic` each one calls; tiles
                  rearranged; offsets, the grid, globals
 control_flow.py  branches, loops, `assert`, `reduce` and `scan`

@@ -28,7 +28,7 @@ class Interpreter(Engine):
         import ml_dtypes
         import numpy
 
-        from tileir.execute.interpreter.compiler import LARGEST_RANK
+        from tileir.execute.interpreter.frame import LARGEST_RANK
 
         return {
             "NumPy": numpy.__version__,

@@ -4,135 +4,169 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy
 
 from tileir.dialect import ops
+from tileir.dialect.types import TOKEN, TileType, TileViewType
+from tileir.execute.analysis.values import pointee_of, tile_of
 from tileir.execute.arguments.binding import bind, known_memory
 from tileir.execute.engine.interface import LaunchOptions, PreparedKernel, Progress
 from tileir.execute.errors import BlockId, Callbacks, ExecutionError, LaunchError, converted
 from tileir.execute.interpreter import control_flow, kernels, pointers, printing, views
-from tileir.execute.interpreter.compiler import (
-    BLOCK_SLOT,
-    BROKEN,
-    CONTINUED,
-    RETURNED,
-    Compiler,
-    Operations,
-    Options,
-    Registers,
-    Step,
-    copy_step,
-    run_steps,
-)
-from tileir.execute.interpreter.control_flow import release_to
-from tileir.execute.interpreter.kernels import KERNELS, compile_elementwise
+from tileir.execute.interpreter.frame import LARGEST_RANK, Action, Ending, Frame, Options, PreparedProgram, Run
+from tileir.execute.interpreter.kernels import KERNELS, SHAPES, Factory
+from tileir.execute.interpreter.pointers import atomic_kernel
 from tileir.execute.memory import Region
-from tileir.execute.observing.observer import Observer, Observers, TileBlock
+from tileir.execute.observing.observer import Observer, Observers, TileBlock, overrides
 from tileir.execute.schedule import Order, RunBlock, block_at, block_order, run_interleaved
 from tileir.ir.core import Operation
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import TileIRError
+from tileir.ir.traits import TOKEN_ORDERED
 
 if TYPE_CHECKING:
     from tileir.execute.sanitizer.report import SanitizerReport
 
 
-def _compile_cast(compiler: Compiler, operation: Operation) -> Step:
-    """A cast that changes nothing; any other stands in for something that is not there."""
-    sources, results = operation.operands, operation.results
-    if [value.type for value in sources] != [value.type for value in results]:
+def _check_cast(operation: Operation, exact: bool) -> None:
+    """A cast that changes nothing runs; any other stands in for something that is not there."""
+    if [value.type for value in operation.operands] != [value.type for value in operation.results]:
         raise LaunchError(
             "'cuda_tile.unrealized_conversion_cast' stands in for a conversion: replace it before the program runs"
         )
-    return copy_step(compiler.slots_of(sources), compiler.slots_of(results), None)
 
 
-def _compile_nothing(compiler: Compiler, operation: Operation) -> Step:
+def _run_cast(operation: Operation, frame: Frame) -> None:
+    frame.assign(operation.results, frame.values_of(operation.operands))
+
+
+def _run_nothing(operation: Operation, frame: Frame) -> None:
     """Tokens order what is in order anyway, and only the sanitizer checks promises."""
-    return copy_step([], [], None)
 
 
-OPERATIONS: Final[Operations] = {
-    **dict.fromkeys(KERNELS, compile_elementwise),
-    **dict.fromkeys(kernels.SHAPES, kernels.compile_shape),
+OPERATIONS: Final[dict[OperationDeclaration, Run]] = {
+    **dict.fromkeys((*KERNELS, *SHAPES), kernels.run_function),
+    **dict.fromkeys(
+        (ops.ASSUME_COND, ops.BARRIER, ops.GDC_LAUNCH_DEPENDENTS_TKO, ops.GDC_WAIT_TKO, ops.JOIN_TOKENS), _run_nothing
+    ),
+    **dict.fromkeys((ops.MAKE_TOKEN, ops.MEMORY_FENCE_ALIAS_TKO), _run_nothing),
     # core
-    ops.EXTRACT: kernels.compile_extract,
-    ops.GET_GLOBAL: kernels.compile_get_global,
-    ops.GET_NUM_TILE_BLOCKS: lambda compiler, operation: kernels.compile_numbers(
-        compiler, operation, lambda block: block.grid
-    ),
-    ops.GET_TILE_BLOCK_ID: lambda compiler, operation: kernels.compile_numbers(
-        compiler, operation, lambda block: block.id
-    ),
-    ops.INSERT: kernels.compile_insert,
-    ops.REDUCE: control_flow.compile_reduce,
-    ops.SCAN: control_flow.compile_scan,
+    ops.EXTRACT: kernels.run_extract,
+    ops.GET_GLOBAL: kernels.run_get_global,
+    ops.GET_NUM_TILE_BLOCKS: kernels.run_grid,
+    ops.GET_TILE_BLOCK_ID: kernels.run_grid,
+    ops.INSERT: kernels.run_insert,
+    ops.REDUCE: control_flow.run_reduce,
+    ops.SCAN: control_flow.run_scan,
     # control flow
-    ops.ASSERT: control_flow.compile_assert,
-    ops.BREAK: lambda compiler, operation: compiler.end(operation, compiler.breaks[-1], BROKEN),
-    ops.CONTINUE: lambda compiler, operation: compiler.end(operation, compiler.continues[-1], CONTINUED),
-    ops.FOR: control_flow.compile_for,
-    ops.IF: control_flow.compile_if,
-    ops.LOOP: control_flow.compile_loop,
-    ops.RETURN: lambda compiler, operation: copy_step([], [], RETURNED),
-    ops.YIELD: lambda compiler, operation: compiler.end(operation, compiler.yields[-1], None),
+    ops.ASSERT: control_flow.run_assert,
+    **dict.fromkeys((ops.BREAK, ops.CONTINUE, ops.RETURN, ops.YIELD), control_flow.run_terminator),
+    ops.FOR: control_flow.run_for,
+    ops.IF: control_flow.run_if,
+    ops.LOOP: control_flow.run_loop,
     # memory
-    ops.ALLOCA: pointers.compile_alloca,
-    ops.ATOMIC_CAS_TKO: pointers.compile_atomic_cas,
-    ops.ATOMIC_LOAD_TKO: pointers.compile_load,
-    ops.ATOMIC_RED_VIEW_TKO: views.compile_atomic_view,
-    ops.ATOMIC_RMW_TKO: pointers.compile_atomic_rmw,
-    ops.ATOMIC_STORE_TKO: pointers.compile_store,
-    ops.BARRIER: _compile_nothing,
-    ops.GDC_LAUNCH_DEPENDENTS_TKO: _compile_nothing,
-    ops.GDC_WAIT_TKO: _compile_nothing,
-    ops.JOIN_TOKENS: _compile_nothing,
-    ops.LOAD_PTR_TKO: pointers.compile_load,
-    ops.MAKE_TOKEN: _compile_nothing,
-    ops.MEMORY_FENCE_ALIAS_TKO: _compile_nothing,
-    ops.STORE_PTR_TKO: pointers.compile_store,
+    ops.ALLOCA: pointers.run_alloca,
+    ops.ATOMIC_CAS_TKO: pointers.run_atomic_cas,
+    ops.ATOMIC_LOAD_TKO: pointers.run_load,
+    ops.ATOMIC_RED_VIEW_TKO: views.run_atomic_view,
+    ops.ATOMIC_RMW_TKO: pointers.run_atomic_rmw,
+    ops.ATOMIC_STORE_TKO: pointers.run_store,
+    ops.LOAD_PTR_TKO: pointers.run_load,
+    ops.STORE_PTR_TKO: pointers.run_store,
     # views
-    ops.GET_INDEX_SPACE_SHAPE: lambda compiler, operation: views.compile_numbers(
-        compiler, operation, lambda view: view.index_space()
-    ),
-    ops.GET_TENSOR_SHAPE: lambda compiler, operation: views.compile_numbers(
-        compiler, operation, lambda tensor: tensor.shape
-    ),
-    ops.LOAD_VIEW_TKO: views.compile_load_view,
-    ops.MAKE_GATHER_SCATTER_VIEW: views.compile_tile_view,
-    ops.MAKE_PARTITION_VIEW: views.compile_tile_view,
-    ops.MAKE_STRIDED_VIEW: views.compile_tile_view,
-    ops.MAKE_TENSOR_VIEW: views.compile_tensor_view,
-    ops.STORE_VIEW_TKO: views.compile_store_view,
+    ops.GET_INDEX_SPACE_SHAPE: views.run_extents,
+    ops.GET_TENSOR_SHAPE: views.run_extents,
+    ops.LOAD_VIEW_TKO: views.run_load_view,
+    ops.MAKE_GATHER_SCATTER_VIEW: views.run_tile_view,
+    ops.MAKE_PARTITION_VIEW: views.run_tile_view,
+    ops.MAKE_STRIDED_VIEW: views.run_tile_view,
+    ops.MAKE_TENSOR_VIEW: views.run_tensor_view,
+    ops.STORE_VIEW_TKO: views.run_store_view,
     # miscellaneous
-    ops.ASSUME_COND: _compile_nothing,
-    ops.PRINT_TKO: printing.compile_print,
-    ops.UNREALIZED_CONVERSION_CAST: _compile_cast,
+    ops.PRINT_TKO: printing.run_print,
+    ops.UNREALIZED_CONVERSION_CAST: _run_cast,
 }
 
+_PREPARATIONS: Final[dict[OperationDeclaration, Factory]] = {
+    ops.ATOMIC_RED_VIEW_TKO: lambda op, exact: (op.view, op.index, atomic_kernel(op.mode, tile_of(op.value).element)),
+    ops.ATOMIC_RMW_TKO: lambda op, exact: atomic_kernel(op.mode, pointee_of(op.operands[0])),
+    ops.LOAD_VIEW_TKO: lambda op, exact: (op.view, op.index, views.padding_value(cast(TileViewType, op.view.type))),
+    ops.STORE_VIEW_TKO: lambda op, exact: (op.view, op.index, None),
+    ops.PRINT_TKO: lambda op, exact: printing.parts_of(op.str_, [tile_of(value).element for value in op.args]),
+    **dict.fromkeys((ops.REDUCE, ops.SCAN), lambda op, exact: control_flow.is_elementwise(op.regions[0].block)),
+    ops.UNREALIZED_CONVERSION_CAST: _check_cast,
+}
+"""What of an operation is the same each time it runs, beside the functions of `KERNELS` and `SHAPES`."""
 
-class Program:
-    """A kernel compiled for one set of options."""
+
+class Program(PreparedProgram):
+    """A kernel, or another operation, made ready to run with some options."""
 
     def __init__(self, entry: Operation, options: Options, globals: dict[str, Region]) -> None:
-        addresses = {name: region.start for name, region in globals.items()}
-        compiler = Compiler(options, addresses, OPERATIONS)
-        body = entry.regions[0].blocks[0]
-        self._parameters: list[int] = compiler.slots_of(body.arguments)
-        self._steps: list[Step] = compiler.block(body)
-        self._slot_count: int = compiler.slot_count
+        super().__init__(options, globals)
+        self._entry: Operation = entry
+        if entry.declaration is not ops.ENTRY:
+            self.action(entry)
+        for operation in entry.walk():
+            for block in [block for region in operation.regions for block in region.blocks]:
+                self.actions[block] = [self.action(inner) for inner in block]
 
     def run(self, values: list[Any], block: TileBlock) -> None:
         """Run one tile block on the values of the parameters."""
-        registers: Registers = [None] * self._slot_count
-        registers[BLOCK_SLOT] = block
-        for slot, value in zip(self._parameters, values, strict=True):
-            registers[slot] = value
+        frame = Frame(self, block)
         try:
-            run_steps(self._steps, registers)
+            frame.run(self._entry.regions[0].block, values)
         finally:
-            release_to(block, 0)
+            frame.release_to(0)
+
+    def action(self, operation: Operation) -> Action:
+        """What runs an operation, and tells the observer."""
+        declaration = operation.declaration
+        if declaration not in OPERATIONS:
+            raise LaunchError(f"the interpreter cannot run '{operation.name}': it is no operation of a kernel")
+        for rank in [len(value.type.shape) for value in operation.results if isinstance(value.type, TileType)]:
+            if rank > LARGEST_RANK:
+                raise LaunchError(
+                    f"the program has tiles of {rank} dimensions, and the interpreter takes {LARGEST_RANK}, as NumPy "
+                    "does: compile with backend='cpu', or leave out dimensions of one"
+                )
+        prepare = KERNELS.get(declaration) or SHAPES.get(declaration) or _PREPARATIONS.get(declaration)
+        if prepare is not None:
+            self.prepared[operation] = prepare(operation, self.options.exact)
+        return self._watched(operation, partial(OPERATIONS[declaration], operation))
+
+    def _watched(self, operation: Operation, action: Action) -> Action:
+        """The action of an operation with what the schedule and the observer want of it."""
+        observer, declaration = self.options.observer, operation.declaration
+        switches = self.options.interleaved and declaration.has_trait(TOKEN_ORDERED)
+        watcher = observer if observer is not None and observer.watches(operation) else None
+        before = watcher.before if watcher is not None and overrides(watcher, "before") else None
+        after = watcher.after if watcher is not None and overrides(watcher, "after") else None
+        operands = [*operation.operands, *watcher.wants(operation)] if watcher is not None else []
+        giver = observer if observer is not None and overrides(observer, "token") and not operation.regions else None
+        made = [value for value in operation.results if giver is not None and value.type is TOKEN]
+        taken = [value for value in operation.operands if value.type is TOKEN]
+        if not (switches or before or after or made):
+            return action
+
+        def watched(frame: Frame) -> Ending | None:
+            block = frame.block
+            if switches and block.switch is not None:
+                block.switch()
+            if before is not None:
+                before(operation, block, frame.values_of(operands))
+            token = giver.token(operation, block, frame.values_of(taken)) if made and giver is not None else None
+            ending = action(frame)
+            frame.update(dict.fromkeys(made, token))
+            # An operation that a `break` or `return` inside it ends has no results.
+            if after is not None and (ending is None or not operation.results):
+                after(operation, block, frame.values_of(operation.results))
+            return ending
+
+        return watched
 
 
 class InterpretedKernel(PreparedKernel):
@@ -142,7 +176,6 @@ class InterpretedKernel(PreparedKernel):
         self.entry: Operation = entry
         self.globals: dict[str, Region] = globals
         self.exact: bool = exact
-        self._plain: Program | None = None
 
     def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
         self._launch(grid, arguments, options, options.observer)
@@ -169,44 +202,24 @@ class InterpretedKernel(PreparedKernel):
         callbacks = Callbacks()
         write = callbacks.noted(options.output if options.output is not None else sys.stdout.write)
         progress = callbacks.noted(options.progress) if options.progress is not None else None
-        program = self._program(observer, order.interleaved)
         launch = TileBlock((0, 0, 0), 0, grid, known, write, observer)
-        if observer is not None:
-            observer.launch_started(grid, known)
         try:
             # Infinities and NaNs are values here, wrapping is a rule: NumPy need not warn of them.
             with numpy.errstate(all="ignore"):
+                program = Program(self.entry, Options(self.exact, observer, order.interleaved), self.globals)
                 run = block_runner(program, bound.values, launch)
-                if order.interleaved:
-                    run_interleaved(order, run, progress)
-                else:
-                    run_in_order(order, run, progress)
+                if observer is not None:
+                    observer.launch_started(grid, known)
+                try:
+                    (run_interleaved if order.interleaved else run_in_order)(order, run, progress)
+                finally:
+                    if observer is not None:
+                        observer.launch_finished()
         except Exception as error:
             # What an observer or a callback raises is the caller's.
             if isinstance(error, TileIRError) or error in callbacks.raised:
                 raise
             if observer is not None and not isinstance(error, RecursionError):
-                raise
-            raise converted(error) from error
-        finally:
-            if observer is not None:
-                observer.launch_finished()
-
-    def _program(self, observer: Observer | None, interleaved: bool) -> Program:
-        if observer is not None or interleaved:
-            return self._compiled(Options(self.exact, observer, interleaved))
-        if self._plain is None:
-            self._plain = self._compiled(Options(self.exact))
-        return self._plain
-
-    def _compiled(self, options: Options) -> Program:
-        try:
-            with numpy.errstate(all="ignore"):
-                return Program(self.entry, options, self.globals)
-        except Exception as error:
-            # `Observer.watches` may raise: that error is the caller's.
-            theirs = options.observer is not None and not isinstance(error, RecursionError)
-            if theirs or isinstance(error, TileIRError):
                 raise
             raise converted(error) from error
 

@@ -7,36 +7,38 @@ the ones before it did.  A masked element of a load without a padding value, or 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NoReturn, cast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, cast
 
 import numpy
 
 from tileir.dialect import ops
 from tileir.execute.analysis.pointer_origins import describe_miss, origin_of_access
-from tileir.execute.analysis.values import pointee_of, reserved_bytes, tile_of
-from tileir.execute.arithmetic import float_binary
+from tileir.execute.analysis.values import pointee_of, reserved_bytes
+from tileir.execute.arithmetic.elementary import float_binary
 from tileir.execute.dtypes import Array, from_memory, memory_bytes, memory_dtype, to_memory, unsigned, value_dtype
 from tileir.execute.errors import ExecutionError
-from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
+from tileir.execute.interpreter.frame import Frame
 from tileir.execute.locations.wording import bracketed
 from tileir.execute.memory import OutsideMemory, read_only, reserved_label
-from tileir.execute.observing.observer import Access, TileBlock, overrides
+from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.ir.core import Operation
 from tileir.ir.types import FloatType, Type
 
-Mask = Callable[[Registers, TileBlock, Array], "Array | None"]
 
-
-def missed(error: OutsideMemory, operation: Operation, block: TileBlock, shape: tuple[int, ...], mask: Any) -> NoReturn:
-    """Say which element of the tile went outside of memory."""
-    flat = error.index if mask is None or not shape else int(numpy.flatnonzero(mask)[error.index])
-    if error.read_only is not None:
-        message = read_only(error.read_only)
-    else:
-        message = describe_miss(block.memory, error.address, error.size, origin_of_access(operation))
-    message += element_text(shape, flat)
-    raise ExecutionError(message, operation, block.id, is_outside=error.read_only is None) from None
+@contextmanager
+def reported_misses(operation: Operation, block: TileBlock, mask: Array) -> Iterator[None]:
+    """Say which element of the tile went outside of memory, of those that the mask has."""
+    try:
+        yield
+    except OutsideMemory as error:
+        if error.read_only is not None:
+            message = read_only(error.read_only)
+        else:
+            message = describe_miss(block.memory, error.address, error.size, origin_of_access(operation))
+        message += element_text(mask.shape, int(numpy.flatnonzero(mask)[error.index]))
+        raise ExecutionError(message, operation, block.id, is_outside=error.read_only is None) from None
 
 
 def element_text(shape: tuple[int, ...], flat: int) -> str:
@@ -47,69 +49,44 @@ def element_text(shape: tuple[int, ...], flat: int) -> str:
     return f" (element {bracketed(index)} of the tile)"
 
 
-def _mask(compiler: Compiler, operation: Operation, kind: str, element: Type) -> Mask:
-    """Which elements an access touches, by its mask and by its observer; None for all."""
-    slot = compiler.optional_slot(operation.mask)
-    size = memory_bytes(element)
-    observer = compiler.options.observer
-    if observer is not None and not overrides(observer, "access"):
-        observer = None
-
-    def touched(registers: Registers, block: TileBlock, addresses: Array) -> Array | None:
-        mask = registers[slot] if slot is not None else None
-        if observer is not None:
-            allowed = observer.access(Access(kind, operation, block, size, addresses, mask))
-            if allowed is not None:
-                mask = allowed if mask is None else numpy.logical_and(mask, allowed)
-        return None if mask is None or mask.all() else mask
-
-    return touched
+def _accessed(operation: Operation, frame: Frame, kind: str) -> tuple[Type, Array, Array]:
+    """The element type of an access, the addresses of its tile, and which of them it touches, by its mask and by the
+    observer."""
+    pointers = operation.operands[0]
+    element, addresses, mask = pointee_of(pointers), numpy.asarray(frame[pointers]), frame[operation.mask]
+    allowed = None
+    if frame.program.observes_accesses:
+        access = Access(kind, operation, frame.block, memory_bytes(element), addresses, mask)
+        allowed = cast(Observer, frame.program.options.observer).access(access)
+    touched = numpy.ones(addresses.shape, numpy.bool_)
+    for each in (mask, allowed):
+        touched = touched if each is None else numpy.logical_and(touched, each)
+    return element, addresses, numpy.asarray(touched)
 
 
-def compile_load(compiler: Compiler, operation: Operation) -> Step:
-    source, result = compiler.slot(operation.operands[0]), compiler.slot(operation.results[0])
-    has_padding = "paddingValue" in [declared.name for declared in operation.declaration.operands]
-    padding_slot = compiler.optional_slot(operation.padding_value) if has_padding else None
-    element, shape = pointee_of(operation.operands[0]), tile_of(operation.operands[0]).shape
-    mask_of = _mask(compiler, operation, "read", element)
-
-    def load(registers: Registers) -> None:
-        block: TileBlock = registers[BLOCK_SLOT]
-        addresses = numpy.asarray(registers[source])
-        mask = mask_of(registers, block, addresses)
-        try:
-            if mask is None:
-                tile = from_memory(element, block.memory.gather(addresses, memory_dtype(element)))
-            else:
-                zeros = numpy.zeros(shape, value_dtype(element))
-                tile = zeros if padding_slot is None else numpy.array(registers[padding_slot])
-                tile[mask] = from_memory(element, block.memory.gather(addresses[mask], memory_dtype(element)))
-        except OutsideMemory as error:
-            missed(error, operation, block, shape, mask)
-        registers[result] = tile[()]
-
-    return load
+def gather(operation: Operation, frame: Frame, element: Type, addresses: Array, mask: Array) -> Array:
+    """The elements at the addresses that the mask has of a tile."""
+    with reported_misses(operation, frame.block, mask):
+        return from_memory(element, frame.block.memory.gather(addresses, memory_dtype(element)))
 
 
-def compile_store(compiler: Compiler, operation: Operation) -> Step:
-    target, source = compiler.slots_of(operation.operands[:2])
-    element, shape = pointee_of(operation.operands[0]), tile_of(operation.operands[0]).shape
-    mask_of = _mask(compiler, operation, "write", element)
+def scatter(operation: Operation, frame: Frame, element: Type, addresses: Array, mask: Array, tile: Any) -> None:
+    """Write the elements of a tile that the mask has."""
+    values = to_memory(element, numpy.asarray(tile))
+    with reported_misses(operation, frame.block, mask):
+        frame.block.memory.scatter(addresses[mask], values[mask])
 
-    def store(registers: Registers) -> None:
-        block: TileBlock = registers[BLOCK_SLOT]
-        addresses = numpy.asarray(registers[target])
-        values = to_memory(element, numpy.asarray(registers[source]))
-        mask = mask_of(registers, block, addresses)
-        try:
-            if mask is None:
-                block.memory.scatter(addresses, values)
-            else:
-                block.memory.scatter(addresses[mask], values[mask])
-        except OutsideMemory as error:
-            missed(error, operation, block, shape, mask)
 
-    return store
+def run_load(operation: Operation, frame: Frame) -> None:
+    element, addresses, mask = _accessed(operation, frame, "read")
+    padding = frame[operation.padding_value] if operation.declaration is ops.LOAD_PTR_TKO else None
+    tile = numpy.zeros(addresses.shape, value_dtype(element)) if padding is None else numpy.array(padding)
+    tile[mask] = gather(operation, frame, element, addresses[mask], mask)
+    frame[operation.results[0]] = tile[()]
+
+
+def run_store(operation: Operation, frame: Frame) -> None:
+    scatter(operation, frame, *_accessed(operation, frame, "write"), frame[operation.operands[1]])
 
 
 # --- atomics ---
@@ -159,75 +136,42 @@ def combine_atomically(
     return result
 
 
-def compile_atomic_rmw(compiler: Compiler, operation: Operation) -> Step:
-    argument = compiler.slot(operation.operands[1])
-    kernel = atomic_kernel(operation.mode, pointee_of(operation.operands[0]))
-    return _atomic_step(compiler, operation, lambda registers: registers[argument], kernel, None)
+def run_atomic_rmw(operation: Operation, frame: Frame) -> None:
+    _run_atomic(operation, frame, frame[operation.operands[1]], frame.program.prepared[operation], None)
 
 
-def compile_atomic_cas(compiler: Compiler, operation: Operation) -> Step:
-    expected, replacement = compiler.slots_of(operation.operands[1:3])
+def run_atomic_cas(operation: Operation, frame: Frame) -> None:
+    expected, replacement = frame.values_of(operation.operands[1:3])
     # Compared bit by bit: +0.0 differs from -0.0.
     bits = numpy.dtype(f"u{memory_bytes(pointee_of(operation.operands[0]))}")
-
-    def pairs(registers: Registers) -> Array:
-        old = numpy.asarray(registers[expected])
-        both = numpy.empty(old.shape, numpy.dtype([("expected", bits), ("new", bits)]))
-        both["expected"], both["new"] = old.view(bits), registers[replacement].view(bits)
-        return both
+    pairs = numpy.empty(expected.shape, numpy.dtype([("expected", bits), ("new", bits)]))
+    pairs["expected"], pairs["new"] = expected.view(bits), replacement.view(bits)
 
     def swap(old: Array, pair: Array) -> Array:
         swapped: Array = numpy.where(old.view(bits) == pair["expected"], pair["new"], old.view(bits)).view(old.dtype)
         return swapped
 
-    return _atomic_step(compiler, operation, pairs, swap, expected)
+    _run_atomic(operation, frame, pairs, swap, expected)
 
 
-def _atomic_step(
-    compiler: Compiler,
-    operation: Operation,
-    values_of: Callable[[Registers], Any],
-    kernel: Callable[[Any, Any], Any],
-    masked_result: int | None,
-) -> Step:
-    """An atomic with its mask; masked elements of the result come from a register, or are zero."""
-    pointers, result = compiler.slot(operation.operands[0]), compiler.slot(operation.results[0])
-    element, shape = pointee_of(operation.operands[0]), tile_of(operation.operands[0]).shape
-    mask_of = _mask(compiler, operation, "atomic", element)
-
-    def step(registers: Registers) -> None:
-        block: TileBlock = registers[BLOCK_SLOT]
-        addresses, values = numpy.asarray(registers[pointers]), numpy.asarray(values_of(registers))
-        mask = mask_of(registers, block, addresses)
-        touched: Any = slice(None) if mask is None else numpy.asarray(mask).reshape(-1)
-        if masked_result is not None:
-            tile = numpy.array(registers[masked_result]).reshape(-1)
-        else:
-            tile = numpy.zeros(addresses.size, value_dtype(element))
-        try:
-            old = combine_atomically(
-                block, element, addresses.reshape(-1)[touched], values.reshape(-1)[touched], kernel
-            )
-        except OutsideMemory as error:
-            missed(error, operation, block, shape, mask)
-        tile[touched] = from_memory(element, old)
-        registers[result] = tile.reshape(shape)[()]
-
-    return step
+def _run_atomic(
+    operation: Operation, frame: Frame, values: Any, kernel: Callable[[Any, Any], Any], masked: Any
+) -> None:
+    """Run an atomic; elements of its result that the mask leaves out are `masked`, or zero."""
+    element, addresses, mask = _accessed(operation, frame, "atomic")
+    tile = numpy.zeros(addresses.shape, value_dtype(element)) if masked is None else numpy.array(masked)
+    with reported_misses(operation, frame.block, mask):
+        old = combine_atomically(frame.block, element, addresses[mask], numpy.asarray(values)[mask], kernel)
+    tile[mask] = from_memory(element, old)
+    frame[operation.results[0]] = tile[()]
 
 
-def compile_alloca(compiler: Compiler, operation: Operation) -> Step:
-    size, alignment = reserved_bytes(operation), operation.alignment
-    result = compiler.slot(operation.results[0])
-
-    def reserve(registers: Registers) -> None:
-        block: TileBlock = registers[BLOCK_SLOT]
-        try:
-            region = block.memory.allocate(size, alignment, reserved_label(block.id))
-        except MemoryError:
-            message = f"asks for {size} bytes aligned to {alignment}, more than is available"
-            raise ExecutionError(message, operation, block.id, (size, alignment)) from None
-        block.allocations.append(region)
-        registers[result] = numpy.uint64(region.start)
-
-    return reserve
+def run_alloca(operation: Operation, frame: Frame) -> None:
+    size, alignment, block = reserved_bytes(operation), operation.alignment, frame.block
+    try:
+        region = block.memory.allocate(size, alignment, reserved_label(block.id))
+    except MemoryError:
+        message = f"asks for {size} bytes aligned to {alignment}, more than is available"
+        raise ExecutionError(message, operation, block.id, (size, alignment)) from None
+    block.allocations.append(region)
+    frame[operation.results[0]] = numpy.uint64(region.start)

@@ -16,10 +16,9 @@ from typing import Any, Final, cast
 import numpy
 
 from tileir.dialect.types import PointerType
-from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import tf32_numbers
 from tileir.execute.errors import LaunchError
-from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
+from tileir.execute.interpreter.frame import Frame
 from tileir.ir.core import Operation
 from tileir.ir.floats import FORMATS, to_double
 from tileir.ir.types import FNV8E5M3FNU, TF32, FloatType, IntegerType, Type
@@ -55,25 +54,20 @@ def formatter(flags: str, width: str, precision: str | None, letter: str, elemen
     number = _number(element)
     spec = f"%{flags}{width}{'' if precision is None else '.' + (precision or '0')}"
     bits = 64 if isinstance(element, PointerType) else cast("IntegerType | FloatType", element).width
-    if letter in "di":
-        return lambda value: (spec + "d") % _whole(number(value))
-    if letter in "uoxX":
-        python = "d" if letter == "u" else letter
-        modulus = 1 << (64 if isinstance(element, FloatType) else bits)
-        return lambda value: (spec + python) % (_whole(number(value)) % modulus)
-    if letter in "eEfFgG":
-        return lambda value: (spec + letter) % float(number(value))
-    if letter == "a":
-        return lambda value: float(number(value)).hex().rjust(int(width or 0))
-    if letter == "A":
-        return lambda value: float(number(value)).hex().upper().rjust(int(width or 0))
-    if letter == "c":
-        return lambda value: chr(_whole(number(value)) & 0xFF).rjust(int(width or 0))
-    if letter == "p":
-        return lambda value: f"{_whole(number(value)) & 0xFFFFFFFFFFFFFFFF:#x}".rjust(int(width or 0))
-    if letter in "sS":
-        return lambda value: f"%{flags}{width}s" % (_plain(number(value)),)
-    return lambda value: ""
+    wide = int(width or 0)
+    modulus = 1 << (64 if isinstance(element, FloatType) else bits)
+    writers: dict[str, Callable[[Any], str]] = {
+        "di": lambda value: (spec + "d") % _whole(value),
+        "uoxX": lambda value: (spec + letter.replace("u", "d")) % (_whole(value) % modulus),
+        "eEfFgG": lambda value: (spec + letter) % float(value),
+        "a": lambda value: float(value).hex().rjust(wide),
+        "A": lambda value: float(value).hex().upper().rjust(wide),
+        "c": lambda value: chr(_whole(value) & 0xFF).rjust(wide),
+        "p": lambda value: f"{_whole(value) & 0xFFFFFFFFFFFFFFFF:#x}".rjust(wide),
+        "sS": lambda value: f"%{flags}{width}s" % (f"{value:g}" if isinstance(value, float) else str(value),),
+    }
+    write = next((writer for letters, writer in writers.items() if letter in letters), lambda value: "")
+    return lambda value: write(number(value))
 
 
 def _whole(value: Any) -> int:
@@ -81,10 +75,6 @@ def _whole(value: Any) -> int:
         return int(value)
     except (OverflowError, ValueError):
         return 0
-
-
-def _plain(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def nested(elements: Iterable[Any], shape: Sequence[int], write: Callable[[Any], str]) -> str:
@@ -118,16 +108,10 @@ def text_of(operation: Operation) -> str:
     return operation.str_
 
 
-def compile_print(compiler: Compiler, operation: Operation) -> Step:
-    slots = compiler.slots_of(operation.args)
-    parts = parts_of(text_of(operation), [tile_of(value).element for value in operation.args])
-
-    def write(registers: Registers) -> None:
-        arguments = iter([registers[slot] for slot in slots])
-        texts: list[str] = []
-        for part in parts:
-            value = "" if isinstance(part, str) else next(arguments)
-            texts.append(part if isinstance(part, str) else nested(numpy.ravel(value), numpy.shape(value), part))
-        registers[BLOCK_SLOT].write("".join(texts))
-
-    return write
+def run_print(operation: Operation, frame: Frame) -> None:
+    arguments = iter(frame.values_of(operation.args))
+    texts: list[str] = []
+    for part in frame.program.prepared[operation]:
+        value = "" if isinstance(part, str) else next(arguments)
+        texts.append(part if isinstance(part, str) else nested(numpy.ravel(value), numpy.shape(value), part))
+    frame.block.write("".join(texts))

@@ -11,7 +11,6 @@ the dialect leaves the behavior undefined.  Without a padding value it reads as 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, cast
 
@@ -25,22 +24,13 @@ from tileir.dialect.types import (
     TensorViewType,
     TileViewType,
 )
+from tileir.execute import dtypes
 from tileir.execute.analysis.values import tile_of
-from tileir.execute.dtypes import (
-    Array,
-    bits_dtype,
-    from_bits,
-    from_memory,
-    memory_bytes,
-    memory_dtype,
-    scalar_array,
-    to_memory,
-    value_dtype,
-)
-from tileir.execute.interpreter.compiler import BLOCK_SLOT, LARGEST_RANK, Compiler, Registers, Step
-from tileir.execute.interpreter.pointers import atomic_kernel, combine_atomically, missed
-from tileir.execute.memory import Memory, OutsideMemory, Region, are_distinct
-from tileir.execute.observing.observer import Access, Box, TileBlock, overrides
+from tileir.execute.dtypes import Array
+from tileir.execute.interpreter.frame import LARGEST_RANK, Frame
+from tileir.execute.interpreter.pointers import combine_atomically, gather, reported_misses, scatter
+from tileir.execute.memory import Memory, Region, are_distinct
+from tileir.execute.observing.observer import Access, Box, Observer
 from tileir.ir import floats
 from tileir.ir.core import Operation
 from tileir.ir.types import FloatType, IntegerType, Type
@@ -67,7 +57,7 @@ class TensorView:
         self.address: int = address
         self.shape: tuple[int, ...] = shape
         self.strides: tuple[int, ...] = strides
-        self.size: int = memory_bytes(element)
+        self.size: int = dtypes.memory_bytes(element)
         self.region: Region | None = memory.find(address)
         self.array: Array | None = self._whole()
 
@@ -86,7 +76,7 @@ class TensorView:
             # With strides of zero a tensor may have more elements than there are addresses.
             return None
         return numpy.ndarray(
-            self.shape, memory_dtype(self.element), region.data, self.address - region.start, byte_strides
+            self.shape, dtypes.memory_dtype(self.element), region.data, self.address - region.start, byte_strides
         )
 
 
@@ -135,31 +125,21 @@ class TileView:
         """The number of tiles along each dimension."""
         return [-(-extent // step) for extent, step in zip(self.extents, self.steps, strict=True)]
 
-    def positions(self, index: list[Any]) -> list[Array]:
-        """For each dimension the positions in the tensor that a tile covers; those outside are negative or too big."""
-        found = []
-        for axis, (number, extent, step) in enumerate(zip(index, self.shape, self.steps, strict=True)):
-            if axis == self.sparse:
-                found.append(numpy.asarray(number).astype(numpy.int64))
-            else:
-                found.append(min(int(number) * step, _FAR) + numpy.arange(extent, dtype=numpy.int64))
-        return found
-
     def addresses(self, index: list[Any]) -> tuple[Array, Array | None]:
         """The address of each element of a tile, and which of them lie in the tensor (None: all)."""
-        rank = len(self.shape)
         offsets: Array = numpy.zeros(self.shape, numpy.int64)
-        inside: Array | None = None
-        for axis, positions in enumerate(self.positions(index)):
-            along = [1] * rank
-            along[axis] = -1
-            offsets = offsets + (positions * _wrapped(self.strides[axis] * self.tensor.size)).reshape(along)
-            within = (positions >= 0) & (positions < min(self.extents[axis], _FAR))
-            if not within.all():
-                inside = within.reshape(along) if inside is None else inside & within.reshape(along)
-        if inside is not None:
-            inside = numpy.broadcast_to(inside, self.shape)
-        return offsets.view(numpy.uint64) + numpy.uint64(self.tensor.address), inside
+        inside: Array = numpy.ones(self.shape, numpy.bool_)
+        for axis, (number, extent, step) in enumerate(zip(index, self.shape, self.steps, strict=True)):
+            # Positions in the tensor; those outside are negative or too big.
+            if axis == self.sparse:
+                positions = numpy.asarray(number).astype(numpy.int64)
+            else:
+                positions = min(int(number) * step, _FAR) + numpy.arange(extent, dtype=numpy.int64)
+            positions = positions.reshape([-1 if each == axis else 1 for each in range(len(self.shape))])
+            offsets = offsets + positions * _wrapped(self.strides[axis] * self.tensor.size)
+            inside &= (positions >= 0) & (positions < min(self.extents[axis], _FAR))
+        addresses = offsets.view(numpy.uint64) + numpy.uint64(self.tensor.address)
+        return addresses, None if inside.all() else inside
 
     def box(self, index: list[Any]) -> Box | None:
         """The part of a tile that lies in the tensor; None for a tile of listed positions."""
@@ -175,63 +155,35 @@ class TileView:
         return address, tuple(counts), strides
 
 
-def compile_tensor_view(compiler: Compiler, operation: Operation) -> Step:
-    base = compiler.slot(operation.operands[0])
-    result = compiler.slot(operation.results[0])
+def run_tensor_view(operation: Operation, frame: Frame) -> None:
     type = cast(TensorViewType, operation.results[0].type)
-    shape = _numbers(compiler, operation.dynamic_shape, type.shape)
-    strides = _numbers(compiler, operation.dynamic_strides, type.strides)
-    element = type.element
-
-    def make(registers: Registers) -> None:
-        memory = registers[BLOCK_SLOT].memory
-        registers[result] = TensorView(memory, element, int(registers[base]), shape(registers), strides(registers))
-
-    return make
+    address = int(frame[operation.operands[0]])
+    shape = _numbers(frame, operation.dynamic_shape, type.shape)
+    strides = _numbers(frame, operation.dynamic_strides, type.strides)
+    frame[operation.results[0]] = TensorView(frame.block.memory, type.element, address, shape, strides)
 
 
-def _numbers(
-    compiler: Compiler, values: list[Value], static: tuple[int, ...]
-) -> Callable[[Registers], tuple[int, ...]]:
-    """Extents or strides: those of the type, with the operands, read as unsigned, where it has `?`."""
-    if not values:
-        return lambda registers: static
-    slots = iter(compiler.slots_of(values))
-    modulus = 1 << cast(IntegerType, tile_of(values[0]).element).width
-    plan = [next(slots) if number == DYNAMIC else -1 for number in static]
-
-    def numbers(registers: Registers) -> tuple[int, ...]:
-        return tuple(
-            [int(registers[slot]) % modulus if slot >= 0 else number for slot, number in zip(plan, static, strict=True)]
-        )
-
-    return numbers
+def _numbers(frame: Frame, values: list[Value], static: tuple[int, ...]) -> tuple[int, ...]:
+    """Extents or strides: those of the type, with the operands where it has `?`."""
+    given = iter([_unsigned(frame, value) for value in values])
+    return tuple([next(given) if number == DYNAMIC else number for number in static])
 
 
-def compile_tile_view(compiler: Compiler, operation: Operation) -> Step:
-    source, result = compiler.slot(operation.operands[0]), compiler.slot(operation.results[0])
-    type = cast(TileViewType, operation.results[0].type)
-
-    def make(registers: Registers) -> None:
-        registers[result] = TileView(registers[source], type)
-
-    return make
+def _unsigned(frame: Frame, value: Value) -> int:
+    return int(frame[value]) % (1 << cast(IntegerType, tile_of(value).element).width)
 
 
-def compile_numbers(compiler: Compiler, operation: Operation, shape: Callable[[Any], Sequence[int]]) -> Step:
+def run_tile_view(operation: Operation, frame: Frame) -> None:
+    frame[operation.results[0]] = TileView(frame[operation.operands[0]], cast(TileViewType, operation.results[0].type))
+
+
+def run_extents(operation: Operation, frame: Frame) -> None:
     """The extents of a tensor, or of the index space of a view."""
-    source = compiler.slot(operation.operands[0])
-    results = []
-    for result in operation.results:
-        element = cast(IntegerType, tile_of(result).element)
-        results.append((compiler.slot(result), element, value_dtype(element).type, 1 << (element.width - 1)))
-
-    def step(registers: Registers) -> None:
-        for number, (slot, element, scalar, limit) in zip(shape(registers[source]), results, strict=True):
-            # What does not fit is undefined; it wraps.
-            registers[slot] = scalar(number) if number < limit else scalar_array(element, number)[()]
-
-    return step
+    view = frame[operation.operands[0]]
+    numbers = view.shape if isinstance(view, TensorView) else view.index_space()
+    # What does not fit is undefined; it wraps.
+    elements = [tile_of(result).element for result in operation.results]
+    frame.assign(operation.results, [dtypes.scalar_array(*each)[()] for each in zip(elements, numbers, strict=True)])
 
 
 # --- accesses ---
@@ -241,7 +193,7 @@ def padding_value(type: TileViewType) -> Array:
     """The view's padding value, an array without dimensions."""
     element = type.tensor.element
     keyword = type.padding.keyword if type.padding is not None else "zero"
-    dtype = value_dtype(element)
+    dtype = dtypes.value_dtype(element)
     if keyword == "zero" or not isinstance(element, FloatType):
         return numpy.zeros((), dtype)
     form = floats.FORMATS[element.name]
@@ -254,43 +206,24 @@ def padding_value(type: TileViewType) -> Array:
     except ValueError:
         # f4E2M1FN has neither NaN nor infinity.
         bits = 0
-    return from_bits(element, numpy.array(bits, bits_dtype(element)))
+    return dtypes.from_bits(element, numpy.array(bits, dtypes.bits_dtype(element)))
 
 
-def _indices(compiler: Compiler, operation: Operation) -> Callable[[Registers], list[Any]]:
-    """The index of an access as numbers: unsigned, except that positions of a gather view may be negative."""
-    values = operation.index
-    slots = compiler.slots_of(values)
-    view = cast(TileViewType, operation.view.type)
-    if isinstance(view, GatherScatterViewType):
-        sparse = view.sparse_dim
-        return lambda registers: [
-            registers[slot] if axis == sparse else int(registers[slot]) for axis, slot in enumerate(slots)
-        ]
-    moduli = [1 << cast(IntegerType, tile_of(value).element).width for value in values]
-
-    def indices(registers: Registers) -> list[Any]:
-        return [int(registers[slot]) % modulus for slot, modulus in zip(slots, moduli, strict=True)]
-
-    return indices
-
-
-Ask = Callable[[TileBlock, TileView, "list[Any]"], "Array | None"]
-"""Asks the observer about an access: which elements may be touched, None for all."""
-
-
-def _observed(compiler: Compiler, operation: Operation, kind: str) -> Ask:
-    observer = compiler.options.observer
-    if observer is None or not overrides(observer, "access"):
-        return lambda block, view, index: None
-    size = memory_bytes(cast(TileViewType, operation.view.type).tensor.element)
-
-    def ask(block: TileBlock, view: TileView, index: list[Any]) -> Array | None:
-        return observer.access(
-            Access(kind, operation, block, size, lambda: view.addresses(index), None, view, view.box(index), index)
-        )
-
-    return ask
+def _accessed(operation: Operation, frame: Frame, kind: str) -> tuple[TileView, list[Any], Array | None]:
+    """The view of an access, the index as numbers, unsigned but for positions of a gather view, which may be negative,
+    and which elements the observer allows to touch, None for all."""
+    viewed, indices, _ = frame.program.prepared[operation]
+    view: TileView = frame[viewed]
+    index: list[Any]
+    if view.sparse < 0:
+        index = [_unsigned(frame, value) for value in indices]
+    else:
+        index = [value if axis == view.sparse else int(value) for axis, value in enumerate(frame.values_of(indices))]
+    if not frame.program.observes_accesses:
+        return view, index, None
+    size, box = view.tensor.size, view.box(index)
+    access = Access(kind, operation, frame.block, size, lambda: view.addresses(index), None, view, box, index)
+    return view, index, cast(Observer, frame.program.options.observer).access(access)
 
 
 def _addresses(view: TileView, index: list[Any], allowed: Array | None) -> tuple[Array, Array]:
@@ -301,84 +234,31 @@ def _addresses(view: TileView, index: list[Any], allowed: Array | None) -> tuple
     return addresses, inside if allowed is None else numpy.logical_and(inside, allowed)
 
 
-def compile_load_view(compiler: Compiler, operation: Operation) -> Step:
-    view_slot, result = compiler.slot(operation.view), compiler.slot(operation.results[0])
-    type = cast(TileViewType, operation.view.type)
-    element, shape = type.tensor.element, type.tile_shape
-    padding = padding_value(type)
-    indices = _indices(compiler, operation)
-    ask = _observed(compiler, operation, "read")
-
-    def load(registers: Registers) -> None:
-        view: TileView = registers[view_slot]
-        block: TileBlock = registers[BLOCK_SLOT]
-        index = indices(registers)
-        allowed = ask(block, view, index)
-        part = view.part(index) if allowed is None else None
-        # A copy: the memory may change while the tile is in use.
-        if part is not None and part.shape == shape:
-            tile = numpy.array(from_memory(element, part))
-        else:
-            tile = numpy.full(shape, padding)
-            if part is not None:
-                tile[tuple([slice(extent) for extent in part.shape])] = from_memory(element, part)
-            else:
-                addresses, inside = _addresses(view, index, allowed)
-                try:
-                    tile[inside] = from_memory(element, block.memory.gather(addresses[inside], memory_dtype(element)))
-                except OutsideMemory as error:
-                    missed(error, operation, block, shape, inside)
-        registers[result] = tile[()]
-
-    return load
-
-
-def compile_store_view(compiler: Compiler, operation: Operation) -> Step:
-    source, view_slot = compiler.slot(operation.tile), compiler.slot(operation.view)
-    type = cast(TileViewType, operation.view.type)
-    element, shape = type.tensor.element, type.tile_shape
-    indices = _indices(compiler, operation)
-    ask = _observed(compiler, operation, "write")
-
-    def store(registers: Registers) -> None:
-        view: TileView = registers[view_slot]
-        block: TileBlock = registers[BLOCK_SLOT]
-        values = to_memory(element, numpy.asarray(registers[source]))
-        index = indices(registers)
-        allowed = ask(block, view, index)
-        region = view.tensor.region
-        # NumPy stores a tile in an order of its own, so no two of its elements may meet.
-        is_plain = allowed is None and region is not None and region.writable and view.is_distinct()
-        part = view.part(index) if is_plain else None
+def run_load_view(operation: Operation, frame: Frame) -> None:
+    view, index, allowed = _accessed(operation, frame, "read")
+    element = view.tensor.element
+    part = view.part(index) if allowed is None else None
+    # A copy: the memory may change while the tile is in use.
+    if part is not None and part.shape == view.shape:
+        tile = numpy.array(dtypes.from_memory(element, part))
+    else:
+        tile = numpy.full(view.shape, frame.program.prepared[operation][2])
         if part is not None:
-            part[...] = values[tuple([slice(extent) for extent in part.shape])]
-            return
-        addresses, inside = _addresses(view, index, allowed)
-        try:
-            block.memory.scatter(addresses[inside], values[inside])
-        except OutsideMemory as error:
-            missed(error, operation, block, shape, inside)
-
-    return store
+            tile[tuple([slice(extent) for extent in part.shape])] = dtypes.from_memory(element, part)
+        else:
+            addresses, inside = _addresses(view, index, allowed)
+            tile[inside] = gather(operation, frame, element, addresses[inside], inside)
+    frame[operation.results[0]] = tile[()]
 
 
-def compile_atomic_view(compiler: Compiler, operation: Operation) -> Step:
-    view_slot, source = compiler.slot(operation.view), compiler.slot(operation.value)
-    type = cast(TileViewType, operation.view.type)
-    element, shape = type.tensor.element, type.tile_shape
-    kernel = atomic_kernel(operation.mode, element)
-    indices = _indices(compiler, operation)
-    ask = _observed(compiler, operation, "atomic")
+def run_store_view(operation: Operation, frame: Frame) -> None:
+    view, index, allowed = _accessed(operation, frame, "write")
+    scatter(operation, frame, view.tensor.element, *_addresses(view, index, allowed), frame[operation.tile])
 
-    def reduce(registers: Registers) -> None:
-        view: TileView = registers[view_slot]
-        block: TileBlock = registers[BLOCK_SLOT]
-        index = indices(registers)
-        addresses, inside = _addresses(view, index, ask(block, view, index))
-        values = numpy.asarray(registers[source])
-        try:
-            combine_atomically(block, element, addresses[inside], values[inside], kernel)
-        except OutsideMemory as error:
-            missed(error, operation, block, shape, inside)
 
-    return reduce
+def run_atomic_view(operation: Operation, frame: Frame) -> None:
+    view, index, allowed = _accessed(operation, frame, "atomic")
+    addresses, inside = _addresses(view, index, allowed)
+    values, kernel = numpy.asarray(frame[operation.value]), frame.program.prepared[operation][2]
+    with reported_misses(operation, frame.block, inside):
+        combine_atomically(frame.block, view.tensor.element, addresses[inside], values[inside], kernel)

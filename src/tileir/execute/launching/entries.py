@@ -58,13 +58,11 @@ GRID_LIMITS: Final[BlockId] = (2**31 - 1, 65535, 65535)
 
 def check_grid(grid: object) -> BlockId:
     """The extents of a grid of one to three dimensions."""
-    if type(grid) is int and 0 < grid <= GRID_LIMITS[0]:
-        return grid, 1, 1
     if type(grid) is tuple and 1 <= len(grid) <= 3:
+        # Most grids: the rest is for the messages.
         x, y, z = (*grid, 1, 1)[:3]
         if type(x) is int and type(y) is int and type(z) is int:
-            most_x, most_y, most_z = GRID_LIMITS
-            if 0 < x <= most_x and 0 < y <= most_y and 0 < z <= most_z:
+            if 0 < x <= GRID_LIMITS[0] and 0 < y <= GRID_LIMITS[1] and 0 < z <= GRID_LIMITS[2]:
                 return x, y, z
     extents = (grid,) if _is_integer(grid) else grid
     if hasattr(grid, "__dlpack__") or (hasattr(grid, "__array_interface__") and not _is_integer(grid)):
@@ -77,15 +75,12 @@ def check_grid(grid: object) -> BlockId:
         )
     numbers = [int(extent) for extent in extents]
     for axis, number in enumerate(numbers):
+        extent = f"the grid has extent {number} along {'xyz'[axis]}"
         if number < 1:
-            raise LaunchError(
-                f"the grid has extent {number} along {'xyz'[axis]}: launch at least one tile block, or skip the launch"
-            )
+            raise LaunchError(f"{extent}: launch at least one tile block, or skip the launch")
         if number > GRID_LIMITS[axis]:
             hint = "" if axis == 0 else ", and put what is larger along x"
-            raise LaunchError(
-                f"the grid has extent {number} along {'xyz'[axis]}: pass at most {GRID_LIMITS[axis]}{hint}"
-            )
+            raise LaunchError(f"{extent}: pass at most {GRID_LIMITS[axis]}{hint}")
     numbers += [1] * (3 - len(numbers))
     return numbers[0], numbers[1], numbers[2]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tileir.execute.errors import BlockId, LaunchError, MissingDependencyError, WrongDeviceError
 
@@ -22,6 +22,7 @@ from tileir.execute.arguments.binding import Pointer
 from tileir.execute.arguments.binding import bind as bind_arguments
 from tileir.execute.bound import BoundLaunch
 from tileir.execute.engine.interface import (
+    FORWARD,
     DirectLaunches,
     Engine,
     Given,
@@ -56,7 +57,7 @@ def compile(
     exact: bool = False,
     fast: bool = False,
     cpu: str | None = None,
-    schedule: str = "forward",
+    schedule: str = FORWARD,
     unchecked: bool = False,
     cubin: bytes | None = None,
     tune: bool = False,
@@ -67,14 +68,13 @@ def compile(
     """
     from tileir.interface import verify
 
-    if cubin is not None and (backend == AUTO or "cubin" not in find_engine(backend).options):
+    engine = None if backend == AUTO else find_engine(backend)
+    if cubin is not None and (engine is None or "cubin" not in engine.options):
         raise LaunchError("a cubin is for a GPU: compile with backend='tileiras'")
-    if tune and (backend == AUTO or "tune" not in find_engine(backend).options):
+    if tune and (engine is None or "tune" not in engine.options):
         raise LaunchError("tune searches the schedule of a kernel that Triton compiles: compile with backend='triton'")
     if exact and fast:
         raise LaunchError("exact and fast contradict each other: use one of them")
-    if backend != AUTO:
-        find_engine(backend)
     checked_options(LaunchOptions(schedule))
     if cpu is not None and not isinstance(cpu, str):
         raise LaunchError(f"cpu is {cpu!r}: pass the name of a processor, such as 'x86-64-v3'")
@@ -87,11 +87,10 @@ def compile(
 
         # Refused here, in words, if it is none of this kernel.
         cubin_of(chosen, cubin)
-    return Kernel(chosen, exact, schedule, None, backend, fast, cpu, unchecked, cubin, tune)
+    return Kernel(chosen, backend, KernelSettings(exact, fast, cpu, cubin, tune), schedule, unchecked)
 
 
-_PLAIN: Final = 64
-"""Numbers of threads that are remembered."""
+_NO_SETTINGS: Final = KernelSettings()
 
 
 class Kernel:
@@ -100,25 +99,18 @@ class Kernel:
     def __init__(
         self,
         entry: Operation,
-        exact: bool = False,
-        schedule: str = "forward",
-        globals: Globals | None = None,
-        backend: str = "auto",
-        fast: bool = False,
-        cpu: str | None = None,
+        backend: str = AUTO,
+        settings: KernelSettings = _NO_SETTINGS,
+        schedule: str = FORWARD,
         unchecked: bool = False,
-        cubin: bytes | None = None,
-        tune: bool = False,
+        globals: Globals | None = None,
     ) -> None:
         self.entry: Final = entry
-        self._tune: Final = tune
-        self._cubin: Final = cubin
-        self.unchecked: Final = unchecked or os.environ.get("TILEIR_UNCHECKED", "") not in ("", "0")
         self.backend: Final = backend
-        self.fast: Final = fast
-        self.cpu: Final = cpu
-        self.exact: Final = exact
+        self.settings: Final = settings
+        self.exact: Final = settings.exact
         self.schedule: Final = schedule
+        self.unchecked: Final = unchecked or os.environ.get("TILEIR_UNCHECKED", "") not in ("", "0")
         self.globals: Globals = globals if globals is not None else Globals(entry.parent_operation)
         self._engine: Engine | None = None if backend == AUTO else find_engine(backend)
         self._prepared: dict[Engine, PreparedKernel] = {}
@@ -140,20 +132,19 @@ class Kernel:
 
     def sibling(self, entry: str) -> Kernel:
         """Another kernel of the module as it was loaded for this one: both work on the same global variables."""
-        return Kernel(select_entry(ancestors(self.entry)[0], entry), *self._settings(self.globals))
+        return Kernel(select_entry(ancestors(self.entry)[0], entry), *self._options, self.globals)
 
-    def _settings(self, globals: Globals | None) -> tuple[Any, ...]:
-        """What a kernel like this one is made with, beside its entry."""
-        code = (self.backend, self.fast, self.cpu, self.unchecked, self._cubin, self._tune)
-        return (self.exact, self.schedule, globals, *code)
+    @property
+    def _options(self) -> tuple[str, KernelSettings, str, bool]:
+        return self.backend, self.settings, self.schedule, self.unchecked
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Copied and pickled as its program, which is compiled again; globals begin with their first values."""
-        return Kernel, (self.entry, *self._settings(None))
+        return Kernel, (self.entry, *self._options)
 
     def __deepcopy__(self, memo: dict[int, object]) -> Kernel:
         module = [self.entry, *ancestors(self.entry)][-1]
-        return Kernel(select_entry(clone(module), self.name), *self._settings(None))
+        return Kernel(select_entry(clone(module), self.name), *self._options)
 
     def __copy__(self) -> Kernel:
         return self.__deepcopy__({})
@@ -205,17 +196,8 @@ class Kernel:
         its handle; by default the current one of the library that the arrays are from (docs/gpu.md).
         """
         options = self._ordinary
-        is_plain = (
-            sanitize is False
-            and schedule is None
-            and observer is None
-            and output is None
-            and progress is None
-            and unchecked is None
-            and stream is None
-            and (type(memory) is tuple or type(memory) is list)
-            and not memory
-        )
+        is_plain = sanitize is False and schedule is None and observer is None and output is None and progress is None
+        is_plain = is_plain and unchecked is None and stream is None and type(memory) in (tuple, list) and not memory
         if is_plain:
             known = self._plain.get(num_threads) if num_threads is None or type(num_threads) is int else None
             if known is not None:
@@ -227,19 +209,15 @@ class Kernel:
                     if self._engine is not None:
                         raise
         if num_threads is not None or not is_plain:
-            schedule = self.schedule if schedule is None else schedule
-            unchecked = self.unchecked if unchecked is None else unchecked
-            copies, what = self._engine is not None, cast("Sequence[object]", memory)
-            options = checked_options(
-                LaunchOptions(
-                    schedule, sanitize, observer, what, output, progress, num_threads, unchecked, stream, copies
-                )
-            )
+            options = self._checked(
+                schedule=schedule, sanitize=sanitize, observer=observer, memory=memory, output=output,
+                progress=progress, num_threads=num_threads, unchecked=unchecked, stream=stream,
+            )  # fmt: skip
         engine = self._chosen(options, arguments)
         prepared = self._used(engine) if options is self._ordinary or engine.on_gpu else self._prepared_by(engine)
         if engine.overlaps or engine.on_gpu:
             if options is self._ordinary or (is_plain and not engine.on_gpu and type(num_threads) is int):
-                if len(self._plain) > _PLAIN:
+                if len(self._plain) > 64:
                     self._plain.clear()
                 self._plain[num_threads] = prepared, options
         elif (launches := overlapped()) is not None:
@@ -387,26 +365,20 @@ class Kernel:
         profilers which line each instruction comes from.  `time_limit` is for the compiler, in seconds.  For the
         assembler, `host` is the kind of machine that launches, "x86_64" or "aarch64", by default this one.
         """
-        return self._compiled(target, backend, opt_level, lineinfo, host, time_limit)[0]
+        options = {"opt_level": opt_level, "lineinfo": lineinfo, "host": host, "time_limit": time_limit}
+        return self._compiled(target, backend, **options)[0]
 
     def resources(self, target: str | None = None, **options: Any) -> Resources:
         """What the kernel takes of a GPU: registers, shared memory, spills; the options are those of `cubin`."""
         return self._compiled(target, **options)[1]
 
-    def _compiled(
-        self,
-        target: str | None,
-        backend: str | None = None,
-        opt_level: int = 3,
-        lineinfo: bool = False,
-        host: str | None = None,
-        time_limit: float | None = None,
-    ) -> tuple[Cubin, Resources]:
+    def _compiled(self, target: str | None, backend: str | None = None, **options: Any) -> tuple[Cubin, Resources]:
         from tileir.execute.gpu.engines import COMPILERS, CodeRequest, compiled
 
+        options["host"] = options.get("host") or ""
+        request = CodeRequest(self.entry, target, **options, fast=self.settings.fast, ready=self.settings.cubin)
         own = self.backend if self.backend in COMPILERS else COMPILERS[0]
-        request = CodeRequest(self.entry, target, opt_level, lineinfo, host or "", time_limit)
-        return compiled(own if backend is None else backend, request._replace(fast=self.fast, ready=self._cubin))
+        return compiled(own if backend is None else backend, request)
 
     def _checked(self, **given: Any) -> LaunchOptions:
         """What a launch asks for, checked before anything runs; for None what the kernel has."""
@@ -441,8 +413,7 @@ class Kernel:
         return found
 
     def _prepare(self, engine: Engine) -> PreparedKernel:
-        settings = KernelSettings(self.exact, self.fast, self.cpu, self._cubin, self._tune)
-        made = engine.prepare(self.entry, self.globals.regions, settings)
+        made = engine.prepare(self.entry, self.globals.regions, self.settings)
         if not isinstance(made, PreparedKernel):
             raise LaunchError(f"{engine.called} prepares {made!r}, and not a tileir.PreparedKernel")
         return made

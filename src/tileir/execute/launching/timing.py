@@ -14,12 +14,9 @@ from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.gpus import Peaks, peaks_of
 from tileir.execute.work.operations import Work, quantity
 
-SECONDS: Final = 0.5
-"""About how long launches are repeated if nobody says how often."""
+SECONDS: Final = 0.5  # about how long launches are repeated if nobody says how often
 FEWEST: Final = 5
 MOST: Final = 200
-_FLUSHED: Final = 1 << 28
-"""Bytes that are written between launches to empty the caches of a processor."""
 
 
 class Timing:
@@ -52,7 +49,6 @@ class Timing:
         return (self._quantile(0.75) - self._quantile(0.25)) / self.median if self.median else 0.0
 
     def _quantile(self, part: float) -> float:
-        """The time that a part of the launches stays below; between two launches, evenly from one to the other."""
         import numpy
 
         return float(numpy.quantile(self.seconds, part))
@@ -111,9 +107,9 @@ class Timing:
     def __repr__(self) -> str:
         parts = [f"median {duration(self.median)}", f"best {duration(self.best)}"]
         if self.work.footprint:
-            parts.append(f"{quantity(self.bandwidth, 'B/s')}{_share(self.memory_share)}")
+            parts.append(_rate(self.bandwidth, "B/s", self.memory_share))
         if self.work.total_flops:
-            parts.append(f"{quantity(self.flops, 'FLOP/s')}{_share(self.compute_share)}")
+            parts.append(_rate(self.flops, "FLOP/s", self.compute_share))
         return f"<Timing of {self.work.kernel} by {self.engine}: {', '.join(parts)}>"
 
     def text(self) -> str:
@@ -123,21 +119,18 @@ class Timing:
         lines = [
             f"time: median {duration(self.median)}, best {duration(self.best)}, spread {self.spread:.1%}, "
             f"{self.count} launches ({self.clock}{f', {self.device}' if self.device else ''})",
-            f"memory: {at_least}{quantity(work.footprint, 'B')}, {quantity(self.bandwidth, 'B/s')}"
-            f"{_share(self.memory_share)}; with what caches hold {quantity(work.bytes_moved, 'B')}, "
-            f"{quantity(self.moved, 'B/s')}",
+            f"memory: {at_least}{quantity(work.footprint, 'B')}, {_rate(self.bandwidth, 'B/s', self.memory_share)}; "
+            f"with what caches hold {quantity(work.bytes_moved, 'B')}, {quantity(self.moved, 'B/s')}",
         ]
         if work.total_flops:
-            lines.append(
-                f"arithmetic: {at_least}{quantity(work.total_flops, 'FLOP')}, {quantity(self.flops, 'FLOP/s')}"
-                f"{_share(self.compute_share)}; {work.intensity:.3g} FLOP for each byte"
-            )
-        lines += [f"note: {note}" for note in [*work.unknown, *work.notes]]
-        return "\n".join(lines)
+            rate = _rate(self.flops, "FLOP/s", self.compute_share)
+            flops = f"{at_least}{quantity(work.total_flops, 'FLOP')}"
+            lines.append(f"arithmetic: {flops}, {rate}; {work.intensity:.3g} FLOP for each byte")
+        return "\n".join([*lines, *[f"note: {note}" for note in [*work.unknown, *work.notes]]])
 
 
-def _share(share: float | None) -> str:
-    return "" if share is None else f" ({share:.1%} of the peak)"
+def _rate(rate: float, unit: str, share: float | None) -> str:
+    return quantity(rate, unit) + ("" if share is None else f" ({share:.1%} of the peak)")
 
 
 def duration(seconds: float) -> str:
@@ -164,27 +157,18 @@ def enough(first: float) -> int:
 
 def by_clock(run: Callable[[], None], repeat: int | None, flush_cache: bool) -> Measured:
     """Launches that are over when they return, by the clock of the host.  The first, which compiles, does not count."""
+    import numpy
+
     run()
-    flush = _flusher() if flush_cache else None
     begin = time.perf_counter()
     run()
     count = repeat if repeat is not None else enough(time.perf_counter() - begin)
+    # Written between launches, it empties the caches of a processor.
+    flushed = numpy.zeros(1 << 25 if flush_cache else 0, numpy.int64)
     found: list[float] = []
     for _ in range(count):
-        if flush is not None:
-            flush()
+        flushed += 1
         begin = time.perf_counter()
         run()
         found.append(time.perf_counter() - begin)
     return Measured(found, "", "the clock of the host")
-
-
-def _flusher() -> Callable[[], None]:
-    import numpy
-
-    memory = numpy.zeros(_FLUSHED // 8, numpy.int64)
-
-    def flush() -> None:
-        memory.__iadd__(1)
-
-    return flush

@@ -8,7 +8,9 @@ to be done from here.
 from __future__ import annotations
 
 import sys
-from typing import Any, Final
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, cast
 
 from tileir.forking import NO_FORK
 
@@ -50,29 +52,16 @@ class _Finder:
         finally:
             self.is_looking = False
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)  # type: ignore[assignment]
+            # A loader is one module's.
+            cast(Any, spec.loader).exec_module = partial(self.load, spec.loader.exec_module)
         return spec
 
-
-class _Loader:
-    """The loader of the rules, which does one thing more at the end."""
-
-    def __init__(self, original: Any) -> None:
-        self.original: Any = original
-
-    def create_module(self, spec: Any) -> Any:
-        return self.original.create_module(spec)
-
-    def exec_module(self, module: Any) -> None:
-        module.__loader__ = module.__spec__.loader = self.original
-        self.original.exec_module(module)
+    def load(self, load: Callable[[Any], None], module: Any) -> None:
+        load(module)
         with NO_FORK:
-            if _FINDER in sys.meta_path:
-                sys.meta_path.remove(_FINDER)
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
         _tell(module)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.original, name)
 
 
 _FINDER: Final[Any] = _Finder()

@@ -7,8 +7,9 @@ and the rest compared with the text made without it; lines in which the two diff
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import takewhile
 from typing import Final
 
 # Above all numbers that the text has metadata under already.
@@ -33,32 +34,26 @@ _MOST_COMPARED: Final = 4000
 def with_line_numbers(text: str, numbers: Sequence[int]) -> str:
     """LLVM IR whose instructions have line numbers, given for each line of it; 0 is none."""
     lines = text.split("\n")
-    scopes: list[str] = []
+    metadata: list[str] = []
     places: dict[tuple[int, int], int] = {}
-    is_numbered = False
-    following = _NEXT
+    scope = 0
     for number, line in enumerate(lines):
-        if line.startswith("define "):
-            is_numbered = False
-            if any(numbers[number : lines.index("}", number)]):
-                is_numbered = True
-                scope = following
-                following += 1
-                lines[number] = f"{line.removesuffix('{')}!dbg !{scope} {{"
-                scopes.append(
-                    f'!{scope} = distinct !DISubprogram(name: "f{scope}", scope: !{_FILE}, file: !{_FILE}, '
-                    f"type: !{_TYPE}, unit: !{_UNIT}, spFlags: DISPFlagDefinition | DISPFlagOptimized)"
-                )
+        if line.startswith("define ") and any(numbers[number : lines.index("}", number)]):
+            scope = _NEXT + len(metadata)
+            lines[number] = f"{line.removesuffix('{')}!dbg !{scope} {{"
+            metadata.append(
+                f'!{scope} = distinct !DISubprogram(name: "f{scope}", scope: !{_FILE}, file: !{_FILE}, '
+                f"type: !{_TYPE}, unit: !{_UNIT}, spFlags: DISPFlagDefinition | DISPFlagOptimized)"
+            )
         elif line == "}":
-            is_numbered = False
-        elif is_numbered and line.startswith("  "):
+            scope = 0
+        elif scope and line.startswith("  "):
             place = (numbers[number], scope)
             if place not in places:
-                places[place] = following
-                following += 1
+                places[place] = _NEXT + len(metadata)
+                metadata.append(f"!{places[place]} = !DILocation(line: {numbers[number]}, scope: !{scope})")
             lines[number] = f"{line}, !dbg !{places[place]}"
-    found = [f"!{place} = !DILocation(line: {line}, scope: !{scope})" for (line, scope), place in places.items()]
-    return "\n".join([*lines, *_UNITS, *scopes, *found, ""])
+    return "\n".join([*lines, *_UNITS, *metadata, ""])
 
 
 _UNITS: Final = (
@@ -78,47 +73,27 @@ def numbers_of_text(numbered: str, plain: str, given: str) -> list[int]:
 
     An instruction that LLVM moved out of a loop has none any more, but the name that it had in the `given` text.
     """
-    lines = numbered.split("\n")
-    known = _locations(lines)
-    names = _numbers_by_name(given.split("\n"))
-    found: list[tuple[str, int]] = []
+    names = {(function, name): number for function, name, number, _ in _numbered_lines(given) if name.startswith("%")}
+    found = [
+        (_plain_text(line), number or names.get((function, name), 0))
+        for function, name, number, line in _numbered_lines(numbered)
+    ]
+    return _matched(found, [_plain_text(line) for line in plain.split("\n")])
+
+
+def _numbered_lines(text: str) -> Iterator[tuple[str, str, int, str]]:
+    """For each line that is no metadata its function, the name of the result, and the line number; 0 for none."""
+    lines = text.split("\n")
+    known = {int(match[1]): int(match[2]) for match in map(_LOCATION.match, lines) if match is not None}
     function = ""
     for line in lines:
         if line.startswith("!"):
             continue
         if line.startswith("define "):
-            function = _function_name(line)
-        number = 0
-        if line.startswith("  "):
-            attached = _ATTACHED.search(line)
-            number = known.get(int(attached[1]), 0) if attached is not None else 0
-            number = number or names.get((function, line.split(" = ", 1)[0].strip()), 0)
-        found.append((_plain_text(line), number))
-    return _matched(found, [_plain_text(line) for line in plain.split("\n")])
-
-
-def _locations(lines: list[str]) -> dict[int, int]:
-    """The line numbers of locations, by the numbers that these have as metadata."""
-    return {int(match[1]): int(match[2]) for match in map(_LOCATION.match, lines) if match is not None}
-
-
-def _numbers_by_name(lines: list[str]) -> dict[tuple[str, str], int]:
-    """The line numbers of results in a text with line numbers, by function and name."""
-    known = _locations(lines)
-    found: dict[tuple[str, str], int] = {}
-    function = ""
-    for line in lines:
-        if line.startswith("define "):
-            function = _function_name(line)
-        elif line.startswith("  %"):
-            attached = _ATTACHED.search(line)
-            if attached is not None:
-                found[function, line.split(" = ", 1)[0].strip()] = known[int(attached[1])]
-    return found
-
-
-def _function_name(line: str) -> str:
-    return line.partition("@")[2].partition("(")[0]
+            function = line.partition("@")[2].partition("(")[0]
+        attached = _ATTACHED.search(line) if line.startswith("  ") else None
+        number = known.get(int(attached[1]), 0) if attached is not None else 0
+        yield function, line.split(" = ", 1)[0].strip() if line.startswith("  ") else "", number, line
 
 
 def _plain_text(line: str) -> str:
@@ -153,17 +128,18 @@ def _matched(found: list[tuple[str, int]], lines: list[str]) -> list[int]:
     """The numbers of lines that are among others which have one."""
     texts = [text for text, _ in found]
     numbers = [0] * len(lines)
-    start = 0
-    while start < min(len(texts), len(lines)) and texts[start] == lines[start]:
-        numbers[start] = found[start][1]
-        start += 1
-    end = 0
-    while end < min(len(texts), len(lines)) - start and texts[-1 - end] == lines[-1 - end]:
-        numbers[-1 - end] = found[-1 - end][1]
-        end += 1
+    start = _agreeing(texts, lines)
+    end = _agreeing(texts[start:][::-1], lines[start:][::-1])
     ours, theirs = lines[start : len(lines) - end], texts[start : len(texts) - end]
+    blocks = [(0, 0, start), (len(texts) - end, len(lines) - end, end)]
     if ours and theirs and max(len(ours), len(theirs)) <= _MOST_COMPARED:
-        for block in SequenceMatcher(None, theirs, ours, autojunk=False).get_matching_blocks():
-            for step in range(block.size):
-                numbers[start + block.b + step] = found[start + block.a + step][1]
+        matcher = SequenceMatcher(None, theirs, ours, autojunk=False)
+        blocks += [(start + block.a, start + block.b, block.size) for block in matcher.get_matching_blocks()]
+    for there, here, size in blocks:
+        numbers[here : here + size] = [number for _, number in found[there : there + size]]
     return numbers
+
+
+def _agreeing(first: list[str], second: list[str]) -> int:
+    """How many lines two texts begin with alike."""
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))))

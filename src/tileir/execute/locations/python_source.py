@@ -59,10 +59,7 @@ class Expression:
     @property
     def called(self) -> str:
         """What happens here, in a word: the function of a call, else the expression."""
-        node = self.node
-        if isinstance(node, ast.Call):
-            return ast.unparse(node.func)
-        return self.text
+        return ast.unparse(self.node.func) if isinstance(self.node, ast.Call) else self.text
 
 
 @dataclass(slots=True, eq=False)
@@ -81,18 +78,9 @@ class Statement:
 
 
 _COMPUTING: Final = (
-    ast.Call,
-    ast.BinOp,
-    ast.UnaryOp,
-    ast.Compare,
-    ast.BoolOp,
-    ast.IfExp,
-    ast.Subscript,
-    ast.AugAssign,
-    ast.For,
-    ast.While,
-    ast.If,
-)
+    ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.Subscript, ast.AugAssign, ast.For,
+    ast.While, ast.If,
+)  # fmt: skip
 
 
 def expressions_at(file: str, line: int, column: int) -> list[Expression]:
@@ -136,22 +124,15 @@ class _Source:
             pending.extend([(child, statement, first) for child in ast.iter_child_nodes(node)])
 
     def expressions_at(self, line: int, column: int) -> list[Expression]:
-        found = self._found.get((line, column))
-        if found is None:
+        if (line, column) not in self._found:
             # Parents were met before their children.
-            nodes = list(reversed(self._at.get((line, column), [])))
-            found = self._found[line, column] = [
-                Expression(
-                    self._file,
-                    node,
-                    self._names.get(node, ""),
-                    shortened(self._segment(node)),
-                    self._statements[node],
-                    node in self._returned,
-                )
-                for node in nodes
-            ]
-        return found
+            nodes = reversed(self._at.get((line, column), []))
+            self._found[line, column] = [self._expression(node) for node in nodes]
+        return self._found[line, column]
+
+    def _expression(self, node: ast.expr | ast.stmt) -> Expression:
+        text, statement = shortened(self._segment(node)), self._statements[node]
+        return Expression(self._file, node, self._names.get(node, ""), text, statement, node in self._returned)
 
     def _note_names(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assign):

@@ -52,7 +52,12 @@ _OPERATORS: Final[dict[type[ast.AST], frozenset[OperationDeclaration]]] = {
     ast.USub: frozenset([ops.NEGF, ops.NEGI, ops.SUBF, ops.SUBI]),
     ast.Invert: frozenset([ops.NOTI, ops.XORI]),
     ast.Not: frozenset([ops.NOTI, ops.XORI]),
+    **dict.fromkeys((ast.And, ast.Or), frozenset([ops.IF, ops.ANDI, ops.ORI])),
+    ast.Compare: frozenset([ops.CMPF, ops.CMPI]),
+    ast.IfExp: frozenset([ops.IF]),
+    ast.Subscript: frozenset([ops.RESHAPE, ops.EXTRACT]),
 }
+"""By operators, and by expressions that have none."""
 _METHODS: Final = {
     "astype": _CONVERSIONS,
     "reshape": frozenset([ops.RESHAPE]),
@@ -123,20 +128,16 @@ class _Plan:
             if any(one.declaration not in _PREPARATIONS for one in operations)
         }
         for key, expression, operations in self._groups:
-            # What was moved out of a loop prepares the computation that stayed.
-            prepares = all(one.declaration in _PREPARATIONS for one in operations)
-            if prepares and (
-                (key, expression.node) in computing or not isinstance(expression.node, (ast.Call, ast.Subscript))
-            ):
-                continue
-            if (
-                prepares
-                and any(one.declaration is ops.BROADCAST for one in operations)
-                and not _broadcasts(expression.node)
-            ):
-                # An operand of an expression that begins at the same location.
-                continue
-            if _makes_array(expression.node, operations) or _is_part(expression.node, operations):
+            node = expression.node
+            if all(one.declaration in _PREPARATIONS for one in operations):
+                # What was moved out of a loop prepares the computation that stayed.
+                if (key, node) in computing or not isinstance(node, (ast.Call, ast.Subscript)):
+                    continue
+                # Or an operand of an expression that begins at the same location.
+                is_broadcast = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("broadcast_to")
+                if not is_broadcast and any(one.declaration is ops.BROADCAST for one in operations):
+                    continue
+            if _makes_array(node, operations) or _is_part(node, operations):
                 continue
             label = _label(key, expression)
             valued = [one for one in operations if visible_results(one)]
@@ -167,18 +168,13 @@ class _Plan:
                 run, last = [], key
             run.append(operation)
             if operation.declaration in (ops.REDUCE, ops.SCAN):
-                self._note_combining(operation, key)
+                # What its elements are combined with belongs to it.
+                found = expressions_at(*key[0]) if key else []
+                self.expressions |= dict.fromkeys(_inside(operation), _generic(found)) if found else {}
             elif operation.regions:
                 self._resolve(last, run)
                 run, last = [], ()
                 pending.append(_inside(operation))
-
-    def _note_combining(self, operation: Operation, key: _Key) -> None:
-        """What the elements of a reduction are combined with belongs to it."""
-        found = expressions_at(*key[0]) if key else []
-        if found:
-            for one in _inside(operation):
-                self.expressions[one] = _generic(found)
 
     def _resolve(self, key: _Key, run: list[Operation]) -> None:
         chain = expressions_at(*key[0]) if key and run else []
@@ -234,9 +230,7 @@ def _inside(operation: Operation) -> Iterator[Operation]:
 
 def _keeps_dimensions(operation: Operation) -> bool:
     """Whether it is the end of a reduction with `keepdims`."""
-    if operation.declaration is not ops.RESHAPE:
-        return False
-    reduced = operation.operands[0].defining_operation
+    reduced = operation.operands[0].defining_operation if operation.declaration is ops.RESHAPE else None
     return reduced is not None and reduced.declaration is ops.REDUCE
 
 
@@ -260,12 +254,9 @@ def _is_part(node: ast.AST, operations: list[Operation]) -> bool:
     if not divisions:
         return True
     last = divisions[-1]
-    is_whole = last.declaration is ops.DIVI or (last.declaration is ops.REMI and not _is_signed(last))
+    is_unsigned = last.attributes.get("signedness") is SIGNEDNESS["unsigned"]
+    is_whole = last.declaration is ops.DIVI or (last.declaration is ops.REMI and is_unsigned)
     return not is_whole and _correction(last, operations) is None
-
-
-def _is_signed(operation: Operation) -> bool:
-    return operation.attributes.get("signedness") is not SIGNEDNESS["unsigned"]
 
 
 def _makes_array(node: ast.AST, operations: list[Operation]) -> bool:
@@ -273,10 +264,6 @@ def _makes_array(node: ast.AST, operations: list[Operation]) -> bool:
     if isinstance(node, ast.Subscript):
         return any(one.declaration not in _PREPARATIONS and one.declaration is not ops.EXTRACT for one in operations)
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _OF_ARRAYS
-
-
-def _broadcasts(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func).endswith("broadcast_to")
 
 
 def _find(chain: list[Expression], declaration: OperationDeclaration, position: int) -> int | None:
@@ -297,19 +284,10 @@ def _find(chain: list[Expression], declaration: OperationDeclaration, position: 
 
 def _computed_by(node: ast.AST) -> frozenset[OperationDeclaration]:
     """The operations that say for sure that an expression is computed."""
-    if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.AugAssign)):
-        return _OPERATORS.get(type(node.op), _NONE)
-    if isinstance(node, ast.Compare):
-        return frozenset([ops.CMPF, ops.CMPI])
-    if isinstance(node, ast.IfExp):
-        return frozenset([ops.IF])
-    if isinstance(node, ast.BoolOp):
-        return frozenset([ops.IF, ops.ANDI, ops.ORI])
-    if isinstance(node, ast.Subscript):
-        return frozenset([ops.RESHAPE, ops.EXTRACT])
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return _METHODS.get(node.func.attr, _NONE)
-    return _NONE
+    if isinstance(node, ast.Call):
+        return _METHODS.get(node.func.attr, _NONE) if isinstance(node.func, ast.Attribute) else _NONE
+    operator: ast.AST = getattr(node, "op", node)
+    return _OPERATORS.get(type(operator), _NONE)
 
 
 def _generic(chain: list[Expression]) -> Expression:
@@ -338,29 +316,17 @@ def _label(key: _Key, expression: Expression) -> str:
 
 def visible_results(operation: Operation) -> list[Value]:
     """The results that a script may know: tiles of numbers.  Of those that are several, the ones it uses."""
-    found: list[Value] = [
-        value
-        for value in operation.results
-        if isinstance(value.type, TileType) and not isinstance(value.type.element, PointerType)
-    ]
-    if len(found) > 1:
-        return [value for value in found if value.has_uses] or found[:1]
-    return found
+    types = [(value, value.type.element) for value in operation.results if isinstance(value.type, TileType)]
+    found: list[Value] = [value for value, element in types if not isinstance(element, PointerType)]
+    return [value for value in found if value.has_uses] or found[:1] if len(found) > 1 else found
 
 
 # --- messages for the author of a script ---
 
 _SYMBOLS: Final[dict[type[ast.AST], str]] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-}
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
 
 
 UNCHECKED_HINT: Final = "remove check_bounds=False: elements outside are then left out"
@@ -412,10 +378,9 @@ class ScriptMessages:
         start = len(text) - len(text.lstrip())
         column = character_column(text, expression.column)
         end = character_column(text, expression.end) if expression.end else len(text)
-        lines = [f"{expression.line:5} | {text.strip()}"]
-        lines.append(f"{margin}| {' ' * max(column - start, 0)}{'^' * max(end - column, 1)}")
         return [
-            *lines,
+            f"{expression.line:5} | {text.strip()}",
+            f"{margin}| {' ' * max(column - start, 0)}{'^' * max(end - column, 1)}",
             *[f"  called from {position_text(frame)}: {source_line(frame).strip()}" for frame in frames[1:]],
         ]
 

@@ -36,15 +36,12 @@ def frames_of(location: Location) -> list[FileLocation]:
         part, begun = pending.pop()
         if 0 <= begun < len(frames):
             continue
-        if isinstance(part, DILocation):
+        if isinstance(part, CallSiteLocation):
+            pending += [(part.caller, -1), (part.callee, -1)]
+        elif isinstance(part, DILocation):
             pending.append((part.source, -1))
-        elif isinstance(part, CallSiteLocation):
-            pending.append((part.caller, -1))
-            pending.append((part.callee, -1))
-        elif isinstance(part, NameLocation):
-            pending.append((part.child, -1))
-        elif isinstance(part, OpaqueLocation):
-            pending.append((part.fallback, -1))
+        elif isinstance(part, (NameLocation, OpaqueLocation)):
+            pending.append((part.child if isinstance(part, NameLocation) else part.fallback, -1))
         elif isinstance(part, FusedLocation):
             pending.extend([(inner, len(frames)) for inner in reversed(part.locations)])
         else:

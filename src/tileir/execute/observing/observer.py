@@ -1,8 +1,8 @@
 """Watching a program run: the interface of the sanitizer, the trace and the NaN watch.
 
-Subclass `Observer`, override what is needed and hand it to `Kernel.launch(..., observer=...)`.  The interpreter
-compiles a second set of closures for an observed launch, and only calls what a subclass overrides: a launch without an
-observer pays nothing, one that only watches memory does not pay for values.
+Subclass `Observer`, override what is needed and hand it to `Kernel.launch(..., observer=...)`.  The interpreter only
+calls what a subclass overrides: a launch without an observer pays nothing, one that only watches memory does not pay
+for values.
 
 Order of the calls: `launch_started`, then for each tile block `block_started`, for each operation `before`, `access`
 (once for each access to memory it makes) and `after`, then `block_finished`, at last `launch_finished` (also when an

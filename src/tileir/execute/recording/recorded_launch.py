@@ -24,7 +24,7 @@ from tileir.execute.analysis.values import reserved_bytes
 from tileir.execute.arguments.binding import ArgumentLabel, Buffer
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId
-from tileir.execute.interpreter.compiler import Options
+from tileir.execute.interpreter.frame import Options
 from tileir.execute.interpreter.kernel import Program, block_runner
 from tileir.execute.memory import Memory, Region, available_memory
 from tileir.execute.observing.observer import Observer, TileBlock

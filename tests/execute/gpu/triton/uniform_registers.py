@@ -43,7 +43,7 @@ def undefined_reads(sass: str) -> list[str]:
 def _following(at: int, instructions: list[tuple[str, str, str]], labels: dict[str, int]) -> list[int]:
     predicate, name, operands = instructions[at]
     kind = name.split(".")[0]
-    found = [labels[_TARGET.search(operands)[1]]] if kind == "BRA" else []  # type: ignore[index]
+    found = [labels[_TARGET.search(operands)[1]]] if kind == "BRA" else []
     goes_on = kind not in ("BRA", "EXIT", "RET") or predicate or re.search(r"!?U?P\d", operands)
     return [*found, at + 1] if goes_on and at + 1 < len(instructions) else found
 
