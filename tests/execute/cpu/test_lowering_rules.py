@@ -461,6 +461,21 @@ SPREAD = f"""%column = reshape %sum : tile<8xf32> -> tile<8x1xf32>
 """
 
 
+def test_a_value_that_is_only_rounded_later_is_kept_rounded() -> None:
+    body = load("x") + exp("e", "x") + total("sum", "e") + SPREAD + rounded("r", "e")
+    body += add("y", "r.back", "wide") + store("y")
+    run(body)
+    loops = loops_of(body)
+    assert "b0 <- ftof(" in loops and loops.count("exp(") == 1
+
+
+def test_a_value_that_is_wanted_rounded_and_as_it_is_is_kept_as_it_is() -> None:
+    body = load("x") + exp("e", "x") + total("sum", "e") + SPREAD + rounded("r", "e")
+    body += add("y", "r.back", "wide") + add("w", "y", "e") + store("w")
+    run(body)
+    assert "b0 <- ftof(" not in loops_of(body)
+
+
 def twice(body: str) -> str:
     return f"for %i in (%zero to %two, step %one) : tile<i32> {{\n{body}continue\n}}\n"
 

@@ -60,6 +60,8 @@ class Lowering:
         self.yields: list[list[ex.Buffer | None]] = []
         # Operations whose results are not needed again.
         self.done: set[Operation] = set()
+        # Operations that were lowered with what they use, ahead of their position.
+        self._early: set[Operation] = set()
         # Values that wait as expressions and are no mere index maps.
         self.waiting: dict[Value, None] = {}
         # What to restore at the end of each region being lowered: how values were realized, and what was done.
@@ -89,7 +91,8 @@ class Lowering:
 
     def block(self, block: Block) -> None:
         for operation in block:
-            self.operation(operation)
+            if operation not in self._early:
+                self.operation(operation)
 
     def inner(self, block: Block) -> list[Statement]:
         """The statements of a region.  What they store from outside is stored for them only: they may never run."""
@@ -235,21 +238,30 @@ class Lowering:
         users = [operation] if operation is not None else []
         roots = list(roots)
         reach = self.ready(roots, shape, users)
-        keeps = [node for node in reach.order if fusion.must_be_kept(node, reach, self.done)]
-        for node in keeps:
-            assert node.value is not None
-            if not reach.is_straight(node):
-                self.store(node.value)
-                return self.prepare(roots, shape, operation)
-        values = {node.value for node in keeps if node.value is not None}
+        keeps: list[tuple[ex.Expression, Operation | None]] = []
+        for node in reach.order:
+            if fusion.must_be_kept(node, reach, self.done):
+                assert node.value is not None
+                if not reach.is_straight(node):
+                    self.store(node.value)
+                    return self.prepare(roots, shape, operation)
+                is_exact = self.options.sanitize
+                keeps.append(
+                    (node, None if is_exact else fusion.rounded_later(node.value, operation, reach, self.done))
+                )
+        values = {node.value for node, rounding in keeps if rounding is None and node.value is not None}
+        users += [rounding for _, rounding in keeps if rounding is not None]
         finished = fusion.finished(reach, values, users, self.done)
         kept: list[Store] = []
-        for node in keeps:
-            if node.value is not None:
-                buffer = self.buffer_for(node.value, reach, finished)
-                kept.append(StoreBuffer(node, buffer))
-                # At once, so that no two get the same buffer.
-                self.stored(node.value, buffer)
+        for node, rounding in keeps:
+            if rounding is not None:
+                node = ex.Elementwise(rounding, [node], fusion.cost_of(rounding))
+                self._early.add(rounding)
+            assert node.value is not None
+            buffer = self.buffer_of(node.value) if rounding else self.buffer_for(node.value, reach, finished)
+            kept.append(StoreBuffer(node, buffer))
+            # At once, so that no two get the same buffer.
+            self.stored(node.value, buffer)
         self.finish(finished)
         for done in finished:
             for result in done.results:
@@ -438,7 +450,7 @@ class Lowering:
 
 def source_of(read: ex.ViewLoad | ex.PointerLoad) -> Value:
     """The view or the pointers of a load."""
-    return cast(Value, read.operation.view) if isinstance(read, ex.ViewLoad) else read.operation.operands[0]
+    return read.operation.view if isinstance(read, ex.ViewLoad) else read.operation.operands[0]
 
 
 def _loop_block(operation: Operation) -> Block | None:

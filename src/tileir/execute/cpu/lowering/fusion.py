@@ -2,7 +2,8 @@
 
 A tile stays an expression, computed inside the loop nests that use it, until one of these requires a buffer:
 
-1. several loop nests use it and computing it again costs more than `CHEAP` (the first nest keeps it on the way);
+1. several loop nests use it and computing it again costs more than `CHEAP` (the first nest keeps it on the way, or
+   keeps it rounded where an `ftof` alone uses it later);
 2. it is used through an index map that repeats or reorders elements (broadcast, permute, extract, a reshape that moves
    elements), and costs more than `CHEAP`, or is repeated and takes longer alone than in a vector; a plain load under a
    map is read in place;
@@ -25,7 +26,7 @@ from typing import Final
 
 from tileir.dialect import ops
 from tileir.dialect.types import GatherScatterViewType
-from tileir.execute.analysis.values import is_scalar
+from tileir.execute.analysis.values import dtype_of, is_scalar
 from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation
@@ -119,6 +120,15 @@ def must_be_kept(node: ex.Expression, reach: Reach, done: set[Operation]) -> boo
     if node.value is None or is_scalar(node.value):
         return False
     return any(user not in reach.operations and user not in done for user in node.value.users)
+
+
+def rounded_later(value: Value, user: Operation | None, reach: Reach, done: set[Operation]) -> Operation | None:
+    """The `ftof` to a narrower type that alone uses a value after a loop nest for `user`: it is kept rounded then."""
+    later = [each for each in value.users if each not in reach.operations and each not in done]
+    if user is None or len(later) != 1 or later[0].declaration is not ops.FTOF or later[0].parent is not user.parent:
+        return None
+    is_narrower = dtype_of(later[0].results[0]).itemsize < dtype_of(value).itemsize
+    return later[0] if is_narrower else None
 
 
 def finished(reach: Reach, kept: set[Value], users: Iterable[Operation], done: set[Operation]) -> set[Operation]:
