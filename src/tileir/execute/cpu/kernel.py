@@ -49,11 +49,10 @@ class Request(NamedTuple):
     grid: BlockId
     arguments: Arguments
     options: LaunchOptions
+    # Where the arguments were looked at already: what puts them, as numbers, into a record; words about further memory.
     fill: Fill | None = None
-    """Puts `numbers` into a record, where the arguments were looked at already."""
     numbers: tuple[Any, ...] = ()
     words: Sequence[int] = ()
-    """About further memory, where it was looked at already."""
 
     @property
     def count(self) -> int:
@@ -192,9 +191,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         """Prepare what sanitized code looks into and calls."""
         from tileir.execute.cpu.sanitizer.report import Inspector
 
-        if version.lowered is None:
-            version.lowered = self.lower(version.options)
-        lowered = version.lowered
+        lowered = version.lowered = version.lowered or self.lower(version.options)
         known = self._known_memory(listed(request.arguments), request.options.memory)
         inspector = Inspector(lowered.sites, len(lowered.reserves), request.grid, known, sanitizer.unwritten)
         slots[record.REGIONS] = inspector.regions.ctypes.data

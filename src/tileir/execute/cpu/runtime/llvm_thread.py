@@ -40,7 +40,7 @@ class _Call:
         self.error: BaseException | None = None
         self.is_wanted: bool = True
         self.is_over: bool = False
-        self.process: object = _process
+        self.process: object = None
         self.over: _thread.LockType = _thread.allocate_lock()
         self.over.acquire()
 
