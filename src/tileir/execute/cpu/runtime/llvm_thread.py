@@ -51,7 +51,8 @@ class _Call:
             try:
                 self.result = self.call()
             except BaseException as error:
-                self.error = found = error
+                found: BaseException | None = error
+                self.error = error
                 # What the functions held that it came through is of LLVM, and the error goes elsewhere.
                 while found is not None:
                     traceback.clear_frames(found.__traceback__)

@@ -50,8 +50,8 @@ Operand = Register | int | float
 
 
 def binary(builder: Builder, instruction: str, left: Register, right: Operand, dtype: DType | None = None) -> Register:
-    other = right if isinstance(right, Register) else constant(right, left)
-    return builder.value(f"{instruction} {left.typed}, {other.name}", dtype or left.dtype, left.width)
+    name = right.name if isinstance(right, Register) else constant(right, left).name
+    return builder.value(f"{instruction} {left.typed}, {name}", left.dtype if dtype is None else dtype, left.width)
 
 
 def constant(value: Any, like: Register, dtype: DType | None = None) -> Register:
