@@ -34,14 +34,11 @@ def overlap() -> Iterator[None]:
     before.  Launches that print, sanitize, report progress or reach memory by addresses, and those on the interpreter,
     run at once, after all earlier ones.  See docs/cpu.md.
     """
+    from tileir.execute.cpu.runtime.overlap import Launches
+
     before = _current.get()
     outer = overlapped()
-    if outer is not None:
-        launches = outer
-    else:
-        from tileir.execute.cpu.runtime.overlap import Launches
-
-        launches = Launches()
+    launches = outer if outer is not None else Launches()
     try:
         _current.set(launches)
         try:

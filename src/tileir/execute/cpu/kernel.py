@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import ctypes
 import sys
 from array import array
@@ -49,11 +48,10 @@ class Request(NamedTuple):
     grid: BlockId
     arguments: Arguments
     options: LaunchOptions
+    # Where the arguments were looked at already: what puts them, as numbers, into a record; words about further memory.
     fill: Fill | None = None
-    """Puts `numbers` into a record, where the arguments were looked at already."""
     numbers: tuple[Any, ...] = ()
     words: Sequence[int] = ()
-    """About further memory, where it was looked at already."""
 
     @property
     def count(self) -> int:
@@ -109,11 +107,12 @@ class CpuKernel(KernelCode, PreparedKernel):
             return None
 
         def run(record: Record, keep: object) -> bool:
-            """Whether it is done; else the version for arrays that share memory has to run."""
             parallel_launch.run(version.loaded, record, version.scratch_bytes, threads, keep)
             return not self._is_unsuited(version, record.slots, request)
 
-        return Repeated(binding.record, places, run, lambda: self._launch(request))
+        # The long way looks at the arguments again: an array may have moved.
+        again = Request(request.grid, request.arguments, options)
+        return Repeated(binding.record, places, run, lambda: self._launch(again))
 
     def short_version(self, unchecked: bool) -> Version | None:
         """The version for arrays apart, if there is one, and launches of it may be over soon: without loops, which may
@@ -174,7 +173,8 @@ class CpuKernel(KernelCode, PreparedKernel):
         else:
             # One counter, which tells how far it is.
             slots[record.RANGE_COUNT] = -1
-            _tell_progress(slots, count, progress, lambda: self._run(version, binding, threads, keep, calls_back))
+            run = partial(self._run, version, binding, threads, keep, calls_back)
+            parallel_launch.tell_progress(slots, count, progress, run)
         if inspector is not None and inspector.error is not None:
             failures.append(inspector.error)
         if failures:
@@ -192,9 +192,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         """Prepare what sanitized code looks into and calls."""
         from tileir.execute.cpu.sanitizer.report import Inspector
 
-        if version.lowered is None:
-            version.lowered = self.lower(version.options)
-        lowered = version.lowered
+        lowered = version.lowered = version.lowered or self.lower(version.options)
         known = self._known_memory(listed(request.arguments), request.options.memory)
         inspector = Inspector(lowered.sites, len(lowered.reserves), request.grid, known, sanitizer.unwritten)
         slots[record.REGIONS] = inspector.regions.ctypes.data
@@ -370,39 +368,3 @@ class _DirectLaunches(DirectLaunches):
         self, grid: BlockId, numbers: tuple[Any, ...], again: Again, arrays: Sequence[object]
     ) -> Callable[[], None] | None:
         return self._kernel.repeated(Request(grid, again, self._options, self._fill, numbers), arrays)
-
-
-def _tell_progress(slots: Any, count: int, progress: Callable[[int, int], None], run: Callable[[], None]) -> None:
-    """Run, and tell how far the launch is, ten times a second, from a thread that looks at its record.
-
-    What `progress` raises ends the launch as an interrupt does.
-    """
-    # Locks of the system, which an interrupt does not find half taken.
-    over, ended = _thread.allocate_lock(), _thread.allocate_lock()
-    over.acquire()
-    failures: list[BaseException] = []
-    has_left: list[bool] = []
-
-    def tell() -> None:
-        with ended:
-            try:
-                while not over.acquire(True, 0.1) and not has_left:
-                    progress(min(slots[record.NEXT], count), count)
-            except BaseException as error:
-                failures.append(error)
-                slots[record.STOP] = 1
-
-    progress(0, count)
-    try:
-        try:
-            _thread.start_new_thread(tell, ())
-            run()
-        finally:
-            over.release()
-            with ended:
-                pass
-    finally:
-        # An interrupt may have come before the release above: the thread ends when it looks the next time.
-        has_left.append(True)
-    if failures:
-        raise failures[0]

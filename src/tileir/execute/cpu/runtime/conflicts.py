@@ -38,11 +38,6 @@ class Accesses(Generic[Who]):
         self._starts: list[int] = []
         self._parts: list[_Part[Who]] = []
 
-    def clear(self) -> None:
-        """Forget all accesses."""
-        self._starts.clear()
-        self._parts.clear()
-
     def add(self, who: Who, spans: list[Span]) -> dict[Who, None]:
         """Add the accesses of a launch; gives who must be over before it begins."""
         found: dict[Who, None] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from typing import Any, Final, cast
 
 from tileir.execute.cpu.runtime.llvm_thread import uninterrupted
@@ -62,22 +63,17 @@ _HUGE: Final = 2400
 """With more branches than these the instructions are left as they are: for a function of such a size everything else
 takes time that grows with its square."""
 
-_machines: dict[tuple[str, str, str, int], Any] = {}
 
-
+@cache
 def _machine(target: Target, level: int) -> Any:
-    key = (target.name, target.triple, target.features, level)
-    found = _machines.get(key)
-    if found is None:
-        llvm = binding()
-        if target.triple != llvm.get_process_triple():
-            # A second time it does nothing.
-            llvm.initialize_all_targets()
-            llvm.initialize_all_asmprinters()
-        found = _machines[key] = llvm.Target.from_triple(target.triple).create_target_machine(
-            cpu=target.name, features=target.features, opt=level, reloc="pic", codemodel="small"
-        )
-    return found
+    llvm = binding()
+    if target.triple != llvm.get_process_triple():
+        # A second time it does nothing.
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.name, features=target.features, opt=level, reloc="pic", codemodel="small"
+    )
 
 
 def _made(product: str, text: str, target: Target, level: int) -> Any:

@@ -40,7 +40,7 @@ class _Call:
         self.error: BaseException | None = None
         self.is_wanted: bool = True
         self.is_over: bool = False
-        self.process: object = _process
+        self.process: object = None
         self.over: _thread.LockType = _thread.allocate_lock()
         self.over.acquire()
 
@@ -51,7 +51,8 @@ class _Call:
             try:
                 self.result = self.call()
             except BaseException as error:
-                self.error = found = error
+                found: BaseException | None = error
+                self.error = error
                 # What the functions held that it came through is of LLVM, and the error goes elsewhere.
                 while found is not None:
                     traceback.clear_frames(found.__traceback__)

@@ -51,7 +51,6 @@ class Launch:
         expected = function.ns_per_block * self.slots[COUNT]
         self.expected: int = expected or 10 * WORTH_SHARING
         self.is_wide: bool = threads > 1 and self.slots[COUNT] > self.slots[CHUNK] and not 0 < expected < WORTH_SHARING
-        """Whether it is worth several threads."""
         self.number: int = next(numbers)
         self.has_begun: bool = False
         self.is_over: bool = False
@@ -217,7 +216,6 @@ class Launches:
     # --- for workers ---
 
     def serve(self, service: Service) -> None:
-        """Work on launches until there is nothing to do."""
         try:
             service.has_arrived = True
             while True:
@@ -308,7 +306,7 @@ class Launches:
         launch.followers.clear()
         self._call_workers()
         if not self._unfinished:
-            self._accesses.clear()
+            self._accesses = Accesses()
         # Who waits may work on what is ready now.
         if len(self._unfinished) <= self._awaited or (self._awaited >= 0 and self._ready):
             self._awaited = -1

@@ -17,10 +17,11 @@ from __future__ import annotations
 import _thread
 import os
 import sys
+from collections.abc import Callable
 from functools import partial
 from math import isqrt
 from time import perf_counter_ns
-from typing import Final
+from typing import Any, Final
 
 from tileir.execute.arguments.binding import MOST_THREADS
 from tileir.execute.cpu.runtime import launch_record, target, thread_pool
@@ -299,3 +300,39 @@ def _run_jobs(function: Loaded, record: Record, scratch_bytes: int, wanted: int,
         if error is not None:
             raise error
     return perf_counter_ns() - begin or 1
+
+
+def tell_progress(slots: Any, count: int, progress: Callable[[int, int], None], run: Callable[[], None]) -> None:
+    """Run, and tell how far the launch is, ten times a second, from a thread that looks at its record.
+
+    What `progress` raises ends the launch as an interrupt does.
+    """
+    # Locks of the system, which an interrupt does not find half taken.
+    over, ended = _thread.allocate_lock(), _thread.allocate_lock()
+    over.acquire()
+    failures: list[BaseException] = []
+    has_left: list[bool] = []
+
+    def tell() -> None:
+        with ended:
+            try:
+                while not over.acquire(True, 0.1) and not has_left:
+                    progress(min(slots[launch_record.NEXT], count), count)
+            except BaseException as error:
+                failures.append(error)
+                slots[STOP] = 1
+
+    progress(0, count)
+    try:
+        try:
+            _thread.start_new_thread(tell, ())
+            run()
+        finally:
+            over.release()
+            with ended:
+                pass
+    finally:
+        # An interrupt may have come before the release above: the thread ends when it looks the next time.
+        has_left.append(True)
+    if failures:
+        raise failures[0]

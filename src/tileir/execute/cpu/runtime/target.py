@@ -121,16 +121,15 @@ class Target:
             )
 
 
-_hosts: dict[str, Target] = {}
-
-
 def host(override: str | None = None) -> Target:
     """The machine to make code for: the one named, the one named in TILEIR_CPU, or this one."""
     name = override or os.environ.get(VARIABLE) or "native"
-    found = _hosts.get(name)
-    if found is None:
-        found = _hosts[name] = _this_machine() if name in ("native", "host") else _named(name)
-    return found
+    if name not in _hosts:
+        _hosts[name] = _this_machine() if name in ("native", "host") else _named(name)
+    return _hosts[name]
+
+
+_hosts: dict[str, Target] = {}
 
 
 def _this_machine() -> Target:

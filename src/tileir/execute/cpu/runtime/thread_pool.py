@@ -266,7 +266,6 @@ def _native_functions() -> list[Loaded]:
 
 
 def release_memory() -> None:
-    """Give scratch memory that no launch uses back to the system."""
     for each in _pools.values():
         each.release()
     spare.clear()
@@ -274,22 +273,18 @@ def release_memory() -> None:
 
 release_with(release_memory)
 
-_main_thread: int = threading.main_thread().ident or 0
-
 
 def is_main_thread() -> bool:
     """Whether Python runs signal handlers on the calling thread."""
-    return threading.get_ident() == _main_thread
+    return threading.get_ident() == threading.main_thread().ident
 
 
 def _forget_threads() -> None:
     """In a process made by a fork, which has one thread: scratch memory may have been in use."""
-    global _main_thread
     for each in _pools.values():
         each.abandon()
     _pools.clear()
     spare.clear()
-    _main_thread = threading.get_ident()
     processors.cache_clear()
     memory_nodes.cache_clear()
 

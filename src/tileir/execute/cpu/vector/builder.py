@@ -381,7 +381,6 @@ class Builder:
         return reduce(lambda one, other: self.emit(f"or i1 {one}, {other}"), rest) if rest else "false"
 
     def moved(self, pointer: str, offset: Number) -> str:
-        """A pointer moved by bytes."""
         return pointer if offset == 0 else self.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
     def fill(self, pointer: str, byte: int, size: Number) -> None:

@@ -18,15 +18,9 @@ from tileir.execute.dtypes import DType
 from tileir.ir import floats
 
 BOOL: Final = numpy.dtype(numpy.bool_)
-INT32: Final = numpy.dtype(numpy.int32)
-INT64: Final = numpy.dtype(numpy.int64)
-UINT8: Final = numpy.dtype(numpy.uint8)
-UINT16: Final = numpy.dtype(numpy.uint16)
-UINT32: Final = numpy.dtype(numpy.uint32)
-UINT64: Final = numpy.dtype(numpy.uint64)
-HALF: Final = numpy.dtype(numpy.float16)
-SINGLE: Final = numpy.dtype(numpy.float32)
-DOUBLE: Final = numpy.dtype(numpy.float64)
+INT32, INT64 = numpy.dtype(numpy.int32), numpy.dtype(numpy.int64)
+UINT8, UINT16, UINT32, UINT64 = (numpy.dtype(f"u{size}") for size in (1, 2, 4, 8))
+HALF, SINGLE, DOUBLE = (numpy.dtype(f"f{size}") for size in (2, 4, 8))
 
 
 class Untraceable(TypeError):
@@ -45,9 +39,7 @@ FORMATS: Final = {
     "float4_e2m1fn": floats.F4E2M1FN,
 }
 """The formats of at most 16 bits with a dtype of their own that is converted with float32 by its pattern."""
-_SINGLE_SIGN: Final = 0x80000000
-_SINGLE_INFINITY: Final = 0x7F800000
-_SINGLE_QUIET: Final = 0x7FC00000
+_SINGLE_SIGN, _SINGLE_INFINITY, _SINGLE_QUIET = 0x80000000, 0x7F800000, 0x7FC00000
 
 
 # Shorthands
@@ -58,8 +50,8 @@ Operand = Register | int | float
 
 
 def binary(builder: Builder, instruction: str, left: Register, right: Operand, dtype: DType | None = None) -> Register:
-    other = right if isinstance(right, Register) else constant(right, left)
-    return builder.value(f"{instruction} {left.typed}, {other.name}", dtype or left.dtype, left.width)
+    name = right.name if isinstance(right, Register) else constant(right, left).name
+    return builder.value(f"{instruction} {left.typed}, {name}", left.dtype if dtype is None else dtype, left.width)
 
 
 def constant(value: Any, like: Register, dtype: DType | None = None) -> Register:
@@ -119,7 +111,6 @@ def reinterpret(builder: Builder, value: Register, dtype: DType) -> Register:
 
 
 def bits(builder: Builder, value: Register) -> Register:
-    """The pattern of a float as an unsigned integer."""
     return reinterpret(builder, value, numpy.dtype(f"u{value.dtype.itemsize}"))
 
 
@@ -160,7 +151,6 @@ def is_machine_float(dtype: DType) -> bool:
 
 
 def cast(builder: Builder, value: Register, dtype: DType) -> Register:
-    """`astype`."""
     source = value.dtype
     if source == dtype:
         return value

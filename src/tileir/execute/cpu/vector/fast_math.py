@@ -22,7 +22,7 @@ from tileir.dialect.types import TileType
 from tileir.execute.arithmetic.functions import float_unary
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder, Number, define_once
-from tileir.execute.cpu.vector.casting import DOUBLE, INT32, INT64, SINGLE, intrinsic
+from tileir.execute.cpu.vector.casting import INT32, SINGLE, intrinsic
 from tileir.execute.cpu.vector.lanes import in_parts, shuffled
 from tileir.execute.cpu.vector.llvm import Register, literal, value_type
 from tileir.execute.cpu.vector.tracing import Tracer
@@ -197,19 +197,11 @@ def _numbers(*texts: str) -> tuple[float, ...]:
     return tuple([float.fromhex(text) for text in texts])
 
 
-def _within(value: Any, least: float, greatest: float) -> Any:
-    """Clamped; NaN stays."""
-    value = numpy.where(value > greatest, greatest, value)
-    return numpy.where(value < least, least, value)
-
-
 # Exponentials
 
 LOG2_E: Final = 1.4426950408889634
-LN2_HIGH: Final = 0.693359375
-"""Nine bits: its product with a small integer is exact."""
-LN2_LOW: Final = -2.1219444005469058e-4
-
+# Nine bits, whose product with a small integer is exact, and the rest.
+LN2_HIGH, LN2_LOW = 0.693359375, -2.1219444005469058e-4
 _EXP: Final = (1.0, 1.0) + _numbers(
     "0x1.fffffcp-2", "0x1.555492p-3", "0x1.5558f2p-5", "0x1.123a0ap-7", "0x1.6a23f0p-10"
 )
@@ -217,8 +209,6 @@ _EXP2: Final = (1.0,) + _numbers(
     "0x1.62e430p-1", "0x1.ebfbdcp-3", "0x1.c6aee8p-5", "0x1.3b2d4ep-7", "0x1.5f3e80p-10", "0x1.41fba0p-13"
 )
 _TANH: Final = _numbers("-0x1.55553ep-2", "0x1.1109aep-3", "-0x1.b898dep-5", "0x1.54b8a0p-6", "-0x1.825858p-8")
-
-
 _EXP_VANISHES, _EXP2_VANISHES = -104.0, -151.0
 """Below these the results are zero."""
 
@@ -275,7 +265,7 @@ def _odd(machine: Machine, value: Any, coefficients: tuple[float, ...]) -> Any:
 
 def _tanh(machine: Machine, value: Any) -> Any:
     magnitude = numpy.absolute(value)
-    power = _exp(machine, _within(magnitude, 0.0, 10.0) * 2.0)
+    power = _exp(machine, numpy.where(magnitude > 10.0, 10.0, magnitude) * 2.0)
     large = 1.0 - machine.divide(numpy.float32(2.0), power + 1.0)
     return numpy.copysign(numpy.where(magnitude < 0.6, _odd(machine, magnitude, _TANH), large), value)
 
@@ -283,46 +273,32 @@ def _tanh(machine: Machine, value: Any) -> Any:
 # Angles
 
 _TWO_OVER_PI: Final = 0.6366197723675814
-_HALF_PI: Final = 1.5707963267948966
 _HALF_PI_PARTS: Final = _numbers("0x1.921fb4p+0", "0x1.4442d0p-24", "0x1.846988p-48")
 """Three float32 numbers whose sum it is; all above zero, which keeps the sign of a zero angle."""
-_HALF_PI_HIGH: Final = float.fromhex("0x1.921fb5p+0")
-"""Few bits: its product with the number of quarter turns is exact in float64."""
-_HALF_PI_LOW: Final = (_HALF_PI - _HALF_PI_HIGH) + 6.123233995736766e-17
 _ANGLE_LIMIT: Final = 71476.0
 """Above it the parts are too few: the exact function is called."""
-_SHIFTER_DOUBLE: Final = 1.5 * 2.0**52
 _SINE: Final = _numbers("-0x1.555544p-3", "0x1.11071cp-7", "-0x1.993960p-13")
 _COSINE: Final = (1.0, -0.5) + _numbers("0x1.55554ap-5", "-0x1.6c0c12p-10", "0x1.99e204p-16")
 
 
-def _reduced(machine: Machine, value: Any) -> tuple[Any, Any]:
-    """The number of quarter turns, an integer whose low bits are right, and the angle that is left, at most pi / 4: a
-    float32, or a float64 without fused multiply-add."""
-    if not machine.builder.module.native_fma:
-        wide = value.astype(DOUBLE)
-        turns = wide * _TWO_OVER_PI + _SHIFTER_DOUBLE
-        count = turns - _SHIFTER_DOUBLE
-        angle = (wide - count * _HALF_PI_HIGH) - count * _HALF_PI_LOW
-        return turns.view(INT64).astype(INT32), angle
-    turns = machine.fma(value, _TWO_OVER_PI, SHIFTER)
-    count = turns - SHIFTER
-    for part in _HALF_PI_PARTS:
-        value = machine.fma(count, -part, value)
-    return turns.view(INT32), value
-
-
 def _sine(machine: Machine, value: Any, function: OperationDeclaration, first: int) -> Any:
-    """The sine of an angle and some quarter turns."""
-    turns, angle = _reduced(machine, value)
+    """The sine of an angle and some quarter turns; exact without fused multiply-add."""
+    exact = float_unary(function, F32)
+    if not machine.builder.module.native_fma:
+        return exact(value)
+    # The number of quarter turns, an integer whose low bits are right, and the angle that is left, at most pi / 4.
+    shifted = machine.fma(value, _TWO_OVER_PI, SHIFTER)
+    count = shifted - SHIFTER
+    angle = value
+    for part in _HALF_PI_PARTS:
+        angle = machine.fma(count, -part, angle)
+    turns = shifted.view(INT32) + first
     sine = numpy.copysign(_odd(machine, angle, _SINE), angle)
-    cosine = machine.horner(angle * angle, _COSINE)
-    turns = turns + first if first else turns
-    result = numpy.where((turns & 1) != 0, cosine, sine).astype(SINGLE)
+    result = numpy.where((turns & 1) != 0, machine.horner(angle * angle, _COSINE), sine)
     # With the other sign after two quarter turns.
     usual = (result.view(INT32) ^ ((turns & 2) << 30)).view(SINGLE)
     rare = numpy.logical_not(numpy.absolute(value) < _ANGLE_LIMIT)
-    return machine.unless_rare(rare, usual, function.mnemonic, float_unary(function, F32), value)
+    return machine.unless_rare(rare, usual, function.mnemonic, exact, value)
 
 
 FORMULAS: Final[dict[OperationDeclaration, Formula]] = {

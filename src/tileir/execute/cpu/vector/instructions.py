@@ -232,10 +232,6 @@ def _is_computed(operation: Operation) -> bool:
 # Values
 
 
-def _select(builder: Builder, operation: Operation, operands: list[Register]) -> Register:
-    return choose(builder, operands[0], operands[1], operands[2])
-
-
 def _offset(builder: Builder, operation: Operation, operands: list[Register]) -> Register:
     """An address so many elements further; offsets are signed."""
     pointer, amount = operands
@@ -262,7 +258,7 @@ DIRECT: Final[dict[OperationDeclaration, Emit]] = {
     ops.ITOF: _integer_to_float,
     ops.FTOI: _float_to_integer,
     ops.FTOF: _float_to_float,
-    ops.SELECT: _select,
+    ops.SELECT: lambda builder, operation, operands: choose(builder, *operands),
     ops.OFFSET: _offset,
 }
 """What is not here, or answers None, is traced."""
