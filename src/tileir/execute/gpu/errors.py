@@ -6,7 +6,7 @@ from tileir.execute.errors import CompilationError
 from tileir.ir.diagnostics import Diagnostic
 
 
-class _CompilerError(CompilationError):
+class _CompilerFailure(CompilationError):
     signal: str = ""
 
     def __init__(self, diagnostics: list[Diagnostic], output: str = "") -> None:
@@ -16,7 +16,7 @@ class _CompilerError(CompilationError):
         """All that the compiler printed."""
 
 
-class _Crash(_CompilerError):
+class _Crash(_CompilerFailure):
     """A process was ended: `signal`, as "SIGABRT", or empty if it ended by itself.
 
     The files that reproduce it are in `directory`, and `command` runs them; both are empty if nothing could be kept.
@@ -31,7 +31,7 @@ class _Crash(_CompilerError):
         self.command: str = command
 
 
-class AssemblerError(_CompilerError):
+class AssemblerError(_CompilerFailure):
     """NVIDIA's assembler makes no cubin of a kernel; the diagnostics say why, at the operations it means."""
 
 
@@ -43,7 +43,7 @@ class AssemblerTimeout(AssemblerError):
     """NVIDIA's assembler took longer than it may."""
 
 
-class TritonError(_CompilerError):
+class TritonError(_CompilerFailure):
     """Triton makes no code of a kernel; the diagnostics say why, at the operations it is about."""
 
     @property

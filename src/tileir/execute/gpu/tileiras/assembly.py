@@ -157,11 +157,11 @@ class _Attempt:
         self.target: Final = target
         self.options: Final = options
         self._who: Final = f"compiled for {target} by NVIDIA's tileiras {tool.version}"
-        self.command: Final = [tool.path, f"--gpu-name={target}", f"--opt-level={options.opt_level}"]
-        self.command += [f"--host-arch={options.host}", f"--host-os={options.system}"]
-        self.command += ["--lineinfo"] if options.lineinfo else []
-        self.command += ["--remarks=all"] if options.remarks else []
-        self.command += [_INPUT, "-o"]
+        command = [tool.path, f"--gpu-name={target}", f"--opt-level={options.opt_level}"]
+        command += [f"--host-arch={options.host}", f"--host-os={options.system}"]
+        command += ["--lineinfo"] if options.lineinfo else []
+        command += ["--remarks=all"] if options.remarks else []
+        self.command: Final = [*command, _INPUT, "-o"]
 
     def run(self, data: bytes, seconds: float) -> Outcome:
         """What comes of bytecode."""
