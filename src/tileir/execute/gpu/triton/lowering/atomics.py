@@ -40,9 +40,6 @@ _ACQUIRES: Final = ("acquire", "acq_rel")
 """Those after which all threads see what the one that makes the access has acquired."""
 
 
-# --- accesses with a memory order ---
-
-
 class Owners:
     """Tiles of a shape, each of whose elements one thread has."""
 
@@ -145,9 +142,6 @@ def as_word(build: Lowering, value: TtirValue) -> TtirValue:
     """The bits of a number in a register of 32 or 64 bits."""
     bits = build.bitcast(value, f"i{value.bits}")
     return build.convert("arith.extui", bits, "i32") if bits.bits < 32 else bits
-
-
-# --- atomics ---
 
 
 def lower_atomic_rmw(build: Lowering, operation: Operation) -> None:
