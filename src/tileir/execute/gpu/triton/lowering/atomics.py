@@ -51,12 +51,7 @@ class Owners:
         self._shape: Final = shape if self._copies == 1 else (*squeezed((self._count,)), self._copies)
 
     def effect(
-        self,
-        instructions: str,
-        constraints: str,
-        values: list[TtirValue],
-        mask: TtirValue | None,
-        element: str = "i32",
+        self, instructions: str, constraints: str, values: list[TtirValue], mask: TtirValue | None, element: str = "i32"
     ) -> TtirValue:
         """Instructions for each element, in one thread; the last operand says whether an element takes part."""
         spread = [*map(self._spread, values), self._predicate(mask)]
