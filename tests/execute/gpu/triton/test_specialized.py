@@ -70,8 +70,7 @@ def test_the_second_product_of_an_iteration_runs_while_the_next_begins() -> None
     assert len(re.findall(r"warp_group_dot_wait \S+ {pendings = 1 : i32}", text)) == 2
     kernel_loops = [line for line in text.splitlines() if "scf.for" in line]
     assert len(kernel_loops) == 3
-    assert "scf.if" not in text, "the number of iterations is known"
-    assert ttgir(attention(512, 64, 128, 128, causal=True)).count("scf.if") == 4, "and here it may be none"
+    assert text.count("scf.if") == 2, "a loop of each group may have no iteration"
 
 
 def test_where_it_cannot_be_the_kernel_is_as_any_other_and_says_so() -> None:

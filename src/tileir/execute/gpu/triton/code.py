@@ -162,9 +162,6 @@ def schedule_words(schedule: Schedule) -> str:
     return ", ".join([*words, "specialized warps"] if schedule.warp_specialize else words)
 
 
-# --- what kernels report ---
-
-
 class AssertSite(NamedTuple):
     words: str
     shape: tuple[int, ...]

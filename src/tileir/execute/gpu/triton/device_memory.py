@@ -201,9 +201,6 @@ def _elements(words: Any, element: str) -> Any:
     return words.astype(bits_dtype(type)).view(value_dtype(type))
 
 
-# --- prints and failed asserts ---
-
-
 class Report:
     """What one launch has to say; `addresses` has for each slot where it is written."""
 

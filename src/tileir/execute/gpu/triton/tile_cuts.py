@@ -94,8 +94,6 @@ class Cut:
         for each in (given, block.arguments[1 + number], last, loop.results[number]):
             self._add(each, axis)
 
-    # --- what is made of it ---
-
     def _forwards(self, value: Value, axis: int) -> None:
         for user in value.users:
             places = [number for number, operand in enumerate(user.operands) if operand is value]

@@ -302,9 +302,6 @@ def _as_wide(build: Lowering, positions: TtirValue, element: str) -> TtirValue:
     return build.convert("arith.extsi" if wider else "arith.trunci", positions, element)
 
 
-# --- what is in the tensor ---
-
-
 def inside(build: Lowering, access: Access) -> TtirValue | None:
     """Which elements are in the tensor; None for all."""
     shape = access.shape

@@ -40,9 +40,6 @@ _ACQUIRES: Final = ("acquire", "acq_rel")
 """Those after which all threads see what the one that makes the access has acquired."""
 
 
-# --- accesses with a memory order ---
-
-
 class Owners:
     """Tiles of a shape, each of whose elements one thread has."""
 
@@ -54,12 +51,7 @@ class Owners:
         self._shape: Final = shape if self._copies == 1 else (*squeezed((self._count,)), self._copies)
 
     def effect(
-        self,
-        instructions: str,
-        constraints: str,
-        values: list[TtirValue],
-        mask: TtirValue | None,
-        element: str = "i32",
+        self, instructions: str, constraints: str, values: list[TtirValue], mask: TtirValue | None, element: str = "i32"
     ) -> TtirValue:
         """Instructions for each element, in one thread; the last operand says whether an element takes part."""
         spread = [*map(self._spread, values), self._predicate(mask)]
@@ -145,9 +137,6 @@ def as_word(build: Lowering, value: TtirValue) -> TtirValue:
     """The bits of a number in a register of 32 or 64 bits."""
     bits = build.bitcast(value, f"i{value.bits}")
     return build.convert("arith.extui", bits, "i32") if bits.bits < 32 else bits
-
-
-# --- atomics ---
 
 
 def lower_atomic_rmw(build: Lowering, operation: Operation) -> None:

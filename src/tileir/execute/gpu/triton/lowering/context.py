@@ -211,8 +211,6 @@ class Lowering(TtirBuilder):
         self._has_tma: Final = has_matmuls and self.capability >= _FIRST_WITH_TMA
         self._handlers: Final = handlers
 
-    # --- values ---
-
     def value(self, value: Value) -> TtirValue:
         return self.values[value]
 
@@ -256,8 +254,6 @@ class Lowering(TtirBuilder):
         value = TtirValue(f"%hidden{len(self.hidden)}", element)
         self.hidden.append(Hidden(slot, value, attributes))
         return value
-
-    # --- operations ---
 
     def lower(self, operation: Operation) -> None:
         handler = self._handlers.get(operation.declaration)

@@ -101,9 +101,6 @@ def lower_from(build: Lowering, operation: Operation | None, frame: Frame, path:
     raise AssertionError("a block has a terminator")
 
 
-# --- what ends early ---
-
-
 def _ends_early(operation: Operation) -> bool:
     """Whether an `if` holds something that ends what is around it."""
     for region in operation.regions:
@@ -130,9 +127,6 @@ def _goes_on(block: Block | None) -> bool:
     return all(
         inner.declaration is not ops.IF or any(_goes_on(branch(inner, index)) for index in (0, 1)) for inner in block
     )
-
-
-# --- if ---
 
 
 def lower_if(build: Lowering, operation: Operation) -> None:
@@ -197,9 +191,6 @@ def _lower_ending_if(build: Lowering, operation: Operation, frame: Frame, path: 
 def _bind(build: Lowering, results: Sequence[Value], values: list[TtirValue]) -> None:
     for result, value in zip(tiles(results), values, strict=True):
         build.define(result, value)
-
-
-# --- loops ---
 
 
 def lower_for(build: Lowering, operation: Operation) -> None:

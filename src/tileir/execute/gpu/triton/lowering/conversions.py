@@ -186,9 +186,6 @@ def _element(value: Value) -> types.Type:
     return tile_of(value).element
 
 
-# --- integers ---
-
-
 def extension(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
     target, _ = build.type_of(operation.results[0])
     is_signed = operation.keyword("signedness") == "signed"
@@ -210,9 +207,6 @@ def truncation(build: Lowering, operation: Operation, value: TtirValue) -> TtirV
     if _element(operation.results[0]) is types.I4:
         value = build.apply("arith.shrsi", build.apply("arith.shli", value, 4), 4)
     return value
-
-
-# --- floats ---
 
 
 def float_to_float(build: Lowering, operation: Operation, value: TtirValue) -> TtirValue:
@@ -326,9 +320,6 @@ def _clamped(build: TtirBuilder, value: TtirValue, width: int, is_signed: bool) 
     whole = build.select(is_above, greatest, whole)
     is_low = build.apply("arith.andi", is_low, build.apply("arith.xori", is_usable, 1))
     return build.select(is_low, least, whole)
-
-
-# --- bits ---
 
 
 def reinterpretation(build: Lowering, operation: Operation, name: str, value: TtirValue) -> TtirValue:

@@ -63,9 +63,6 @@ def magnitude(build: Lowering, operation: Operation, value: TtirValue) -> TtirVa
     return build.apply("arith.maxsi", value, negation(build, operation, value))
 
 
-# --- shifts ---
-
-
 def shift(
     build: Lowering, operation: Operation, signed: str, unsigned: str, value: TtirValue, amount: TtirValue
 ) -> TtirValue:
@@ -84,9 +81,6 @@ def shift(
     shifted = build.apply(name, value, build.apply("arith.andi", amount, most))
     is_within = build.compare("ule", amount, most)
     return build.select(is_within, shifted, 0)
-
-
-# --- division ---
 
 
 class _Operands:

@@ -249,9 +249,6 @@ def integral(build: Lowering, operation: Operation, name: str, value: TtirValue)
     return build.convert("arith.truncf", build.apply(name, wide), value.element)
 
 
-# --- comparisons ---
-
-
 def comparison(build: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
     ordering = "o" if operation.comparison_ordering == "ordered" else "u"
     return build.compare(ordering + PREDICATES[operation.comparison_predicate], left, right)

@@ -84,7 +84,6 @@ HANDLERS: Final[Handlers] = {
 
 class Lowered(NamedTuple):
     text: str
-    name: str
     slots: tuple[Slot, ...]
     """What its parameters are; Triton adds some of its own behind them."""
     options: dict[str, Any]
@@ -122,7 +121,7 @@ def lower(
         "enable_reflect_ftz": options.fast,
     }
     text = "\n".join([line for line, _ in lines]) + "\n"
-    return Lowered(text, name, tuple(slots), made, [operation for _, operation in lines])
+    return Lowered(text, tuple(slots), made, [operation for _, operation in lines])
 
 
 def kernel_name(entry: Operation) -> str:

@@ -115,9 +115,6 @@ def _is_possible(extent: LaunchValue, stride: LaunchValue, size: int) -> bool:
     return 0 < distance < 1 << 40 and distance % _FEWEST_BYTES == 0
 
 
-# --- loads and stores ---
-
-
 def lower_offset(build: Lowering, operation: Operation) -> None:
     """Offsets are signed; Triton counts in at least 32 bits."""
     pointers, offsets = build.operands(operation)

@@ -93,9 +93,6 @@ def _first_false(build: Lowering, truth: TtirValue) -> TtirValue:
     return first
 
 
-# --- what the launcher gets of them ---
-
-
 def _words(operation: Operation, name: str) -> str:
     attribute = operation.attributes.get(name)
     return attribute.value if isinstance(attribute, StringAttribute) else ""

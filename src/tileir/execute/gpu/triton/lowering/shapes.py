@@ -64,9 +64,6 @@ def lower_cat(build: Lowering, operation: Operation) -> None:
     build.result(operation, build.reshape(joined, build.type_of(operation.results[0])[1]))
 
 
-# --- parts of tiles ---
-
-
 def lower_extract(build: Lowering, operation: Operation) -> None:
     whole, part = tile_of(operation.operands[0]).shape, tile_of(operation.results[0]).shape
     value = build.value(operation.operands[0])
@@ -164,9 +161,6 @@ def lower_insert(build: Lowering, operation: Operation) -> None:
     build.result(operation, build.reshape(chosen, squeezed(whole)))
 
 
-# --- transposes ---
-
-
 def lower_permute(build: Lowering, operation: Operation) -> None:
     shape = tile_of(operation.operands[0]).shape
     order = [squeezed_axis(shape, axis) for axis in operation.permutation if shape[axis] != 1]
@@ -184,9 +178,6 @@ def lower_permute(build: Lowering, operation: Operation) -> None:
 def _is_in_loop(operation: Operation) -> bool:
     parent = operation.parent_operation
     return parent is not None and (parent.declaration.is_loop or _is_in_loop(parent))
-
-
-# --- bytes ---
 
 
 def _width(element: Type) -> int:

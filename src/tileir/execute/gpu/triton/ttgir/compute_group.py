@@ -191,8 +191,6 @@ class ComputeGroup(Writer):
     def types(self, text: str) -> str:
         return self._plan.halves.text(text, self._group)
 
-    # --- copies ---
-
     def _await(self, copy: Copy) -> None:
         """Wait until a copy is done; its buffer is the next of its ring."""
         ring = self._plan.rings[copy]
@@ -211,8 +209,6 @@ class ComputeGroup(Writer):
         ring = self._plan.rings[copy]
         if ring.is_reused and ring.part_of[copy] is ring.parts[-1]:
             self.write(f"ttng.arrive_barrier {self._free[ring]}, 1 : {BARRIER}")
-
-    # --- statements ---
 
     def _statements(self, statements: list[Statement]) -> None:
         kept = [each for each in statements if each in self._staged]

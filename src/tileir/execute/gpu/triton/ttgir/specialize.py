@@ -128,9 +128,6 @@ def _needed(kernel: Kernel, copies: Copies) -> set[Statement]:
     return found
 
 
-# --- all groups ---
-
-
 def specialize(text: str, stages: int, shared: int) -> str:
     """The TTGIR of a kernel for three groups of warps, with up to so many tiles loaded ahead; raises `Unfit`.
 
