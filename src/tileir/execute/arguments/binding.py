@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, NamedTuple, cast
 
-import ml_dtypes
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
@@ -111,7 +110,7 @@ TORCH_DTYPES: Final = (
 
 def tensor_dtype(name: str) -> DType:
     """What NumPy has for one of `TORCH_DTYPES`."""
-    return numpy.dtype(getattr(ml_dtypes, name, name))
+    return numpy.dtype(name)
 
 
 def is_array(value: object) -> bool:
