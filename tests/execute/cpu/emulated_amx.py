@@ -232,15 +232,10 @@ def emulating_target(features: tuple[str, ...] = TILES) -> Target:
     """This machine with features that are only code, and without others of their kind."""
     here = host("native")
     enabled = here.enabled - {"amx-tile", "amx-bf16", "amx-int8", "amx-fp16", "avx512bf16"} | frozenset(features)
-    kind = _PairsTarget if features == PAIRS else Target
-    return kind(here.name, here.triple, enabled, here.features, True)
-
-
-class _PairsTarget(Target):
-    """A machine that multiplies pairs, as AMD's do."""
-
-    __slots__ = ()
-    has_bf16_dots = True
+    target = Target(here.name, here.triple, enabled, here.features, True)
+    # As AMD's machines do.
+    target.has_bf16_dots = features == PAIRS
+    return target
 
 
 def emulate(monkeypatch: pytest.MonkeyPatch, features: tuple[str, ...] = TILES) -> str:
