@@ -258,7 +258,8 @@ class Lowering:
                 node = ex.Elementwise(rounding, [node], fusion.cost_of(rounding))
                 self._early.add(rounding)
             assert node.value is not None
-            buffer = self.buffer_of(node.value) if rounding else self.buffer_for(node.value, reach, finished)
+            is_new = rounding is not None
+            buffer = self.buffer_of(node.value) if is_new else self.buffer_for(node.value, reach, finished)
             kept.append(StoreBuffer(node, buffer))
             # At once, so that no two get the same buffer.
             self.stored(node.value, buffer)
