@@ -54,7 +54,7 @@ class Request(NamedTuple):
     words: Sequence[int] = ()
 
     @property
-    def count(self) -> int:
+    def block_count(self) -> int:
         x, y, z = self.grid
         return x * y * z
 
@@ -121,7 +121,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         return None if version is None or version.print_count or version.loaded.repeats else version
 
     def _binding(self, request: Request, threads: int) -> Binding:
-        chunk = parallel_launch.chunk_for(request.count, threads)
+        chunk = parallel_launch.chunk_for(request.block_count, threads)
         return self._binder(request.arguments, request.grid, chunk, request.fill, request.numbers)
 
     def _launch(self, request: Request, sanitizer: Sanitizer | None = None, apart: bool = True) -> None:
@@ -167,7 +167,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         inspector = None if sanitizer is None else self._inspector(version, request, sanitizer, slots)
         keep = (request, binding, callback, inspector)
         calls_back = callback is not None or inspector is not None
-        progress, count = options.progress, request.count
+        progress, count = options.progress, request.block_count
         if progress is None:
             self._run(version, binding, threads, keep, calls_back)
         else:
@@ -213,7 +213,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         from tileir.execute.cpu.runtime.conflicts import ReachableMemory
         from tileir.execute.cpu.runtime.overlap import AT_ONCE, Launch
 
-        if launches.is_idle and 0 < version.loaded.ns_per_block * request.count < AT_ONCE:
+        if launches.is_idle and 0 < version.loaded.ns_per_block * request.block_count < AT_ONCE:
             return False
         if self._reach is None:
             self._reach = ReachableMemory(self.entry, self.globals)

@@ -296,9 +296,9 @@ def _run_jobs(function: Loaded, record: Record, scratch_bytes: int, wanted: int,
         raise interrupt
     if threads.is_abandoned:
         raise LaunchError(_FORKED)
-    for error in finished:
-        if error is not None:
-            raise error
+    for failure in finished:
+        if failure is not None:
+            raise failure
     return perf_counter_ns() - begin or 1
 
 
