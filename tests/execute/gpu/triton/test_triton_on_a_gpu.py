@@ -55,7 +55,7 @@ def codes(kernel: tileir.Kernel) -> int:
     """How many codes a kernel has by now."""
     prepared = kernel.prepare()
     assert isinstance(prepared, TritonKernel)
-    return sum(prepared._made.values())
+    return prepared._made.total()
 
 
 @pytest.mark.parametrize("size", [1, 127, 1000, 1 << 20])

@@ -130,7 +130,9 @@ class Process:
         except (BrokenPipeError, EOFError, ValueError, TypeError):
             # It has closed its pipes, so it is about to end.
             status = process.wait()
-            with open(self._output, "rb") as file:
+            printed = ""
+            # Its directory is gone where all processes are being closed.
+            with suppress(OSError), open(self._output, "rb") as file:
                 printed = file.read().decode("utf-8", "replace")
             raise Ended(None if self._is_late else status, printed) from None
         finally:
