@@ -34,22 +34,18 @@ from tileir.execute.engine.interface import Given
 from tileir.execute.errors import GENERATED
 from tileir.ir.types import F32, F64, IntegerType, Type
 
-SLOT_BYTES: Final = 8
-"""Of each parameter in a record."""
+SLOT_BYTES: Final = 8  # Of each parameter in a record.
 
 
 class ArgumentCode:
     """Python code that looks at the arguments of a launch."""
 
     def __init__(self) -> None:
-        self.names: dict[str, Any] = {}
-        """What the code uses."""
-        self.inputs: list[str] = []
-        """The names of the arguments, or of the numbers."""
+        self.names: dict[str, Any] = {}  # What the code uses.
+        self.inputs: list[str] = []  # The names of the arguments, or of the numbers.
         self.checks: list[str] = []
         """Lines that leave the function where something is out of the ordinary, and compute what is made of it."""
-        self.values: list[str] = []
-        """What is made of the arguments, in order."""
+        self.values: list[str] = []  # What is made of the arguments, in order.
 
     @property
     def lines(self) -> list[str]:
@@ -75,12 +71,10 @@ class Slots(ArgumentCode):
 
     def __init__(self, head: str) -> None:
         super().__init__()
-        self.given: list[str] = []
-        """The value of each parameter."""
+        self.given: list[str] = []  # The value of each parameter.
         self.keys: list[tuple[int, int, str]] = []
         """The number of a parameter, one, and its name; or the first of those after an array, how many, and a name."""
-        self.arrays: dict[int, bool] = {}
-        """The pointers, by number: whether their memory may be written to."""
+        self.arrays: dict[int, bool] = {}  # The pointers, by number: whether their memory may be written to.
         self._formats: list[str] = [head]
 
     def add(self, value: str, format: str) -> None:
@@ -93,7 +87,6 @@ class Slots(ArgumentCode):
         return struct.Struct("".join(self._formats)).pack_into
 
     def add_parameter(self, number: int, name: str, value: str, format: str) -> None:
-        """Pack a parameter, known by a name."""
         self.add(value, format)
         self.given.append(name)
         self.keys.append((number, 1, name))
@@ -167,7 +160,6 @@ def slots_of_numbers(types: Sequence[Type], kind: Sequence[Given], head: str, re
 
 
 def pointee_of(type: Type) -> Type | None:
-    """What a parameter points to; None for a scalar."""
     if isinstance(type, TileType) and isinstance(type.element, PointerType):
         return type.element.pointee
     return None
@@ -182,7 +174,6 @@ def bits_of(value: Any) -> int:
 
 
 def torch_dtypes(pointee: Type) -> Set[object]:
-    """The dtypes of torch that a pointer takes."""
     torch: Any = sys.modules["torch"]
     accepted = accepted_dtypes(pointee)
     return frozenset([getattr(torch, name, None) for name in TORCH_DTYPES if tensor_dtype(name) in accepted])

@@ -29,8 +29,7 @@ class BoundLaunch:
         bind: Callable[[tuple[object, ...]], Run],
         names: Sequence[str] = (),
     ) -> None:
-        self.name: str = name
-        """The name of the kernel."""
+        self.name: str = name  # The name of the kernel.
         self.grid: BlockId = grid
         self._names: list[str] = list(names)
         self._bind: Callable[[tuple[object, ...]], Run] = bind

@@ -24,8 +24,7 @@ from tileir.ir.types import F4E2M1FN, FLOAT_TYPES, I1, I4, TF32, FloatType, Inte
 Array: TypeAlias = "numpy.ndarray[Any, numpy.dtype[Any]]"
 DType: TypeAlias = "numpy.dtype[Any]"
 
-TF32_UNUSED_BITS: Final = 13
-"""Low bits of the float32 that holds a tf32, which do not count."""
+TF32_UNUSED_BITS: Final = 13  # Low bits of the float32 that holds a tf32, which do not count.
 _TF32_MASK: Final = numpy.uint32(0xFFFFFFFF << TF32_UNUSED_BITS & 0xFFFFFFFF)
 _F32_QUIET: Final = numpy.uint32(0x00400000)
 
@@ -48,7 +47,6 @@ _SIGNED: Final[dict[int, DType]] = {size: numpy.dtype(f"i{size}") for size in (1
 
 
 def value_dtype(element: Type) -> DType:
-    """The dtype of a tile value with this element type."""
     if isinstance(element, PointerType):
         return _POINTER
     found = _VALUE.get(element.text)
@@ -58,7 +56,6 @@ def value_dtype(element: Type) -> DType:
 
 
 def memory_dtype(element: Type) -> DType:
-    """The dtype that memory holding such elements is read and written with."""
     return _UNSIGNED[1] if element is I1 or element is F4E2M1FN else value_dtype(element)
 
 

@@ -217,8 +217,7 @@ class AssertionFailedError(ExecutionError):
 
 
 _PACKAGE: Final = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
-GENERATED: Final = "<generated>"
-"""The file of functions that are written for a kernel (`binder.py`)."""
+GENERATED: Final = "<generated>"  # The file of functions that are written for a kernel (`binder.py`).
 _BETWEEN: Final = frozenset(("torch", "jax", "jaxlib", "importlib", "contextlib"))
 """Packages that call this one for the user: torch launches its operators, importlib imports torch."""
 

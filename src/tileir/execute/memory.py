@@ -274,7 +274,6 @@ def read_only(region: Region) -> str:
 
 
 def reserved_label(block: tuple[int, int, int]) -> str:
-    """The name of what a tile block has reserved."""
     return f"what 'alloca' reserved in tile block {block}"
 
 

@@ -33,13 +33,11 @@ class Order:
 
 
 def block_at(number: int, grid: BlockId) -> BlockId:
-    """The position in the grid of the tile block of a number."""
     width, height, _ = grid
     return number % width, number // width % height, number // (width * height)
 
 
 def block_order(schedule: str, grid: BlockId) -> Order:
-    """The order of the schedule of a name."""
     name, seed = check_schedule(schedule)
     count = grid[0] * grid[1] * grid[2]
     if name == "random":

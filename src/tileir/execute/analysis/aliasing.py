@@ -36,8 +36,7 @@ _UNIFORM: Final = (
     ops.ASSUME, ops.MAKE_TENSOR_VIEW, ops.GET_INDEX_SPACE_SHAPE, ops.GET_TENSOR_SHAPE, ops.GET_NUM_TILE_BLOCKS,
     ops.GET_GLOBAL, *_TILE_VIEWS,
 )  # fmt: skip
-RENAMED: Final = (ops.RESHAPE, ops.BROADCAST)
-"""What makes of one element the same element."""
+RENAMED: Final = (ops.RESHAPE, ops.BROADCAST)  # What makes of one element the same element.
 
 
 class Origins:
@@ -92,7 +91,6 @@ class Origins:
         return frozenset().union(*[self._known.get(source, frozenset([UNKNOWN])) for source in sources])
 
     def never_alias(self, first: Origin, second: Origin) -> bool:
-        """Whether accesses of these origins never alias."""
         return UNKNOWN not in first and UNKNOWN not in second and not first & second
 
     # --- views that are the same for the whole launch ---

@@ -12,17 +12,14 @@ from tileir.ir.values import BlockArgument, Value
 
 
 def may_write(entry: Operation, number: int) -> bool:
-    """Whether a kernel may write through a parameter."""
     return next(writers_of(entry, number), None) is not None
 
 
 def writers_of(entry: Operation, number: int) -> Iterator[Operation]:
-    """The operations that may write through a parameter."""
     return (user for user, value in _accesses_of(entry, number) if _has(user, user.declaration.writes, value))
 
 
 def readers_of(entry: Operation, number: int) -> Iterator[Operation]:
-    """The operations that may read through a parameter."""
     return (user for user, value in _accesses_of(entry, number) if _has(user, user.declaration.reads, value))
 
 

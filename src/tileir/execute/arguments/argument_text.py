@@ -96,8 +96,7 @@ class Specification(NamedTuple):
     element: Type
     shape: tuple[int, ...]
     seed: int = 0
-    values: tuple[float, ...] = ()
-    """The elements, where they are given one by one."""
+    values: tuple[float, ...] = ()  # The elements, where they are given one by one.
 
     def with_type(self, name: str) -> str:
         """The same for another element type, in words."""
@@ -248,8 +247,7 @@ class LaunchArguments(NamedTuple):
 
     grid: tuple[int, ...]
     arguments: list[Any]
-    words: LaunchWords
-    """The same, as `tileir run` takes it."""
+    words: LaunchWords  # The same, as `tileir run` takes it.
 
     def copies(self) -> list[Any]:
         return [_copied(value) for value in self.arguments]

@@ -350,8 +350,7 @@ def _bind_scalar(element: Type, value: object, what: str) -> Any:
     raise LaunchError(f"{what} is a scalar {element.spelling}, but {type_text(value)} was given: pass a number")
 
 
-MOST_THREADS = 1024
-"""More than any machine has use for, and few enough to be had."""
+MOST_THREADS = 1024  # More than any machine has use for, and few enough to be had.
 
 
 def checked_arrays(given: object, name: str) -> list[object]:

@@ -55,8 +55,7 @@ class Cache:
 
     def __init__(self, directory: str | Path | None, limit: int = LIMIT) -> None:
         self.directory: str | None = str(directory) if directory is not None else None
-        self.limit: int = limit
-        """How many bytes are kept; the kernels used longest ago go first."""
+        self.limit: int = limit  # How many bytes are kept; the kernels used longest ago go first.
         # No directory is safe to use for one that is empty.
         self._files: PrivateDirectory = PrivateDirectory(self.directory or "")
         self._written: int = 0

@@ -27,8 +27,7 @@ from tileir.ir.diagnostics import TileIRError
 if TYPE_CHECKING:
     from tileir.execute.cpu.pipeline import Lowered
 
-MANY_CHECKS: Final = 2000
-"""Branches of a sanitized kernel beyond which it is compiled quickly rather than well."""
+MANY_CHECKS: Final = 2000  # Branches of a sanitized kernel beyond which it is compiled quickly rather than well.
 
 
 class Version:
@@ -41,8 +40,7 @@ class Version:
         if meta["repeats"]:
             loaded.has_loops(meta["deciding"])
         self.options: Options = options
-        self.lowered: Lowered | None = None
-        """How the kernel was lowered, where the sanitizer has to know."""
+        self.lowered: Lowered | None = None  # How the kernel was lowered, where the sanitizer has to know.
 
 
 class KernelCode:
@@ -94,7 +92,6 @@ class KernelCode:
         return found
 
     def version(self, overlapping: bool, sanitize: bool, unchecked: bool = False) -> Version:
-        """A version, which is kept."""
         key = (overlapping, sanitize, unchecked)
         found = self._versions.get(key)
         if found is None:

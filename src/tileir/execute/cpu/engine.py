@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from tileir.execute.cpu.kernel import CpuKernel
     from tileir.execute.memory import Region
 
-_MOST_COMPILED: Final = 20_000
-"""Operations of a kernel that LLVM is given only to look at what it makes of them."""
+_MOST_COMPILED: Final = 20_000  # Operations of a kernel that LLVM is given only to look at what it makes of them.
 
 
 class CpuEngine(Engine):

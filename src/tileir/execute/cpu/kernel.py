@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from tileir.execute.sanitizer.report import SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
 
-_NO_SCRATCH: Final = numpy.zeros(128, numpy.uint64)
-"""Scratch memory for a worker that runs no tile block."""
+_NO_SCRATCH: Final = numpy.zeros(128, numpy.uint64)  # Scratch memory for a worker that runs no tile block.
 
 
 class Request(NamedTuple):
@@ -60,8 +59,6 @@ class Request(NamedTuple):
 
 
 class CpuKernel(KernelCode, PreparedKernel):
-    """A kernel ready to run on the CPU."""
-
     def __init__(
         self,
         entry: Operation,

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 Arguments = tuple[object, ...]
 
-FORWARD: Final = "forward"
-"""The schedule of a launch that asks for none."""
+FORWARD: Final = "forward"  # The schedule of a launch that asks for none.
 OPTIONS: Final = frozenset(
     ("exact", "fast", "cpu", "schedule", "observer", "sanitize", "num_threads", "unchecked", "stream", "cubin")
 )
@@ -154,17 +153,13 @@ class PreparedKernel(ABC):
 class Engine(ABC):
     """What runs kernels.  Register one with `tileir.register_engine`, or as an entry point of "tileir.engines"."""
 
-    name: str
-    """What `backend=` and `--backend` call it."""
-    title: str = ""
-    """What messages call it, as in "the CPU engine"; made of the name if empty."""
-    summary: str = ""
-    """What it is, in a line."""
+    name: str  # What `backend=` and `--backend` call it.
+    title: str = ""  # What messages call it, as in "the CPU engine"; made of the name if empty.
+    summary: str = ""  # What it is, in a line.
     options: frozenset[str] = frozenset()
     """Which options of `tileir.compile` and `Kernel.launch` it has a use for, among "exact", "fast", "cpu", "schedule",
     "observer", "sanitize", "num_threads", "unchecked", "stream" and "cubin".  The other options are everybody's."""
-    stages: tuple[str, ...] = ()
-    """The forms of a kernel that `PreparedKernel.dump` shows."""
+    stages: tuple[str, ...] = ()  # The forms of a kernel that `PreparedKernel.dump` shows.
     dumps_anywhere: bool = False
     """Whether its kernels are dumped where it cannot run them too: `PreparedKernel.dump` says itself what it lacks."""
     on_gpu: bool = False
@@ -172,8 +167,7 @@ class Engine(ABC):
     copy there and back, or refuse with a `WrongDeviceError` if `LaunchOptions.copies` says so."""
     overlaps: bool = False
     """Whether its launches take part in `tileir.overlap`; those of others come after all that are under way."""
-    is_native: bool = True
-    """Whether a wrong kernel can end the process: `tileir run` gives it one of its own."""
+    is_native: bool = True  # Whether a wrong kernel can end the process: `tileir run` gives it one of its own.
 
     def missing(self) -> str:
         """Why it cannot work on this machine, with what to do about it; empty if it can.  Asked often."""
@@ -245,17 +239,12 @@ _MOST_LINES: Final = 64
 class EngineForm(NamedTuple):
     """A form that an engine shows of its kernels."""
 
-    id: str
-    """What it is asked for by, among the forms of all engines."""
+    id: str  # What it is asked for by, among the forms of all engines.
     title: str
-    language: str
-    """What it is written in: "tile", "loops", "llvm", "assembly", or another word."""
-    stage: str
-    """What the kernel is asked for."""
-    reason: str = ""
-    """Why it cannot be shown on this machine, with what to do about it; empty if it can."""
-    most_operations: int = 0
-    """How many a kernel may have for it: beyond, compilers take minutes.  0 is any number."""
+    language: str  # What it is written in: "tile", "loops", "llvm", "assembly", or another word.
+    stage: str  # What the kernel is asked for.
+    reason: str = ""  # Why it cannot be shown on this machine, with what to do about it; empty if it can.
+    most_operations: int = 0  # How many a kernel may have for it: beyond, compilers take minutes.  0 is any number.
 
 
 class LocatedText(NamedTuple):
@@ -263,8 +252,7 @@ class LocatedText(NamedTuple):
 
     lines: list[str]
     locations: list[list[Location]]
-    notes: list[str]
-    """What is to be said about it, in sentences."""
+    notes: list[str]  # What is to be said about it, in sentences.
 
 
 def located_lines(

@@ -33,8 +33,7 @@ _MEASURED: Final = [_BUILT_IN[TileirasEngine.name], _BUILT_IN[TritonEngine.name]
 """Those for GPUs of which the faster one is taken."""
 _CHOICE: Final = GpuChoice(_MEASURED)
 _registered: dict[str, Engine] = {}
-_installed: dict[str, Engine] = {}
-"""Those of entry points that were loaded."""
+_installed: dict[str, Engine] = {}  # Those of entry points that were loaded.
 
 
 def _preferred() -> list[Engine]:

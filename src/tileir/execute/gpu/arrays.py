@@ -44,8 +44,7 @@ from tileir.execute.gpu.driver.library import driver
 from tileir.ir.core import Operation
 from tileir.ir.quoting import type_text
 
-LEGACY: Final = 1
-"""The driver's other name for the default stream, 0."""
+LEGACY: Final = 1  # The driver's other name for the default stream, 0.
 _NO_TIMING: Final = 2
 
 
@@ -111,8 +110,7 @@ class HostCopies:
         self._stream: Final = stream
         self._ranges: Final[list[tuple[int, int, bool]]] = []
         """Where memory of the host begins and ends, and whether the kernel may write to it."""
-        self._copies: Final[list[int]] = []
-        """Where the copy of each is."""
+        self._copies: Final[list[int]] = []  # Where the copy of each is.
         found = [
             (buffer.low, buffer.high, buffer.writable and may_write(entry, label.number))
             for buffer, label in buffers

@@ -50,10 +50,8 @@ class Choice(NamedTuple):
     """An engine, and why it is the one."""
 
     engine: str
-    seconds: dict[str, float]
-    """By engine, what a launch took; empty if there was nothing to measure."""
-    failures: dict[str, str]
-    """By engine, why it makes no code of the kernel."""
+    seconds: dict[str, float]  # By engine, what a launch took; empty if there was nothing to measure.
+    failures: dict[str, str]  # By engine, why it makes no code of the kernel.
 
 
 def choice_key(parts: tuple[object, ...]) -> str:

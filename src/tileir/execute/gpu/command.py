@@ -31,21 +31,16 @@ _MOST_SECONDS, _MOST_MEMORY = 1 << 31, 1 << 62
 _ENDING_SIGNALS: Final = tuple([getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)])
 """What ends a process that does not care, as `timeout` and a terminal that closes do."""
 
-VARIABLE: Final = "TILEIR_CRASH_DIR"
-"""Where crashes are kept, if not beside the cache of compiled kernels."""
+VARIABLE: Final = "TILEIR_CRASH_DIR"  # Where crashes are kept, if not beside the cache of compiled kernels.
 
 
 class Outcome(NamedTuple):
     """What came of a command."""
 
-    status: int
-    """Its exit status, or a negative number for the signal that ended it."""
-    output: str
-    """All that it printed."""
-    files: dict[str, bytes]
-    """What it wrote, of the files that were asked for."""
-    peak: int
-    """The most bytes of memory that it had; 0 if unknown."""
+    status: int  # Its exit status, or a negative number for the signal that ended it.
+    output: str  # All that it printed.
+    files: dict[str, bytes]  # What it wrote, of the files that were asked for.
+    peak: int  # The most bytes of memory that it had; 0 if unknown.
     timed_out: bool
 
 
@@ -164,7 +159,6 @@ def _limit(process: int, seconds: float, memory: int) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all that it has started."""
     try:
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

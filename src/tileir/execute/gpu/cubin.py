@@ -47,8 +47,7 @@ _STORE_LOCAL, _LOAD_LOCAL = 0x387, 0x983
 
 _MOST_REGISTERS: Final = 255
 _REGISTERS_OF_BLOCK: Final = 65536
-_REGISTER_UNIT: Final = 8
-"""As many are given to a thread at once."""
+_REGISTER_UNIT: Final = 8  # As many are given to a thread at once.
 
 
 class CubinError(LaunchError):
@@ -67,21 +66,14 @@ class Resources(NamedTuple):
 
     kernel: str
     target: str
-    registers: int
-    """For each thread, of 255."""
-    stack: int
-    """Bytes of local memory for each thread: what registers have no place for, and what is indexed."""
-    local_stores: int
-    """Instructions that store to local memory."""
-    local_loads: int
-    """Instructions that load from it."""
-    shared: int
-    """Bytes of shared memory for each tile block."""
+    registers: int  # For each thread, of 255.
+    stack: int  # Bytes of local memory for each thread: what registers have no place for, and what is indexed.
+    local_stores: int  # Instructions that store to local memory.
+    local_loads: int  # Instructions that load from it.
+    shared: int  # Bytes of shared memory for each tile block.
     barriers: int
-    threads: int
-    """Of each tile block; 0 if the launch chooses."""
-    code: int
-    """Bytes of instructions."""
+    threads: int  # Of each tile block; 0 if the launch chooses.
+    code: int  # Bytes of instructions.
     parameters: tuple[Parameter, ...]
     cluster: int = 1
     """Thread blocks that a tile block is spread over, each with so many registers, threads and so much memory."""
@@ -105,8 +97,7 @@ class Cubin:
 
     def __init__(self, data: bytes, kernel: str = "", version: str = "") -> None:
         self.data: Final = data
-        self.version: Final = version
-        """Of the assembler that made it, as far as known."""
+        self.version: Final = version  # Of the assembler that made it, as far as known.
         self._file: Final = _Elf(data)
         prefix = ".nv.info."
         kernels = [name.removeprefix(prefix) for name in self._file.sections if name.startswith(prefix)]
@@ -117,8 +108,7 @@ class Cubin:
             wanted = f"has no kernel '{kernel}'" if kernel else "has several kernels, and none was chosen"
             raise CubinError(f"the cubin {wanted}: those in it are {', '.join(kernels) or 'none'}")
         self.kernel: Final = kernel
-        self.target: Final = self._file.target
-        """The GPU, as `sm_90`."""
+        self.target: Final = self._file.target  # The GPU, as `sm_90`.
 
     def __repr__(self) -> str:
         return f"<Cubin {self.kernel}, {self.target}, {len(self.data)} bytes>"

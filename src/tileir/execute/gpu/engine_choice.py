@@ -52,8 +52,7 @@ class ChosenKernel(GpuLauncher):
             self._kernels[engine.name] = made
         self._triton: Final = next(each for each in self._kernels.values() if isinstance(each, TritonKernel))
         self._fast: Final = settings.fast
-        self.choices: Final[dict[tuple[object, ...], Choice]] = {}
-        """What was chosen so far, by kind of launches."""
+        self.choices: Final[dict[tuple[object, ...], Choice]] = {}  # What was chosen so far, by kind of launches.
         self._choosing: Final = Lock()
         self.chosen_engine: str = ""
 

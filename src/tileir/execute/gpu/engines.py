@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from tileir.execute.gpu.triton.kernel import TritonKernel
     from tileir.execute.memory import Region
 
-VARIABLE: Final = "TILEIR_GPU_ENGINE"
-"""Names the engine for GPUs that is taken instead of the faster one."""
+VARIABLE: Final = "TILEIR_GPU_ENGINE"  # Names the engine for GPUs that is taken instead of the faster one.
 _SHOWN: Final = (("ttir", "TTIR"), ("ttgir", "TTGIR"), ("ptx", "PTX of Triton"), ("sass", "SASS of Triton"))
-_MOST_SHOWN: Final = 20_000
-"""Operations of a kernel that is compiled only to look at its code."""
+_MOST_SHOWN: Final = 20_000  # Operations of a kernel that is compiled only to look at its code.
 
 
 class TileirasEngine(Engine):
@@ -174,8 +172,7 @@ class CodeRequest(NamedTuple):
     host: str = ""
     time_limit: float | None = None
     fast: bool = False
-    ready: bytes | None = None
-    """A cubin that was given: it is the answer, unless another is asked for."""
+    ready: bytes | None = None  # A cubin that was given: it is the answer, unless another is asked for.
 
 
 def compiled(backend: str, request: CodeRequest) -> tuple[Cubin, Resources]:

@@ -12,8 +12,7 @@ class _CompilerFailure(CompilationError):
     def __init__(self, diagnostics: list[Diagnostic], output: str = "") -> None:
         super().__init__(diagnostics[0].message)
         self.diagnostics = diagnostics
-        self.said: str = output
-        """All that the compiler printed."""
+        self.said: str = output  # All that the compiler printed.
 
 
 class _Crash(_CompilerFailure):

@@ -21,8 +21,7 @@ _MIB: Final = 1 << 20
 WARP_SIZE: Final = 32
 REGISTERS: Final = 65536
 THREADS_PER_BLOCK: Final = 1024
-SHARED_MEMORY_PER_BLOCK: Final = 48 << 10
-"""What a block gets without asking for more."""
+SHARED_MEMORY_PER_BLOCK: Final = 48 << 10  # What a block gets without asking for more.
 _AMPERE: Final = "NVIDIA A100 Tensor Core GPU datasheet, 2021"
 _GA102: Final = "NVIDIA Ampere GA102 GPU architecture whitepaper, 2021"
 _ADA: Final = "NVIDIA Ada GPU architecture whitepaper, 2023"
@@ -37,21 +36,17 @@ _RTX_BLACKWELL: Final = "NVIDIA RTX Blackwell GPU architecture whitepaper, 2025"
 
 
 class Gpu(NamedTuple):
-    key: str
-    """The name it is asked for by."""
-    name: str
-    """The name that the driver reports."""
+    key: str  # The name it is asked for by.
+    name: str  # The name that the driver reports.
     major: int
     minor: int
     multiprocessors: int
-    memory: int
-    """Bytes, as of the cache; clocks are in kHz, the bus in bits."""
+    memory: int  # Bytes, as of the cache; clocks are in kHz, the bus in bits.
     l2_cache: int
     clock: int
     memory_clock: int
     memory_bus: int
-    integrated: bool = False
-    """Whether it shares the memory of the host."""
+    integrated: bool = False  # Whether it shares the memory of the host.
 
     @property
     def capability(self) -> tuple[int, int]:
@@ -105,15 +100,12 @@ def gpu_named(name: str) -> Gpu:
 
 
 class Peaks(NamedTuple):
-    key: str
-    """What `tileir.emulate(gpu=..)` and others call it."""
-    names: tuple[str, ...]
-    """How the names begin that the driver reports for it."""
+    key: str  # What `tileir.emulate(gpu=..)` and others call it.
+    names: tuple[str, ...]  # How the names begin that the driver reports for it.
     memory: float
     f64: float | None
     f32: float
-    matrix: dict[str, float]
-    """By the element type of the factors: f64, tf32, f16 (bf16 too), f8, i8, f4."""
+    matrix: dict[str, float]  # By the element type of the factors: f64, tf32, f16 (bf16 too), f8, i8, f4.
     source: str
 
     def matrix_peak(self, element: str) -> float | None:

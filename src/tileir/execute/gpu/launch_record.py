@@ -22,10 +22,8 @@ from tileir.ir.core import Operation
 CONFIGURATION: Final = "<7I4xQQI4x"
 """CUlaunchConfig: the grid, threads and shared memory, the stream, attributes and how many there are."""
 
-_FIRST: Final = struct.calcsize(CONFIGURATION)
-"""Where the arguments begin."""
-_CLUSTER: Final = "<I4x3I52x"
-"""CUlaunchAttribute: which it is, and a value of 64 bytes, here three extents."""
+_FIRST: Final = struct.calcsize(CONFIGURATION)  # Where the arguments begin.
+_CLUSTER: Final = "<I4x3I52x"  # CUlaunchAttribute: which it is, and a value of 64 bytes, here three extents.
 _CLUSTER_EXTENTS: Final = 4
 
 
@@ -41,10 +39,8 @@ class LaunchForm(NamedTuple):
 
     threads: int = 1
     """Of a tile block; 1, with shared memory 0, where both are in the code and the driver takes them from there."""
-    shared: int = 0
-    """Bytes of shared memory that a launch reserves for each tile block."""
-    cluster: int = 1
-    """Thread blocks that a tile block is spread over."""
+    shared: int = 0  # Bytes of shared memory that a launch reserves for each tile block.
+    cluster: int = 1  # Thread blocks that a tile block is spread over.
     parameters: tuple[int | Hidden, ...] | None = None
     """For each, the number of the argument that it is, or what it is beside; None for all arguments in order."""
 
@@ -71,8 +67,7 @@ class Record:
         start = ctypes.addressof(self.memory)
         addresses = [start + place for place in packer.places]
         struct.pack_into(f"<{len(addresses)}Q", self.memory, packer.table, *addresses)
-        self.attributes: int = 0
-        """Where the driver finds what else is said about the launch; 0 if there is nothing."""
+        self.attributes: int = 0  # Where the driver finds what else is said about the launch; 0 if there is nothing.
         if packer.form.cluster > 1:
             struct.pack_into(_CLUSTER, self.memory, packer.cluster, _CLUSTER_EXTENTS, packer.form.cluster, 1, 1)
             self.attributes = start + packer.cluster
@@ -103,8 +98,7 @@ class Packer:
         self.table: Final = self.cluster + (struct.calcsize(_CLUSTER) if form.cluster > 1 else 0)
         self.size: Final = self.table + SLOT_BYTES * max(len(self.places), 1)
         self._pack: Final = struct.Struct(f"{CONFIGURATION}{len(self.types)}Q").pack_into
-        self.spare: Final[list[Record]] = []
-        """Those that no launch has."""
+        self.spare: Final[list[Record]] = []  # Those that no launch has.
 
     def take(self) -> Record:
         """A record for a launch, not one that another has."""

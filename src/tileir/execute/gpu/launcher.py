@@ -49,8 +49,7 @@ from tileir.execute.memory import Region
 from tileir.execute.overlap import overlapped
 from tileir.ir.core import Operation
 
-_MOST_FOUND: Final = 1024
-"""Kinds of launches that are remembered."""
+_MOST_FOUND: Final = 1024  # Kinds of launches that are remembered.
 
 
 class GpuLauncher(PreparedKernel):
@@ -59,8 +58,7 @@ class GpuLauncher(PreparedKernel):
     `operation_at` finds operations by the positions in the code's debug information, for asserts that fail.
     """
 
-    key_of_grid: str = ""
-    """What of a grid of x, y and z decides on the code, in Python; empty if nothing does."""
+    key_of_grid: str = ""  # What of a grid of x, y and z decides on the code, in Python; empty if nothing does.
 
     def __init__(self, entry: Operation, *, oldest_driver: int, operation_at: OperationAt | None = None) -> None:
         self.entry: Final = entry
@@ -71,10 +69,8 @@ class GpuLauncher(PreparedKernel):
         self.packer: Final = Packer(entry)
         self.variants: Final[dict[Any, tuple[Any, ...]]] = {}
         """What launches need (`find`), by the number of the GPU and what decides on the code."""
-        self._usual: LaunchOptions | None = None
-        """Options that were seen to ask for nothing."""
-        self._library: ArrayLibrary | None = None
-        """The one whose arrays `_usual_launch` knows."""
+        self._usual: LaunchOptions | None = None  # Options that were seen to ask for nothing.
+        self._library: ArrayLibrary | None = None  # The one whose arrays `_usual_launch` knows.
         self._usual_launch: UsualLaunch = no_usual_launch
         self._has_warned: bool = False
 

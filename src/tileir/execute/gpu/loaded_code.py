@@ -37,8 +37,7 @@ _PLAIN_SHARED: Final = 48 << 10
 _MOST_SHARED: Final = 8
 _libraries: Final[dict[tuple[int, bytes], LoadedLibrary]] = {}
 """What is loaded, by its content, and by the globals of the module it is from if it has any."""
-_codes: Final[WeakSet[LaunchedCode]] = WeakSet()
-"""What may be launched."""
+_codes: Final[WeakSet[LaunchedCode]] = WeakSet()  # What may be launched.
 
 
 class LoadedLibrary:
@@ -48,10 +47,8 @@ class LoadedLibrary:
         """`what` says what it is, if something goes wrong; `keep` lives as long as this."""
         self._what: Final = what
         self._keep: Final = keep
-        self.contexts: set[int] = set()
-        """Those in which its kernels may be under way."""
-        self.filled: set[int] = set()
-        """Those in which its global variables have their values."""
+        self.contexts: set[int] = set()  # Those in which its kernels may be under way.
+        self.filled: set[int] = set()  # Those in which its global variables have their values.
         self.handle: Final = driver().handle(
             "cuLibraryLoadData", lambda: f"loading {what()}", data, None, None, 0, None, None, 0
         )
@@ -119,12 +116,10 @@ class Launching(NamedTuple):
     context: int
     grid: BlockId
     stream: int
-    values: Sequence[Any]
-    """The arguments: addresses, numbers of Python or NumPy."""
+    values: Sequence[Any]  # The arguments: addresses, numbers of Python or NumPy.
     bound: BoundArguments | None = None
     """The arguments as they were looked at; None where they were not looked at closely."""
-    is_described: bool = True
-    """Whether code may take descriptors of arrays."""
+    is_described: bool = True  # Whether code may take descriptors of arrays.
 
 
 class LaunchedCode:
@@ -149,10 +144,8 @@ class LaunchedCode:
         self._sizes: Final = [
             each.size if isinstance(each, Hidden) else _parameter_bytes(packer.types[each]) for each in packer.sources
         ]
-        self.loaded: Final[dict[str, tuple[LoadedLibrary, int]]] = {}
-        """By target, a library and the kernel in it."""
-        self._functions: Final[dict[int, Any]] = {}
-        """By context."""
+        self.loaded: Final[dict[str, tuple[LoadedLibrary, int]]] = {}  # By target, a library and the kernel in it.
+        self._functions: Final[dict[int, Any]] = {}  # By context.
         _codes.add(self)
 
     def fill(self, record: Record, launching: Launching, is_kept: bool = False) -> None:

@@ -26,15 +26,13 @@ from tileir.execute.gpu.launch_record import CONFIGURATION, Record
 from tileir.execute.gpu.loaded_code import LaunchedCode, Launching, NotDescribed
 from tileir.ir.types import Type
 
-Launcher: TypeAlias = Any
-"""A `GpuLauncher`; its module imports this one."""
+Launcher: TypeAlias = Any  # A `GpuLauncher`; its module imports this one.
 _UNUSUAL: Final = (
     TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError, LookupError, NotDescribed, struct.error,
 )  # fmt: skip
 """Another number of arguments; a number that its type cannot hold; a tensor whose data cannot be had; another thread
 that has just taken the record; an array of which the driver makes no descriptor."""
-_MOST_STREAMS: Final = 64
-"""That a repeated launch keeps records for."""
+_MOST_STREAMS: Final = 64  # That a repeated launch keeps records for.
 
 _LAUNCH: Final = """\
 try:
@@ -119,8 +117,7 @@ class ArrayLibrary(NamedTuple):
     device: str
     address: str
     stream: Callable[[], Callable[[int], int] | None]
-    classes: Callable[[], tuple[object, ...]]
-    """No other classes: the data of another one may be elsewhere."""
+    classes: Callable[[], tuple[object, ...]]  # No other classes: the data of another one may be elsewhere.
     dtypes: Callable[[Type], Set[object]]
 
 

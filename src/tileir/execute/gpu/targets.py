@@ -22,8 +22,7 @@ _FIRST_SPECIFIC: Final = 90
 _MACHINES: Final = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
 
 _SPELLINGS: Final = re.compile(r"(?:sm_?|compute_?)?(\d{2,3})[af]?|(\d{1,2})\.(\d)", re.IGNORECASE)
-_SYSTEM: Final = 1 << 10
-"""Bytes of shared memory that are the system's, for each thread block."""
+_SYSTEM: Final = 1 << 10  # Bytes of shared memory that are the system's, for each thread block.
 
 _BYTE_TYPES: Final = ("f8E4M3FN", "f8E5M2")
 _BLOCK_TYPES: Final = ("f8E8M0FNU", "f4E2M1FN")
@@ -33,21 +32,14 @@ class Architecture(NamedTuple):
     """A kind of GPU, by the name that code is made for."""
 
     name: str
-    shared_memory: int
-    """Bytes of shared memory of a multiprocessor."""
-    threads: int
-    """Threads that a multiprocessor holds."""
-    blocks: int
-    """Thread blocks that a multiprocessor holds, however small."""
-    factors: tuple[str, ...]
-    """Element types that NVIDIA's assembler multiplies on tensor cores; f64 it never does."""
+    shared_memory: int  # Bytes of shared memory of a multiprocessor.
+    threads: int  # Threads that a multiprocessor holds.
+    blocks: int  # Thread blocks that a multiprocessor holds, however small.
+    factors: tuple[str, ...]  # Element types that NVIDIA's assembler multiplies on tensor cores; f64 it never does.
     has_tma: bool = False
-    has_wgmma: bool = False
-    """Matmuls by groups of warps, out of shared memory."""
-    has_tensor_memory: bool = False
-    """Matmuls by `tcgen05`, with accumulators in a memory of their own."""
-    has_short_accumulators: bool = False
-    """Whether tensor cores keep less than f32 of accumulators of f8."""
+    has_wgmma: bool = False  # Matmuls by groups of warps, out of shared memory.
+    has_tensor_memory: bool = False  # Matmuls by `tcgen05`, with accumulators in a memory of their own.
+    has_short_accumulators: bool = False  # Whether tensor cores keep less than f32 of accumulators of f8.
 
     @property
     def lacks(self) -> tuple[str, ...]:
@@ -92,8 +84,7 @@ ARCHITECTURES: Final = {
         Architecture("sm_121", 100 << 10, 1536, 24, _BYTES, has_tma=True),
     )
 }
-TARGETS: Final = tuple(ARCHITECTURES)
-"""Those that Tile IR programs can be compiled for."""
+TARGETS: Final = tuple(ARCHITECTURES)  # Those that Tile IR programs can be compiled for.
 
 
 def target_named(text: object) -> str:

@@ -27,16 +27,12 @@ from tileir.ir.symbols import lookup_symbol, nearest_symbol_table
 
 _L2_CACHE, _WITH_TIMING = 38, 0
 _ATTEMPT: Final = "timing a launch"
-_BUDGET: Final = 0.02
-"""Seconds that each code is run for, about."""
-_LONG: Final = 0.25
-"""Seconds of a run that need not be made again."""
+_BUDGET: Final = 0.02  # Seconds that each code is run for, about.
+_LONG: Final = 0.25  # Seconds of a run that need not be made again.
 _LEAST, _MOST = 3, 20
-_SHARE: Final = 8
-"""The part of the free memory that copies may take: one in so many."""
+_SHARE: Final = 8  # The part of the free memory that copies may take: one in so many.
 
-MemoryRange = tuple[int, int]
-"""An address, and how many bytes."""
+MemoryRange = tuple[int, int]  # An address, and how many bytes.
 
 
 class Repeatable(NamedTuple):

@@ -21,11 +21,9 @@ from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.values import Value
 
-LARGEST_RANK: Final = 64 if int(numpy.__version__.split(".")[0]) >= 2 else 32
-"""Dimensions that an array may have."""
+LARGEST_RANK: Final = 64 if int(numpy.__version__.split(".")[0]) >= 2 else 32  # Dimensions that an array may have.
 
-Ending = tuple[OperationDeclaration, list[Any]]
-"""The declaration of a terminator, and the values of its operands."""
+Ending = tuple[OperationDeclaration, list[Any]]  # The declaration of a terminator, and the values of its operands.
 Action = Callable[["Frame"], "Ending | None"]
 Run = Callable[[Operation, "Frame"], "Ending | None"]
 
@@ -77,6 +75,5 @@ class Frame(dict["Value | None", Any]):
         return None
 
     def release_to(self, mark: int) -> None:
-        """Release what `alloca` reserved since the mark."""
         while len(self.block.allocations) > mark:
             self.block.memory.release(self.block.allocations.pop())

@@ -115,7 +115,6 @@ class Program(PreparedProgram):
                 self.actions[block] = [self.action(inner) for inner in block]
 
     def run(self, values: list[Any], block: TileBlock) -> None:
-        """Run one tile block on the values of the parameters."""
         frame = Frame(self, block)
         try:
             frame.run(self._entry.regions[0].block, values)
@@ -170,8 +169,6 @@ class Program(PreparedProgram):
 
 
 class InterpretedKernel(PreparedKernel):
-    """A kernel ready to run in the interpreter."""
-
     def __init__(self, entry: Operation, globals: dict[str, Region], exact: bool) -> None:
         self.entry: Operation = entry
         self.globals: dict[str, Region] = globals
@@ -225,7 +222,6 @@ class InterpretedKernel(PreparedKernel):
 
 
 def block_runner(program: Program, values: list[Any], launch: TileBlock) -> RunBlock:
-    """Return what runs the block of a number."""
     grid, observer = launch.grid, launch.observer
 
     def run(number: int, switch: Callable[[], None] | None) -> None:

@@ -26,7 +26,6 @@ Factory = Callable[[Operation, bool], Any]
 
 
 def run_function(operation: Operation, frame: Frame) -> None:
-    """Run an operation of `KERNELS` or `SHAPES`."""
     frame[operation.results[0]] = frame.program.prepared[operation](*frame.values_of(operation.operands))
 
 

@@ -71,7 +71,6 @@ def gather(operation: Operation, frame: Frame, element: Type, addresses: Array, 
 
 
 def scatter(operation: Operation, frame: Frame, element: Type, addresses: Array, mask: Array, tile: Any) -> None:
-    """Write the elements of a tile that the mask has."""
     values = to_memory(element, numpy.asarray(tile))
     with reported_misses(operation, frame.block, mask):
         frame.block.memory.scatter(addresses[mask], values[mask])

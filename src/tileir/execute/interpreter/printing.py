@@ -29,7 +29,6 @@ _CONVERSION = re.compile(
 
 
 def _number(element: Type) -> Callable[[Any], Any]:
-    """An element as a Python number."""
     if element is FNV8E5M3FNU:
         form = FORMATS["fnv8E5M3FNU"]
         return lambda value: to_double(form, int(value))
@@ -38,8 +37,7 @@ def _number(element: Type) -> Callable[[Any], Any]:
     return float if isinstance(element, FloatType) else int
 
 
-_LONGEST: Final = 65535
-"""The largest width or precision, in characters; C promises 4095."""
+_LONGEST: Final = 65535  # The largest width or precision, in characters; C promises 4095.
 
 
 def _limited(number: str) -> str:

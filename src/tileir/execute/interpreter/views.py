@@ -178,7 +178,6 @@ def run_tile_view(operation: Operation, frame: Frame) -> None:
 
 
 def run_extents(operation: Operation, frame: Frame) -> None:
-    """The extents of a tensor, or of the index space of a view."""
     view = frame[operation.operands[0]]
     numbers = view.shape if isinstance(view, TensorView) else view.index_space()
     # What does not fit is undefined; it wraps.

@@ -19,7 +19,6 @@ LAUNCH_OPTIONS: Final = frozenset(
 
 
 def check_options(what: str, options: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse options by names that there are none of."""
     unknown = set(options).difference(known)
     if unknown:
         import difflib
@@ -30,7 +29,6 @@ def check_options(what: str, options: Iterable[str], known: Iterable[str]) -> No
 
 
 def checked_threads(number: object) -> int:
-    """The number of threads that a launch asks for."""
     if type(number) is int and 1 <= number <= MOST_THREADS:
         return number
     if isinstance(number, bool) or not isinstance(number, SupportsIndex):

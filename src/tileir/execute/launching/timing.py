@@ -23,8 +23,7 @@ class Timing:
     """What was measured; made by `Kernel.time`.  Times are in seconds."""
 
     def __init__(self, measured: Measured, work: Work, engine: str) -> None:
-        self.seconds: list[float] = measured.seconds
-        """Each launch, in their order."""
+        self.seconds: list[float] = measured.seconds  # Each launch, in their order.
         self.device: str = measured.device
         """The GPU, by the name that its driver reports; empty for the processor of the host."""
         self.clock: str = measured.clock

@@ -18,8 +18,7 @@ from tileir.text.printer import Printer
 
 _NAME: Final = r"%[\w$.-]+"
 _RESULTS: Final = re.compile(rf"{_NAME}(\s*,\s*{_NAME})*\s*=\s*$")
-_MOST_HEAD_LINES: Final = 100
-"""The head of a kernel may go over several lines."""
+_MOST_HEAD_LINES: Final = 100  # The head of a kernel may go over several lines.
 _ARGUMENTS: Final = {
     ENTRY: re.compile(rf"({_NAME})\s*:"),
     FOR: re.compile(rf"({_NAME})\s*(?:in\b|=)"),

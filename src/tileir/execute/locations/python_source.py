@@ -25,11 +25,9 @@ class Expression:
     file: str
     node: ast.expr | ast.stmt
     name: str
-    text: str
-    """The source, on one line."""
+    text: str  # The source, on one line.
     statement: Statement
-    is_returned: bool
-    """Whether its value is that of its function."""
+    is_returned: bool  # Whether its value is that of its function.
 
     @property
     def line(self) -> int:

@@ -34,8 +34,7 @@ class TileBlock:
     """One tile block as it runs: where it is in the grid, and the memory it sees."""
 
     id: BlockId
-    number: int
-    """The block's place in the grid, x fastest."""
+    number: int  # The block's place in the grid, x fastest.
     grid: BlockId
     memory: Memory
     write: Callable[[str], object]

@@ -266,7 +266,6 @@ class _Counter:
 
 
 def _loops_around(operation: Operation) -> list[Operation]:
-    """The loops that an operation is in, from the inside out."""
     return [around for around in ancestors(operation) if around.declaration.is_loop]
 
 

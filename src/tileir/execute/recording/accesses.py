@@ -96,25 +96,17 @@ def missed_array(code: int) -> int:
 class AccessTable(Table):
     """The rows; columns are given as arrays that must not be kept while rows are added."""
 
-    block = Column("<i4")
-    """The tile block of each access, by number."""
-    step = Column("<u4")
-    """The step of the tile block in which it happened."""
+    block = Column("<i4")  # The tile block of each access, by number.
+    step = Column("<u4")  # The step of the tile block in which it happened.
     operation = Column("<i4")
     array = Column("<i4")
     """The array, by its number in the recording; or `NO_ARRAY`, `OUT_OF_BOUNDS`, `out_of_bounds(number)`."""
-    kind = Column("|u1")
-    """`READ`, `WRITE` or `ATOMIC`."""
-    masked = Column("<i4")
-    """How many elements of the tile are not touched: masked off, outside the tensor."""
-    approximate = Column("|u1")
-    """Where boxes cover more than was touched."""
-    box_start = Column("<i8")
-    """Row r has the boxes from `box_start[r]` to `box_start[r + 1]`."""
-    box_first = Column("<i8")
-    """The first element of each box."""
-    box_form = Column("<i4")
-    """Which of `forms` each box has."""
+    kind = Column("|u1")  # `READ`, `WRITE` or `ATOMIC`.
+    masked = Column("<i4")  # How many elements of the tile are not touched: masked off, outside the tensor.
+    approximate = Column("|u1")  # Where boxes cover more than was touched.
+    box_start = Column("<i8")  # Row r has the boxes from `box_start[r]` to `box_start[r + 1]`.
+    box_first = Column("<i8")  # The first element of each box.
+    box_form = Column("<i4")  # Which of `forms` each box has.
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,8 +114,7 @@ class AccessTable(Table):
         *self._per_row, self._box_start, self._box_first, self._box_form = self.data.values()
         self._blocks, self._steps, *_ = self._per_row
         self._box_start.append(0)
-        self.forms: list[_Form] = []
-        """The extents and strides that boxes have, in elements: few different ones."""
+        self.forms: list[_Form] = []  # The extents and strides that boxes have, in elements: few different ones.
         self._form_numbers: dict[_Form, int] = {}
         self._form_bytes: int = 0
 
@@ -152,7 +143,6 @@ class AccessTable(Table):
         return row
 
     def restore(self, columns: Mapping[str, Array], forms: list[_Form]) -> None:
-        """Take the columns of a table."""
         self._load(columns)
         self.forms = forms
         self._form_numbers = {form: number for number, form in enumerate(forms)}
@@ -174,7 +164,6 @@ class AccessTable(Table):
         return end
 
     def boxes(self, row: int) -> list[Box]:
-        """The boxes of a row."""
         boxes = range(self._box_start[row], self._box_start[row + 1])
         return [(self._box_first[one], *self.forms[self._box_form[one]]) for one in boxes]
 
@@ -194,7 +183,6 @@ class AccessTable(Table):
         return rows
 
     def touches(self, row: int, element: int) -> bool:
-        """Whether the boxes of a row have an element."""
         return any(bool(_are_in(numpy.array([element - first]), *form)[0]) for first, *form in self.boxes(row))
 
     def elements(self, row: int) -> Array:

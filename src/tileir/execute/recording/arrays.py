@@ -35,18 +35,15 @@ class RecordedArray:
 
     number: int
     name: str
-    origin: str
-    """As `pointer_origins` names it: "argument 2", "global @g"; empty for one of `memory=`."""
+    origin: str  # As `pointer_origins` names it: "argument 2", "global @g"; empty for one of `memory=`.
     element: Type
     address: int
     shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    """In elements."""
+    strides: tuple[int, ...]  # In elements.
     region: Region
 
     def __post_init__(self) -> None:
-        self.size: int = memory_bytes(self.element)
-        """The bytes of an element."""
+        self.size: int = memory_bytes(self.element)  # The bytes of an element.
         self.low: int = self.address
         self.high: int = self.address
         if 0 not in self.shape:

@@ -140,7 +140,6 @@ class OwnedMemory(Memory):
         return found
 
     def copy_of(self, region: Region) -> Region:
-        """The copy of one of the regions it was made of."""
         found = self.find(self.move.address(region.start))
         assert found is not None
         return found

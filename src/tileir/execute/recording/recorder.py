@@ -254,7 +254,6 @@ class Recorder(Observers):
         return is_dealt_with
 
     def step_of(self, operation: Operation, block: TileBlock) -> int:
-        """The step of an operation that a tile block is at."""
         if self.end is not None:
             return -1
         steps = self._state(block).steps

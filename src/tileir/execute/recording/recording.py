@@ -54,13 +54,10 @@ class Recording:
     launch: RecordedLaunch
     records: Records
     limit: int
-    failure: str
-    """The error that ended the launch, in words; empty if none did."""
+    failure: str  # The error that ended the launch, in words; empty if none did.
     report: SanitizerReport
-    sanitize: bool | Literal["all"]
-    """Whether mistakes were looked for; "all": elements that are never written too."""
-    notes: list[str]
-    """What is not kept, in sentences."""
+    sanitize: bool | Literal["all"]  # Whether mistakes were looked for; "all": elements that are never written too.
+    notes: list[str]  # What is not kept, in sentences.
     find_variables: Callable[[], ScriptVariables | None] = lambda: None
 
     def __post_init__(self) -> None:
@@ -115,7 +112,6 @@ class Recording:
         return self.control.executed(self.blocks.path_of(self.place(block)))
 
     def rows(self, block: int) -> Array:
-        """The rows of the accesses of a tile block."""
         return self._replayer.rows(block)
 
     def time(self, block: int, step: int) -> int:
@@ -384,7 +380,6 @@ def record(
 def recording_of(
     prepared: PreparedLaunch, recorder: Recorder, sanitize: bool | Literal["all"], failure: str = ""
 ) -> Recording:
-    """What a recorder has recorded."""
     return Recording(
         prepared.launch,
         recorder.records,

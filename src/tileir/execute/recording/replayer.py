@@ -194,7 +194,6 @@ class Replayer:
         return sum([history.nbytes for history in self._histories.values()])
 
     def rows(self, block: int) -> Array:
-        """The rows of the accesses of a tile block."""
         if self._rows is None or len(self._rows[0]) != len(self._accesses):
             column = self._accesses.block
             order = numpy.argsort(column, kind="stable")

@@ -104,12 +104,9 @@ class FunctionVariables:
     """The variables of a function of the script at a step of a tile block, in the order in which they are assigned."""
 
     function: str
-    parameters: dict[str, Any]
-    """Their contents (`Content`), by name."""
-    variables: dict[str, Any]
-    """Those that are no parameters."""
-    unassigned: list[str]
-    """The names of those that are not assigned yet."""
+    parameters: dict[str, Any]  # Their contents (`Content`), by name.
+    variables: dict[str, Any]  # Those that are no parameters.
+    unassigned: list[str]  # The names of those that are not assigned yet.
 
 
 @dataclass(eq=False)

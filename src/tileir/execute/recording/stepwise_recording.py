@@ -49,7 +49,6 @@ class StepwiseRecording:
         self._begin()
 
     def _begin(self) -> None:
-        """Begin a recording from the start; memory must be as it was then."""
         self._recorder: Recorder = self.prepared.recorder(self._sanitize, [])
         self.recording: Recording = recording_of(self.prepared, self._recorder, self._sanitize)
         self._recorder.interruption = self.interruption

@@ -62,7 +62,6 @@ def _patterns(name: str) -> Array:
 
 
 def texts_of(element: Type, array: Array) -> list[str]:
-    """Each element as text, in row-major order."""
     flat = array.reshape(-1)
     if isinstance(element, PointerType):
         return [f"{number:#x}" for number in flat.tolist()]

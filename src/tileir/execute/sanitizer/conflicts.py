@@ -170,7 +170,6 @@ class Conflicts:
             self._compare(access, event, token, shadow, shadow.other_writers, cells)
 
     def _compare(self, access: Access, event: Event, token: Token, shadow: Shadow, plane: Array, cells: Cells) -> None:
-        """Compare with the events found in a plane."""
         found = cells.of(plane)
         if event.semantics.strong:
             # Mostly other atomics, and many of them.
@@ -374,7 +373,6 @@ class Doubts:
         return self._later_uses[key]
 
     def _runs_after(self, user: Operation, store: Operation, load: Operation) -> bool:
-        """Whether an operation can run after a store that follows a load."""
         outer = set(ancestors(load))
         users, stores = [user, *ancestors(user)], [store, *ancestors(store)]
         shared = set(users) & set(stores)

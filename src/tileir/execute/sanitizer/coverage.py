@@ -66,14 +66,10 @@ class ArrayCoverage:
         self.size: int = int(events.size)
         stored = (events & _BLOCK) != 0
         updated = (events & _UPDATED) != 0
-        self.unwritten: Array = ~(stored | updated)
-        """Which elements nobody wrote, in the shape of the array."""
-        self.updated: int = int(updated.sum())
-        """How many elements atomics updated."""
-        self.again: int = int(((events & _AGAIN) != 0).sum())
-        """How many elements a tile block stored more than once."""
-        self.shared: int = int(((events & _SHARED) != 0).sum())
-        """How many elements several tile blocks stored."""
+        self.unwritten: Array = ~(stored | updated)  # Which elements nobody wrote, in the shape of the array.
+        self.updated: int = int(updated.sum())  # How many elements atomics updated.
+        self.again: int = int(((events & _AGAIN) != 0).sum())  # How many elements a tile block stored more than once.
+        self.shared: int = int(((events & _SHARED) != 0).sum())  # How many elements several tile blocks stored.
 
     @property
     def written(self) -> int:

@@ -67,7 +67,6 @@ class NumberCheck:
 
 
 def number_checks(operation: Operation) -> list[NumberCheck]:
-    """The checks of an operation; most have none."""
     build = CHECKS.get(operation.declaration)
     return build(operation) if build is not None else []
 
@@ -298,7 +297,6 @@ DEFINED: Final[dict[OperationDeclaration, str]] = {
 
 
 def first_element(chosen: Array | numpy.bool_) -> tuple[int, ...] | None:
-    """The index of the first true element of a tile."""
     array = numpy.asarray(chosen)
     if not array.ndim:
         return None

@@ -79,7 +79,6 @@ class Ledger(Observer):
                 finding.hint = f"launch a grid of {smaller_grid}, or guard the access with `if`"
 
     def shadow(self, region: Region, size: int) -> Shadow:
-        """The shadow of a region, made when it is first accessed."""
         found = self._shadows.get(id(region))
         if found is None:
             first = HOST if id(region) in self._given else NOBODY

@@ -258,5 +258,4 @@ def _wide(content: Any) -> Array:
 
 
 def is_float(value: Value) -> bool:
-    """Whether a value is a tile of floats."""
     return isinstance(value.type, TileType) and isinstance(value.type.element, FloatType)

@@ -128,7 +128,6 @@ def _differing(array: Array, predicate: SameElementsAttribute) -> tuple[Array, s
 
 
 def promised_dimensions(operation: Operation) -> tuple[int, ...]:
-    """The dimensions that `inbounds` promises to be inside."""
     attribute = operation.attributes.get("inbounds")
     values = attribute.values if isinstance(attribute, DenseArrayAttribute) else ()
     return tuple([axis for axis, value in enumerate(values) if value])

@@ -64,8 +64,6 @@ class Cells:
 
 
 class Shadow:
-    """The shadow of one region."""
-
     def __init__(self, region: Region, cell: int, first: int) -> None:
         count = -(-region.size // cell)
         self.region: Region = region

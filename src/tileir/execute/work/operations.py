@@ -86,14 +86,10 @@ _WARPS: Final = 4  # Of a tile block, in what NVIDIA's assembler makes of most k
 class Stops(NamedTuple):
     """How often a tile block stops, in one execution of a block of the program or in a whole launch."""
 
-    waits: int
-    """For what it reads."""
-    exchanges: int
-    """For its own warps, in reductions and scans."""
-    chained: int
-    """For the element before: how many elements such reductions and scans take in."""
-    iterations: int
-    """For the next iteration of a loop that accesses memory for more than matrix products."""
+    waits: int  # For what it reads.
+    exchanges: int  # For its own warps, in reductions and scans.
+    chained: int  # For the element before: how many elements such reductions and scans take in.
+    iterations: int  # For the next iteration of a loop that accesses memory for more than matrix products.
 
 
 def stops_of(block: Block) -> Stops:
@@ -189,20 +185,15 @@ class Work:
 
     kernel: str
     grid: BlockId
-    walked: int
-    """How many tile blocks were looked at; the others are like them."""
-    accesses: dict[str, AccessTraffic]
-    """By the mnemonic of the memory operation."""
+    walked: int  # How many tile blocks were looked at; the others are like them.
+    accesses: dict[str, AccessTraffic]  # By the mnemonic of the memory operation.
     arrays: list[ArrayTraffic]
     computed: dict[Kind, int]
-    stops: Stops
-    """How often tile blocks wait for memory and for their own warps, all of them together."""
+    stops: Stops  # How often tile blocks wait for memory and for their own warps, all of them together.
     imbalance: float
     """How much more the heaviest of the tile blocks that were looked at does than all of them on average."""
-    unknown: list[str]
-    """Why the counts are only a lower bound; empty if they are not."""
-    notes: list[str]
-    """How else they may differ from what runs."""
+    unknown: list[str]  # Why the counts are only a lower bound; empty if they are not.
+    notes: list[str]  # How else they may differ from what runs.
 
     @property
     def blocks(self) -> int:

@@ -35,8 +35,7 @@ from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
 
 READABLE: Final = 1
-WRITABLE: Final = 3
-"""The results of `@bounds.find` for memory, and what an access needs."""
+WRITABLE: Final = 3  # The results of `@bounds.find` for memory, and what an access needs.
 
 
 def _needed(operation: Operation) -> int:

@@ -22,7 +22,6 @@ from tileir.execute.cpu.vector.builder import Builder, Module, Number
 
 
 def define_functions(module: Module, layout: Layout, called: set[str]) -> None:
-    """Add those of the functions that a kernel calls, for its records."""
     needed = called | ({"find", "fail"} if called & {"elements", "box"} else set())
     for name, (result, parameters, write) in _FUNCTIONS.items():
         if name in needed:

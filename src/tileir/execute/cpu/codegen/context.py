@@ -31,11 +31,9 @@ from tileir.ir.core import Operation
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 
-Emitters = Mapping[type[Any], Callable[..., Any]]
-"""By kind of statement or load: what emits one."""
+Emitters = Mapping[type[Any], Callable[..., Any]]  # By kind of statement or load: what emits one.
 
-FAR = 1 << 62
-"""Extents and positions are clamped to this, as the interpreter does, so that no sum wraps."""
+FAR = 1 << 62  # Extents and positions are clamped to this, as the interpreter does, so that no sum wraps.
 
 
 # --- views ---
@@ -101,8 +99,7 @@ class TileAccess:
     view: TileView
     starts: list[Number]
     pointer: str
-    prefetch_distance: Number = 0
-    """How far away in bytes the tile to prefetch begins; 0 for none."""
+    prefetch_distance: Number = 0  # How far away in bytes the tile to prefetch begins; 0 for none.
 
 
 # --- the first basic block ---
@@ -250,22 +247,18 @@ class Emission:
         self.memory_suffix: str = ", !noalias !2"
         self.block_number: str = ""
         self.block_id: list[str] = []
-        self.block_end: str = ""
-        """The label that ends a tile block."""
+        self.block_end: str = ""  # The label that ends a tile block.
         # What is known at this point of the program.
         self.scalars: dict[Value, Register] = {}
         self.views: dict[Value, TensorView | TileView] = {}
         self.tile_accesses: dict[Operation, TileAccess] = {}
         self.loops: list[EnclosingLoop] = []
-        self.done: dict[Statement, str] = {}
-        """By loop nest an i1: its work is done already."""
-        self.yielded: list[Register] | None = None
-        """The values that the body of a reduction has yielded."""
+        self.done: dict[Statement, str] = {}  # By loop nest an i1: its work is done already.
+        self.yielded: list[Register] | None = None  # The values that the body of a reduction has yielded.
         self.proven: dict[Operation, bool] = {}
         """The accesses through pointers that are proven to stay in their arrays, in the present version of a loop nest;
         and whether their masks are true everywhere."""
-        self.unproven: set[Operation] = set()
-        """Those that were tried without success."""
+        self.unproven: set[Operation] = set()  # Those that were tried without success.
         self.prefetch_distances: dict[Operation, Number] = {}
         """Of loads through pointers how far away in bytes the next iteration is, to be prefetched; 0 for none."""
         self.guards: dict[Operation, Guard] = {}
@@ -284,10 +277,8 @@ class Emission:
             for each in (parent.regions[0].blocks[0] if parent is not None and parent.regions else ())
             if each.declaration is GLOBAL and each.constant
         }
-        self.called: set[str] = set()
-        """The functions of `bounds_runtime` that code calls."""
-        self.function_count: int = -1
-        """How many functions the kernel computes, once it has been counted."""
+        self.called: set[str] = set()  # The functions of `bounds_runtime` that code calls.
+        self.function_count: int = -1  # How many functions the kernel computes, once it has been counted.
         body = list(statements(program.body))
         allocas = [each.operation for each in body if isinstance(each, Alloca)]
         self.allocas: dict[Operation, int] = {operation: number for number, operation in enumerate(allocas)}

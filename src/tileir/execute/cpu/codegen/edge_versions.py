@@ -139,8 +139,7 @@ def emit_versioned(emission: Emission, statement: st.VersionedLoopNest) -> None:
 
 _FEW_FUNCTIONS: Final = 2
 """With more in a loop nest, these go side by side already, and two of each take LLVM longer than they are worth."""
-_MANY_FUNCTIONS: Final = 8
-"""With more in a kernel, LLVM has enough to do."""
+_MANY_FUNCTIONS: Final = 8  # With more in a kernel, LLVM has enough to do.
 
 
 def lanes_of(emission: Emission, roots: list[Expression], stores: list[st.Store]) -> int:

@@ -18,8 +18,7 @@ from tileir.execute.cpu.sanitizer.sites import WORDS, Site
 from tileir.execute.cpu.vector.builder import Number
 from tileir.ir.core import Operation
 
-FAILED: Final = "failed"
-"""The label where a worker ends after a failure was recorded."""
+FAILED: Final = "failed"  # The label where a worker ends after a failure was recorded.
 
 
 def leave_worker(emission: Emission, code: int) -> None:

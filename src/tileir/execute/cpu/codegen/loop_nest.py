@@ -44,8 +44,7 @@ class Axis:
 FIRST: Final = Axis(0, False, 0)
 
 Index = tuple[Axis, ...]
-Term = tuple[Axis, Number]
-"""A part of an offset: the position along an axis times a distance."""
+Term = tuple[Axis, Number]  # A part of an offset: the position along an axis times a distance.
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -64,7 +63,6 @@ class RowPart:
 
 
 def row_major_terms(index: Index, shape: ex.Shape, size: int = 1) -> list[Term]:
-    """The terms of a row-major offset, for elements of so many bytes."""
     return [(axis, stride * size) for axis, stride in zip(index, ex.row_major(shape), strict=True)]
 
 
@@ -162,7 +160,6 @@ class NestEmitter:
             return self.builder.value(f"add {spread.typed}, {lanes.name}", dtype, self.lanes), axis.level
 
     def lane_numbers(self, dtype: DType) -> Register:
-        """0, 1, 2 and on, one in each lane."""
         width = 1 if dtype == BOOL else 8 * dtype.itemsize
         numbers = [f"{scalar_type(dtype)} {literal_text(wrapped(lane, width), dtype)}" for lane in range(self.lanes)]
         return Register(f"<{', '.join(numbers)}>", dtype, self.lanes)

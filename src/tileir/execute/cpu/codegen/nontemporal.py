@@ -29,13 +29,11 @@ from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.values import BlockArgument
 
-METADATA: Final = 4
-"""The number of the metadata that makes a store non-temporal."""
+METADATA: Final = 4  # The number of the metadata that makes a store non-temporal.
 CACHE_LINE: Final = 64
 MOVED_BYTES: Final = 2048
 """The shortest rows whose vectors are moved.  Measured: some tiles lose at 1 KiB, all gain a tenth at 2 KiB."""
-_ALONG_BYTES: Final = 1024
-"""How far ahead of a load its row is prefetched beside non-temporal stores."""
+_ALONG_BYTES: Final = 1024  # How far ahead of a load its row is prefetched beside non-temporal stores.
 
 
 # --- stores ---

@@ -151,7 +151,6 @@ class _PointerAccess:
         return Register(found[0], self.dtype, self.nest.lanes) if self.stored is None else self.stored
 
     def _based_pointers(self) -> BasedPointers | None:
-        """Pointers that are offsets from one pointer."""
         expression = self.expression
         if not isinstance(expression, Elementwise) or expression.operation.declaration is not OFFSET:
             return None

@@ -103,10 +103,8 @@ def _extreme(emission: Emission, statement: Reduce) -> Combination | None:
 _ABREAST: Final = 4
 """How many vectors go through a function side by side: two units are kept busy by eight sequences of steps of four
 cycles, and vectors of f32 are two of f64 there."""
-_FEWEST_TOGETHER: Final = 4
-"""Lanes from which on rows go through the last steps of the tree together."""
-_LATENT: Final = frozenset({EXP, EXP2})
-"""Functions whose steps wait for each other, with few values in between."""
+_FEWEST_TOGETHER: Final = 4  # Lanes from which on rows go through the last steps of the tree together.
+_LATENT: Final = frozenset({EXP, EXP2})  # Functions whose steps wait for each other, with few values in between.
 
 
 def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None:

@@ -20,10 +20,8 @@ from tileir.execute.dtypes import DType, memory_bytes
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
 
-_DEEPEST: Final = 24
-"""How many operations are followed; more are hardly an index."""
-_FARTHEST: Final = 1 << 46
-"""How many elements a pointer may move in one step, so that no sum of addresses wraps."""
+_DEEPEST: Final = 24  # How many operations are followed; more are hardly an index.
+_FARTHEST: Final = 1 << 46  # How many elements a pointer may move in one step, so that no sum of addresses wraps.
 _COMPARISONS: Final = {
     "less_than": "slt", "less_than_or_equal": "sle", "greater_than": "sgt", "greater_than_or_equal": "sge",
 }  # fmt: skip

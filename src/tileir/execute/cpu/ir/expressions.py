@@ -31,7 +31,6 @@ def squeezed(shape: Shape) -> Shape:
 
 
 def row_major(shape: Shape) -> Shape:
-    """The strides of a row-major tile, in elements."""
     strides = []
     step = 1
     for extent in reversed(shape):
@@ -52,8 +51,7 @@ class Buffer:
     name: str
     dtype: DType
     count: int
-    persistent: bool = False
-    """Whether the content is kept from tile block to tile block."""
+    persistent: bool = False  # Whether the content is kept from tile block to tile block.
     offset: int = -1
 
     @property
@@ -79,8 +77,7 @@ class Expression:
         self.value: Value | None = value
         self.operands: Sequence[Expression] = operands
         self.cost: int = cost
-        self.epoch: int = -1
-        """When no node of it had a buffer yet (`Lowering.resolved`)."""
+        self.epoch: int = -1  # When no node of it had a buffer yet (`Lowering.resolved`).
         self.reads: frozenset[Expression] = frozenset()
         self.buffers: frozenset[Buffer] = frozenset()
         for operand in operands:

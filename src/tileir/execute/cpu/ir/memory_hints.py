@@ -39,12 +39,10 @@ from tileir.ir.values import Value
 STREAMED_BYTES: Final = 16 << 20
 """What a launch has to write for non-temporal stores.  Measured on an addition and a sum of its result: up to 8 MiB
 both together take longer with them, since the result is in a cache without; from 16 MiB on less."""
-SMALLEST_VECTOR: Final = 16
-"""The bytes that one instruction stores, at least."""
+SMALLEST_VECTOR: Final = 16  # The bytes that one instruction stores, at least.
 TILE_BYTES: Final = 1024
 ROW_BYTES: Final = 128
-MOST_WORK: Final = 64
-"""The cost of an element (`fusion`) above which a loop nest does not wait for memory."""
+MOST_WORK: Final = 64  # The cost of an element (`fusion`) above which a loop nest does not wait for memory.
 MOST_NESTS: Final = 4
 """How many loop nests of a kernel have non-temporal stores: each has two more versions, which take time to compile."""
 PREFETCHED_BYTES: Final = 256 << 10

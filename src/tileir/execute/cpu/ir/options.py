@@ -6,13 +6,10 @@ from typing import NamedTuple
 
 
 class Options(NamedTuple):
-    overlapping: bool = False
-    """Arguments may share memory."""
-    fast: bool = False
-    """Functions may round otherwise than the interpreter's."""
+    overlapping: bool = False  # Arguments may share memory.
+    fast: bool = False  # Functions may round otherwise than the interpreter's.
     sanitize: bool = False
-    unchecked: bool = False
-    """Accesses are not checked, so that a wrong one may end the process."""
+    unchecked: bool = False  # Accesses are not checked, so that a wrong one may end the process.
     exact: bool = False
     """Matmuls of floats are the sequence of fma of the interpreter, not what the best unit of the machine computes."""
 

@@ -24,8 +24,7 @@ from tileir.ir.quoting import harmless
 from tileir.ir.values import Value
 from tileir.text.printer import Printer
 
-_USUAL: Final = ("nearest_even", "none", "weak", "ordered")
-"""Keywords that are not printed."""
+_USUAL: Final = ("nearest_even", "none", "weak", "ordered")  # Keywords that are not printed.
 
 
 class LoopLine(NamedTuple):

@@ -14,8 +14,7 @@ from tileir.execute.cpu.ir.expressions import Buffer
 from tileir.execute.cpu.ir.statements import Alloca, LoopStatement, Program, Reduce, Statement
 
 ALIGNMENT: Final = 64
-HEAD: Final = 64
-"""The beginning of scratch memory belongs to the runtime (`runtime.launch_record`)."""
+HEAD: Final = 64  # The beginning of scratch memory belongs to the runtime (`runtime.launch_record`).
 
 
 def assign(program: Program) -> None:

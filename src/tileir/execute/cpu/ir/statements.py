@@ -176,8 +176,7 @@ class LoopNest(Statement):
 
     shape: Shape
     stores: list[Store]
-    guard: Buffer | None = None
-    """Under the sanitizer: which elements of its access may be touched."""
+    guard: Buffer | None = None  # Under the sanitizer: which elements of its access may be touched.
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -243,12 +242,9 @@ class Matmul(Statement):
     """Which of the operands (0 and 1) are not read where they lie, but converted, transposed or computed."""
     keys: tuple[list[Value], list[Value]]
     """What packed A and B are found by where they are cached; none where they are not."""
-    zero_init: bool
-    """Whether the matmul is added to zeros, whatever is in the buffer."""
-    loop: Operation | None = None
-    """The `for` that does nothing but add matmuls."""
-    iterations: int = 1
-    """How many of its iterations are a k-block."""
+    zero_init: bool  # Whether the matmul is added to zeros, whatever is in the buffer.
+    loop: Operation | None = None  # The `for` that does nothing but add matmuls.
+    iterations: int = 1  # How many of its iterations are a k-block.
     general: LoopStatement | None = None
     """The loop as it is, where operands are read through pointers: they may turn out not to lie side by side."""
     packed: list[Buffer | PackCache | None] = field(default_factory=lambda: [None, None])
@@ -332,8 +328,7 @@ class Print(Statement):
 class StoreTarget:
     """Where the result of a matmul is stored: each of its elements is used for one that is stored, and nothing else."""
 
-    user: Statement
-    """The loop nest that stores it."""
+    user: Statement  # The loop nest that stores it.
     store: StoreView
     is_copy: bool
     """Whether the result is stored as it is, so that the matmul may write it there; it reads nothing from there."""
@@ -356,8 +351,7 @@ class Program:
     scratch_bytes: int = 0
     nontemporal: dict[Statement, StoreView] = field(default_factory=dict)
     """The loop nests whose stores are non-temporal in large launches, and these stores (`memory_hints`)."""
-    moved_bytes: int = 0
-    """What a tile block reads and writes outside of loops, where a store is non-temporal."""
+    moved_bytes: int = 0  # What a tile block reads and writes outside of loops, where a store is non-temporal.
     prefetches: dict[Statement, dict[Operation, Prefetch]] = field(default_factory=dict)
     """By statement the loads that prefetch, and what (`memory_hints`)."""
     store_targets: dict[Statement, StoreTarget] = field(default_factory=dict)

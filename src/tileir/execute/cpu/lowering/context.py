@@ -450,7 +450,6 @@ class Lowering:
 
 
 def source_of(read: ex.ViewLoad | ex.PointerLoad) -> Value:
-    """The view or the pointers of a load."""
     return read.operation.view if isinstance(read, ex.ViewLoad) else read.operation.operands[0]
 
 

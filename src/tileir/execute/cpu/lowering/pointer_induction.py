@@ -25,8 +25,7 @@ from tileir.ir.types import I1, I64
 from tileir.ir.values import Value
 from tileir.rewrite.rewriter import Rewriter
 
-_LONGEST: Final = 12
-"""How many operations are followed on the way to a pointer or a step."""
+_LONGEST: Final = 12  # How many operations are followed on the way to a pointer or a step.
 _ARITHMETIC: Final = (ADDI, SUBI, MULI, EXTI)
 
 

@@ -27,8 +27,7 @@ ROW: Final = 1
 COLUMN: Final = 2
 ITERATION: Final = 3
 UNKNOWN: Final = "?"
-_DEEPEST: Final = 24
-"""How many operations are looked through; more are hardly an index."""
+_DEEPEST: Final = 24  # How many operations are looked through; more are hardly an index.
 _ARITHMETIC: Final = {ADDI: "add", SUBI: "sub", MULI: "mul", EXTI: "", OFFSET: "add"}
 _RENAMING: Final = (RESHAPE, BROADCAST)
 _MOST: Final = (1 << 63) - 1
@@ -60,8 +59,7 @@ class AffineReader:
     def __init__(self, loop: Operation, emission: Emission | None = None) -> None:
         self.loop: Final = loop
         self.emission: Final = emission
-        self.iterations: Number = 1
-        """How many iterations there are, one at least."""
+        self.iterations: Number = 1  # How many iterations there are, one at least.
         self.conditions: Final[list[str]] = []
         self.leaves: Final[dict[Value, None]] = {}
         self._shape: tuple[int, ...] = ()

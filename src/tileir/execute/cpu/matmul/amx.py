@@ -42,8 +42,7 @@ _INSTRUCTIONS: Final = {
 _SPLIT: Final = "tdpbf16ps"
 _PARTS: Final = {1: [(0, 0)], 2: [(0, 0), (0, 1), (1, 1), (1, 0)]}
 """Which part of A is multiplied with which of B, in an order in which one of them stays in its register."""
-_FALLBACK_ROWS: Final = 8
-"""Rows of C that the fallback computes at the same time."""
+_FALLBACK_ROWS: Final = 8  # Rows of C that the fallback computes at the same time.
 
 
 def configure(builder: Builder) -> None:

@@ -35,8 +35,7 @@ class KBlock(NamedTuple):
     first: Number
     iterations: Number
     k: Number
-    whole: tuple[str, str]
-    """Of A and B an i1: all of it is valid, and lies in memory in rows."""
+    whole: tuple[str, str]  # Of A and B an i1: all of it is valid, and lies in memory in rows.
 
 
 class KLoop:
@@ -56,13 +55,11 @@ class KLoop:
         self.operands: Final = self._open_views() if self.reader is None else self._open_pointers(self.reader)
         """A and B; None where they are computed."""
         self.destination: Final = destination_of(emission, matmul)
-        self.k_end: Number = UNBOUNDED
-        """Where k ends within the last iteration: k-blocks go no further."""
+        self.k_end: Number = UNBOUNDED  # Where k ends within the last iteration: k-blocks go no further.
         self.signed_zero: str = ""
         """What to add to accumulators: the products of zeros that a k tail leaves out make nothing of an accumulator
         but zero of its negative."""
-        self.room: Number = UNBOUNDED
-        """The iterations before tiles begin to lie over an edge of k."""
+        self.room: Number = UNBOUNDED  # The iterations before tiles begin to lie over an edge of k.
         self._find_k_end()
         offset = self.builder.multiply(batch, self.plan.m * self.plan.n * self.plan.acc_dtype.itemsize)
         self.accumulator: Final = self.builder.moved(emission.buffer(matmul.accumulator), offset)
@@ -192,7 +189,6 @@ class KLoop:
         return found if plan.guard else "false"
 
     def _pack_tile(self, side: int, block: KBlock, number: Number, to: str) -> None:
-        """Pack the tile of an iteration by a loop nest."""
         emission, builder, (a, _) = self.emission, self.builder, self.operands
         if self.counter is not None:
             place = builder.add(builder.add(self.lower, block.first), number)
@@ -226,7 +222,6 @@ class KLoop:
     # --- k-blocks ---
 
     def emit(self) -> None:
-        """Emit all iterations."""
         builder, destination, is_left = self.builder, self.destination, "true"
         if self.matmul.loop is None:
             self._k_block(0, 1)
@@ -301,7 +296,6 @@ class KLoop:
 
 
 def emit_matmul(emission: Emission, matmul: Matmul) -> None:
-    """Emit a matmul of tiles, or a k-loop."""
     if matmul.loop is None:
         nontemporal.prefetch_pointers(emission, [matmul.lhs, matmul.rhs])
         batch = matmul.lhs.shape[0] if len(matmul.lhs.shape) == 3 else 1

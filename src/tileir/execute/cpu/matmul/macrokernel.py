@@ -37,19 +37,14 @@ class Operands(NamedTuple):
     c_in_row: Number
     c_out: str
     c_out_row: Number
-    k: Number
-    """The extent of the k-block; A goes on along its rows, and the panels of B are as long."""
-    rows: Number
-    """The valid extents of C: register tiles behind them are left out."""
+    k: Number  # The extent of the k-block; A goes on along its rows, and the panels of B are as long.
+    rows: Number  # The valid extents of C: register tiles behind them are left out.
     columns: Number
-    needs_fallback: str = "false"
-    """An i1: there are special values in B, or in packed A."""
-    signed_zero: str = ""
-    """A number to add to every element at the end, if any."""
+    needs_fallback: str = "false"  # An i1: there are special values in B, or in packed A.
+    signed_zero: str = ""  # A number to add to every element at the end, if any.
 
 
 def call_macrokernel(emission: Emission, plan: Plan, operands: Operands) -> None:
-    """Call the macro-kernel of a plan."""
     types = dict.fromkeys(Operands._fields, "i64") | dict.fromkeys(("a", "b", "c_in", "c_out"), "ptr")
     types |= {"needs_fallback": "i1", "signed_zero": scalar_type(plan.acc_dtype)}
     given = operands._asdict()

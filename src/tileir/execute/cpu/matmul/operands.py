@@ -30,27 +30,18 @@ UNBOUNDED: Final = 1 << 62
 class Operand:
     """An operand whose tiles lie in memory, `step` bytes apart."""
 
-    pointer: str
-    """To the tile of the first iteration."""
-    row: Number
-    """The row stride in bytes."""
+    pointer: str  # To the tile of the first iteration.
+    row: Number  # The row stride in bytes.
     step: Number = 0
-    along: Number = UNBOUNDED
-    """The valid extent along k, from the first iteration on."""
-    across: Number = UNBOUNDED
-    """The valid extent in the other dimension."""
-    room: Number = UNBOUNDED
-    """How many iterations have tiles that are valid along k."""
-    in_rows: str = "true"
-    """An i1: what is valid of a tile lies in memory, in rows of neighbors."""
-    is_whole: str = "true"
-    """An i1: `in_rows`, and all of a tile is valid in the other dimension."""
+    along: Number = UNBOUNDED  # The valid extent along k, from the first iteration on.
+    across: Number = UNBOUNDED  # The valid extent in the other dimension.
+    room: Number = UNBOUNDED  # How many iterations have tiles that are valid along k.
+    in_rows: str = "true"  # An i1: what is valid of a tile lies in memory, in rows of neighbors.
+    is_whole: str = "true"  # An i1: `in_rows`, and all of a tile is valid in the other dimension.
     is_row_major: bool = True
     """Whether rows are of neighbors, as far as the program says: then a tile that is not whole lies over an edge."""
-    is_zero_padded: bool = True
-    """Whether a tile has zeros over an edge."""
-    load: Operation | None = None
-    """What reads it, where that may fail."""
+    is_zero_padded: bool = True  # Whether a tile has zeros over an edge.
+    load: Operation | None = None  # What reads it, where that may fail.
     keys: list[Number] = field(default_factory=list)
     """What the operand is found by where it is packed, if it is not the indices of its tiles."""
 

@@ -79,10 +79,8 @@ class _RowPacker:
         width = plan.lanes if is_masked and not layout.is_tiled else plan.column_block
         if not layout.side:
             width = min(layout.adjacent, emission.target.vector_bytes // layout.unit, 32)
-        self.width: Final = width
-        """Columns that are packed together."""
-        self.stored: Final = min(self.width, layout.adjacent)
-        """Columns of them that are adjacent."""
+        self.width: Final = width  # Columns that are packed together.
+        self.stored: Final = min(self.width, layout.adjacent)  # Columns of them that are adjacent.
         self.guard: Final = plan.guard if layout.side or layout.is_tiled else ""
 
     def write(self) -> str:
@@ -127,7 +125,6 @@ class _RowPacker:
     def _pack(
         self, row: tuple[list[tuple[str, Number]], str], column: Number, states: list[Register]
     ) -> list[Register]:
-        """Pack some columns of a row."""
         builder, layout = self.builder, self.layout
         members = [self._load(pointer, valid, column) for pointer, valid in row[0]]
         for start in range(0, self.width, self.stored):

@@ -46,29 +46,21 @@ from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, F64, Fl
 _INT8: Final = numpy.dtype(numpy.int8)
 _INT16: Final = numpy.dtype(numpy.int16)
 
-AMX_ROWS: Final = 16
-"""Rows of a matrix tile of AMX, and columns of one that holds elements of four bytes."""
-AMX_BYTES: Final = 64
-"""Bytes of a row of it."""
+AMX_ROWS: Final = 16  # Rows of a matrix tile of AMX, and columns of one that holds elements of four bytes.
+AMX_BYTES: Final = 64  # Bytes of a row of it.
 TILE_BYTES: Final = AMX_ROWS * AMX_BYTES
-_CHECKED_BYTES: Final = 2048
-"""Bytes of a row of A that are checked for special values together, at most."""
+_CHECKED_BYTES: Final = 2048  # Bytes of a row of A that are checked for special values together, at most.
 
-_DOT_LANES: Final = 16
-"""Accumulators in a vector of AVX512_BF16."""
-_UNIT_ELEMENTS: Final = (BF16, F16, F8E4M3FN, F8E5M2)
-"""The floats that a matrix unit multiplies."""
+_DOT_LANES: Final = 16  # Accumulators in a vector of AVX512_BF16.
+_UNIT_ELEMENTS: Final = (BF16, F16, F8E4M3FN, F8E5M2)  # The floats that a matrix unit multiplies.
 _ROWS: Final = 6
 """Rows of a large register tile.  No power of two is a multiple of six, but each from 16 on a sum of sixes and
 fives."""
-_UNROLL: Final = 4
-"""Steps along k in one iteration of the innermost loop, if they are short."""
-_LONG_STEP: Final = 16
-"""Vectors of C that make a step long enough to take half as many."""
+_UNROLL: Final = 4  # Steps along k in one iteration of the innermost loop, if they are short.
+_LONG_STEP: Final = 16  # Vectors of C that make a step long enough to take half as many.
 
 Shape = tuple[int, int, int]
-Rows = tuple[str, Number]
-"""A matrix in memory: a pointer to it, and the distance of its rows in bytes."""
+Rows = tuple[str, Number]  # A matrix in memory: a pointer to it, and the distance of its rows in bytes.
 RowBlock = tuple[str, list[Number]]
 """The rows of A of a register tile: a pointer to the first, and the offset of each from it; none if A is packed."""
 
@@ -110,7 +102,6 @@ class Plan:
 
     @property
     def packed_bytes(self) -> int:
-        """Bytes of packed B for one tile."""
         return self.k * self.n * self.parts * self.b_dtype.itemsize
 
     @property

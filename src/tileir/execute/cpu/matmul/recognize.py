@@ -38,20 +38,16 @@ _CACHE_BYTES: Final = 1 << 23
 They pay as long as those of a whole row of tile blocks are cached, also far beyond a thread's own caches: packing takes
 longer than reading from the next ones."""
 _CACHE_SLOTS: Final = 256
-_POINTER_KEYS: Final = 4
-"""What operands behind pointers are found by (`operands.pointer_operand`)."""
-_LARGEST_BATCH: Final = 8
-"""Matmuls of one operation whose packed A are cached side by side."""
+_POINTER_KEYS: Final = 4  # What operands behind pointers are found by (`operands.pointer_operand`).
+_LARGEST_BATCH: Final = 8  # Matmuls of one operation whose packed A are cached side by side.
 _K_BLOCK: Final[dict[str, int]] = {"amx": 1024, "dots": 1024}
 """About how many terms are a k-block; 2048 for other kinds: small register tiles are read and written for each k-block,
 and wait for it.  Twice as many k-blocks of half as many terms took 4 % longer."""
 _PANEL_PARTS: Final[dict[str, int]] = {"dots": 4}
 """How large packed B of a k-block may be: such a part of the second cache, else half.  It is read once for every few
 rows, and should stay there beside the rest."""
-_COPY_PARTS: Final = 4
-"""How large A of a k-block may be where it is computed: such a part of the second cache."""
-_COPY_LENGTH: Final = 1024
-"""About how many terms are a k-block then: many rows are to be cached."""
+_COPY_PARTS: Final = 4  # How large A of a k-block may be where it is computed: such a part of the second cache.
+_COPY_LENGTH: Final = 1024  # About how many terms are a k-block then: many rows are to be cached.
 
 
 # --- one matmul ---
@@ -315,7 +311,6 @@ def _advances(lowering: Lowering, load: ViewLoad, axis: int, loop: Operation) ->
 
 
 def _k_loop(lowering: Lowering, loop: statements.LoopStatement, matmul: Matmul) -> Matmul:
-    """The k-loop that a matmul is the body of."""
     operation, plan, iterations = loop.operation, matmul.plan, _block_iterations(lowering, matmul)
     if isinstance(matmul.rhs, PointerLoad):
         reader = AffineReader(operation)

@@ -25,8 +25,7 @@ from tileir.execute.cpu.vector.llvm import Register, literal
 BFLOAT16: Final = numpy.dtype(ml_dtypes.bfloat16)
 SUBNORMAL: Final = "subnormal"
 INFINITE: Final = "infinite"
-SCANNED: Final = 32
-"""Elements of a scan of memory that are tested at once."""
+SCANNED: Final = 32  # Elements of a scan of memory that are tested at once.
 
 
 def nothing_found(width: int) -> Register:

@@ -140,8 +140,7 @@ class Destination(NamedTuple):
     """The rows in memory that a tile is stored to."""
 
     rows: Rows
-    extents: tuple[Number, Number]
-    """The rows and columns of the tile that lie in its tensor."""
+    extents: tuple[Number, Number]  # The rows and columns of the tile that lie in its tensor.
     target: StoreTarget
     direct: str = "false"
     """An i1: the matmul may write them, since the whole tile lies in its tensor and is stored as it is."""

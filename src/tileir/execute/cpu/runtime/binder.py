@@ -58,8 +58,7 @@ class Binding:
         self.overlap: bool = False
         self.bound: BoundArguments | None = None
         """What `arguments.bind` made, where the short way was not taken; keeps converted arrays alive."""
-        self.table: object = None
-        """The table of the launch's memory that the record names."""
+        self.table: object = None  # The table of the launch's memory that the record names.
 
 
 class Binder:

@@ -89,8 +89,7 @@ class ReachableMemory:
         self.may_leave_arrays: bool = False
         """Whether it writes through pointers, or views that differ from tile block to tile block, which may lead from
         one argument into any other."""
-        self.spans: list[Span] = []
-        """Global variables."""
+        self.spans: list[Span] = []  # Global variables.
         origins = Origins(entry, False)
         for operation in entry.walk():
             declaration = operation.declaration

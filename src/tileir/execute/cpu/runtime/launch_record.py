@@ -25,8 +25,7 @@ CHUNK: Final = 6  # How many tile blocks a worker takes at a time.
 FAILED: Final = 7  # Zero, or one more than the number of the failed check; the first failing worker sets it.
 FAILURE: Final = 8
 """Four slots about the failure: the tile block's number, the element's index in row-major order, two details."""
-CALLBACK: Final = 12
-"""The address of `void callback(i64 site, i64 block, ptr values)`, called by `print_tko`."""
+CALLBACK: Final = 12  # The address of `void callback(i64 site, i64 block, ptr values)`, called by `print_tko`.
 REGIONS: Final = 13
 """Two slots: the address of a table of known memory, and its number of entries.  For the sanitizer it is sorted, and an
 entry has the words of `sites`; otherwise `REGION_WORDS`, and there is one only where the launch has more memory than
@@ -59,10 +58,8 @@ Callback: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.
 
 SLOT_BYTES: Final = 8
 
-REGION_WORDS: Final = 3
-"""A region of memory: where it begins, where it ends, whether it may be written to."""
-Span = tuple[int, int, bool]
-"""From where to where, and whether the kernel may write there."""
+REGION_WORDS: Final = 3  # A region of memory: where it begins, where it ends, whether it may be written to.
+Span = tuple[int, int, bool]  # From where to where, and whether the kernel may write there.
 
 UNSUITED: Final = -1
 """In place of a failure: a view leaves the array it is made from, so that arrays cannot be told apart.  No tile block

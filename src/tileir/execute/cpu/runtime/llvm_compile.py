@@ -47,8 +47,7 @@ def _check_declarations(text: str) -> None:
 
 # --- LLVM ---
 
-AS_WRITTEN: Final = "plain."
-"""How the names of functions begin that the passes over LLVM IR find nothing in."""
+AS_WRITTEN: Final = "plain."  # How the names of functions begin that the passes over LLVM IR find nothing in.
 
 _MANY_BRANCHES: Final = 80
 """With more, only cheap passes run: those about loops take time that grows with the square of their number."""

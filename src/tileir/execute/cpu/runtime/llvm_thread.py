@@ -27,8 +27,7 @@ from tileir.forking import NO_FORK, is_owned, release_binding_lock
 
 _Result = TypeVar("_Result")
 
-_PAUSE: Final = 0.05
-"""Seconds after which a caller looks whether the thread that it waits for is still there."""
+_PAUSE: Final = 0.05  # Seconds after which a caller looks whether the thread that it waits for is still there.
 
 
 class _Call:
@@ -93,13 +92,10 @@ def give_back_after(owner: object, resource: Any) -> None:
 
 # --- the thread ---
 
-_queue: SimpleQueue[Any] = SimpleQueue()
-"""Calls to be made, and references whose objects are gone."""
+_queue: SimpleQueue[Any] = SimpleQueue()  # Calls to be made, and references whose objects are gone.
 _resources: Final[dict[int, tuple[ref[Any], Any]]] = {}
-_serving: _thread.LockType = _thread.allocate_lock()
-"""Held by the thread as long as it is there."""
-_process: object = object()
-"""Another one in each process."""
+_serving: _thread.LockType = _thread.allocate_lock()  # Held by the thread as long as it is there.
+_process: object = object()  # Another one in each process.
 
 
 def _serve() -> None:

@@ -27,12 +27,9 @@ from tileir.execute.cpu.runtime.launch_record import CHUNK, COUNT, FAILED, STOP,
 from tileir.execute.cpu.runtime.loader import Loaded
 from tileir.execute.cpu.runtime.thread_pool import numbers, pool
 
-WORTH_SHARING: Final = 30_000
-"""Nanoseconds of work below which one thread does it: workers come by way of Python."""
-AT_ONCE: Final = 15_000
-"""Nanoseconds below which a launch is over sooner than it is left to others."""
-_MOST: Final = 256
-"""Launches under way; one more waits until half of them are done."""
+WORTH_SHARING: Final = 30_000  # Nanoseconds of work below which one thread does it: workers come by way of Python.
+AT_ONCE: Final = 15_000  # Nanoseconds below which a launch is over sooner than it is left to others.
+_MOST: Final = 256  # Launches under way; one more waits until half of them are done.
 _PAUSE: Final = 0.05
 """Seconds of a wait: on Windows it cannot be interrupted, and where several threads wait only one is woken."""
 
@@ -44,8 +41,7 @@ class Launch:
         self.slots = record.slots
         run = partial(parallel_launch.run, function, record, scratch_bytes, threads, keep)
         self.run: Callable[[], None] | None = run
-        self.recycle: Callable[[], None] | None = None
-        """Called when it is over and all is well."""
+        self.recycle: Callable[[], None] | None = None  # Called when it is over and all is well.
         self.raise_failure: Callable[[], None] | None = None
         # 0 if it is not known how long it takes.
         expected = function.ns_per_block * self.slots[COUNT]
@@ -54,8 +50,7 @@ class Launch:
         self.number: int = next(numbers)
         self.has_begun: bool = False
         self.is_over: bool = False
-        self.waits: int = 0
-        """How many earlier launches it waits for."""
+        self.waits: int = 0  # How many earlier launches it waits for.
         self.followers: list[Launch] = []
         self.error: BaseException | None = None
 
@@ -69,8 +64,7 @@ class Service:
 
     def __init__(self) -> None:
         self.has_arrived: bool = False
-        self.started: list[None] = []
-        """Not empty as soon as a worker is on its way."""
+        self.started: list[None] = []  # Not empty as soon as a worker is on its way.
 
 
 class Launches:
@@ -81,8 +75,7 @@ class Launches:
         """Threads in the middle of something here: a signal handler that runs then must not wait for them."""
         self._threads: int = parallel_launch.default_threads()
         self._lock = threading.Lock()
-        self._news = _thread.allocate_lock()
-        """Released when there is something new for who waits."""
+        self._news = _thread.allocate_lock()  # Released when there is something new for who waits.
         # All of the following is looked at and changed with the lock only.
         self._services: list[Service] = []
         self._reset()
@@ -91,11 +84,9 @@ class Launches:
         self._unfinished: dict[Launch, None] = {}
         self._accesses: Accesses[Launch] = Accesses()
         self._ready: list[Launch] = []
-        self._wide: list[Launch] = []
-        """The one that is wide and has begun."""
+        self._wide: list[Launch] = []  # The one that is wide and has begun.
         self._failed: list[Launch] = []
-        self._awaited: int = -1
-        """The number of unfinished launches that somebody waits for."""
+        self._awaited: int = -1  # The number of unfinished launches that somebody waits for.
         self._is_stopped: bool = False
 
     @property

@@ -18,13 +18,10 @@ from tileir.execute.cpu.runtime.launch_record import SLOT_BYTES
 from tileir.execute.cpu.runtime.launch_record import PoolWords as words
 from tileir.execute.cpu.vector.builder import Builder, Loop, Module, Number
 
-_FUTEX: Final = {"x86_64": 202, "aarch64": 98}
-"""The number of the system call."""
+_FUTEX: Final = {"x86_64": 202, "aarch64": 98}  # The number of the system call.
 _PAUSE: Final = {"x86_64": ("llvm.x86.sse2.pause", []), "aarch64": ("llvm.aarch64.hint", ["i32 1"])}
-_WAIT, _WAKE = 137, 138
-"""FUTEX_WAIT_BITSET and FUTEX_WAKE_BITSET, for threads of one process."""
-_WAIT_FOR: Final = 128
-"""FUTEX_WAIT, whose timeout is relative."""
+_WAIT, _WAKE = 137, 138  # FUTEX_WAIT_BITSET and FUTEX_WAKE_BITSET, for threads of one process.
+_WAIT_FOR: Final = 128  # FUTEX_WAIT, whose timeout is relative.
 _ALL: Final = -1
 _MASK_BITS: Final = 31
 

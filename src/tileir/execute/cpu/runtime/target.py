@@ -78,19 +78,14 @@ class Target:
     """A machine to make code for."""
 
     def __init__(self, name: str, triple: str, enabled: frozenset[str], features: str, runnable: bool) -> None:
-        self.name: str = name
-        """What LLVM calls the CPU."""
+        self.name: str = name  # What LLVM calls the CPU.
         self.triple: str = triple
-        self.enabled: frozenset[str] = enabled
-        """The features it has, by LLVM's names."""
-        self.features: str = features
-        """What to tell LLVM beyond the name."""
-        self.runnable: bool = runnable
-        """Whether this process can run the code."""
+        self.enabled: frozenset[str] = enabled  # The features it has, by LLVM's names.
+        self.features: str = features  # What to tell LLVM beyond the name.
+        self.runnable: bool = runnable  # Whether this process can run the code.
         self.is_x86: bool = triple.startswith(("x86_64", "amd64"))
         self.is_aarch64: bool = triple.startswith(("aarch64", "arm64"))
-        self.has_fma: bool = "fma" in enabled or self.is_aarch64
-        """Fused multiply-add is an instruction, not a call."""
+        self.has_fma: bool = "fma" in enabled or self.is_aarch64  # Fused multiply-add is an instruction, not a call.
         self.has_f16c: bool = "f16c" in enabled or self.is_aarch64
         """Half precision is converted to and from single by an instruction."""
         self.has_avx512: bool = {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= enabled
@@ -150,8 +145,7 @@ class LlvmInfo(NamedTuple):
     version: tuple[int, ...]
     name: str
     triple: str
-    features: dict[str, bool]
-    """Each feature that LLVM knows, and whether this machine has it."""
+    features: dict[str, bool]  # Each feature that LLVM knows, and whether this machine has it.
 
 
 def llvm() -> LlvmInfo:
@@ -215,8 +209,7 @@ of its result, which together read and write so much: streaming is the quicker f
 from 100 to 200 with 2 and 4, from 200 to 400 with 8, from 400 to 800 with 16."""
 _CACHES: Final = "/sys/devices/system/cpu/cpu{}/cache"
 _UNITS: Final = {"K": 10, "M": 20, "G": 30}
-_USUAL_CACHE: Final = 32 << 20
-"""Bytes of the last-level cache where the system does not tell."""
+_USUAL_CACHE: Final = 32 << 20  # Bytes of the last-level cache where the system does not tell.
 
 
 def cached_bytes(threads: int) -> int:

@@ -42,13 +42,11 @@ from tileir.processors import memory_nodes, processors
 SPIN: Final = 100_000
 """Nanoseconds for which a thread spins before it sleeps.  Launches one after the other are some 20 us apart, and the
 first worker to be done waits for the last: with half of this many go to sleep in between, and are woken one by one."""
-TIMEOUT: Final = 50_000_000
-"""Nanoseconds of a sleep, after which Python looks for signals."""
+TIMEOUT: Final = 50_000_000  # Nanoseconds of a sleep, after which Python looks for signals.
 
 # --- scratch memory, which the buffers of a kernel lie in ---
 
-LARGE: Final = 1 << 22
-"""Bytes from which it matters how many threads have scratch memory."""
+LARGE: Final = 1 << 22  # Bytes from which it matters how many threads have scratch memory.
 
 
 class Scratch:
@@ -86,8 +84,7 @@ def _too_large(size: int, why: str) -> LaunchError:
 numbers: Final = itertools.count(int.from_bytes(os.urandom(8), "little") >> 1)
 """The numbers of launches, from one on that no data left in scratch memory is likely to hold."""
 
-spare: list[Scratch] = []
-"""Scratch memory that no thread uses."""
+spare: list[Scratch] = []  # Scratch memory that no thread uses.
 
 
 def take_scratch(size: int) -> Scratch:
@@ -129,17 +126,13 @@ class Pool:
     """Worker threads, and the memory that native code shares with them."""
 
     def __init__(self) -> None:
-        self.token: list[None] = [None]
-        """Empty while a launch has the pool."""
-        self.counts: list[int] = [0, 0]
-        """How many workers there are in Python, and in native code."""
-        self.is_abandoned: bool = False
-        """Whether this is the pool of the process that this one was forked from."""
+        self.token: list[None] = [None]  # Empty while a launch has the pool.
+        self.counts: list[int] = [0, 0]  # How many workers there are in Python, and in native code.
+        self.is_abandoned: bool = False  # Whether this is the pool of the process that this one was forked from.
         self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._lock = threading.Lock()
         self._scratch: list[Scratch | None] = []
-        self._reserved: tuple[int, int] = (0, 0)
-        """How many workers have scratch memory, and how much each has."""
+        self._reserved: tuple[int, int] = (0, 0)  # How many workers have scratch memory, and how much each has.
         self._functions: list[Loaded] = _native_functions()
         if self._functions:
             memory = mmap.mmap(-1, SLOT_BYTES * _slot(MOST_THREADS + 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

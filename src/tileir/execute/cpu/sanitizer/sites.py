@@ -35,16 +35,13 @@ START, END, WRITABLE, SHADOW = range(4)
 shadow, a byte for each byte that is not zero if it was never written; 0 where everything counts as written."""
 WORDS: Final = 4
 
-SHADOW_PADDING: Final = 8
-"""Bytes after a shadow that may be read."""
+SHADOW_PADDING: Final = 8  # Bytes after a shadow that may be read.
 
-ANY_ARRAY: Final = -1
-"""In place of `WRITABLE`: the pointers of a site may go to any array after all."""
+ANY_ARRAY: Final = -1  # In place of `WRITABLE`: the pointers of a site may go to any array after all.
 
 READS: Final = 1
 WRITES: Final = 2
-STRICT: Final = 4
-"""What an access does, and that an element that is masked is left to Python."""
+STRICT: Final = 4  # What an access does, and that an element that is masked is left to Python.
 
 
 @dataclass(eq=False, repr=False, slots=True)

@@ -18,15 +18,11 @@ import numpy
 from tileir.execute.cpu.vector.llvm import Register, operand_type, value_type, wrapped
 from tileir.execute.dtypes import Array, DType
 
-Number = int | str
-"""An i64: a constant, or the name of a register."""
-Values = Sequence[str]
-"""Typed operands, as in `float %v1`."""
-Part = Callable[[], "Values | None"]
-"""Writes code, and gives what is known of it where it ends."""
+Number = int | str  # An i64: a constant, or the name of a register.
+Values = Sequence[str]  # Typed operands, as in `float %v1`.
+Part = Callable[[], "Values | None"]  # Writes code, and gives what is known of it where it ends.
 
-LIKELY: Final = ", !prof !3"
-"""Ends a branch that nearly always goes to its first label."""
+LIKELY: Final = ", !prof !3"  # Ends a branch that nearly always goes to its first label.
 
 
 def signed(number: Number) -> Number:
@@ -41,22 +37,18 @@ class Module:
         # What the machine has.
         self.native_half: bool = True
         """Conversions between f16 and f32; where not, LLVM would call functions that are not there."""
-        self.native_fma: bool = True
-        """Fused multiply-add; where not, LLVM would call the C library for every lane."""
+        self.native_fma: bool = True  # Fused multiply-add; where not, LLVM would call the C library for every lane.
         self.native_scale: bool = False
         """AVX-512's scaling by powers of two and its first guesses of reciprocals and roots."""
         self.native_bf16: bool = False
         """AVX512_BF16's rounding of f32 to bf16, which takes subnormal numbers for zeros."""
-        self.native_range: bool = False
-        """AVX-512's maxima and minima, which order zeros and leave out quiet NaNs."""
+        self.native_range: bool = False  # AVX-512's maxima and minima, which order zeros and leave out quiet NaNs.
         self.native_extremes: bool = False
         """Maxima and minima that order zeros, and give the number where one operand is a quiet NaN."""
         self.widened_lanes: int = 0
         """How many lanes of f32 the machine widens to f64 at a time, in less time from memory; 0 where it does not."""
-        self.fast: bool = False
-        """Whether functions may be near the interpreter's results instead of equal to them."""
-        self.symbols: set[str] = set()
-        """The functions beside the kernel's that the text has already."""
+        self.fast: bool = False  # Whether functions may be near the interpreter's results instead of equal to them.
+        self.symbols: set[str] = set()  # The functions beside the kernel's that the text has already.
         self._declarations: dict[str, None] = {}
         self._tables: dict[tuple[str, bytes], str] = {}
         self._zero_bytes: int = 0
@@ -342,7 +334,6 @@ class Builder:
         return self.call("i64", "llvm.umin.i64", [f"i64 {left}", f"i64 {right}"])
 
     def remaining(self, extent: Number, start: Number) -> Number:
-        """How much is left of an extent from a start on."""
         if isinstance(extent, int) and isinstance(start, int):
             return max(extent - start, 0)
         return self.call("i64", "llvm.usub.sat.i64", [f"i64 {extent}", f"i64 {start}"])
@@ -422,8 +413,7 @@ class Loop:
     def __init__(self, builder: Builder) -> None:
         self.builder: Builder = builder
         self.name: str = builder.fresh("loop")
-        self.again: str = f"{self.name}.again"
-        """The label that goes on with the next turn."""
+        self.again: str = f"{self.name}.again"  # The label that goes on with the next turn.
         self.end: str = f"{self.name}.end"
         self._carried: dict[str, list[str]] = {}
 

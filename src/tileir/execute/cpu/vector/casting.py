@@ -45,8 +45,7 @@ _SINGLE_SIGN, _SINGLE_INFINITY, _SINGLE_QUIET = 0x80000000, 0x7F800000, 0x7FC000
 # Shorthands
 
 
-Operand = Register | int | float
-"""A number stands for a constant of the type of the other operand."""
+Operand = Register | int | float  # A number stands for a constant of the type of the other operand.
 
 
 def binary(builder: Builder, instruction: str, left: Register, right: Operand, dtype: DType | None = None) -> Register:
@@ -171,8 +170,7 @@ def cast(builder: Builder, value: Register, dtype: DType) -> Register:
     return _from_single(builder, to_single(builder, value), dtype)
 
 
-_WIDENED_BY_MEMORY: Final = 8
-"""Vectors of doubles from which on that is faster."""
+_WIDENED_BY_MEMORY: Final = 8  # Vectors of doubles from which on that is faster.
 
 
 def widened(builder: Builder, value: Register) -> Register:

@@ -209,8 +209,7 @@ _EXP2: Final = (1.0,) + _numbers(
     "0x1.62e430p-1", "0x1.ebfbdcp-3", "0x1.c6aee8p-5", "0x1.3b2d4ep-7", "0x1.5f3e80p-10", "0x1.41fba0p-13"
 )
 _TANH: Final = _numbers("-0x1.55553ep-2", "0x1.1109aep-3", "-0x1.b898dep-5", "0x1.54b8a0p-6", "-0x1.825858p-8")
-_EXP_VANISHES, _EXP2_VANISHES = -104.0, -151.0
-"""Below these the results are zero."""
+_EXP_VANISHES, _EXP2_VANISHES = -104.0, -151.0  # Below these the results are zero.
 
 
 def _exp_parts(machine: Machine, value: Any) -> tuple[Any, Any]:
@@ -275,8 +274,7 @@ def _tanh(machine: Machine, value: Any) -> Any:
 _TWO_OVER_PI: Final = 0.6366197723675814
 _HALF_PI_PARTS: Final = _numbers("0x1.921fb4p+0", "0x1.4442d0p-24", "0x1.846988p-48")
 """Three float32 numbers whose sum it is; all above zero, which keeps the sign of a zero angle."""
-_ANGLE_LIMIT: Final = 71476.0
-"""Above it the parts are too few: the exact function is called."""
+_ANGLE_LIMIT: Final = 71476.0  # Above it the parts are too few: the exact function is called.
 _SINE: Final = _numbers("-0x1.555544p-3", "0x1.11071cp-7", "-0x1.993960p-13")
 _COSINE: Final = (1.0, -0.5) + _numbers("0x1.55554ap-5", "-0x1.6c0c12p-10", "0x1.99e204p-16")
 

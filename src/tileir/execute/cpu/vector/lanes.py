@@ -53,8 +53,7 @@ ByHand = Callable[[Builder, Register], Register]
 
 _LANES: Final = 16
 _MASK: Final = f"<{_LANES} x i1>"
-_SUBNORMAL: Final = 32
-"""The bit that asks for this class of numbers."""
+_SUBNORMAL: Final = 32  # The bit that asks for this class of numbers.
 
 
 def has_bf16_instruction(module: Module, width: int) -> bool:

@@ -28,7 +28,6 @@ _SCALARS: Final[dict[DType, str]] = {}
 
 
 def scalar_type(dtype: DType) -> str:
-    """The LLVM type of one element in a register."""
     found = _SCALARS.get(dtype)
     if found is None:
         # NumPy makes the name of a dtype up each time it is asked.
@@ -37,7 +36,6 @@ def scalar_type(dtype: DType) -> str:
 
 
 def value_type(dtype: DType, width: int) -> str:
-    """The LLVM type of a value: a vector where the width is not 0."""
     return f"<{width} x {scalar_type(dtype)}>" if width else scalar_type(dtype)
 
 
@@ -56,8 +54,7 @@ class Register:
         self.name: str = name
         self.dtype: DType = dtype
         self.width: int = width
-        self.normal: str = normal
-        """An i1: it is known that no element is a subnormal number."""
+        self.normal: str = normal  # An i1: it is known that no element is a subnormal number.
 
     @property
     def type(self) -> str:

@@ -61,12 +61,9 @@ def trace(builder: Builder, kernel: Callable[..., Any], operands: list[Register]
     return whole.result
 
 
-_WORTH_A_BRANCH: Final = 24
-"""Instructions that a test and a branch may save."""
-_FIRST: Final = 12
-"""Instructions that may come before a question that is the first."""
-_MAGNITUDE: Final = 0x7FFFFFFF
-"""All bits of a float32 but its sign."""
+_WORTH_A_BRANCH: Final = 24  # Instructions that a test and a branch may save.
+_FIRST: Final = 12  # Instructions that may come before a question that is the first.
+_MAGNITUDE: Final = 0x7FFFFFFF  # All bits of a float32 but its sign.
 
 
 class _Traced:

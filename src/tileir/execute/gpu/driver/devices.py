@@ -34,14 +34,12 @@ class Device:
 
     def __init__(self, of: Driver, ordinal: int) -> None:
         self._driver: Final = of
-        self.ordinal: Final = ordinal
-        """Its number, as in "cuda:0"."""
+        self.ordinal: Final = ordinal  # Its number, as in "cuda:0".
         self.handle: Final = of.number("cuDeviceGet", f"asking for GPU {ordinal}", ordinal)
         self.capability: Final = (self.attribute(_MAJOR), self.attribute(_MINOR))
         """Its compute capability, as in (9, 0)."""
         self._context: int = 0
-        self.latest: str = ""
-        """The kernel that was launched on it last."""
+        self.latest: str = ""  # The kernel that was launched on it last.
 
     @cached_property
     def name(self) -> str:
@@ -131,7 +129,6 @@ def require_driver(oldest: int) -> None:
 
 
 def current_context() -> int:
-    """The context that is current on this thread; 0 if there is none."""
     return driver().handle("cuCtxGetCurrent", "asking for the current context")
 
 

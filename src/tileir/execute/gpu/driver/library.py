@@ -34,8 +34,7 @@ _ADVICE: Final = {
 _LOST: Final = "this process cannot use the GPU any more (CUDA_LAUNCH_BLOCKING=1 shows which kernel it is)"
 
 LIBRARY_VARIABLE: Final = "TILEIR_LIBCUDA"
-OLDEST_DRIVER: Final = 12000
-"""The version of CUDA, as the driver counts, that brought libraries of kernels."""
+OLDEST_DRIVER: Final = 12000  # The version of CUDA, as the driver counts, that brought libraries of kernels.
 _LETTERS: Final[dict[str, Any]] = {
     "p": ctypes.c_void_p, "i": ctypes.c_int, "u": ctypes.c_uint, "n": ctypes.c_size_t, "s": ctypes.c_char_p,
 }  # fmt: skip
@@ -58,22 +57,18 @@ _FUNCTIONS: Final[dict[str, str]] = {
 _KIND: Final[Any] = ctypes.CFUNCTYPE(ctypes.c_int)
 _AT_ONCE: Final[Any] = {"cuCtxGetCurrent": ctypes.PYFUNCTYPE(ctypes.c_int)}
 """Functions that return at once: letting other threads run meanwhile would take longer."""
-Attempt = str | Callable[[], str]
-"""What is attempted, in words; or what tells it, where that takes calls of its own."""
+Attempt = str | Callable[[], str]  # What is attempted, in words; or what tells it, where that takes calls of its own.
 _driver: Driver | None = None
-_failure: dict[str, str] = {}
-"""Why there is none, by what `TILEIR_LIBCUDA` was when it was looked for."""
+_failure: dict[str, str] = {}  # Why there is none, by what `TILEIR_LIBCUDA` was when it was looked for.
 
 
 class DriverError(LaunchError):
     """A call of the CUDA driver failed; the message has the driver's words and what was attempted."""
 
     def __init__(self, attempt: str, function: str, code: int, name: str, words: str, why: str = "") -> None:
-        self.function: str = function
-        """The driver's function, as in "cuLaunchKernelEx"."""
+        self.function: str = function  # The driver's function, as in "cuLaunchKernelEx".
         self.code: int = code
-        self.name: str = name
-        """The driver's name for the error, as in "CUDA_ERROR_ILLEGAL_ADDRESS"."""
+        self.name: str = name  # The driver's name for the error, as in "CUDA_ERROR_ILLEGAL_ADDRESS".
         self._parts: tuple[str, str] = (attempt, words)
         said = f"{name} ({words})" if words else name
         advice = _ADVICE.get(code, "")
@@ -116,8 +111,7 @@ class Driver:
         """Whether this process was forked from the one that initialized it, and cannot use it."""
         self._library: Final = library
         self._functions: dict[str, Any] = {}
-        self.version: int = 0
-        """The version of CUDA that it supports, as in 13000."""
+        self.version: int = 0  # The version of CUDA that it supports, as in 13000.
 
     def function(self, name: str) -> Any:
         """A function to call with what ctypes takes; gives an error code."""

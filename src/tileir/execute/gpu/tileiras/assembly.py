@@ -51,15 +51,13 @@ from tileir.signal_names import signal_name
 _PRINTED: Final = (F16, BF16, F32, F64)
 _INPUT: Final = "program.tileirbc"
 _OUTPUT: Final = "program.cubin"
-_SEARCH_SECONDS: Final = 15.0
-"""How long it is looked for the operation at which the assembler fails."""
+_SEARCH_SECONDS: Final = 15.0  # How long it is looked for the operation at which the assembler fails.
 _PARTS: Final = (
     "the assembler gives no reason; it needs ptxas and libnvvm of its own version, of the packages nvidia-cuda-nvcc "
     "and nvidia-nvvm"
 )
 _USUAL: Final = AssemblyOptions()
-_locks: Final = KeyLocks()
-"""By the names of cubins that are being made."""
+_locks: Final = KeyLocks()  # By the names of cubins that are being made.
 
 
 class Assembled(NamedTuple):
@@ -69,8 +67,7 @@ class Assembled(NamedTuple):
     diagnostics: list[Diagnostic]
     resources: dict[str, Resources]
     """What each kernel in it takes of a GPU, by the kernel's own name, which need not be that in the cubin."""
-    key: str
-    """Its name in the cache."""
+    key: str  # Its name in the cache.
 
 
 def assemble(root: Operation, target: str, options: AssemblyOptions = _USUAL) -> Assembled:

@@ -78,7 +78,6 @@ class Positions:
         self._at: dict[tuple[str, int, int | None], Operation] | None = None
 
     def operation_at(self, file: str, line: int, column: int | None = None) -> Operation | None:
-        """The operation at a position of the debug information."""
         if file == NUMBERED:
             return self._operations[line - 1] if 0 < line <= len(self._operations) else None
         if self._at is None:
@@ -161,8 +160,7 @@ def read_remarks(text: str, positions: Positions) -> list[Diagnostic]:
     return sorted(found.values(), key=lambda remark: (remark.position, remark.message))
 
 
-_CANONICAL: Final = 0x7FC00000
-"""The canonical NaN of f32; all of its bits are in tf32."""
+_CANONICAL: Final = 0x7FC00000  # The canonical NaN of f32; all of its bits are in tf32.
 
 _TAKEN_NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9_$]*|[_$][a-zA-Z0-9_$]+")
 """An identifier of PTX, which the assembler makes; it fails without a reason at other names."""

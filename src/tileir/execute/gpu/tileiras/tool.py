@@ -25,12 +25,10 @@ MEMORY_LIMIT: Final = 16 << 30
 HOSTS: Final = ("x86_64", "aarch64")
 SYSTEMS: Final = ("linux", "windows")
 
-SASS: Final = "sass-"
-"""What begins the names of stages that are code for a GPU, which is named behind it."""
+SASS: Final = "sass-"  # What begins the names of stages that are code for a GPU, which is named behind it.
 
 VARIABLE: Final = "TILEIR_TILEIRAS"
-CUDA_VARIABLES: Final = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
-"""Where the assembler looks for its libraries first."""
+CUDA_VARIABLES: Final = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")  # Where the assembler looks for its libraries first.
 INSTALL: Final = "pip install 'tileir[tileiras]'"
 MISSING: Final = f"NVIDIA's assembler, tileiras, is not installed: {INSTALL}"
 _SECONDS: Final = 30.0
@@ -42,20 +40,13 @@ class AssemblyOptions(NamedTuple):
     """What is asked of the assembler beside the GPU; `checked` makes sense of it."""
 
     opt_level: int = 3
-    lineinfo: bool = False
-    """Whether profilers and debuggers find the lines of the source in the code."""
-    host: str = ""
-    """The kind of machine that launches: one of `HOSTS`, by default this one."""
-    system: str = ""
-    """Its operating system: one of `SYSTEMS`, by default this one."""
-    remarks: bool = False
-    """Whether it tells about its choices."""
-    time_limit: float = TIME_LIMIT
-    """Seconds."""
-    memory_limit: int = MEMORY_LIMIT
-    """Bytes."""
-    numbered: bool = False
-    """Whether the lines that `lineinfo` tells are numbers of operations and not of the source."""
+    lineinfo: bool = False  # Whether profilers and debuggers find the lines of the source in the code.
+    host: str = ""  # The kind of machine that launches: one of `HOSTS`, by default this one.
+    system: str = ""  # Its operating system: one of `SYSTEMS`, by default this one.
+    remarks: bool = False  # Whether it tells about its choices.
+    time_limit: float = TIME_LIMIT  # Seconds.
+    memory_limit: int = MEMORY_LIMIT  # Bytes.
+    numbered: bool = False  # Whether the lines that `lineinfo` tells are numbers of operations and not of the source.
 
     def checked(self) -> AssemblyOptions:
         """The options, with what is left to this machine; refused if they make no sense."""

@@ -29,8 +29,7 @@ LaunchValue: TypeAlias = "tuple[Any, ...]"
 FAILURE_WORDS: Final = 6
 OUTPUT_WORDS: Final = 1 << 19
 REPORTED: Final = frozenset(("failures", "output"))
-POINTER: Final = "ptr"
-"""What stands for the type of elements that are pointers."""
+POINTER: Final = "ptr"  # What stands for the type of elements that are pointers.
 
 
 def constant(number: int) -> LaunchValue:
@@ -74,13 +73,10 @@ class Schedule(NamedTuple):
     """
 
     num_warps: int = 4
-    num_stages: int = 3
-    """How many iterations of loops with products are under way at once."""
-    descriptors: bool = True
-    """Whether views are read and written by TMA where they can be."""
+    num_stages: int = 3  # How many iterations of loops with products are under way at once.
+    descriptors: bool = True  # Whether views are read and written by TMA where they can be.
     warp_specialize: bool = False
-    row_stages: int = 1
-    """How many iterations of loops without products have their loads under way at once."""
+    row_stages: int = 1  # How many iterations of loops without products have their loads under way at once.
 
 
 class Specialization(NamedTuple):
@@ -90,20 +86,16 @@ class Specialization(NamedTuple):
     """For each parameter, a power of two up to 16 that divides it, pointers in bytes; 1 for floats."""
     described: frozenset[int] = frozenset()
     """The views (by their number, `Program.views`) that TMA can serve: aligned, strides of 16 bytes, within limits."""
-    short: frozenset[int] = frozenset()
-    """The views whose elements are all within 2**31 of the first."""
+    short: frozenset[int] = frozenset()  # The views whose elements are all within 2**31 of the first.
 
 
 class CodeOptions(NamedTuple):
     """All that decides what code is made of a kernel for a GPU."""
 
-    fast: bool = False
-    """Whether products and sums may be fused, functions approximated, denormals flushed."""
+    fast: bool = False  # Whether products and sums may be fused, functions approximated, denormals flushed.
     lineinfo: bool = False
-    schedule: Schedule | None = None
-    """None for what the model chooses."""
-    specialization: Specialization | None = None
-    """None for the usual: everything aligned, and not too large."""
+    schedule: Schedule | None = None  # None for what the model chooses.
+    specialization: Specialization | None = None  # None for the usual: everything aligned, and not too large.
 
 
 class Limits(NamedTuple):
@@ -116,8 +108,7 @@ class Limits(NamedTuple):
 
 class Trial(NamedTuple):
     schedule: Schedule
-    seconds: float
-    """Of a launch; 0 where it was not timed."""
+    seconds: float  # Of a launch; 0 where it was not timed.
     words: str = ""
 
 
@@ -179,8 +170,7 @@ class PrintSite(NamedTuple):
 class LaunchView(NamedTuple):
     """A tensor view of a kernel, as launches know it: plain data, so that it is kept on disk."""
 
-    base: LaunchValue | None
-    """None where only the kernel knows it: read from memory, or computed of what was."""
+    base: LaunchValue | None  # None where only the kernel knows it: read from memory, or computed of what was.
     shape: tuple[LaunchValue | None, ...]
     strides: tuple[LaunchValue | None, ...]
     element_bytes: int
@@ -195,11 +185,9 @@ class TensorMap(NamedTuple):
 
     base: LaunchValue
     shape: tuple[LaunchValue, ...]
-    strides: tuple[LaunchValue, ...]
-    """In elements; the last is 1."""
+    strides: tuple[LaunchValue, ...]  # In elements; the last is 1.
     element_bytes: int
-    box: tuple[int, ...]
-    """What a single copy moves; a tile may take several."""
+    box: tuple[int, ...]  # What a single copy moves; a tile may take several.
     element_type: int
     swizzle: int
     fill_nan: bool = False
@@ -227,8 +215,7 @@ class Slot(NamedTuple):
 class Code(NamedTuple):
     cubin: Cubin
     threads: int
-    shared: int
-    """Bytes of shared memory that a launch reserves."""
+    shared: int  # Bytes of shared memory that a launch reserves.
     slots: tuple[Slot, ...]
     schedule: Schedule
     specialization: Specialization

@@ -43,8 +43,7 @@ from tileir.ir.diagnostics import Diagnostic
 _Result = TypeVar("_Result")
 _USUAL: Final = CodeOptions()
 _USUAL_LIMITS: Final = Limits()
-_NEWEST: Final = (3, 9)
-"""The version whose TTIR is shown where none is installed."""
+_NEWEST: Final = (3, 9)  # The version whose TTIR is shown where none is installed.
 _LINE: Final = re.compile(rf"{re.escape(FILE)}:(\d+):\d+: ")
 SASS: Final = "sass"
 

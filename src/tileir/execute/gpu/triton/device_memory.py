@@ -30,8 +30,7 @@ from tileir.execute.memory import Region
 from tileir.forking import NO_FORK
 from tileir.ir.types import FLOAT_TYPES, I1, I4, I8, I16, I32, I64, Type
 
-_RELAXED: Final = 2
-"""The driver's number for a thread that may reserve memory while a graph is made."""
+_RELAXED: Final = 2  # The driver's number for a thread that may reserve memory while a graph is made.
 _LEAST_SCRATCH: Final = 1 << 16
 
 _stores: Final[WeakKeyDictionary[Driver, _Store]] = WeakKeyDictionary()
@@ -51,8 +50,7 @@ class _Store:
         self.tables: Final[dict[tuple[int, bytes], int]] = {}
         self.scratch: Final[dict[tuple[int, int], tuple[int, int]]] = {}
         """By context and stream: the address, and how many bytes."""
-        self.outgrown: Final[list[tuple[int, int]]] = []
-        """Contexts and addresses of scratch that may be in use."""
+        self.outgrown: Final[list[tuple[int, int]]] = []  # Contexts and addresses of scratch that may be in use.
         self.kept: Final[list[object]] = []
         self.reports: Final[dict[tuple[int, str], list[int]]] = {}
         """By context and kind, addresses of reports that no launch has."""

@@ -105,8 +105,7 @@ class HiddenParameters:
         self._words: Final = [slots[number] for number in words]
         self._words_place: Final = packer.places[words[0]] if words else 0
         self._pack_words: Final = struct.Struct(f"<{len(words)}Q").pack_into
-        self._addresses: Final[dict[int, list[int]]] = {}
-        """By context, those that are the same in each launch."""
+        self._addresses: Final[dict[int, list[int]]] = {}  # By context, those that are the same in each launch.
         self._has_words: Final = any(slot.kind != _NOTHING for slot in self._words)
         self._reported: Final = [number for number, slot in enumerate(self._words) if slot.kind in REPORTED]
         self._scratch: Final = [number for number, slot in enumerate(self._words) if slot.kind == _SCRATCH]

@@ -39,8 +39,7 @@ _locks: Final = KeyLocks()
 
 FINE_KINDS: Final = 8
 """Kinds of launches that a kernel has codes of their own for, on GPUs of one architecture; further ones are coarser."""
-MOST_KINDS: Final = 24
-"""Codes that are made for it at all, but for one that is right for all launches."""
+MOST_KINDS: Final = 24  # Codes that are made for it at all, but for one that is right for all launches.
 
 
 def compile_kernel(
@@ -80,8 +79,7 @@ class TritonKernel(GpuLauncher):
         self._tunes: Final = tunes
         self._codes: Final[dict[tuple[str, Specialization], LaunchedCode]] = {}
         """By target and kind of launches; one code may be for several kinds."""
-        self._made: Final[Counter[str]] = Counter()
-        """By target: how many kinds of launches code was made for."""
+        self._made: Final[Counter[str]] = Counter()  # By target: how many kinds of launches code was made for.
         self._making: Final = Lock()
         self.notes: Final[list[str]] = []
 

@@ -56,8 +56,7 @@ _IS_COUNTER_FIRST: Final[dict[tuple[Attribute | None, bool], bool]] = {
 }
 """By how the counter is compared with the bound, and whether the loop ends if that holds: the order of operands."""
 _PROMISES: Final = {True: ("no_signed_wrap", "no_wrap"), False: ("no_unsigned_wrap", "no_wrap")}
-_SHAPES: Final = (ops.BROADCAST, ops.PERMUTE, ops.RESHAPE)
-"""Operations that give the elements they are given."""
+_SHAPES: Final = (ops.BROADCAST, ops.PERMUTE, ops.RESHAPE)  # Operations that give the elements they are given.
 _ARITHMETIC: Final = {ops.ADDI: "addi", ops.SUBI: "subi", ops.MULI: "muli"}
 
 
@@ -83,8 +82,7 @@ class Program:
         self.entry: Final = select_entry(copy, entry.symbol_name)
         self.parameters: Final = self.entry.regions[0].blocks[0].arguments
         made = [each for each in pre_order(self.entry) if each.declaration is ops.MAKE_TENSOR_VIEW]
-        self.views: Final = [_view(each) for each in made]
-        """The tensor views, in the order in which they stand."""
+        self.views: Final = [_view(each) for each in made]  # The tensor views, in the order in which they stand.
         self.number_of: Final = {operation: number for number, operation in enumerate(made)}
 
     def _legalize(self, module: Operation) -> None:
@@ -148,7 +146,6 @@ class _Counted(NamedTuple):
 
 
 def count_loops(root: Operation) -> int:
-    """Rewrite the loops that count; gives how many."""
     count = 0
     facts = Facts()
     for operation in post_order(root):

@@ -27,8 +27,7 @@ from tileir.rewrite.token_order import TokenOrder
 
 MATMULS: Final = tuple([each for each in REGISTRY.with_traits(MATRIX_PRODUCT) if len(each.operands) == 3])
 """Matmuls without scales, which would have to be cut too."""
-_COUNTED: Final = 3
-"""The bounds of a `for`, which stand before what it carries."""
+_COUNTED: Final = 3  # The bounds of a `for`, which stand before what it carries.
 
 _LOADS: Final = (ops.LOAD_VIEW_TKO, ops.LOAD_PTR_TKO)
 

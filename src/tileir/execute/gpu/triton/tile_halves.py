@@ -36,8 +36,7 @@ from tileir.passes.emit import SIGNED, Emit
 from tileir.passes.registry import PassSession
 from tileir.rewrite.facts import Facts
 
-MOST_REGISTERS: Final = 40960
-"""Registers of 32 bits in all threads: 160 for each thread of 8 warps."""
+MOST_REGISTERS: Final = 40960  # Registers of 32 bits in all threads: 160 for each thread of 8 warps.
 _FEWEST_ROWS: Final = 64
 _FEWEST_COLUMNS: Final = 32
 _FEWEST_STAGES: Final = 3
@@ -45,8 +44,7 @@ _FEWEST_K_BYTES: Final = 64
 _MOST_ROUNDS: Final = 8
 _ACCESSES: Final = (ops.LOAD_VIEW_TKO, ops.LOAD_PTR_TKO)
 
-Place = Callable[[Value, Emit], Value]
-"""From the index of a whole tile to that of the half."""
+Place = Callable[[Value, Emit], Value]  # From the index of a whole tile to that of the half.
 
 
 def split(entry: Operation, target: TritonTarget, fast: bool = False) -> list[str]:
@@ -223,7 +221,6 @@ def _split_accumulators(entry: Operation, features: Features) -> str:
 
 
 def _halve(matmul: Operation, axis: int) -> bool:
-    """Compute a matmul, and all that goes with it, in two halves."""
     cut = Cut()
     try:
         cut.begin(matmul.results[0], axis)

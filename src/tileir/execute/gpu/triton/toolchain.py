@@ -37,8 +37,7 @@ class Triton(NamedTuple):
     folder: str
     version: str
     number: tuple[int, int]
-    stamp: str
-    """What tells, without reading it, that it is what it was."""
+    stamp: str  # What tells, without reading it, that it is what it was.
 
 
 def installed_triton() -> Triton | None:
@@ -99,13 +98,10 @@ def _read(folder: str, text: str, stamp: str) -> Triton:
 
 class TritonTarget(NamedTuple):
     name: str
-    shared: int
-    """Bytes of shared memory that a tile block may have at most."""
+    shared: int  # Bytes of shared memory that a tile block may have at most.
     has_tma: bool = False
-    has_wgmma: bool = False
-    """Matmuls by groups of warps, out of shared memory."""
-    has_short_accumulators: bool = False
-    """Whether tensor cores keep less than f32 of accumulators of f8."""
+    has_wgmma: bool = False  # Matmuls by groups of warps, out of shared memory.
+    has_short_accumulators: bool = False  # Whether tensor cores keep less than f32 of accumulators of f8.
 
     @property
     def is_amd(self) -> bool:

@@ -18,8 +18,7 @@ from tileir.execute.gpu.triton.stored_code import as_tuples, structure_key
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType, Type
 
-_ALIGNMENT: Final = 16
-"""Bytes, of addresses and strides that the tensor memory accelerator takes."""
+_ALIGNMENT: Final = 16  # Bytes, of addresses and strides that the tensor memory accelerator takes.
 _POINTER_DIVISORS: Final = (16, 8, 4, 2)
 _VIEW_DIVISORS: Final = (16, 8, 4)
 _NARROWEST: Final = 32
@@ -39,8 +38,7 @@ class Classifier:
         of_views = {number for _, view in self._views for value in _values(view) for number in arguments_of(value)}
         along = {number for _, view in self._views for value in _along(view) for number in arguments_of(value)}
         self._divisors: Final[list[tuple[int, ...]]] = []
-        self._widths: Final[list[int]] = []
-        """Of integers, their bits; 0 for others."""
+        self._widths: Final[list[int]] = []  # Of integers, their bits; 0 for others.
         parts: list[str] = []
         for number, type in enumerate(types):
             element = type.element if isinstance(type, TileType) else None
@@ -152,7 +150,6 @@ def _evaluated(view: LaunchView, numbers: list[int]) -> tuple[int, list[int], li
 
 
 def launch_views(entry: Operation) -> list[LaunchView]:
-    """The views of a kernel, in the order of `Program.views`."""
     key = structure_key(entry)
     cache = default_cache()
     known = cache.get(key)

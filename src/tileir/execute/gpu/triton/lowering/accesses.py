@@ -36,8 +36,7 @@ to be counted too."""
 
 
 class Dimension(NamedTuple):
-    number: int
-    """DYNAMIC where only the value says it."""
+    number: int  # DYNAMIC where only the value says it.
     value: TtirValue | None
     most: int
 
@@ -56,8 +55,7 @@ class Dimension(NamedTuple):
 class Tensor(NamedTuple):
     """A tensor view: what it is made of, as scalars."""
 
-    number: int
-    """Among `Program.views`."""
+    number: int  # Among `Program.views`.
     type: TensorViewType
     base: TtirValue
     shape: list[Dimension]
@@ -127,16 +125,12 @@ class Along(NamedTuple):
     lanes: int
     extent: Dimension
     stride: Dimension
-    tile: TtirValue | None
-    """The number of the tile; None where that is zero, and where positions are listed."""
+    tile: TtirValue | None  # The number of the tile; None where that is zero, and where positions are listed.
     step: int
     positions: TtirValue | None
-    is_signed: bool
-    """Whether the first position may be negative."""
-    is_inside: bool
-    """Whether all positions are known to be in the tensor."""
-    is_all_or_none: bool = False
-    """Whether they are if the number of the tile is one of the view's."""
+    is_signed: bool  # Whether the first position may be negative.
+    is_inside: bool  # Whether all positions are known to be in the tensor.
+    is_all_or_none: bool = False  # Whether they are if the number of the tile is one of the view's.
     most: int = 0
 
     def start(self, build: TtirBuilder) -> TtirValue | None:
@@ -173,8 +167,7 @@ class Access(NamedTuple):
     type: TileViewType
     tensor: Tensor
     dimensions: list[Along]
-    shape: Shape
-    """Of the tile, without dimensions of one element."""
+    shape: Shape  # Of the tile, without dimensions of one element.
 
 
 def access_of(build: Lowering, operation: Operation) -> Access:

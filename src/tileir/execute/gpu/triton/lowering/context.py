@@ -58,8 +58,7 @@ class _Search:
     def __init__(self, entry: Operation, accesses: list[Operation]) -> None:
         self.found: Final[set[Operation]] = set()
         self._bits: Final = {operation: 1 << number for number, operation in enumerate(accesses)}
-        self._after: Final = TokenOrder(entry).gathered(self._bits)
-        """By token, the accesses that it comes after."""
+        self._after: Final = TokenOrder(entry).gathered(self._bits)  # By token, the accesses that it comes after.
         self._origins: Final = Origins(entry, overlapping=True)
         self._reads: Final[dict[frozenset[object], int]] = {}
         self._writes: Final[dict[frozenset[object], int]] = {}
@@ -69,8 +68,7 @@ class _Search:
                 self._writes[origin] = self._writes.get(origin, 0) | bit
             else:
                 self._reads[origin] = self._reads.get(origin, 0) | bit
-        self._ended: int = 0
-        """The accesses since a barrier where some iteration of the loop around ends early."""
+        self._ended: int = 0  # The accesses since a barrier where some iteration of the loop around ends early.
         self._block(entry.regions[0].blocks[0], 0)
 
     def _block(self, block: Block, since: int) -> int:

@@ -59,14 +59,11 @@ def _types_of(values: Iterable[TtirValue]) -> Types:
 class Frame(NamedTuple):
     """What `continue`, `break` and `return` end: the body of a loop, or the kernel itself."""
 
-    types: Types = []
-    """Of what its region yields."""
+    types: Types = []  # Of what its region yields.
     given: Callable[[Operation], list[TtirValue]] = lambda terminator: []
     """What it yields where an operation ends it."""
-    ended_kernel: Callable[[], list[TtirValue]] = list
-    """What it yields where the kernel ends."""
-    unimportant: Callable[[], list[TtirValue]] = list
-    """Values of these types, available where it has not ended."""
+    ended_kernel: Callable[[], list[TtirValue]] = list  # What it yields where the kernel ends.
+    unimportant: Callable[[], list[TtirValue]] = list  # Values of these types, available where it has not ended.
 
 
 class Path(NamedTuple):
@@ -85,7 +82,6 @@ def lower_kernel(build: Lowering, block: Block) -> None:
 
 
 def lower_from(build: Lowering, operation: Operation | None, frame: Frame, path: Path) -> list[TtirValue]:
-    """Lower an operation and all that follow in its block."""
     while operation is not None:
         declaration = operation.declaration
         if declaration is ops.YIELD:

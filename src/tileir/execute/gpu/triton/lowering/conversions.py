@@ -24,8 +24,7 @@ _MAGNITUDE: Final = 0x7FFFFFFF
 _NAN: Final = 0x7FC00000
 _TF32_LOW: Final = 0x1FFF
 _TF32_HALF: Final = 0x1000
-_SMALLEST_POWER: Final = 0x00400000
-"""2**-127, the smallest number of f8E8M0FNU, as f32."""
+_SMALLEST_POWER: Final = 0x00400000  # 2**-127, the smallest number of f8E8M0FNU, as f32.
 _NATIVE_CAPABILITY: Final = 90
 
 

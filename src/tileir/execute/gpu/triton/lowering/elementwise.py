@@ -95,8 +95,7 @@ class _Operands:
         lowest = facts.range(operation.operands[0], signed=self.is_signed)[0]
         smallest = -(1 << (divisor.bits - 1))
         one = build.integer(1, element, shape)
-        self.is_zero: TtirValue | None = None
-        """Where the divisor is zero; None if it is nowhere."""
+        self.is_zero: TtirValue | None = None  # Where the divisor is zero; None if it is nowhere.
         if least <= 0 <= greatest:
             self.is_zero = build.compare("eq", divisor, 0)
             divisor = build.select(self.is_zero, one, divisor)

@@ -84,11 +84,9 @@ HANDLERS: Final[Handlers] = {
 
 class Lowered(NamedTuple):
     text: str
-    slots: tuple[Slot, ...]
-    """What its parameters are; Triton adds some of its own behind them."""
+    slots: tuple[Slot, ...]  # What its parameters are; Triton adds some of its own behind them.
     options: dict[str, Any]
-    operations: list[Operation | None]
-    """By line of the text: the operation of the program that it does the work of."""
+    operations: list[Operation | None]  # By line of the text: the operation of the program that it does the work of.
     notes: tuple[str, ...] = ()
 
 

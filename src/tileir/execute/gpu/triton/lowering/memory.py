@@ -35,21 +35,16 @@ from tileir.ir.types import BF16, F16, F32, F64, FloatType, Type
 
 _FEWEST_BYTES: Final = 16
 _MOST_DIMENSIONS: Final = 5
-_NANS: Final = (F16, BF16, F32, F64)
-"""What the accelerator fills with NaN; other types are bytes to it."""
+_NANS: Final = (F16, BF16, F32, F64)  # What the accelerator fills with NaN; other types are bytes to it.
 _UNIT: Final = constant(1)
-_MOST_ALIGNMENT: Final = 256
-"""Bytes; what the driver aligns memory to."""
+_MOST_ALIGNMENT: Final = 256  # Bytes; what the driver aligns memory to.
 
 
 class Described(NamedTuple):
     descriptor: TtirValue
-    coordinates: list[TtirValue]
-    """Of the first element, i32, in the descriptor's order."""
-    shape: Shape
-    """What the accelerator moves, in the descriptor's order, without dimensions of one element."""
-    order: list[int]
-    """For each dimension of the tile of more than one element, its place in that shape."""
+    coordinates: list[TtirValue]  # Of the first element, i32, in the descriptor's order.
+    shape: Shape  # What the accelerator moves, in the descriptor's order, without dimensions of one element.
+    order: list[int]  # For each dimension of the tile of more than one element, its place in that shape.
 
 
 def described(build: Lowering, operation: Operation, access: Access) -> Described | None:

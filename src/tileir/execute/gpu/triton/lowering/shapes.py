@@ -24,8 +24,7 @@ from tileir.execute.gpu.triton.lowering.ttir_values import Shape, TtirValue, squ
 from tileir.ir.core import Operation
 from tileir.ir.types import I1, I4, TF32, FloatType, IntegerType, Type
 
-_MOST_GATHERED: Final = 512
-"""Tiles of more elements have layouts that are found."""
+_MOST_GATHERED: Final = 512  # Tiles of more elements have layouts that are found.
 
 
 def lower_broadcast(build: Lowering, operation: Operation) -> None:

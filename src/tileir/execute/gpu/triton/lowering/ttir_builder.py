@@ -55,8 +55,7 @@ class TtirBuilder:
         self.version: Final = version
         self.operation: Operation | None = None
         self._constants: Final[dict[tuple[str, str], TtirValue]] = {}
-        self._prologue: Final[list[Line]] = []
-        """Constants, which stand before everything else."""
+        self._prologue: Final[list[Line]] = []  # Constants, which stand before everything else.
         self._lines: Final[list[Line]] = []
         self._depth: int = 2
         self._count: int = 0

@@ -43,11 +43,9 @@ class Matmul(NamedTuple):
     m: int
     n: int
     k: int
-    k_bytes: int
-    """Bytes of a row of the left operand, as it lies in memory."""
+    k_bytes: int  # Bytes of a row of the left operand, as it lies in memory.
     on_tensor_cores: bool
-    is_promoted: bool = False
-    """Whether its sum is made of zero, and added to the accumulator (`promotes`)."""
+    is_promoted: bool = False  # Whether its sum is made of zero, and added to the accumulator (`promotes`).
 
     @property
     def accumulators(self) -> int:
@@ -59,14 +57,11 @@ class MatmulLoop(NamedTuple):
 
     operation: Operation
     matmuls: tuple[Matmul, ...]
-    stage_bytes: int
-    """Of the tiles that an iteration loads for its matmuls: what a stage holds in shared memory."""
+    stage_bytes: int  # Of the tiles that an iteration loads for its matmuls: what a stage holds in shared memory.
     accumulator_registers: int
     """Of 32 bits, in all threads: what is carried around, and what matmuls make that is not."""
-    is_early: bool
-    """Whether loads of later iterations may be made before stores of earlier ones."""
-    is_chained: bool = False
-    """Whether there are two matmuls, and the second is of what the first gives."""
+    is_early: bool  # Whether loads of later iterations may be made before stores of earlier ones.
+    is_chained: bool = False  # Whether there are two matmuls, and the second is of what the first gives.
 
 
 class Features(NamedTuple):
@@ -79,10 +74,8 @@ class Features(NamedTuple):
     row_loops: tuple[Operation, ...]
     """Loops without matmuls that load tiles, and may load those of later iterations early."""
     row_bytes: int
-    occupancy: int
-    """How many tile blocks on a multiprocessor the program advises; 0 for no advice."""
-    may_specialize: bool = True
-    """Whether warps that do nothing but load have not been found impossible."""
+    occupancy: int  # How many tile blocks on a multiprocessor the program advises; 0 for no advice.
+    may_specialize: bool = True  # Whether warps that do nothing but load have not been found impossible.
 
 
 def features_of(entry: Operation, target: str = "", fast: bool = False) -> Features:

@@ -38,11 +38,9 @@ class Rule(NamedTuple):
 
     condition: str
     because: str
-    choice: Setting | int
-    """The value, or what computes it."""
+    choice: Setting | int  # The value, or what computes it.
     holds: Callable[[Features, TritonTarget], bool] = lambda features, target: True
-    value: str = ""
-    """The value in words, where it is more than a constant."""
+    value: str = ""  # The value in words, where it is more than a constant.
 
     def choose(self, features: Features, target: TritonTarget) -> Any:
         return self.choice(features, target) if callable(self.choice) else self.choice

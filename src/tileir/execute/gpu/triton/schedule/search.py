@@ -46,8 +46,7 @@ _MOST_STAGES: Final = 8
 _TOLERANCES: Final = {1: 2.0**-3, 2: 2.0**-7, 4: 2.0**-12, 8: 2.0**-40}
 """By bytes of a float: differences of this part of the largest number are last bits."""
 _MOST_COMPILERS: Final = 4
-_WIN: Final = 0.99
-"""What takes more than this part of the default's time is no better."""
+_WIN: Final = 0.99  # What takes more than this part of the default's time is no better.
 TRIAL_SECONDS: Final = 60.0
 """How long a process with one launch of specialized warps may take; most of it is for its start."""
 _MOST_TRIAL_BYTES: Final = 2 << 30

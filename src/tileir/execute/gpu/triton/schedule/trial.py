@@ -16,8 +16,6 @@ from tileir.ir.core import Operation
 
 
 class _Scheduled(TritonKernel):
-    """A kernel with one schedule for all launches."""
-
     def __init__(self, entry: Operation, fast: bool, schedule: Schedule) -> None:
         super().__init__(entry, {}, fast)
         self._schedule = schedule

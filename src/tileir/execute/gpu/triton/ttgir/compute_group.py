@@ -31,8 +31,7 @@ class Writer:
 
     def __init__(self, prefix: str, depth: int) -> None:
         self.lines: Final[list[str]] = []
-        self.names: Final[dict[str, str]] = {}
-        """What values of the kernel are called here."""
+        self.names: Final[dict[str, str]] = {}  # What values of the kernel are called here.
         self.barriers: Final[dict[Ring, RingBarriers]] = {}
         self.buffers: Final[dict[Copy, str]] = {}
         self.at: Final[dict[Ring, tuple[str, str]]] = {}

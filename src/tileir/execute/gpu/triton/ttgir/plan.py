@@ -53,22 +53,17 @@ class Copy:
         self.descriptor, *self.place, self.buffer, self.barrier, self.condition = statement.operands()
         self.type: Final = statement.types[-1]
         self.bytes: int = 0
-        self.is_own: bool = False
-        """Whether it is rows of the result: each group has its own."""
-        self.views: Final[list[Statement]] = []
-        """Those that give its buffer another form, in order."""
-        self.last_use: Statement | None = None
-        """The statement beside it after which the buffer is free."""
+        self.is_own: bool = False  # Whether it is rows of the result: each group has its own.
+        self.views: Final[list[Statement]] = []  # Those that give its buffer another form, in order.
+        self.last_use: Statement | None = None  # The statement beside it after which the buffer is free.
 
 
 class Copies:
     def __init__(self, kernel: Kernel) -> None:
         self.all: Final[list[Copy]] = []
         self.of: Final[dict[Statement, Copy]] = {}
-        self.dropped: Final[set[Statement]] = set()
-        """Statements that are written anew."""
-        self.views: Final[dict[str, Copy]] = {}
-        """What is, by any name, the buffer of a copy."""
+        self.dropped: Final[set[Statement]] = set()  # Statements that are written anew.
+        self.views: Final[dict[str, Copy]] = {}  # What is, by any name, the buffer of a copy.
         self._find(kernel.body, 0)
         barriers = {copy.barrier: copy for copy in self.all}
         buffers = {copy.buffer: copy for copy in self.all}
@@ -186,8 +181,7 @@ def _is_held(copies: Copies, copy: Copy) -> bool:
 
 _PRECISE_AFTER: Final = re.compile(r"maxNumImpreciseAcc = (\d+) : i32")
 _NEVER: Final = 1 << 30
-_SPARE: Final = 2048
-"""Bytes for barriers, and for what Triton hands to the groups."""
+_SPARE: Final = 2048  # Bytes for barriers, and for what Triton hands to the groups.
 _PURE: Final = ("arith.", "math.")
 _ALLOWED: Final = frozenset(
     (
@@ -209,10 +203,8 @@ class Rotation(NamedTuple):
     waits: list[Statement]
     copies: list[Copy]
     accumulator: int
-    beginning: list[Statement]
-    """What the first matmul adds to, if that is not zero."""
-    middle: list[Statement]
-    """f, and all else that needs neither matmul."""
+    beginning: list[Statement]  # What the first matmul adds to, if that is not zero.
+    middle: list[Statement]  # f, and all else that needs neither matmul.
     update: list[Statement]
 
 

@@ -42,8 +42,7 @@ from tileir.execute.gpu.triton.ttgir.text import (
 from tileir.execute.gpu.triton.worker.pool import Answer, Request, compile_ttir
 
 _Key = TypeVar("_Key")
-REGISTERS: Final = 240
-"""For each thread that computes; those that load keep 24 of the 168 that all begin with."""
+REGISTERS: Final = 240  # For each thread that computes; those that load keep 24 of the 168 that all begin with.
 OPTION: Final = "warp_specialize"
 """Among the options for Triton, which has none of this name: that a kernel is to be one of this kind."""
 _WARPS: Final = 8

@@ -46,8 +46,7 @@ class Statement:
     def __init__(self, results: list[tuple[str, int]], text: str) -> None:
         self.results: Final = results
         """Names, and how many values a name has (`%5#0`, `%5#1`); 0 for one without a number."""
-        self.text: Final = text
-        """Of one with regions: all before the first."""
+        self.text: Final = text  # Of one with regions: all before the first.
         self.regions: Final[list[Region]] = []
         self.closings: Final[list[str]] = []
 
@@ -98,8 +97,7 @@ class Statement:
 
 class Region:
     def __init__(self, header: str = "") -> None:
-        self.header: Final = header
-        """The arguments of its block, where they are printed in a line of their own."""
+        self.header: Final = header  # The arguments of its block, where they are printed in a line of their own.
         self.statements: Final[list[Statement]] = []
 
     def walk(self) -> Iterator[Statement]:
@@ -138,8 +136,7 @@ class Kernel:
         found = _FUNCTION.fullmatch(lines[starts[0]]) if len(starts) == 1 else None
         if found is None:
             raise Unfit("it has other functions" if len(starts) != 1 else "its function is of an unusual kind")
-        self.head: Final = lines[: starts[0]]
-        """Names of layouts, and the line that opens the module."""
+        self.head: Final = lines[: starts[0]]  # Names of layouts, and the line that opens the module.
         self.function, parameters, self.attributes = found.groups()
         named = [parameter.split(": ", 1) for parameter in split_list(parameters)]
         names = {name: f"%parameter{number}" for number, (name, _) in enumerate(named)}
@@ -152,8 +149,7 @@ class _Reader:
     """Reads lines, and gives every value a name that no other has."""
 
     def __init__(self, lines: list[str]) -> None:
-        self._lines: Final = lines[::-1]
-        """The next is the last."""
+        self._lines: Final = lines[::-1]  # The next is the last.
         self._count: int = 0
 
     def region(self, scopes: list[dict[str, str]]) -> Region:

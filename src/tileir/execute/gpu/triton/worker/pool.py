@@ -59,23 +59,18 @@ _LAST_WORDS: Final = "Failures have been detected while processing an MLIR pass 
 class Request(NamedTuple):
     text: str
     target: str
-    options: dict[str, Any]
-    """Triton's own: num_warps, num_stages, enable_fp_fusion, enable_reflect_ftz, debug .."""
+    options: dict[str, Any]  # Triton's own: num_warps, num_stages, enable_fp_fusion, enable_reflect_ftz, debug ..
     last: str = "cubin"
     """The stage to end with: ttir, ttgir, llvm, ptx, cubin; of AMD's GPUs ttir, ttgir, llvm, amdgcn, hsaco."""
-    first: str = "ttir"
-    """The stage whose text is given: TTIR, or TTGIR that has all that the stage `ttgir` makes."""
+    first: str = "ttir"  # The stage whose text is given: TTIR, or TTGIR that has all that the stage `ttgir` makes.
 
 
 class Answer(NamedTuple):
-    data: bytes
-    """What the last stage gives: the cubin, or text."""
+    data: bytes  # What the last stage gives: the cubin, or text.
     metadata: dict[str, Any]
     """Triton's: num_warps (of all groups), shared, global_scratch_size, tensordesc_meta, name .."""
-    parameters: int
-    """How many the kernel has, those that Triton adds included."""
-    output: str
-    """What it and ptxas printed: spills, warnings."""
+    parameters: int  # How many the kernel has, those that Triton adds included.
+    output: str  # What it and ptxas printed: spills, warnings.
 
 
 class Ended(Exception):

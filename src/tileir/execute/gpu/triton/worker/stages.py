@@ -38,8 +38,7 @@ _INTERNAL: Final = re.compile(r"^define internal (.*@(__nv_\w+)\()", re.MULTILIN
 
 MADE: Final = "made"
 REFUSED: Final = "refused"
-BROKEN: Final = "broken"
-"""Whether Triton made code, output why not, or could not be imported."""
+BROKEN: Final = "broken"  # Whether Triton made code, output why not, or could not be imported.
 
 _IDLE_SECONDS: Final = 600
 """How long it waits for a request: it has some hundred megabytes, and another is started when one comes."""
