@@ -71,6 +71,7 @@ class Features(NamedTuple):
     """The loop around the only loop with matmuls, where a tile block computes one tile after the other."""
     stored_bytes: int
     loaded_bytes: int
+    reduces: bool
     row_loops: tuple[Operation, ...]
     """Loops without matmuls that load tiles, and may load those of later iterations early."""
     row_bytes: int
@@ -95,6 +96,7 @@ def features_of(entry: Operation, target: str = "", fast: bool = False) -> Featu
         _persistent(loops),
         max(map(tile_bytes, stored), default=0),
         max(map(tile_bytes, tiles), default=0),
+        any(each.declaration in (ops.REDUCE, ops.SCAN) for each in operations),
         tuple(rows),
         max([_loaded_bytes(each.regions[0].blocks[0]) for each in rows], default=0),
         hint_of(entry, "occupancy", target or "default") or 0,

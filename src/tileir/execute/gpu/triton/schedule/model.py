@@ -113,7 +113,11 @@ def is_persistent(features: Features, target: TritonTarget) -> bool:
 
 def _row_warps(features: Features, target: TritonTarget) -> int:
     tile = max(features.loaded_bytes, features.stored_bytes)
-    return 8 if tile > 4 * _WARP * _VECTOR * 2 else 4
+    vectors, most = (4, 16) if features.reduces else (2, 8)
+    warps = 4
+    while warps < most and tile > warps * _WARP * _VECTOR * vectors:
+        warps *= 2
+    return warps
 
 
 RULES: Final[dict[str, tuple[Rule, ...]]] = {
@@ -141,9 +145,9 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
         ),
         Rule(
             "all others",
-            "1024 elements of f32: as fast as a copy; more for each thread is 1 to 4 % slower",
+            "1024 elements of f32: as fast as a copy; softmax of 8 KiB: 3.89 TB/s with 4 warps, 3.72 with 8",
             _row_warps,
-            value="4 or 8: at most two vectors of 16 bytes for each thread",
+            value="4 or 8: at most two vectors of 16 bytes for each thread; with reductions 4 to 16, at most four",
         ),
     ),
     "num_stages": (
