@@ -37,6 +37,7 @@ class Version:
         self.loaded: loader.Loaded = loaded
         self.scratch_bytes: int = meta["scratch_bytes"]
         self.print_count: int = meta["prints"]
+        self.is_simple: bool = not (meta["prints"] or meta["repeats"])
         if meta["repeats"]:
             loaded.has_loops(meta["deciding"])
         self.options: Options = options

@@ -96,7 +96,7 @@ class CpuKernel(KernelCode, PreparedKernel):
             return None
         threads = self._threads if options.num_threads is None else options.num_threads
         places = places_of(arrays)
-        binding = self._binding(request, threads)
+        binding = self._binder(request.arguments, request.grid, threads, request.fill, request.numbers)
         if binding.bound is not None or places is None:
             return None
         version = self.version(binding.overlap, False, options.unchecked)
@@ -117,18 +117,15 @@ class CpuKernel(KernelCode, PreparedKernel):
         version = self._versions.get((False, False, unchecked))
         return None if version is None or version.print_count or version.loaded.repeats else version
 
-    def _binding(self, request: Request, threads: int) -> Binding:
-        chunk = parallel_launch.chunk_for(request.block_count, threads)
-        return self._binder(request.arguments, request.grid, chunk, request.fill, request.numbers)
-
     def _launch(self, request: Request, sanitizer: Sanitizer | None = None, apart: bool = True) -> None:
         """`sanitizer` gets what is found, if there is one.  `apart` says that views may be taken to stay in their
         arrays until seen otherwise."""
         options = request.options
         threads = self._threads if options.num_threads is None else options.num_threads
-        binding = self._binding(request, threads)
+        binding = self._binder(request.arguments, request.grid, threads, request.fill, request.numbers)
         binding.overlap = binding.overlap or not apart
-        version = self.version(binding.overlap, sanitizer is not None, options.unchecked)
+        key = (binding.overlap, sanitizer is not None, options.unchecked)
+        version = self._versions.get(key) or self.version(*key)
         slots = binding.record.slots
         calls_back = sanitizer is not None or version.print_count > 0 or options.progress is not None
         if request.words or options.memory or binding.bound is not None:
@@ -142,6 +139,9 @@ class CpuKernel(KernelCode, PreparedKernel):
                 launches.wait_for_all()
         if calls_back:
             self._run_with_callbacks(version, binding, threads, request, sanitizer)
+        elif version.is_simple and 0 < version.loaded.ns_per_block * slots[record.COUNT] < parallel_launch.WORTH_WAKING:
+            # The shortest launches: few steps matter.
+            parallel_launch.run_short(version.loaded, binding.record, version.scratch_bytes, slots[record.COUNT])
         else:
             self._run(version, binding, threads, (request, binding))
         if slots[record.FAILED] and self._is_unsuited(version, slots, request):

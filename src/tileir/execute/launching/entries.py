@@ -58,8 +58,10 @@ GRID_LIMITS: Final[BlockId] = (2**31 - 1, 65535, 65535)
 
 def check_grid(grid: object) -> BlockId:
     """The extents of a grid of one to three dimensions."""
+    # Most grids are one of these; the rest is for the messages.
+    if type(grid) is int and 0 < grid <= GRID_LIMITS[0]:
+        return grid, 1, 1
     if type(grid) is tuple and 1 <= len(grid) <= 3:
-        # Most grids: the rest is for the messages.
         x, y, z = (*grid, 1, 1)[:3]
         if type(x) is int and type(y) is int and type(z) is int:
             if 0 < x <= GRID_LIMITS[0] and 0 < y <= GRID_LIMITS[1] and 0 < z <= GRID_LIMITS[2]:

@@ -48,6 +48,11 @@ def listed(arguments: Arguments) -> tuple[object, ...]:
     return arguments if isinstance(arguments, tuple) else arguments()[0]
 
 
+def chunk_for(count: int, threads: int) -> int:
+    """How many tile blocks a thread takes at a time."""
+    return min(count // (8 * threads), 64) or 1
+
+
 class Binding:
     """A launch ready to run: its record, and whether arrays share memory of which the kernel writes to one."""
 
@@ -93,7 +98,7 @@ class Binder:
         self,
         arguments: Arguments,
         grid: BlockId,
-        chunk: int,
+        threads: int,
         fill: Fill | None = None,
         numbers: tuple[Any, ...] = (),
     ) -> Binding:
@@ -104,12 +109,14 @@ class Binder:
         binding = self.take()
         x, y, z = grid
         slots = binding.record.slots
+        count = x * y * z
+        chunk = chunk_for(count, threads) if count > threads else 1
         if fill is None:
-            overlap = self._quick(arguments, slots, x * y * z, x, y, z, chunk)
+            overlap = self._quick(arguments, slots, count, x, y, z, chunk)
         else:
-            overlap = fill(slots, x * y * z, x, y, z, chunk, *numbers)
+            overlap = fill(slots, count, x, y, z, chunk, *numbers)
         if overlap is None:
-            self._thorough(listed(arguments), binding, (0, x * y * z, x, y, z, 0, chunk))
+            self._thorough(listed(arguments), binding, (0, count, x, y, z, 0, chunk))
         else:
             binding.overlap = overlap
         return binding

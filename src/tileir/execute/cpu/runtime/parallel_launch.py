@@ -71,11 +71,6 @@ def worth_waking(expected: int) -> int:
     return isqrt(expected // _WAKING) if expected else MOST_THREADS
 
 
-def chunk_for(count: int, threads: int) -> int:
-    """How many tile blocks a thread takes at a time."""
-    return min(count // (8 * threads), 64) or 1
-
-
 def run(
     function: Loaded, record: Record, scratch_bytes: int, threads: int, keep: object = None, calls_back: bool = False
 ) -> None:
