@@ -38,8 +38,6 @@ SLOT_BYTES: Final = 8  # Of each parameter in a record.
 
 
 class ArgumentCode:
-    """Python code that looks at the arguments of a launch."""
-
     def __init__(self) -> None:
         self.names: dict[str, Any] = {}  # What the code uses.
         self.inputs: list[str] = []  # The names of the arguments, or of the numbers.
@@ -53,7 +51,6 @@ class ArgumentCode:
         return [f"[{', '.join(self.inputs)}] = arguments", *self.checks]
 
     def function(self, parameters: str, lines: list[str]) -> Callable[..., Any]:
-        """The function of some parameters with such lines."""
         text = "\n    ".join([f"def run({parameters}):", *lines])
         exec(_compiled(text), self.names)
         found: Callable[..., Any] = self.names["run"]
@@ -78,7 +75,6 @@ class Slots(ArgumentCode):
         self._formats: list[str] = [head]
 
     def add(self, value: str, format: str) -> None:
-        """Pack something."""
         self.values.append(value)
         self._formats.append(format)
 
@@ -115,9 +111,7 @@ def slots_of_objects(
     types: Sequence[Type], head: str, refusal: str, array_checks: Callable[[Slots, int, Type], list[str]]
 ) -> Slots | None:
     """The code for arguments as the caller passes them; None if there is no short way for parameters of these types.
-
-    `array_checks` are lines that look at an array, a2 if it is for parameter 2, and find its address, p2.
-    """
+    `array_checks` returns lines that check array a2 of parameter 2 and find its address, p2."""
     slots = Slots(head)
     for number, type in enumerate(types):
         pointee = pointee_of(type)
@@ -133,10 +127,8 @@ def slots_of_objects(
 
 
 def slots_of_numbers(types: Sequence[Type], kind: Sequence[Given], head: str, refusal: str) -> Slots | None:
-    """The code for arguments of a kind that were looked at; None if there is no short way for them.
-
-    Array 2 has the address p2, b2 follows it, and it has n2 bytes.
-    """
+    """The code for arguments of a kind that were looked at; None if there is no short way for them.  Array 2 has the
+    address p2, b2 follows it, and it has n2 bytes."""
     slots = Slots(head)
     number = 0
     for given in kind:

@@ -92,7 +92,6 @@ def from_memory(element: Type, array: Array) -> Array:
 
 
 def to_memory(element: Type, array: Array) -> Array:
-    """Elements as they lie in memory."""
     return array.view(_UNSIGNED[1]) if element is I1 or element is F4E2M1FN else array
 
 
@@ -143,10 +142,7 @@ def _sign_extend_four(bits: Array) -> Array:
 
 
 def tf32_numbers(array: Any) -> Any:
-    """The numbers of tf32 values as float32.
-
-    The quiet bit keeps a NaN whose payload lies in the bits that do not count from becoming an infinity.
-    """
+    """The numbers of tf32 values as float32; a NaN becomes quiet, as its payload may lie in bits that do not count."""
     bits = array.view(numpy.uint32)
     kept = numpy.bitwise_and(bits, _TF32_MASK)
     nan = numpy.isnan(array)

@@ -115,8 +115,7 @@ class Origins:
         return next(iter(origin))
 
     def _is_simple(self, value: Value) -> bool:
-        """Whether a value is the same for the whole launch and made of scalars alone, so that it can be computed
-        before the first tile block."""
+        """Whether a value is made of scalars that are known before the first tile block."""
 
         def is_simple(each: Value, operation: Operation | None) -> bool:
             if isinstance(each.type, TileType) and each.type.count != 1:
@@ -139,8 +138,7 @@ class Origins:
     def _derives(
         self, value: Value, holds: Callable[[Value, Operation | None], bool], known: dict[Value, bool]
     ) -> bool:
-        """Whether something holds for a value and all that it is computed from, without regions, up to parameters;
-        `known` has the answers so far."""
+        """Whether something holds for a value and all that it is computed from, without regions, up to parameters."""
         pending, seen, found = [value], {value}, True
         while pending and found:
             each = pending.pop()
@@ -169,8 +167,7 @@ def tensor_of(value: Value) -> Operation | None:
 
 
 def likely_origin(entry: Operation, value: Value) -> object | None:
-    """The array that a pointer most likely stays in: a parameter, the name of a global or an `alloca`.  A guess, which
-    whoever accesses memory has to check."""
+    """The array that a pointer most likely stays in: a parameter, the name of a global or an `alloca`.  A guess."""
     seen: set[Value] = set()
     while value not in seen:
         seen.add(value)

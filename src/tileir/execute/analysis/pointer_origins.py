@@ -36,7 +36,6 @@ def is_moved_at_end(carried: BlockArgument) -> bool:
 
 
 def may_end_early(body: Block) -> bool:
-    """Whether a branch may end an iteration of a loop."""
     for operation in body:
         if operation.declaration is ops.IF and any(each.declaration is ops.CONTINUE for each in operation.walk()):
             return True
@@ -173,8 +172,7 @@ def slice_in(memory: Memory, access: Access, origin: str) -> str:
 
 
 def past_or_before(region: Region, address: int, size: int) -> str:
-    """Where an access that leaves a region lies, as in `right past the end of argument 0 (array float32[6]), where [6]
-    would be`."""
+    """Where an access that leaves a region lies, as in `right past the end of argument 0 (..), where [6] would be`."""
     name = " or ".join(region.names)
     if address - region.start >= 1 << 63:
         address -= 1 << 64  # An offset that is less than zero leads below the address 0: it wraps around.
@@ -203,8 +201,7 @@ def _next_index(region: Region, address: int) -> str:
 
 
 def describe_miss(memory: Memory, address: int, size: int, origin: str = "") -> str:
-    """What an access outside of all memory of a launch missed: the array it comes from, where that is known, else the
-    nearest one."""
+    """What an access outside of all memory missed: the array it comes from, if known, else the nearest one."""
     text = f"accesses {several(size, 'byte')} at address {address:#x}, which is in no array of the launch"
     home = named_regions(memory).get(origin)
     if home is not None:

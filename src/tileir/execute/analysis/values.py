@@ -36,7 +36,6 @@ def pointee_of(value: Value) -> Type:
 
 
 def reserved_bytes(operation: Operation) -> int:
-    """How much an `alloca` reserves."""
     count = operation.num_elem
     return count * memory_bytes(pointee_of(operation.results[0]))
 

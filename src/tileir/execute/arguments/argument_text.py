@@ -37,7 +37,6 @@ def natural(text: str) -> int | None:
 
 
 def grid_of(text: str) -> tuple[int, ...]:
-    """The extents of `--grid`."""
     extents = [natural(part.strip().removeprefix("-")) for part in text.split(",")]
     if None in extents or len(extents) > 3:
         raise WordError(f"'{text}' is no grid: give one to three numbers, as in 16 or 4,4,1")
@@ -74,7 +73,6 @@ def argument(text: str, type: object) -> Any:
 
 
 def number(text: str) -> int | float | bool:
-    """The number that an `--arg` stands for."""
     if text in ("true", "false"):
         return text == "true"
     plain = text if text.isascii() and len(text) <= _MOST_DIGITS else ""
@@ -140,7 +138,6 @@ def _element(name: str, text: str) -> Type:
 
 
 def _values(text: str, rest: str) -> Specification:
-    """An array in one row whose elements are given."""
     name, colon, listed = rest.partition(":")
     if not colon or not listed:
         raise WordError(f"'{text}' is not an array: give a type and its elements, as in {VALUES}:i32:3,1,4")
@@ -192,8 +189,7 @@ def _made_array(described: Specification) -> Any:
 
 
 def _not_an_array(start: bytes) -> str:
-    """What a file that begins like this holds instead of an array, if that is plain.  NumPy takes whatever it does not
-    know for pickled objects, and advises to load them."""
+    """What a file that begins like this holds instead of an array; NumPy takes all it does not know for pickles."""
     if start and not start.startswith((b"\x93NUMPY", b"PK\x03\x04")):
         return "it does not begin as numpy.save begins a file"
     return "it holds Python objects, not numbers" if b"'descr': '|O'" in start else ""
@@ -263,7 +259,6 @@ class LaunchWords:
 
     @property
     def options(self) -> list[str]:
-        """As `tileir run` is given them."""
         entry = [] if self.entry is None else ["--entry", self.entry]
         arguments = [word for text in self.arguments for word in ("--arg", text)]
         return [*entry, "--grid", ",".join([str(extent) for extent in self.grid]), *arguments]
@@ -280,7 +275,6 @@ class LaunchWords:
         return LaunchWords(self.grid, [_varied(text, run) for text in self.arguments], self.entry)
 
     def launch(self, entry: Operation) -> LaunchArguments:
-        """The launch of a kernel, its arrays made."""
         types = [parameter.type for parameter in entry.regions[0].block.arguments]
         values = [argument(text, type) for text, type in zip_longest(self.arguments, types[: len(self.arguments)])]
         return LaunchArguments(self.grid, [_copied(value) for value in values], self)

@@ -121,7 +121,6 @@ def _is_mapped(low: int, high: int) -> bool:
 
 
 def _integer(value: object, what: str) -> int:
-    """A whole number of one of Python's or NumPy's kinds."""
     if isinstance(value, bool) or not isinstance(value, (int, numpy.integer)):
         raise BadArray(f"has {value!r} for {what}, which is no whole number")
     return int(value)
@@ -196,8 +195,6 @@ def from_buffer(value: object) -> Any:
 
 
 class _Tensor(ctypes.Structure):
-    """DLTensor."""
-
     _fields_ = (
         ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
         ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
@@ -206,8 +203,6 @@ class _Tensor(ctypes.Structure):
 
 
 class _Versioned(ctypes.Structure):
-    """DLManagedTensorVersioned."""
-
     _fields_ = (
         ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
         ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _Tensor),
@@ -228,7 +223,6 @@ _DTYPES: Final = {
 
 
 def device_of(value: object) -> int:
-    """The kind of device an object says its memory is on."""
     if not has_attribute(value, "__dlpack_device__"):
         return 1
     device = _asked(attribute_of(value, "__dlpack_device__"), "fails when it is asked for its device")
@@ -243,8 +237,7 @@ def from_dlpack(value: object) -> ArrayDescription:
 
 
 def from_gpu_dlpack(value: object, stream: int) -> tuple[ArrayDescription, int]:
-    """The same for memory of a GPU, and the number of the GPU.  What is under way in the memory is over before what
-    `stream` does next."""
+    """The same for memory of a GPU, with its number; what `stream` does next waits for what is under way there."""
     # DLPack has a number of its own for the stream that is 0 elsewhere.
     return _from_dlpack(value, GPU_DEVICES, {"stream": stream or 1})
 
@@ -340,5 +333,4 @@ def address_expression(name: str) -> str:
 
 
 def address_of(array: Any) -> int:
-    """The address of the first element of a `numpy.ndarray`."""
     return ctypes.c_size_t.from_address(id(array) + _OFFSET).value if READS_HEADERS else int(array.ctypes.data)

@@ -197,11 +197,8 @@ def float_compare(predicate: str, ordering: str, element: FloatType) -> Binary:
 def float_minmax(
     declaration: OperationDeclaration, element: FloatType, propagate_nan: bool = False, flush_to_zero: bool = False
 ) -> Binary:
-    """maxf and minf: -0.0 is below 0.0, a NaN result is the canonical one.
-
-    With `propagate_nan` (and for maximumf, minimumf) a NaN operand makes the result NaN, otherwise the other operand is
-    the result.
-    """
+    """maxf and minf: -0.0 is below 0.0, and a NaN result is the canonical one.  A NaN operand makes the result NaN with
+    `propagate_nan`, and for maximumf and minimumf; otherwise the other operand is the result."""
     if element not in (F16, F32, F64, TF32, BF16):
         raise ValueError(f"{element.name} has no maximum and minimum operations")
     largest = declaration in (ops.MAXF, ops.MAXIMUMF)
@@ -290,9 +287,7 @@ def matrix_integer(signedness_lhs: str, signedness_rhs: str) -> Ternary:
 
 def matrix_scaled(lhs: FloatType, scale: FloatType, exact: bool = False) -> Scaled:
     """mmaf_scaled: each scale multiplies a block of elements along K; scaled factors and their products are exact.
-
-    By default the sum is made in double and rounded once to f32; with `exact` it is the chain of fma.
-    """
+    By default the sum is made in double and rounded once to f32; with `exact` it is the chain of fma."""
     up, up_scale, down = widen(lhs), widen(scale), narrow(F32)
     chain = _steps(_single_step, widen(F64))
 

@@ -94,11 +94,8 @@ def exp2_single(x: Any) -> Any:
 
 
 def exp2_of_float32(x: Any) -> Any:
-    """What `exp2_single` is, rounded to float32, of float32.
-
-    Where no result is subnormal, or overflows, the rounding may come before the power of two: then only the polynomial
-    is in double.
-    """
+    """`exp2_single` of float32, rounded to float32.  Where no result is subnormal or overflows, it is rounded before
+    the power of two, so that only the polynomial is in double."""
     if any_beyond(x, _PLAIN_LIMIT):
         return exp2_single(x).astype(numpy.float32)
     shifted = x + _SINGLE_SHIFTER

@@ -86,7 +86,6 @@ def _with_sign(operation: Binary, element: IntegerType, signedness: str) -> Bina
 
 
 def _multiply_high(element: IntegerType) -> Binary:
-    """The high half of the unsigned product."""
     dtype, width, bits = value_dtype(element), element.width, bits_dtype(element)
     if element is I1:
         return lambda a, b: numpy.not_equal(a, a)

@@ -32,8 +32,6 @@ _HAS_OWNERS: Final = hasattr(os, "geteuid")
 
 
 class FileContents(NamedTuple):
-    """A file's contents, and when it was last changed."""
-
     data: bytes
     modified: float
 
@@ -128,7 +126,6 @@ class PrivateDirectory:
         _succeeds(os.remove, self._prefix + name)
 
     def touch(self, name: str) -> None:
-        """Mark a file as used now."""
         _succeeds(os.utime, self._prefix + name)
 
     def entries(self) -> list[tuple[str, int, float]]:
@@ -237,8 +234,7 @@ def stamp_of(path: str, status: os.stat_result) -> FileStamp:
 
 
 def are_old_enough(stamps: list[FileStamp]) -> bool:
-    """Whether files will have other stamps when they change: one that was changed just now may be changed again within
-    what its clock can tell."""
+    """Whether a further change would show in the stamps: two at once may fall within a tick of the clock."""
     now = time.time_ns()
     return all(abs(now - moment) > _OLD_ENOUGH for _path, _size, *times in stamps for moment in times)
 

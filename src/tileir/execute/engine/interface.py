@@ -128,9 +128,9 @@ class PreparedKernel(ABC):
     def timed(
         self, grid: BlockId, arguments: Arguments, options: LaunchOptions, repeat: int | None, flush_cache: bool
     ) -> Measured | None:
-        """Launches measured by a clock of the engine's own, after one that does not count; None if it has none.
+        """Times of `repeat` launches by the engine's own clock, after one that does not count; None if it has none.
 
-        `repeat` is how many, None for as many as make sense; `flush_cache` empties caches before each.
+        None repeats as often as makes sense; `flush_cache` empties caches before each launch.
         """
         return None
 
@@ -196,7 +196,6 @@ class Engine(ABC):
         return ""
 
     def _watches(self, observer: Observer | None) -> bool:
-        """Whether an observer of this kind may watch."""
         if observer is None or "observer" in self.options:
             return True
         from tileir.execute.sanitizer.sanitizer import Sanitizer
@@ -221,7 +220,6 @@ class Engine(ABC):
 
     @property
     def called(self) -> str:
-        """What messages call it."""
         return self.title or f"the engine '{self.name}'"
 
     def check_stage(self, stage: str) -> None:
@@ -258,10 +256,10 @@ class LocatedText(NamedTuple):
 def located_lines(
     entry: Operation, lines: list[str], operations: list[list[Operation]], notes: list[str] | None = None
 ) -> LocatedText:
-    """Lines of a kernel with the operations that each does the work of.
+    """Lines of a kernel with the locations of the operations that each does the work of.
 
-    Some operations are no work: constants, views, broadcasts, tokens.  They are in the lines of those that use them,
-    and those without results, as the end of a region, in the lines of what they stand in.
+    Operations that are no work, such as constants, views and tokens, are in the lines of their users, and those without
+    results in the lines of their parent.
     """
     places: dict[Operation, list[int]] = {}
     for line, here in enumerate(operations):

@@ -29,8 +29,6 @@ Run = Callable[[Operation, "Frame"], "Ending | None"]
 
 
 class Options(NamedTuple):
-    """How a program is to be run."""
-
     exact: bool = False
     observer: Observer | None = None
     interleaved: bool = False

@@ -122,7 +122,6 @@ class Program(PreparedProgram):
             frame.release_to(0)
 
     def action(self, operation: Operation) -> Action:
-        """What runs an operation, and tells the observer."""
         declaration = operation.declaration
         if declaration not in OPERATIONS:
             raise LaunchError(f"the interpreter cannot run '{operation.name}': it is no operation of a kernel")
@@ -138,7 +137,6 @@ class Program(PreparedProgram):
         return self._watched(operation, partial(OPERATIONS[declaration], operation))
 
     def _watched(self, operation: Operation, action: Action) -> Action:
-        """The action of an operation with what the schedule and the observer want of it."""
         observer, declaration = self.options.observer, operation.declaration
         switches = self.options.interleaved and declaration.has_trait(TOKEN_ORDERED)
         watcher = observer if observer is not None and observer.watches(operation) else None

@@ -47,7 +47,6 @@ def _limited(number: str) -> str:
 
 
 def formatter(flags: str, width: str, precision: str | None, letter: str, element: Type) -> Callable[[Any], str]:
-    """How one element is written."""
     width, precision = _limited(width), precision and _limited(precision)
     number = _number(element)
     spec = f"%{flags}{width}{'' if precision is None else '.' + (precision or '0')}"

@@ -122,7 +122,6 @@ class TileView:
         return are_distinct(self.strides, map(min, self.shape, self.extents))
 
     def index_space(self) -> list[int]:
-        """The number of tiles along each dimension."""
         return [-(-extent // step) for extent, step in zip(self.extents, self.steps, strict=True)]
 
     def addresses(self, index: list[Any]) -> tuple[Array, Array | None]:
@@ -209,8 +208,8 @@ def padding_value(type: TileViewType) -> Array:
 
 
 def _accessed(operation: Operation, frame: Frame, kind: str) -> tuple[TileView, list[Any], Array | None]:
-    """The view of an access, the index as numbers, unsigned but for positions of a gather view, which may be negative,
-    and which elements the observer allows to touch, None for all."""
+    """The view of an access, its index as numbers (only positions of a gather view may be negative), and which elements
+    the observer lets it touch, None for all."""
     viewed, indices, _ = frame.program.prepared[operation]
     view: TileView = frame[viewed]
     index: list[Any]

@@ -11,7 +11,6 @@ from tileir.ir.quoting import type_text
 
 
 def entries_of(module: Operation) -> dict[str, Operation]:
-    """The kernels of a module by name, in order."""
     found: dict[str, Operation] = {}
     for region in module.regions:
         for block in region.blocks:
@@ -57,7 +56,6 @@ GRID_LIMITS: Final[BlockId] = (2**31 - 1, 65535, 65535)
 
 
 def check_grid(grid: object) -> BlockId:
-    """The extents of a grid of one to three dimensions."""
     if type(grid) is tuple and 1 <= len(grid) <= 3:
         # Most grids: the rest is for the messages.
         x, y, z = (*grid, 1, 1)[:3]

@@ -40,7 +40,6 @@ def checked_threads(number: object) -> int:
 
 
 def checked_options(options: LaunchOptions) -> LaunchOptions:
-    """What a launch asks for, checked before anything runs."""
     if options.observer is not None and not isinstance(options.observer, Observer):
         raise LaunchError(
             f"{type_text(options.observer)} cannot observe a launch: pass an Observer, as tileir.Callback(function)"

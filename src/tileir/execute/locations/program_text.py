@@ -90,8 +90,7 @@ class ArgumentNames:
         self._lines: dict[SourceText, list[str]] = {}
 
     def of(self, operation: Operation) -> list[str]:
-        """The names of the arguments of an operation's block, without the sign before; none if it has no such
-        arguments, or the text is not at hand."""
+        """The names of the arguments of an operation's block, without `%`; none where there are none, or no text."""
         pattern = _ARGUMENTS.get(operation.declaration)
         source, position = source_of(operation.location), position_of(operation.location)
         if pattern is None or source is None or position is None:

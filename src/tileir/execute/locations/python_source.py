@@ -35,7 +35,6 @@ class Expression:
 
     @property
     def column(self) -> int:
-        """In bytes, from zero."""
         return self.node.col_offset
 
     @property
@@ -62,8 +61,7 @@ class Expression:
 
 @dataclass(slots=True, eq=False)
 class Statement:
-    """A statement, by its first line; of one with a body what stands before the body.  `depth` is its indentation
-    within its function."""
+    """A statement up to its body; `depth` is its indentation within its function."""
 
     file: str
     node: ast.stmt
@@ -153,7 +151,6 @@ class _Source:
         self._names.setdefault(value, shortened(self._segment(target)))
 
     def _head(self, node: ast.stmt) -> str:
-        """A statement, or what it has before its body."""
         body = getattr(node, "body", None)
         if not isinstance(body, list) or not body:
             return shortened(self._segment(node))

@@ -74,8 +74,6 @@ _NONE: Final[frozenset[OperationDeclaration]] = frozenset()
 
 
 class Script:
-    """The operations of programs as their scripts have them."""
-
     def __init__(self) -> None:
         self._known: dict[Operation, _Plan] = {}
 
@@ -113,8 +111,6 @@ class Script:
 
 
 class _Plan:
-    """The expressions of one program."""
-
     def __init__(self, entry: Operation) -> None:
         self.expressions: dict[Operation, Expression] = {}
         self.labels: dict[Operation, str] = {}
@@ -334,8 +330,6 @@ UNCHECKED_HINT: Final = "remove check_bounds=False: elements outside are then le
 
 
 class ScriptMessages:
-    """The words of one report."""
-
     def __init__(self) -> None:
         self._script: Script = Script()
 
@@ -390,7 +384,6 @@ def position_text(frame: FileLocation) -> str:
 
 
 def _array(expression: Expression) -> str:
-    """What the line itself calls the array it accesses."""
     node = expression.node
     if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Name):
         return node.args[0].id

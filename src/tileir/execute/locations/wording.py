@@ -56,7 +56,6 @@ _ARGUMENT = re.compile(r"((?:item \d+ of )*)argument '([^']*)' of \S+")
 
 
 def argument_name(name: str, kernel: str) -> str:
-    """The name of an argument of a cuTile kernel in messages."""
     return f"argument '{name}' of {kernel}"
 
 
@@ -93,10 +92,8 @@ SYMBOL: Final = "\4"
 
 
 class Phrase(str):
-    """A text about one or two operations of a tile program, and `script`: the same for the author of a cuTile script.
-
-    `infix` is that of an operator in the script, `unchecked` that of an access with `check_bounds=False`.
-    """
+    """A text about one or two operations of a tile program, and `script`: the same for the author of a cuTile script;
+    `infix` if that has an operator there, `unchecked` if an access with `check_bounds=False`."""
 
     script: str
     infix: str
