@@ -1,20 +1,11 @@
 """The one binder of arguments: Python functions written for the signature of a kernel.
 
-A loop over parameters takes twice the time of code that is written for them.  `ArgumentCode` is that code, argument by
-argument; who launches adds what is done with the arguments:
+A loop over parameters takes twice the time of code that is written for them.  `ArgumentCode` is that code; `Slots`
+packs parameters into a record for the CPU engine (`cpu/runtime/binder.py`) and for GPUs (`gpu/short_launches.py`), and
+`bridge/recognition.py` tells whether a cuTile launch is like one before.  Parameters come as objects that the caller
+passes, or as numbers that somebody has looked at already (`engine.DirectLaunches`).
 
-    Slots          what packs parameters into a record, 8 bytes each: of the CPU engine (`cpu/runtime/binder.py`) and of
-                   launches on a GPU (`gpu/short_launches.py`)
-    recognition    what tells whether a cuTile launch is like one before (`bridge/recognition.py`)
-
-Parameters are packed from
-
-    objects    what the caller passes: arrays, and numbers of Python
-    numbers    what somebody has looked at already (`engine.DirectLaunches`): of an array its address, what follows it
-               as bytes and its size, of a scalar its value
-
-All of them accept a part of what `arguments.bind` accepts and write the same bits.  What is out of the ordinary is
-left to that, which has the messages.
+All of them accept a part of what `arguments.bind` accepts and write the same bits; that has the rest, and the messages.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """Element types as NumPy arrays: what a tile value is, and what memory holds.
 
-docs/numerics.md has the dtype of each element type, in values and in memory.  A tf32 is the 32 bits that it is held in:
-what moves it copies them all, as GPUs do.  The low 13 are no part of the number: what computes with a tf32 or converts
-it takes them for zeros (`tf32_numbers`), and what makes one leaves zeros.
-
-Integers are signless: an operation that is unsigned views its operands as unsigned.  `offset` and the views scale by
-`memory_bytes`, so an element never shares a byte (docs/conflicts.md C15); four-bit data that is packed two to a byte
-is read as i8 and goes through `unpack`.
+docs/numerics.md has the dtype of each element type, in values and in memory.  A tf32 is held in 32 bits.  What moves it
+copies them all, as GPUs do; what computes with it takes the low 13 for zeros (`tf32_numbers`), and what makes one
+leaves zeros.  Integers are signless: an unsigned operation views its operands as unsigned.  No element shares a byte
+(docs/conflicts.md C15): four-bit data that is packed two to a byte is read as i8 and goes through `unpack`.
 """
 
 from __future__ import annotations

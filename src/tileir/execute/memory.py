@@ -1,12 +1,9 @@
 """The memory a launch can see: the caller's arrays, the globals of the module, and what `alloca` reserves.
 
-Pointers are real addresses of this process.  An address means something only inside a region that was added here: an
-access anywhere else is an `OutsideMemory`, which the engine turns into an error that names the operation,
-instead of a crash.  Arrays a kernel reaches through a table of addresses are added by the caller (`memory=` of
-`Kernel.launch`).
-
-Regions never overlap: arrays that share memory (two slices of one array, or the same array twice) make one region
-with several names.
+Pointers are real addresses of this process.  An access outside of the regions that were added here is an
+`OutsideMemory`, which the engine turns into an error that names the operation.  The caller adds arrays that a kernel
+reaches through addresses in memory (`memory=` of `Kernel.launch`).  Regions never overlap: arrays that share memory
+make one region with several names.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """Whose memory an access can reach, as far as the program alone says.
 
-A pointer comes from parameters, from globals, from an `alloca`, or from an unknown place (memory, an integer, a
-loop): that is its **provenance**.  Nothing keeps a pointer with the array it was computed from: an offset may lead it
-into another one.  So the **origin** of an access, which decides what may be reordered, is its provenance only for a
-view that is the same for the whole launch: that it lies in its array is checked before the first tile block runs
-(`emission.bounds`).  Other accesses may alias any.  Two accesses never alias if neither is of unknown origin and
-they have no origin in common.
+The **provenance** of a pointer is the parameters, globals or `alloca` it is computed from, or unknown (memory, an
+integer, a loop).  An offset may lead it into another array.  So the **origin** of an access, which decides what may be
+reordered, is its provenance only for a view that is the same for the whole launch, and checked to lie in its array
+before the first tile block runs (`emission.bounds`).  Two accesses never alias if both origins are known and disjoint.
 
-That two parameters do not share memory with each other or with a global is not known when a kernel is compiled: a
-launch where they do, or where a view leaves its array, runs a second version, for which all of them are one origin.
+A launch where parameters share memory with each other or with a global, or where a view leaves its array, runs a second
+version of the code, for which all of them are one origin.
 """
 
 from __future__ import annotations

@@ -21,11 +21,6 @@ NEAR = 1 << 24
 """Further away than this, in bytes, an address has nothing to do with an array that happens to be the nearest."""
 
 
-def is_moved_by_turns(carried: BlockArgument) -> bool:
-    """Whether all that happens to the pointers that a `for` carries is that each iteration moves them."""
-    return is_moved_at_end(carried) and not may_end_early(carried.block)
-
-
 def is_moved_at_end(carried: BlockArgument) -> bool:
     """Whether the next iteration gets the pointers that a `for` carries moved, if this one comes to its end."""
     end = carried.block.last
@@ -50,7 +45,9 @@ def origin_of(pointer: Value) -> str:
             parent = value.block.parent_operation
             if parent is not None and parent.declaration is ops.ENTRY:
                 return f"argument {value.index}"
-            if parent is None or parent.declaration is not ops.FOR or not is_moved_by_turns(value):
+            if parent is None or parent.declaration is not ops.FOR:
+                return ""
+            if not is_moved_at_end(value) or may_end_early(value.block):
                 return ""
             value = parent.operands[2 + value.index]
             continue
@@ -70,11 +67,8 @@ def origin_of(pointer: Value) -> str:
 
 def origin_of_access(operation: Operation) -> str:
     """The same for what a memory operation accesses, through pointers or through a view."""
-    value = operation.operands[0]
-    for operand in operation.operands:
-        if isinstance(operand.type, TileViewType):
-            value = operand
-            break
+    views = [operand for operand in operation.operands if isinstance(operand.type, TileViewType)]
+    value = [*views, operation.operands[0]][0]
     while isinstance(value.type, (TileViewType, TensorViewType)):
         maker = value.defining_operation
         if maker is None or maker.declaration not in _MAKERS:
@@ -90,10 +84,8 @@ def has_cast(pointer: Value) -> bool:
 
 def is_from_memory(pointer: Value) -> bool:
     """Whether a pointer may be an address that the caller wrote to memory, or passed as a number."""
-    for operation in _pointer_operations(pointer):
-        if operation.declaration.accesses_memory or operation.declaration is ops.INT_TO_PTR:
-            return True
-    return False
+    declarations = [operation.declaration for operation in _pointer_operations(pointer)]
+    return any(each.accesses_memory or each is ops.INT_TO_PTR for each in declarations)
 
 
 def _pointer_operations(pointer: Value) -> set[Operation]:

@@ -194,7 +194,7 @@ def from_buffer(value: object) -> Any:
 # --- DLPack ---
 
 
-class _Tensor(ctypes.Structure):
+class _Tensor(ctypes.Structure):  # DLTensor
     _fields_ = (
         ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
         ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
@@ -202,7 +202,7 @@ class _Tensor(ctypes.Structure):
     )  # fmt: skip
 
 
-class _Versioned(ctypes.Structure):
+class _Versioned(ctypes.Structure):  # DLManagedTensorVersioned
     _fields_ = (
         ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
         ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _Tensor),

@@ -1,12 +1,11 @@
 """Compiled kernels on disk.
 
-One file per kernel, named by a hash of everything that the code depends on.  A file is written under another name and
-then renamed, so that a reader sees all of it or nothing, whatever other processes do.  Nothing here fails a
-compilation: where the directory cannot be used, there is no cache.
+One file per kernel, named by a hash of everything that the code depends on.  Nothing here fails a compilation: where
+the directory cannot be used, there is no cache.
 
-What is in the cache is run.  So only a directory is used that nobody but the user can change anything about
-(`private_files`), and each file begins with a code of its name and contents that takes the user's key to make, which is
-in the directory too.  A file whose code is wrong is removed and counts as none.
+What is in the cache is run.  So only a directory is used that nobody but the user can change (`private_files`), and
+each file begins with a code of its name and contents that takes the user's key, in the same directory, to make.  A file
+whose code is wrong is removed.
 """
 
 from __future__ import annotations

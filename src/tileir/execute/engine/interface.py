@@ -1,11 +1,7 @@
 """What an engine is: the questions that are put to one, and the kernels it prepares.
 
-`Kernel.launch` checks what it is given, chooses an engine (`registry.py`) and hands the launch to the kernel that the
-engine has prepared.  An engine says who it is and whether it can work here (`missing`, `facts`), what it does
-(`options`, `stages`), whether it takes a certain launch and why not (`refusal`, `suits`), and prepares kernels
-(`prepare`).  A `PreparedKernel` is launched, sanitized and dumped.
-
-Nothing here needs NumPy, and neither do the modules that hold engines: what they need is imported by `prepare`.
+`Kernel.launch` checks what it is given, chooses an engine (`registry.py`) and hands the launch to the `PreparedKernel`
+that the engine has made.  Modules that hold engines need no NumPy, as this one: `prepare` imports what they need.
 """
 
 from __future__ import annotations

@@ -39,10 +39,6 @@ def _check_cast(operation: Operation, exact: bool) -> None:
         )
 
 
-def _run_cast(operation: Operation, frame: Frame) -> None:
-    frame.assign(operation.results, frame.values_of(operation.operands))
-
-
 def _run_nothing(operation: Operation, frame: Frame) -> None:
     """Tokens order what is in order anyway, and only the sanitizer checks promises."""
 
@@ -87,7 +83,7 @@ OPERATIONS: Final[dict[OperationDeclaration, Run]] = {
     ops.STORE_VIEW_TKO: views.run_store_view,
     # miscellaneous
     ops.PRINT_TKO: printing.run_print,
-    ops.UNREALIZED_CONVERSION_CAST: _run_cast,
+    ops.UNREALIZED_CONVERSION_CAST: lambda op, frame: frame.assign(op.results, frame.values_of(op.operands)),
 }
 
 _PREPARATIONS: Final[dict[OperationDeclaration, Factory]] = {

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import copy
 import linecache
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,7 +36,7 @@ class Expression:
 
     @property
     def column(self) -> int:
-        return self.node.col_offset
+        return self.node.col_offset  # In bytes, from zero.
 
     @property
     def end(self) -> int:
@@ -122,13 +123,12 @@ class _Source:
     def expressions_at(self, line: int, column: int) -> list[Expression]:
         if (line, column) not in self._found:
             # Parents were met before their children.
-            nodes = reversed(self._at.get((line, column), []))
-            self._found[line, column] = [self._expression(node) for node in nodes]
+            found = self._found[line, column] = []
+            for node in reversed(self._at.get((line, column), [])):
+                name, text = self._names.get(node, ""), shortened(self._segment(node))
+                is_returned = node in self._returned
+                found.append(Expression(self._file, node, name, text, self._statements[node], is_returned))
         return self._found[line, column]
-
-    def _expression(self, node: ast.expr | ast.stmt) -> Expression:
-        text, statement = shortened(self._segment(node)), self._statements[node]
-        return Expression(self._file, node, self._names.get(node, ""), text, statement, node in self._returned)
 
     def _note_names(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assign):
@@ -188,10 +188,8 @@ def _source(file: str) -> _Source | None:
         return known
     found: _Source | None = None
     if lines:
-        try:
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             found = _Source(file, lines, ast.parse("".join(lines)))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            found = None
     while len(_SOURCES) >= _MOST_SOURCES:
         del _SOURCES[next(iter(_SOURCES))]
     _SOURCES[file] = found

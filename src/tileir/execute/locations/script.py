@@ -1,11 +1,9 @@
 """Operations in the words of the script they come from: the expression that each one computes.
 
-A location says where an expression begins, and one expression may take many operations: conversions, broadcasts, the
-computation itself.  `Script` finds for each operation the expression, and whether its result is the value of that
-expression; of several expressions that begin at one place (`a * b + c`) the operation's kind tells which.
-
-What checks write is about the tile program, which a cuTile author has not seen.  Where that matters they write a
-`Phrase`, which says the same in cuTile's terms; `ScriptMessages` fills in its marks where a report is rendered.
+A location says where an expression begins, and one expression may take many operations.  `Script` finds for each
+operation the expression, and whether its result is the value of that expression; of several that begin at one location
+(`a * b + c`) the operation's kind tells which.  Checks write a `Phrase`, which has a text in the terms of the tile
+program and one in cuTile's; `ScriptMessages` fills in its marks where a report is rendered.
 """
 
 from __future__ import annotations
