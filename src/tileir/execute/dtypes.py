@@ -140,8 +140,7 @@ def _sign_extend_four(bits: Array) -> Array:
 
 def tf32_numbers(array: Any) -> Any:
     """The numbers of tf32 values as float32; a NaN becomes quiet, as its payload may lie in bits that do not count."""
-    bits = array.view(numpy.uint32)
-    kept = numpy.bitwise_and(bits, _TF32_MASK)
+    kept = numpy.bitwise_and(array.view(numpy.uint32), _TF32_MASK)
     nan = numpy.isnan(array)
     if numpy.count_nonzero(nan):
         kept = numpy.where(nan, numpy.bitwise_or(kept, _F32_QUIET), kept)

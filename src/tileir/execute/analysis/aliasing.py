@@ -176,7 +176,7 @@ def likely_origin(entry: Operation, value: Value) -> object | None:
             if parent is entry or parent is None:
                 return value
             # What a loop carries begins as one of its operands.
-            first = 3 - 1 if parent.declaration is ops.FOR else 0
+            first = 2 if parent.declaration is ops.FOR else 0
             place = first + value.index
             if not parent.declaration.is_loop or not first <= place < len(parent.operands):
                 return None
@@ -200,6 +200,4 @@ def likely_origin(entry: Operation, value: Value) -> object | None:
 
 
 def _leads_to_memory(value: Value) -> bool:
-    if isinstance(value.type, TileType):
-        return isinstance(value.type.element, PointerType)
-    return True
+    return not isinstance(value.type, TileType) or isinstance(value.type.element, PointerType)

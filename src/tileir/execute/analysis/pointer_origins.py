@@ -17,8 +17,7 @@ from tileir.ir.values import BlockArgument, Value
 
 _SAME_ARRAY = (ops.OFFSET, ops.BROADCAST, ops.RESHAPE, ops.PERMUTE, ops.ASSUME, ops.EXTRACT, ops.PTR_TO_PTR)
 _MAKERS = (ops.MAKE_TENSOR_VIEW, ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW)
-NEAR = 1 << 24
-"""Further away than this, in bytes, an address has nothing to do with an array that happens to be the nearest."""
+NEAR = 1 << 24  # In bytes: an address further away has nothing to do with the array that happens to be nearest.
 
 
 def is_moved_at_end(carried: BlockArgument) -> bool:

@@ -211,8 +211,7 @@ def _loaded_array(path: str, type: object) -> Any:
     except OSError as error:
         raise WordError(f"cannot read '{path}': {error.strerror or error}") from None
     except MemoryError:
-        words = f"cannot read '{path}': the array it describes does not fit in memory"
-        raise WordError(words, _TOO_LARGE) from None
+        raise WordError(f"cannot read '{path}': the array it describes does not fit in memory", _TOO_LARGE) from None
     except Exception as error:
         # NumPy reads the header of a file with Python's own parser, whose exceptions are many.
         text = _not_an_array(start) or str(error).partition("\n")[0]

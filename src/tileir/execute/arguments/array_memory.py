@@ -187,8 +187,7 @@ def _in_buffer(
 
 def from_buffer(value: object) -> Any:
     """A NumPy array of the memory of `bytes`, a `bytearray` or a `memoryview`."""
-    failure = "gives no buffer that NumPy understands"
-    return _asked(lambda: numpy.asarray(memoryview(cast(Any, value))), failure)
+    return _asked(lambda: numpy.asarray(memoryview(cast(Any, value))), "gives no buffer that NumPy understands")
 
 
 # --- DLPack ---

@@ -108,7 +108,6 @@ TORCH_DTYPES: Final = (
 
 
 def tensor_dtype(name: str) -> DType:
-    """What NumPy has for one of `TORCH_DTYPES`."""
     return numpy.dtype(name)
 
 
@@ -312,8 +311,7 @@ def accepted_dtypes(pointee: Type) -> set[DType]:
     found = {value_dtype(pointee), memory_dtype(pointee)}
     own = value_dtype(pointee)
     if isinstance(pointee, IntegerType) or own.kind not in "fb":
-        found.add(bits_dtype(pointee))
-        found.add(numpy.dtype(f"i{own.itemsize}"))
+        found |= {bits_dtype(pointee), numpy.dtype(f"i{own.itemsize}")}
     if pointee is I1:
         found.add(numpy.dtype(numpy.int8))
     return found

@@ -84,8 +84,7 @@ def scale(value: Any, exponent: Any) -> Any:
 
 # Directed modes, and fma
 
-_ALIGNMENT: Final = 200
-"""Operands this many binary places apart only tell each other's sign: more than 53 + 106 bits."""
+_ALIGNMENT: Final = 200  # Operands this many binary places apart only tell each other's sign: more than 53 + 106 bits.
 
 
 def _step(result: Any, residual: Any, rounding: str) -> Any:

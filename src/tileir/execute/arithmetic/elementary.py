@@ -140,8 +140,7 @@ _SMALLEST_NORMAL: Final = 2.0**-126
 
 def _single_fma(a: Any, b: Any, c: Any) -> Any:
     """f32 to nearest even: the sum in double is rounded again, which is wrong only from a midpoint of f32."""
-    product = a.astype(numpy.float64) * b.astype(numpy.float64)
-    return single_from_sum(product, c.astype(numpy.float64))
+    return single_from_sum(a.astype(numpy.float64) * b.astype(numpy.float64), c.astype(numpy.float64))
 
 
 def single_from_sum(product: Any, addend: Any) -> Any:

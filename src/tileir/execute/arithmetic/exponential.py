@@ -65,8 +65,7 @@ SINH: Final = (
     0.00019841269841324198, 0.008333333333333299, 0.16666666666666666,
 )  # fmt: skip
 
-SINGLE_LIMIT: Final = 200.0
-"""Exponentials and powers of two beyond it are zero or infinity in every type of at most 24 bits."""
+SINGLE_LIMIT: Final = 200.0  # Exponentials beyond it are zero or infinity in every type of at most 24 bits
 _PLAIN_LIMIT: Final = numpy.float32(125.0)  # Powers of two within it are normal numbers of f32
 _SINGLE_SHIFTER: Final = numpy.float32(12582912.0)  # 1.5 * 2**23, as `SHIFTER` for float32
 _FRACTION_BITS: Final = numpy.int32(23)  # Of float32; a Python number would make a NumPy 1 scalar a wider one

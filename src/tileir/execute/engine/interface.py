@@ -51,8 +51,7 @@ class LaunchOptions(NamedTuple):
     num_threads: int | None = None
     unchecked: bool = False
     stream: object = None
-    copies: bool = True
-    """Whether an engine on a GPU is given arrays of the host to copy: where it is named, and not chosen."""
+    copies: bool = True  # Whether an engine on a GPU copies arrays of the host: where it is named, and not chosen.
 
 
 Given = tuple[int, bool] | None
@@ -94,8 +93,7 @@ class Measured(NamedTuple):
 class PreparedKernel(ABC):
     """A kernel as an engine has it."""
 
-    chosen_engine: str = ""
-    """The engine whose code it ran last, where it has that of several; empty where it has one."""
+    chosen_engine: str = ""  # The engine whose code it ran last, where it has that of several; empty where it has one.
 
     @abstractmethod
     def launch(self, grid: BlockId, arguments: Arguments, options: LaunchOptions) -> None:
@@ -161,8 +159,7 @@ class Engine(ABC):
     on_gpu: bool = False
     """Whether its kernels run on a GPU: they take arrays there, and look at them themselves.  Arrays of the host they
     copy there and back, or refuse with a `WrongDeviceError` if `LaunchOptions.copies` says so."""
-    overlaps: bool = False
-    """Whether its launches take part in `tileir.overlap`; those of others come after all that are under way."""
+    overlaps: bool = False  # Whether its launches take part in `tileir.overlap`; others wait for all under way.
     is_native: bool = True  # Whether a wrong kernel can end the process: `tileir run` gives it one of its own.
 
     def missing(self) -> str:
@@ -226,8 +223,7 @@ class Engine(ABC):
             raise ChoiceError(f"there is no stage '{stage}' to dump: choose one of {', '.join(self.stages)}")
 
 
-_MOST_LINES: Final = 64
-"""Lines that an operation without one of its own is said to be in: a constant may be in thousands."""
+_MOST_LINES: Final = 64  # For an operation without a line of its own: a constant may be in thousands.
 
 
 class EngineForm(NamedTuple):

@@ -43,10 +43,8 @@ def reported_misses(operation: Operation, block: TileBlock, mask: Array) -> Iter
 
 def element_text(shape: tuple[int, ...], flat: int) -> str:
     """Which element of a tile it is, in row-major order; nothing where there is but one."""
-    if not shape:
-        return ""
     index = tuple([int(position) for position in numpy.unravel_index(flat, shape)])
-    return f" (element {bracketed(index)} of the tile)"
+    return f" (element {bracketed(index)} of the tile)" if shape else ""
 
 
 def _accessed(operation: Operation, frame: Frame, kind: str) -> tuple[Type, Array, Array]:

@@ -92,10 +92,7 @@ def parts_of(text: str, elements: list[Type]) -> list[str | Callable[[Any], str]
         parts.append(text[position : match.start()])
         position = match.end()
         flags, width, precision, _, letter = match.groups()
-        if letter == "%":
-            parts.append("%")
-        else:
-            parts.append(formatter(flags, width, precision, letter, next(remaining)))
+        parts.append("%" if letter == "%" else formatter(flags, width, precision, letter, next(remaining)))
     parts.append(text[position:])
     return parts
 

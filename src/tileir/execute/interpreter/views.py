@@ -90,10 +90,9 @@ class TileView:
         axes = tuple(range(len(type.tile_shape)))
         self.steps: tuple[int, ...] = type.tile_shape
         self.sparse: int = -1
-        if isinstance(type, PartitionViewType):
+        if isinstance(type, (PartitionViewType, StridedViewType)):
             axes = type.dim_map
-        elif isinstance(type, StridedViewType):
-            axes = type.dim_map
+        if isinstance(type, StridedViewType):
             self.steps = type.traversal_strides
         elif isinstance(type, GatherScatterViewType):
             # Its indices count elements in every dimension, as cuTile's advanced indexing does.

@@ -12,10 +12,8 @@ from tileir.execute.errors import LaunchError
 from tileir.execute.observing.observer import Observer
 from tileir.ir.quoting import type_text
 
-LAUNCH_OPTIONS: Final = frozenset(
-    ("schedule", "sanitize", "observer", "memory", "output", "progress", "num_threads", "unchecked", "stream")
-)
-"""The options of `Kernel.launch`."""
+# The options of `Kernel.launch`.
+LAUNCH_OPTIONS: Final = frozenset(LaunchOptions._fields) - {"copies"}
 
 
 def check_options(what: str, options: Iterable[str], known: Iterable[str]) -> None:

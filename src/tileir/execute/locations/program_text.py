@@ -68,9 +68,7 @@ class Spelling:
         if owner is None:
             block = value.parent_block
             owner = block.parent_operation if block is not None else None
-        if owner is None:
-            return "%?"
-        return self._printer(owner).names.get(value, "%?")
+        return self._printer(owner).names.get(value, "%?") if owner is not None else "%?"
 
 
 def _source_line(operation: Operation) -> tuple[str, str]:

@@ -45,7 +45,6 @@ class Expression:
 
     @property
     def is_dropped(self) -> bool:
-        """Whether nobody takes its value."""
         statement = self.statement.node
         return isinstance(statement, ast.Expr) and statement.value is self.node
 

@@ -31,9 +31,7 @@ def spelled_number(value: Any) -> str:
     # Imported here: the words of errors are to be had without it.
     import numpy
 
-    if isinstance(value, (numpy.bool_, numpy.integer)):
-        return str(int(value))
-    return f"{float(value):.6g}"
+    return str(int(value)) if isinstance(value, (numpy.bool_, numpy.integer)) else f"{float(value):.6g}"
 
 
 # Integers of tiles have no sign of their own.
