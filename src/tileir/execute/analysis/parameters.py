@@ -54,10 +54,7 @@ def _block_arguments(operation: Operation) -> list[Any]:
 
 
 def deciding_parameters(entry: Operation) -> list[int] | None:
-    """The numbers of the parameters that decide, beside the grid, how often loops run; None if memory may.
-
-    A launch whose loops run as often as the last time takes as long.
-    """
+    """The numbers of the parameters that decide, beside the grid, how often loops run; None if memory may."""
     found: set[int] = set()
     seen: set[Value] = set()
     for operation in entry.walk():

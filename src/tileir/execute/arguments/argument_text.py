@@ -219,8 +219,7 @@ def _loaded_array(path: str, type: object) -> Any:
         raise WordError(f"cannot read '{path}', which should be an array of NumPy's: {text}{hint}") from None
     if not isinstance(array, numpy.ndarray):
         raise WordError(f"cannot read '{path}': it holds several arrays (.npz): save one with numpy.save")
-    # The file format has no name for the types of ml_dtypes: they come back as bytes without a meaning.
-    # Records have one, which is not that of the parameter.
+    # The file format has no name for the types of ml_dtypes: they come back as bytes that are no records.
     without_meaning = array.dtype.kind == "V" and array.dtype.names is None
     if without_meaning and isinstance(type, TileType) and isinstance(type.element, PointerType):
         dtype = value_dtype(type.element.pointee)
@@ -231,10 +230,8 @@ def _loaded_array(path: str, type: object) -> Any:
 
 # --- a launch that a program states ---
 
-# The comment `// tileir: --grid 4 --arg rand:f32:1024 --arg 3` stands among those that a text begins with, in the words
-# of `tileir run`, so that a file says both what runs and what with.  A file with several kernels has a line for each,
-# with `--entry NAME`.  The words come with a program that may be anybody's: they name numbers and arrays to be made,
-# never files.
+# A comment at the top of a text, as `// tileir: --grid 4 --arg rand:f32:1024 --arg 3`, says what `tileir run` runs it
+# with; several kernels have a line each, with `--entry NAME`.  As the program may be anybody's, it never names files.
 
 
 class LaunchArguments(NamedTuple):

@@ -306,9 +306,8 @@ def _address(capsule: object) -> tuple[int, int]:
 
 # --- addresses of NumPy arrays ---
 
-# `array.ctypes.data` takes longer than all else that a launch has to check.  A NumPy array is an object of NumPy's
-# public C interface, which never changes it: its first field, behind the header of all objects, is the address of the
-# data.  Where a few arrays show that this interpreter and this NumPy keep to that, it is read there.
+# `array.ctypes.data` takes longer than all else that a launch has to check.  NumPy's public C interface has the address
+# in the first field of an array, behind the header of all objects: it is read there where a few arrays confirm that.
 _OFFSET: Final = object.__basicsize__
 NAMES: Final[dict[str, Any]] = {"word_at": ctypes.c_size_t.from_address}
 """What the code of `address_expression` uses."""

@@ -232,9 +232,7 @@ def float_minmax(
 #
 # By default a product is `numpy.matmul` in the precision of the accumulator, in whatever order NumPy adds.  If `exact`
 # it is a chain of fma from the accumulator, for k = 0, 1, 2 and on, each rounded once to the accumulator's type: the
-# definition that engines are held to bit for bit.
-# An f16 accumulator is widened to float32, which the sum is made in, and the sum is rounded once to f16, when the
-# operation is done: both ways.
+# definition that engines are held to bit for bit.  Both ways sum into f16 in float32 and round at the end.
 
 Scaled: TypeAlias = Callable[[Any, Any, Any, Any, Any], Any]
 

@@ -1,13 +1,10 @@
 """exp, exp2, sinh, cosh, tanh, log, log2 and the power function of doubles.
 
 `exp(x) = 2**k * exp(r)` with `k` the integer next to `x / ln 2` and `r` at most `ln 2 / 2`, where a polynomial is
-enough.  Each function has two evaluations:
-
-- `*_single` for values of at most 24 bits, in float32 or float64, to be rounded to such a type: relative error below
-  2**-34, which moves a result by less than 0.0008 of a unit of f32, and no care for exponents that only f64 has.
-  The CPU engine may fuse their multiplications and additions (`fusible` in `execute.cpu.vector`): a change of a
-  constant or an operation here calls for `make test-long`, which compares both ways for every f32;
-- `*_double` for f64.
+enough.  Each function has two evaluations: `*_double` for f64, and `*_single` for values of at most 24 bits, in float32
+or float64, to be rounded to such a type: relative error below 2**-34, which moves a result by less than 0.0008 of a
+unit of f32.  The CPU engine may fuse their multiplications and additions (`fusible` in `execute.cpu.vector`): changing
+a constant or an operation here calls for `make test-long`, which compares both ways for every f32.
 
 The polynomials are near-minimax (interpolation at Chebyshev points, `mpmath.chebyfit`): the test
 `test_constants_are_the_ones_described` computes them again.

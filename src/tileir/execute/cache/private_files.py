@@ -220,11 +220,8 @@ def _is_safe(path: str, is_own: bool) -> bool:
 # --- stamps: what tells, without reading files, that they are what they were ---
 
 FileStamp = tuple[str, int, int, int]
-"""The path of a file, its size, and two times of change.
-
-The second time is one that nobody can set, where the system has it: a file may be replaced by one of the same size
-that brings the time of its own last change along.
-"""
+"""The path of a file, its size, and two times of change; the second one nobody can set, where the system has it: a file
+may be replaced by one of the same size and first time."""
 
 _OLD_ENOUGH: Final = 2 * 10**9
 

@@ -136,10 +136,7 @@ class PreparedKernel(ABC):
         raise LaunchError(f"the engine of this kernel says that it shows '{stage}', and its kernels cannot")
 
     def located(self, stage: str) -> LocatedText:
-        """The code at the stage of one of the engine's `forms`, with the locations that each line is from.
-
-        An engine that knows nothing of locations shows what `dump` gives.
-        """
+        """The code at the stage of one of the engine's `forms`, with the locations of each line, if it knows them."""
         lines = self.dump(stage).removesuffix("\n").split("\n")
         return LocatedText(lines, [[] for _ in lines], [])
 

@@ -1,9 +1,8 @@
 """The Python that a location points into: its expressions, statements, and the names they are assigned to.
 
 cuTile says of an operation the line and the column where an expression begins, counted as `ast` counts them: columns
-from zero, in bytes of UTF-8.  Several expressions may begin there, as `a * b` and `a * b + c`: `expressions_at` gives
-all of them.  Sources come from `linecache`, as tracebacks take them, so cells of notebooks have
-theirs.  Where there is no source, or another one than the kernel was compiled from, nothing is found.
+from zero, in bytes of UTF-8.  Several expressions may begin there, as `a * b` and `a * b + c`.  Sources come from
+`linecache`, so cells of notebooks have theirs.  Where there is none, or a changed one, nothing is found.
 """
 
 from __future__ import annotations

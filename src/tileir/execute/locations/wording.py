@@ -81,8 +81,7 @@ def in_script_names(text: str) -> str:
     return _ARGUMENT.sub(lambda found: script_name(found[0]), text)
 
 
-# What stands in a phrase for the operation it is about, the second one, the array that the first one accesses, and the
-# symbol of its operator.
+# What stands in a phrase for its operation, a second one, the array that the first accesses, and its operator's symbol.
 THIS: Final = "\1"
 OTHER: Final = "\2"
 ARRAY: Final = "\3"
