@@ -1,20 +1,11 @@
 """The one binder of arguments: Python functions written for the signature of a kernel.
 
-A loop over parameters takes twice the time of code that is written for them.  `ArgumentCode` is that code, argument by
-argument; who launches adds what is done with the arguments:
+A loop over parameters takes twice the time of code that is written for them.  `ArgumentCode` is that code; `Slots`
+packs parameters into a record for the CPU engine (`cpu/runtime/binder.py`) and for GPUs (`gpu/short_launches.py`), and
+`bridge/recognition.py` tells whether a cuTile launch is like one before.  Parameters come as objects that the caller
+passes, or as numbers that somebody has looked at already (`engine.DirectLaunches`).
 
-    Slots          what packs parameters into a record, 8 bytes each: of the CPU engine (`cpu/runtime/binder.py`) and of
-                   launches on a GPU (`gpu/short_launches.py`)
-    recognition    what tells whether a cuTile launch is like one before (`bridge/recognition.py`)
-
-Parameters are packed from
-
-    objects    what the caller passes: arrays, and numbers of Python
-    numbers    what somebody has looked at already (`engine.DirectLaunches`): of an array its address, what follows it
-               as bytes and its size, of a scalar its value
-
-All of them accept a part of what `arguments.bind` accepts and write the same bits.  What is out of the ordinary is
-left to that, which has the messages.
+All of them accept a part of what `arguments.bind` accepts and write the same bits; that has the rest, and the messages.
 """
 
 from __future__ import annotations
@@ -38,8 +29,6 @@ SLOT_BYTES: Final = 8  # Of each parameter in a record.
 
 
 class ArgumentCode:
-    """Python code that looks at the arguments of a launch."""
-
     def __init__(self) -> None:
         self.names: dict[str, Any] = {}  # What the code uses.
         self.inputs: list[str] = []  # The names of the arguments, or of the numbers.
@@ -53,7 +42,6 @@ class ArgumentCode:
         return [f"[{', '.join(self.inputs)}] = arguments", *self.checks]
 
     def function(self, parameters: str, lines: list[str]) -> Callable[..., Any]:
-        """The function of some parameters with such lines."""
         text = "\n    ".join([f"def run({parameters}):", *lines])
         exec(_compiled(text), self.names)
         found: Callable[..., Any] = self.names["run"]
@@ -78,7 +66,6 @@ class Slots(ArgumentCode):
         self._formats: list[str] = [head]
 
     def add(self, value: str, format: str) -> None:
-        """Pack something."""
         self.values.append(value)
         self._formats.append(format)
 
@@ -115,9 +102,7 @@ def slots_of_objects(
     types: Sequence[Type], head: str, refusal: str, array_checks: Callable[[Slots, int, Type], list[str]]
 ) -> Slots | None:
     """The code for arguments as the caller passes them; None if there is no short way for parameters of these types.
-
-    `array_checks` are lines that look at an array, a2 if it is for parameter 2, and find its address, p2.
-    """
+    `array_checks` returns lines that check array a2 of parameter 2 and find its address, p2."""
     slots = Slots(head)
     for number, type in enumerate(types):
         pointee = pointee_of(type)
@@ -133,10 +118,8 @@ def slots_of_objects(
 
 
 def slots_of_numbers(types: Sequence[Type], kind: Sequence[Given], head: str, refusal: str) -> Slots | None:
-    """The code for arguments of a kind that were looked at; None if there is no short way for them.
-
-    Array 2 has the address p2, b2 follows it, and it has n2 bytes.
-    """
+    """The code for arguments of a kind that were looked at; None if there is no short way for them.  Array 2 has the
+    address p2, b2 follows it, and it has n2 bytes."""
     slots = Slots(head)
     number = 0
     for given in kind:

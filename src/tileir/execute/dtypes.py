@@ -1,12 +1,9 @@
 """Element types as NumPy arrays: what a tile value is, and what memory holds.
 
-docs/numerics.md has the dtype of each element type, in values and in memory.  A tf32 is the 32 bits that it is held in:
-what moves it copies them all, as GPUs do.  The low 13 are no part of the number: what computes with a tf32 or converts
-it takes them for zeros (`tf32_numbers`), and what makes one leaves zeros.
-
-Integers are signless: an operation that is unsigned views its operands as unsigned.  `offset` and the views scale by
-`memory_bytes`, so an element never shares a byte (docs/conflicts.md C15); four-bit data that is packed two to a byte
-is read as i8 and goes through `unpack`.
+docs/numerics.md has the dtype of each element type, in values and in memory.  A tf32 is held in 32 bits.  What moves it
+copies them all, as GPUs do; what computes with it takes the low 13 for zeros (`tf32_numbers`), and what makes one
+leaves zeros.  Integers are signless: an unsigned operation views its operands as unsigned.  No element shares a byte
+(docs/conflicts.md C15): four-bit data that is packed two to a byte is read as i8 and goes through `unpack`.
 """
 
 from __future__ import annotations
@@ -92,7 +89,6 @@ def from_memory(element: Type, array: Array) -> Array:
 
 
 def to_memory(element: Type, array: Array) -> Array:
-    """Elements as they lie in memory."""
     return array.view(_UNSIGNED[1]) if element is I1 or element is F4E2M1FN else array
 
 
@@ -143,12 +139,8 @@ def _sign_extend_four(bits: Array) -> Array:
 
 
 def tf32_numbers(array: Any) -> Any:
-    """The numbers of tf32 values as float32.
-
-    The quiet bit keeps a NaN whose payload lies in the bits that do not count from becoming an infinity.
-    """
-    bits = array.view(numpy.uint32)
-    kept = numpy.bitwise_and(bits, _TF32_MASK)
+    """The numbers of tf32 values as float32; a NaN becomes quiet, as its payload may lie in bits that do not count."""
+    kept = numpy.bitwise_and(array.view(numpy.uint32), _TF32_MASK)
     nan = numpy.isnan(array)
     if numpy.count_nonzero(nan):
         kept = numpy.where(nan, numpy.bitwise_or(kept, _F32_QUIET), kept)

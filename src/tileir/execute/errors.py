@@ -40,8 +40,7 @@ class HostCopyWarning(UserWarning):
 
 
 class AssemblerWarning(UserWarning):
-    """A kernel was compiled for a GPU, and there is something to say about it: by NVIDIA's assembler, or because the
-    kernel runs out of registers."""
+    """A kernel compiled for a GPU draws a remark of NVIDIA's assembler, or runs out of registers."""
 
 
 class NestingError(LaunchError):
@@ -62,10 +61,7 @@ class MissingDependencyError(LaunchError):
 
 
 def placeholder(name: str, missing: MissingDependencyError) -> object:
-    """What a public name is where its package is missing: a function or a class that says so when it is called.
-
-    So `from tileir import *`, `help` and `hasattr` know the same names everywhere, and `isinstance` has a class.
-    """
+    """What a public name is where its package is missing: a function or class that says so when it is called."""
     message = missing.message
 
     def refuse(*arguments: object, **options: object) -> NoReturn:
@@ -108,10 +104,7 @@ class InternalError(TileIRError):
 
 
 def converted(error: Exception) -> TileIRError:
-    """What a launch ends in where its code raises something that no user should see.
-
-    What a signal handler has raised is for who has set it, and raised again.
-    """
+    """What a launch ends in if its code raises what users should not see; what a signal handler raised goes on."""
     if isinstance(error, TileIRError):
         return error
     if _is_of_signal_handler(error):
@@ -124,10 +117,7 @@ def converted(error: Exception) -> TileIRError:
 
 
 def raise_if_interrupted(module: str, name: str) -> None:
-    """Refuse what a module is wanted for whose import a signal handler interrupts: `name` is not there yet.
-
-    Only on the thread that imports it: others wait.
-    """
+    """Refuse a signal handler that interrupts the import of a module on its own thread: `name` is not there yet."""
     half = sys.modules.get(module)
     if half is not None and not hasattr(half, name):
         raise LaunchError("this signal handler interrupts the loading of the CPU engine, and cannot use it") from None
@@ -163,10 +153,7 @@ class Callbacks:
 
 
 class ExecutionError(TileIRError):
-    """A tile block did something invalid; carries the operation, the block and the numbers in the message.
-
-    `is_outside` tells of an access outside of memory.
-    """
+    """A tile block did something invalid; carries the operation, the block and the numbers in the message."""
 
     def __init__(
         self,

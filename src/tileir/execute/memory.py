@@ -1,12 +1,9 @@
 """The memory a launch can see: the caller's arrays, the globals of the module, and what `alloca` reserves.
 
-Pointers are real addresses of this process.  An address means something only inside a region that was added here: an
-access anywhere else is an `OutsideMemory`, which the engine turns into an error that names the operation,
-instead of a crash.  Arrays a kernel reaches through a table of addresses are added by the caller (`memory=` of
-`Kernel.launch`).
-
-Regions never overlap: arrays that share memory (two slices of one array, or the same array twice) make one region
-with several names.
+Pointers are real addresses of this process.  An access outside of the regions that were added here is an
+`OutsideMemory`, which the engine turns into an error that names the operation.  The caller adds arrays that a kernel
+reaches through addresses in memory (`memory=` of `Kernel.launch`).  Regions never overlap: arrays that share memory
+make one region with several names.
 """
 
 from __future__ import annotations
@@ -30,8 +27,7 @@ from tileir.ir.core import Operation
 
 @dataclass(eq=False)
 class OutsideMemory(Exception):
-    """An access outside every region, or a write to the region `read_only`; `index` is the first such element in
-    row-major order."""
+    """The first element, `index`, of an access in row-major order that is in no region, or writes to `read_only`."""
 
     address: int
     size: int
@@ -41,10 +37,7 @@ class OutsideMemory(Exception):
 
 @dataclass(slots=True, eq=False)
 class Region:
-    """A range of memory; `data` is its bytes, `owner` keeps it alive, `labels` names whose it is.
-
-    A label is any object: its text is only made for a message.
-    """
+    """A range of memory; `data` is its bytes, `owner` keeps it alive, `labels`, spelled in messages only, name it."""
 
     start: int
     size: int
@@ -59,7 +52,6 @@ class Region:
 
     @property
     def names(self) -> list[str]:
-        """Whose memory it is, in words."""
         return list(dict.fromkeys([str(label) for label in self.labels]))
 
     def typed(self, dtype: DType) -> Array:
@@ -104,8 +96,6 @@ _start: Final = attrgetter("start")
 
 
 class Memory:
-    """The regions of one launch."""
-
     __slots__ = ("_ends", "_regions", "last")
 
     def __init__(self) -> None:
@@ -165,7 +155,6 @@ class Memory:
         self._ends = None
 
     def find(self, address: int) -> Region | None:
-        """The region an address lies in."""
         last = self.last
         if last.start <= address < last.end:
             return last
@@ -269,7 +258,6 @@ class Globals:
 
 
 def read_only(region: Region) -> str:
-    """What is wrong with a write to a region."""
     return f"writes to read-only memory: {' or '.join(region.names)}"
 
 
@@ -278,10 +266,7 @@ def reserved_label(block: tuple[int, int, int]) -> str:
 
 
 def are_distinct(strides: Iterable[int], extents: Iterable[int]) -> bool:
-    """Whether no two elements of a strided array share memory.
-
-    True is certain.  False also stands for strides that would need a closer look.
-    """
+    """Whether no two elements of a strided array share memory for sure; False where that would need a closer look."""
     covered = 1
     for stride, extent in sorted([pair for pair in zip(strides, extents, strict=True) if pair[1] > 1]):
         if stride < covered:

@@ -75,8 +75,8 @@ class _Abandoned(BaseException):
 class _Turns:
     """Tile blocks that take turns, each on a thread of its own: one runs, the others and the launching thread wait.
 
-    Locks are those of the system: to wait for one, and to release it, is a single step of Python, which no interrupt
-    divides.  Only the launching thread sees signals, so it is woken after each turn and chooses who is next.
+    No interrupt divides waiting for a system lock, or its release.  Only the launching thread sees signals, so it is
+    woken after each turn and chooses who is next.
     """
 
     def __init__(self, run: RunBlock) -> None:
@@ -87,7 +87,6 @@ class _Turns:
         self._is_abandoned: bool = False
 
     def start(self, number: int) -> _thread.LockType:
-        """Start a tile block, which waits for its lock."""
         mine = _taken_lock()
         self._threads[mine] = None
         try:

@@ -1,14 +1,12 @@
 """Whose memory an access can reach, as far as the program alone says.
 
-A pointer comes from parameters, from globals, from an `alloca`, or from an unknown place (memory, an integer, a
-loop): that is its **provenance**.  Nothing keeps a pointer with the array it was computed from: an offset may lead it
-into another one.  So the **origin** of an access, which decides what may be reordered, is its provenance only for a
-view that is the same for the whole launch: that it lies in its array is checked before the first tile block runs
-(`emission.bounds`).  Other accesses may alias any.  Two accesses never alias if neither is of unknown origin and
-they have no origin in common.
+The **provenance** of a pointer is the parameters, globals or `alloca` it is computed from, or unknown (memory, an
+integer, a loop).  An offset may lead it into another array.  So the **origin** of an access, which decides what may be
+reordered, is its provenance only for a view that is the same for the whole launch, and checked to lie in its array
+before the first tile block runs (`emission.bounds`).  Two accesses never alias if both origins are known and disjoint.
 
-That two parameters do not share memory with each other or with a global is not known when a kernel is compiled: a
-launch where they do, or where a view leaves its array, runs a second version, for which all of them are one origin.
+A launch where parameters share memory with each other or with a global, or where a view leaves its array, runs a second
+version of the code, for which all of them are one origin.
 """
 
 from __future__ import annotations
@@ -115,8 +113,7 @@ class Origins:
         return next(iter(origin))
 
     def _is_simple(self, value: Value) -> bool:
-        """Whether a value is the same for the whole launch and made of scalars alone, so that it can be computed
-        before the first tile block."""
+        """Whether a value is made of scalars that are known before the first tile block."""
 
         def is_simple(each: Value, operation: Operation | None) -> bool:
             if isinstance(each.type, TileType) and each.type.count != 1:
@@ -139,8 +136,7 @@ class Origins:
     def _derives(
         self, value: Value, holds: Callable[[Value, Operation | None], bool], known: dict[Value, bool]
     ) -> bool:
-        """Whether something holds for a value and all that it is computed from, without regions, up to parameters;
-        `known` has the answers so far."""
+        """Whether something holds for a value and all that it is computed from, without regions, up to parameters."""
         pending, seen, found = [value], {value}, True
         while pending and found:
             each = pending.pop()
@@ -169,8 +165,7 @@ def tensor_of(value: Value) -> Operation | None:
 
 
 def likely_origin(entry: Operation, value: Value) -> object | None:
-    """The array that a pointer most likely stays in: a parameter, the name of a global or an `alloca`.  A guess, which
-    whoever accesses memory has to check."""
+    """The array that a pointer most likely stays in: a parameter, the name of a global or an `alloca`.  A guess."""
     seen: set[Value] = set()
     while value not in seen:
         seen.add(value)
@@ -181,7 +176,7 @@ def likely_origin(entry: Operation, value: Value) -> object | None:
             if parent is entry or parent is None:
                 return value
             # What a loop carries begins as one of its operands.
-            first = 3 - 1 if parent.declaration is ops.FOR else 0
+            first = 2 if parent.declaration is ops.FOR else 0
             place = first + value.index
             if not parent.declaration.is_loop or not first <= place < len(parent.operands):
                 return None
@@ -205,6 +200,4 @@ def likely_origin(entry: Operation, value: Value) -> object | None:
 
 
 def _leads_to_memory(value: Value) -> bool:
-    if isinstance(value.type, TileType):
-        return isinstance(value.type.element, PointerType)
-    return True
+    return not isinstance(value.type, TileType) or isinstance(value.type.element, PointerType)

@@ -54,11 +54,7 @@ def _block_arguments(operation: Operation) -> list[Any]:
 
 
 def deciding_parameters(entry: Operation) -> list[int] | None:
-    """The numbers of the parameters that decide, beside the grid, how often loops run; None if memory may.
-
-    A launch that was short the last time is short again if its loops run as often.  Bounds that come from memory may be
-    others each time, and a `loop` ends when its body says so.
-    """
+    """The numbers of the parameters that decide, beside the grid, how often loops run; None if memory may."""
     found: set[int] = set()
     seen: set[Value] = set()
     for operation in entry.walk():

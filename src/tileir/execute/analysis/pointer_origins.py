@@ -17,13 +17,7 @@ from tileir.ir.values import BlockArgument, Value
 
 _SAME_ARRAY = (ops.OFFSET, ops.BROADCAST, ops.RESHAPE, ops.PERMUTE, ops.ASSUME, ops.EXTRACT, ops.PTR_TO_PTR)
 _MAKERS = (ops.MAKE_TENSOR_VIEW, ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW)
-NEAR = 1 << 24
-"""Further away than this, in bytes, an address has nothing to do with an array that happens to be the nearest."""
-
-
-def is_moved_by_turns(carried: BlockArgument) -> bool:
-    """Whether all that happens to the pointers that a `for` carries is that each iteration moves them."""
-    return is_moved_at_end(carried) and not may_end_early(carried.block)
+NEAR = 1 << 24  # In bytes: an address further away has nothing to do with the array that happens to be nearest.
 
 
 def is_moved_at_end(carried: BlockArgument) -> bool:
@@ -36,7 +30,6 @@ def is_moved_at_end(carried: BlockArgument) -> bool:
 
 
 def may_end_early(body: Block) -> bool:
-    """Whether a branch may end an iteration of a loop."""
     for operation in body:
         if operation.declaration is ops.IF and any(each.declaration is ops.CONTINUE for each in operation.walk()):
             return True
@@ -51,7 +44,9 @@ def origin_of(pointer: Value) -> str:
             parent = value.block.parent_operation
             if parent is not None and parent.declaration is ops.ENTRY:
                 return f"argument {value.index}"
-            if parent is None or parent.declaration is not ops.FOR or not is_moved_by_turns(value):
+            if parent is None or parent.declaration is not ops.FOR:
+                return ""
+            if not is_moved_at_end(value) or may_end_early(value.block):
                 return ""
             value = parent.operands[2 + value.index]
             continue
@@ -71,11 +66,8 @@ def origin_of(pointer: Value) -> str:
 
 def origin_of_access(operation: Operation) -> str:
     """The same for what a memory operation accesses, through pointers or through a view."""
-    value = operation.operands[0]
-    for operand in operation.operands:
-        if isinstance(operand.type, TileViewType):
-            value = operand
-            break
+    views = [operand for operand in operation.operands if isinstance(operand.type, TileViewType)]
+    value = [*views, operation.operands[0]][0]
     while isinstance(value.type, (TileViewType, TensorViewType)):
         maker = value.defining_operation
         if maker is None or maker.declaration not in _MAKERS:
@@ -91,10 +83,8 @@ def has_cast(pointer: Value) -> bool:
 
 def is_from_memory(pointer: Value) -> bool:
     """Whether a pointer may be an address that the caller wrote to memory, or passed as a number."""
-    for operation in _pointer_operations(pointer):
-        if operation.declaration.accesses_memory or operation.declaration is ops.INT_TO_PTR:
-            return True
-    return False
+    declarations = [operation.declaration for operation in _pointer_operations(pointer)]
+    return any(each.accesses_memory or each is ops.INT_TO_PTR for each in declarations)
 
 
 def _pointer_operations(pointer: Value) -> set[Operation]:
@@ -173,8 +163,7 @@ def slice_in(memory: Memory, access: Access, origin: str) -> str:
 
 
 def past_or_before(region: Region, address: int, size: int) -> str:
-    """Where an access that leaves a region lies, as in `right past the end of argument 0 (array float32[6]), where [6]
-    would be`."""
+    """Where an access that leaves a region lies, as in `right past the end of argument 0 (..), where [6] would be`."""
     name = " or ".join(region.names)
     if address - region.start >= 1 << 63:
         address -= 1 << 64  # An offset that is less than zero leads below the address 0: it wraps around.
@@ -203,8 +192,7 @@ def _next_index(region: Region, address: int) -> str:
 
 
 def describe_miss(memory: Memory, address: int, size: int, origin: str = "") -> str:
-    """What an access outside of all memory of a launch missed: the array it comes from, where that is known, else the
-    nearest one."""
+    """What an access outside of all memory missed: the array it comes from, if known, else the nearest one."""
     text = f"accesses {several(size, 'byte')} at address {address:#x}, which is in no array of the launch"
     home = named_regions(memory).get(origin)
     if home is not None:

@@ -36,9 +36,7 @@ def pointee_of(value: Value) -> Type:
 
 
 def reserved_bytes(operation: Operation) -> int:
-    """How much an `alloca` reserves."""
-    count = operation.num_elem
-    return count * memory_bytes(pointee_of(operation.results[0]))
+    return operation.num_elem * memory_bytes(pointee_of(operation.results[0]))
 
 
 def ordering_of(operation: Operation) -> str:

@@ -37,7 +37,6 @@ def natural(text: str) -> int | None:
 
 
 def grid_of(text: str) -> tuple[int, ...]:
-    """The extents of `--grid`."""
     extents = [natural(part.strip().removeprefix("-")) for part in text.split(",")]
     if None in extents or len(extents) > 3:
         raise WordError(f"'{text}' is no grid: give one to three numbers, as in 16 or 4,4,1")
@@ -74,7 +73,6 @@ def argument(text: str, type: object) -> Any:
 
 
 def number(text: str) -> int | float | bool:
-    """The number that an `--arg` stands for."""
     if text in ("true", "false"):
         return text == "true"
     plain = text if text.isascii() and len(text) <= _MOST_DIGITS else ""
@@ -140,7 +138,6 @@ def _element(name: str, text: str) -> Type:
 
 
 def _values(text: str, rest: str) -> Specification:
-    """An array in one row whose elements are given."""
     name, colon, listed = rest.partition(":")
     if not colon or not listed:
         raise WordError(f"'{text}' is not an array: give a type and its elements, as in {VALUES}:i32:3,1,4")
@@ -192,8 +189,7 @@ def _made_array(described: Specification) -> Any:
 
 
 def _not_an_array(start: bytes) -> str:
-    """What a file that begins like this holds instead of an array, if that is plain.  NumPy takes whatever it does not
-    know for pickled objects, and advises to load them."""
+    """What a file that begins like this holds instead of an array; NumPy takes all it does not know for pickles."""
     if start and not start.startswith((b"\x93NUMPY", b"PK\x03\x04")):
         return "it does not begin as numpy.save begins a file"
     return "it holds Python objects, not numbers" if b"'descr': '|O'" in start else ""
@@ -215,8 +211,7 @@ def _loaded_array(path: str, type: object) -> Any:
     except OSError as error:
         raise WordError(f"cannot read '{path}': {error.strerror or error}") from None
     except MemoryError:
-        words = f"cannot read '{path}': the array it describes does not fit in memory"
-        raise WordError(words, _TOO_LARGE) from None
+        raise WordError(f"cannot read '{path}': the array it describes does not fit in memory", _TOO_LARGE) from None
     except Exception as error:
         # NumPy reads the header of a file with Python's own parser, whose exceptions are many.
         text = _not_an_array(start) or str(error).partition("\n")[0]
@@ -224,8 +219,7 @@ def _loaded_array(path: str, type: object) -> Any:
         raise WordError(f"cannot read '{path}', which should be an array of NumPy's: {text}{hint}") from None
     if not isinstance(array, numpy.ndarray):
         raise WordError(f"cannot read '{path}': it holds several arrays (.npz): save one with numpy.save")
-    # The file format has no name for the types of ml_dtypes: they come back as bytes without a meaning.
-    # Records have one, which is not that of the parameter.
+    # The file format has no name for the types of ml_dtypes: they come back as bytes that are no records.
     without_meaning = array.dtype.kind == "V" and array.dtype.names is None
     if without_meaning and isinstance(type, TileType) and isinstance(type.element, PointerType):
         dtype = value_dtype(type.element.pointee)
@@ -236,10 +230,8 @@ def _loaded_array(path: str, type: object) -> Any:
 
 # --- a launch that a program states ---
 
-# The comment `// tileir: --grid 4 --arg rand:f32:1024 --arg 3` stands among those that a text begins with, in the words
-# of `tileir run`, so that a file says both what runs and what with.  A file with several kernels has a line for each,
-# with `--entry NAME`.  The words come with a program that may be anybody's: they name numbers and arrays to be made,
-# never files.
+# A comment at the top of a text, as `// tileir: --grid 4 --arg rand:f32:1024 --arg 3`, says what `tileir run` runs it
+# with; several kernels have a line each, with `--entry NAME`.  As the program may be anybody's, it never names files.
 
 
 class LaunchArguments(NamedTuple):
@@ -263,7 +255,6 @@ class LaunchWords:
 
     @property
     def options(self) -> list[str]:
-        """As `tileir run` is given them."""
         entry = [] if self.entry is None else ["--entry", self.entry]
         arguments = [word for text in self.arguments for word in ("--arg", text)]
         return [*entry, "--grid", ",".join([str(extent) for extent in self.grid]), *arguments]
@@ -280,7 +271,6 @@ class LaunchWords:
         return LaunchWords(self.grid, [_varied(text, run) for text in self.arguments], self.entry)
 
     def launch(self, entry: Operation) -> LaunchArguments:
-        """The launch of a kernel, its arrays made."""
         types = [parameter.type for parameter in entry.regions[0].block.arguments]
         values = [argument(text, type) for text, type in zip_longest(self.arguments, types[: len(self.arguments)])]
         return LaunchArguments(self.grid, [_copied(value) for value in values], self)

@@ -121,7 +121,6 @@ def _is_mapped(low: int, high: int) -> bool:
 
 
 def _integer(value: object, what: str) -> int:
-    """A whole number of one of Python's or NumPy's kinds."""
     if isinstance(value, bool) or not isinstance(value, (int, numpy.integer)):
         raise BadArray(f"has {value!r} for {what}, which is no whole number")
     return int(value)
@@ -188,16 +187,13 @@ def _in_buffer(
 
 def from_buffer(value: object) -> Any:
     """A NumPy array of the memory of `bytes`, a `bytearray` or a `memoryview`."""
-    failure = "gives no buffer that NumPy understands"
-    return _asked(lambda: numpy.asarray(memoryview(cast(Any, value))), failure)
+    return _asked(lambda: numpy.asarray(memoryview(cast(Any, value))), "gives no buffer that NumPy understands")
 
 
 # --- DLPack ---
 
 
-class _Tensor(ctypes.Structure):
-    """DLTensor."""
-
+class _Tensor(ctypes.Structure):  # DLTensor
     _fields_ = (
         ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
         ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
@@ -205,9 +201,7 @@ class _Tensor(ctypes.Structure):
     )  # fmt: skip
 
 
-class _Versioned(ctypes.Structure):
-    """DLManagedTensorVersioned."""
-
+class _Versioned(ctypes.Structure):  # DLManagedTensorVersioned
     _fields_ = (
         ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
         ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _Tensor),
@@ -228,7 +222,6 @@ _DTYPES: Final = {
 
 
 def device_of(value: object) -> int:
-    """The kind of device an object says its memory is on."""
     if not has_attribute(value, "__dlpack_device__"):
         return 1
     device = _asked(attribute_of(value, "__dlpack_device__"), "fails when it is asked for its device")
@@ -243,8 +236,7 @@ def from_dlpack(value: object) -> ArrayDescription:
 
 
 def from_gpu_dlpack(value: object, stream: int) -> tuple[ArrayDescription, int]:
-    """The same for memory of a GPU, and the number of the GPU.  What is under way in the memory is over before what
-    `stream` does next."""
+    """The same for memory of a GPU, with its number; what `stream` does next waits for what is under way there."""
     # DLPack has a number of its own for the stream that is 0 elsewhere.
     return _from_dlpack(value, GPU_DEVICES, {"stream": stream or 1})
 
@@ -314,9 +306,8 @@ def _address(capsule: object) -> tuple[int, int]:
 
 # --- addresses of NumPy arrays ---
 
-# `array.ctypes.data` takes longer than all else that a launch has to check.  A NumPy array is an object of NumPy's
-# public C interface, which never changes it: its first field, behind the header of all objects, is the address of the
-# data.  Where a few arrays show that this interpreter and this NumPy keep to that, it is read there.
+# `array.ctypes.data` takes longer than all else that a launch has to check.  NumPy's public C interface has the address
+# in the first field of an array, behind the header of all objects: it is read there where a few arrays confirm that.
 _OFFSET: Final = object.__basicsize__
 NAMES: Final[dict[str, Any]] = {"word_at": ctypes.c_size_t.from_address}
 """What the code of `address_expression` uses."""
@@ -340,5 +331,4 @@ def address_expression(name: str) -> str:
 
 
 def address_of(array: Any) -> int:
-    """The address of the first element of a `numpy.ndarray`."""
     return ctypes.c_size_t.from_address(id(array) + _OFFSET).value if READS_HEADERS else int(array.ctypes.data)

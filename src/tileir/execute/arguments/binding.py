@@ -84,8 +84,7 @@ class ArgumentLabel(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Pointer:
-    """An array whose strides the kernel knows about, and what messages call it, where a position says little; made by
-    `pointer_to`."""
+    """An array whose strides the kernel knows, and its name in messages; made by `pointer_to`."""
 
     array: object
     name: str = ""
@@ -109,7 +108,6 @@ TORCH_DTYPES: Final = (
 
 
 def tensor_dtype(name: str) -> DType:
-    """What NumPy has for one of `TORCH_DTYPES`."""
     return numpy.dtype(name)
 
 
@@ -140,7 +138,6 @@ def is_on_gpu(value: object) -> bool:
 
 
 def _is_emulated(value: object) -> bool:
-    """Whether an array is one of a GPU that is emulated."""
     return getattr(type(value), "__tileir_host_array__", None) is not None or hasattr(value, "__tileir_host_memory__")
 
 
@@ -310,15 +307,11 @@ def _bind_pointer(pointee: Type, value: object, what: str, read: Callable[[objec
 
 @cache
 def accepted_dtypes(pointee: Type) -> set[DType]:
-    """The dtypes an array may have for a pointer to an element type.
-
-    The element type's own; integers of either sign; and for formats that NumPy itself lacks, their bit patterns.
-    """
+    """The dtypes an array may have for a pointer: its own, integers of either sign, bits of formats NumPy lacks."""
     found = {value_dtype(pointee), memory_dtype(pointee)}
     own = value_dtype(pointee)
     if isinstance(pointee, IntegerType) or own.kind not in "fb":
-        found.add(bits_dtype(pointee))
-        found.add(numpy.dtype(f"i{own.itemsize}"))
+        found |= {bits_dtype(pointee), numpy.dtype(f"i{own.itemsize}")}
     if pointee is I1:
         found.add(numpy.dtype(numpy.int8))
     return found
@@ -354,7 +347,6 @@ MOST_THREADS = 1024  # More than any machine has use for, and few enough to be h
 
 
 def checked_arrays(given: object, name: str) -> list[object]:
-    """A list of arrays that is given under a name."""
     if is_array(given) or isinstance(given, (str, dict)) or not isinstance(given, Iterable):
         raise LaunchError(f"{name} is {type_text(given)}: pass a list of arrays, as {name}=[array]")
     found = list(given)

@@ -14,11 +14,8 @@ Rules for callers:
 - operands are never written to; a result may share memory with an operand only where nothing changes (a conversion
   that is the identity, a bitcast).
 
-Kernels are straight-line programs over a few NumPy operations that are defined to the bit, and call no function of the
-C library: results are the same on every machine, and the CPU engine compiles the kernels by running them on symbols.
-Branches are shortcuts around what changes nothing, on `numpy.count_nonzero` alone; the list of operations is in
-tests/execute/test_arithmetic_traceable.py.
-
-Every result is correctly rounded where the operation defines its rounding; `approx` and `full` are rounded to nearest
-even, which refines them.  docs/numerics.md holds every rule and decision.
+Kernels are straight-line programs over a few NumPy operations that are defined to the bit (the list is in
+tests/execute/test_arithmetic_traceable.py), and call no function of the C library: results are the same on every
+machine, and the CPU engine compiles the kernels by running them on symbols.  Branches are shortcuts around what changes
+nothing, on `numpy.count_nonzero` alone.  docs/numerics.md has every rule of rounding.
 """

@@ -31,10 +31,7 @@ from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F16, F32, F64, I1,
 
 
 def float_to_float(source: FloatType, target: FloatType, rounding: str = NEAREST_EVEN) -> Unary:
-    """ftof: exact where the target holds the value, rounded once where it does not; a NaN comes out quiet.
-
-    From bf16 to f32 bits move, and nothing looks at them: a signalling NaN stays one.
-    """
+    """ftof: rounds at most once.  A NaN comes out quiet, but not from bf16 to f32, where the bits only move."""
     mode = rounding if rounding == "nearest_away" else ieee_mode(rounding)
     if source is target:
         return identity
@@ -51,7 +48,6 @@ _SATURATING: Final = (F8E4M3FN, F8E5M2)
 
 
 def _saturating(target: FloatType, down: Unary) -> Unary:
-    """A conversion to a type as `ftof` and `itof` do it."""
     if target not in _SATURATING:
         return down
     largest = floats.to_double(float_format(target), float_format(target).largest)
@@ -123,10 +119,8 @@ _INTEGRAL: Final[dict[str, Unary]] = {
 def float_to_integer(
     source: FloatType, target: IntegerType, signedness: str, rounding: str = "nearest_int_to_zero"
 ) -> Unary:
-    """ftoi: rounded to an integer, then to the nearest value the target has; NaN becomes 0 (docs/conflicts.md C10).
-
-    An i1 tells what is not zero, fractions and NaN among it.  The attribute `saturating` asks for what happens anyway.
-    """
+    """ftoi: rounds to an integer, then saturates, with or without `saturating`; NaN becomes 0 (docs/conflicts.md C10).
+    An i1 is whether the operand differs from zero, as fractions and NaN do."""
     integral = _INTEGRAL[rounding]
     up = widen(source)
     if target is I1:
@@ -198,7 +192,6 @@ def extend_integer(source: IntegerType, target: IntegerType, signedness: str) ->
 
 
 def truncate_integer(source: IntegerType, target: IntegerType) -> Unary:
-    """trunci: the low bits."""
     dtype = value_dtype(target)
     if target is I1:
         return lambda array: numpy.not_equal(numpy.bitwise_and(array, 1), 0)
@@ -236,7 +229,6 @@ def pack(source: Type) -> Unary:
 
 
 def unpack(target: Type) -> Unary:
-    """The way back from `pack`."""
     dtype = value_dtype(target)
 
     def unpack_bytes(array: Any) -> Any:

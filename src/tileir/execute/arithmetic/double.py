@@ -41,7 +41,6 @@ POWER_SHIFTER: Final = SHIFTER + 1023.0
 
 
 def widened(x: Any) -> Any:
-    """Doubles of the same values."""
     return x.astype(numpy.float64, copy=False)
 
 
@@ -85,13 +84,11 @@ def scale(value: Any, exponent: Any) -> Any:
 
 # Directed modes, and fma
 
-_ALIGNMENT: Final = 200
-"""Operands this many binary places apart only tell each other's sign: more than 53 + 106 bits."""
+_ALIGNMENT: Final = 200  # Operands this many binary places apart only tell each other's sign: more than 53 + 106 bits.
 
 
 def _step(result: Any, residual: Any, rounding: str) -> Any:
-    """`result`, a neighbour of the exact value, moved where a directed mode wants it; `residual` has the sign of
-    what is missing."""
+    """Move `result`, next to the exact value, as a directed mode wants; `residual` has the sign of what is missing."""
     if rounding == NEGATIVE_INF:
         return numpy.where(residual < 0, numpy.nextafter(result, -numpy.inf), result)
     if rounding == POSITIVE_INF:

@@ -140,8 +140,7 @@ _SMALLEST_NORMAL: Final = 2.0**-126
 
 def _single_fma(a: Any, b: Any, c: Any) -> Any:
     """f32 to nearest even: the sum in double is rounded again, which is wrong only from a midpoint of f32."""
-    product = a.astype(numpy.float64) * b.astype(numpy.float64)
-    return single_from_sum(product, c.astype(numpy.float64))
+    return single_from_sum(a.astype(numpy.float64) * b.astype(numpy.float64), c.astype(numpy.float64))
 
 
 def single_from_sum(product: Any, addend: Any) -> Any:
@@ -197,11 +196,8 @@ def float_compare(predicate: str, ordering: str, element: FloatType) -> Binary:
 def float_minmax(
     declaration: OperationDeclaration, element: FloatType, propagate_nan: bool = False, flush_to_zero: bool = False
 ) -> Binary:
-    """maxf and minf: -0.0 is below 0.0, a NaN result is the canonical one.
-
-    With `propagate_nan` (and for maximumf, minimumf) a NaN operand makes the result NaN, otherwise the other operand is
-    the result.
-    """
+    """maxf and minf: -0.0 is below 0.0, and a NaN result is the canonical one.  A NaN operand makes the result NaN with
+    `propagate_nan`, and for maximumf and minimumf; otherwise the other operand is the result."""
     if element not in (F16, F32, F64, TF32, BF16):
         raise ValueError(f"{element.name} has no maximum and minimum operations")
     largest = declaration in (ops.MAXF, ops.MAXIMUMF)
@@ -236,9 +232,7 @@ def float_minmax(
 #
 # By default a product is `numpy.matmul` in the precision of the accumulator, in whatever order NumPy adds.  If `exact`
 # it is a chain of fma from the accumulator, for k = 0, 1, 2 and on, each rounded once to the accumulator's type: the
-# definition that engines are held to bit for bit.
-# An f16 accumulator is widened to float32, which the sum is made in, and the sum is rounded once to f16, when the
-# operation is done: both ways.
+# definition that engines are held to bit for bit.  Both ways sum into f16 in float32 and round at the end.
 
 Scaled: TypeAlias = Callable[[Any, Any, Any, Any, Any], Any]
 
@@ -290,9 +284,7 @@ def matrix_integer(signedness_lhs: str, signedness_rhs: str) -> Ternary:
 
 def matrix_scaled(lhs: FloatType, scale: FloatType, exact: bool = False) -> Scaled:
     """mmaf_scaled: each scale multiplies a block of elements along K; scaled factors and their products are exact.
-
-    By default the sum is made in double and rounded once to f32; with `exact` it is the chain of fma.
-    """
+    By default the sum is made in double and rounded once to f32; with `exact` it is the chain of fma."""
     up, up_scale, down = widen(lhs), widen(scale), narrow(F32)
     chain = _steps(_single_step, widen(F64))
 

@@ -1,13 +1,10 @@
 """exp, exp2, sinh, cosh, tanh, log, log2 and the power function of doubles.
 
 `exp(x) = 2**k * exp(r)` with `k` the integer next to `x / ln 2` and `r` at most `ln 2 / 2`, where a polynomial is
-enough.  Each function has two evaluations:
-
-- `*_single` for values of at most 24 bits, in float32 or float64, to be rounded to such a type: relative error below
-  2**-34, which moves a result by less than 0.0008 of a unit of f32, and no care for exponents that only f64 has.
-  The CPU engine may fuse their multiplications and additions (`fusible` in `execute.cpu.vector`): a change of a
-  constant or an operation here calls for `make test-long`, which compares both ways for every f32;
-- `*_double` for f64.
+enough.  Each function has two evaluations: `*_double` for f64, and `*_single` for values of at most 24 bits, in float32
+or float64, to be rounded to such a type: relative error below 2**-34, which moves a result by less than 0.0008 of a
+unit of f32.  The CPU engine may fuse their multiplications and additions (`fusible` in `execute.cpu.vector`): changing
+a constant or an operation here calls for `make test-long`, which compares both ways for every f32.
 
 The polynomials are near-minimax (interpolation at Chebyshev points, `mpmath.chebyfit`): the test
 `test_constants_are_the_ones_described` computes them again.
@@ -65,8 +62,7 @@ SINH: Final = (
     0.00019841269841324198, 0.008333333333333299, 0.16666666666666666,
 )  # fmt: skip
 
-SINGLE_LIMIT: Final = 200.0
-"""Exponentials and powers of two beyond it are zero or infinity in every type of at most 24 bits."""
+SINGLE_LIMIT: Final = 200.0  # Exponentials beyond it are zero or infinity in every type of at most 24 bits
 _PLAIN_LIMIT: Final = numpy.float32(125.0)  # Powers of two within it are normal numbers of f32
 _SINGLE_SHIFTER: Final = numpy.float32(12582912.0)  # 1.5 * 2**23, as `SHIFTER` for float32
 _FRACTION_BITS: Final = numpy.int32(23)  # Of float32; a Python number would make a NumPy 1 scalar a wider one
@@ -94,11 +90,8 @@ def exp2_single(x: Any) -> Any:
 
 
 def exp2_of_float32(x: Any) -> Any:
-    """What `exp2_single` is, rounded to float32, of float32.
-
-    Where no result is subnormal, or overflows, the rounding may come before the power of two: then only the polynomial
-    is in double.
-    """
+    """`exp2_single` of float32, rounded to float32.  Where no result is subnormal or overflows, it is rounded before
+    the power of two, so that only the polynomial is in double."""
     if any_beyond(x, _PLAIN_LIMIT):
         return exp2_single(x).astype(numpy.float32)
     shifted = x + _SINGLE_SHIFTER

@@ -86,7 +86,6 @@ def _with_sign(operation: Binary, element: IntegerType, signedness: str) -> Bina
 
 
 def _multiply_high(element: IntegerType) -> Binary:
-    """The high half of the unsigned product."""
     dtype, width, bits = value_dtype(element), element.width, bits_dtype(element)
     if element is I1:
         return lambda a, b: numpy.not_equal(a, a)
@@ -102,14 +101,10 @@ def _multiply_high(element: IntegerType) -> Binary:
 
 def multiply_high_wide(a: Any, b: Any) -> Any:
     """The high 64 bits of the product of 64-bit patterns."""
-    low = numpy.uint64(0xFFFFFFFF)
-    half = numpy.uint64(32)
-    a = a.view(numpy.uint64)
-    b = b.view(numpy.uint64)
-    a_low = numpy.bitwise_and(a, low)
-    a_high = numpy.right_shift(a, half)
-    b_low = numpy.bitwise_and(b, low)
-    b_high = numpy.right_shift(b, half)
+    low, half = numpy.uint64(0xFFFFFFFF), numpy.uint64(32)
+    a, b = a.view(numpy.uint64), b.view(numpy.uint64)
+    a_low, a_high = numpy.bitwise_and(a, low), numpy.right_shift(a, half)
+    b_low, b_high = numpy.bitwise_and(b, low), numpy.right_shift(b, half)
     # Each sum stays below 2**64: (2**32 - 1)**2 + 2 * (2**32 - 1) is 2**64 - 1.
     middle = numpy.multiply(a_high, b_low) + numpy.right_shift(numpy.multiply(a_low, b_low), half)
     other = numpy.multiply(a_low, b_high) + numpy.bitwise_and(middle, low)

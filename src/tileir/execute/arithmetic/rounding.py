@@ -49,10 +49,7 @@ def float_format(element: FloatType) -> FloatFormat:
 
 
 def as_array(value: Any) -> Any:
-    """A NumPy scalar as a 0-D array, which items can be assigned to; anything else as it is.
-
-    Kernels never call `numpy.asarray`: what they are run on may stand for an array without being one (a tracer).
-    """
+    """A NumPy scalar as a 0-D array, which items can be assigned to; anything else, such as a tracer, as it is."""
     return numpy.asarray(value) if isinstance(value, numpy.generic) else value
 
 

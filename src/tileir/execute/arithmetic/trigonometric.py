@@ -262,8 +262,7 @@ _TANGENT: Final = 0.41421356237309503  # tan(pi/8)
 
 
 def _ordered(y: Any, x: Any) -> tuple[Any, Any, Any]:
-    """Both magnitudes, the smaller first, and whether that is `x`; two infinities count as 1 and 1, two zeros as 0
-    and 1."""
+    """Both magnitudes, the smaller first, and whether that is `x`; infinities count as 1 and 1, zeros as 0 and 1."""
     height, width = numpy.abs(y), numpy.abs(x)
     small, large = numpy.minimum(height, width), numpy.maximum(height, width)
     endless = large == numpy.inf

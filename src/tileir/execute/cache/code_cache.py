@@ -1,12 +1,11 @@
 """Compiled kernels on disk.
 
-One file per kernel, named by a hash of everything that the code depends on.  A file is written under another name and
-then renamed, so that a reader sees all of it or nothing, whatever other processes do.  Nothing here fails a
-compilation: where the directory cannot be used, there is no cache.
+One file per kernel, named by a hash of everything that the code depends on.  Nothing here fails a compilation: where
+the directory cannot be used, there is no cache.
 
-What is in the cache is run.  So only a directory is used that nobody but the user can change anything about
-(`private_files`), and each file begins with a code of its name and contents that takes the user's key to make, which is
-in the directory too.  A file whose code is wrong is removed and counts as none.
+What is in the cache is run.  So only a directory is used that nobody but the user can change (`private_files`), and
+each file begins with a code of its name and contents that takes the user's key, in the same directory, to make.  A file
+whose code is wrong is removed.
 """
 
 from __future__ import annotations
@@ -61,7 +60,6 @@ class Cache:
         self._written: int = 0
 
     def get(self, key: str) -> tuple[bytes, dict[str, Any]] | None:
-        """The object file and the description stored under a key."""
         files, name = self._files, key + _SUFFIX
         secret = _secret(files) if files.is_safe() else None
         found = files.read(name, self.limit) if secret is not None else None
@@ -87,7 +85,6 @@ class Cache:
         self._written += 1
 
     def keys(self, prefix: str) -> list[str]:
-        """The keys that begin in some way."""
         names = [name for name, _, _ in self._files.entries() if name.startswith(prefix) and name.endswith(_SUFFIX)]
         return sorted([name.removesuffix(_SUFFIX) for name in names])
 
@@ -110,7 +107,6 @@ class Cache:
 
 
 def _secret(files: PrivateDirectory) -> bytes | None:
-    """The user's key."""
     found = files.read(_KEY, _KEY_BYTES)
     return found.data if found is not None and len(found.data) == _KEY_BYTES else None
 
@@ -173,10 +169,7 @@ _caches: dict[tuple[str | None, str | None], Cache] = {}
 
 
 def default_cache() -> Cache:
-    """The cache of this process: TILEIR_CACHE=0 turns it off, TILEIR_CACHE_DIR says where it is.
-
-    A path that is not absolute is one from where the process is when this is first asked, not from where it goes.
-    """
+    """The cache of this process: TILEIR_CACHE=0 turns it off, TILEIR_CACHE_DIR, made absolute once, is where it is."""
     key = (os.environ.get(SWITCH), os.environ.get(DIRECTORY))
     found = _caches.get(key)
     if found is None:
@@ -211,11 +204,9 @@ def _user_directory() -> str | None:
 
 
 def hash_of_sources(left_out: Collection[str], inside: Sequence[str] = ("",)) -> bytes:
-    """A hash of the contents of the sources, which does not depend on when and where they were installed; those of the
-    package or `inside` some of its folders, without folders of some names.
+    """A hash of the sources of the package, or of those `inside` some of its folders, without folders of some names.
 
-    Reading them takes longer than loading a kernel does, so the hash is kept in the cache too, for as long as the files
-    have the same stamps.
+    Reading them takes longer than loading a kernel, so the cache keeps the hash while the files have the same stamps.
     """
     sources = sources_but(left_out, inside)
     store = default_cache()
@@ -235,11 +226,9 @@ def hash_of_sources(left_out: Collection[str], inside: Sequence[str] = ("",)) ->
 
 
 def hash_of_installed() -> bytes | None:
-    """A hash of the stamp of the list that an installer has left of this package's files, which it writes anew with
-    them; None in a checkout, or where the package is installed as a link to one.
+    """A hash of the stamp of the file list that an installer wrote with this package; None in a checkout.
 
-    To stat each file takes a process longer than anything else it does before its first launch on a GPU.  What is
-    edited where it is installed is not seen.
+    To stat each file takes longer than anything else before a first launch on a GPU.  Edits in place are not seen.
     """
     from tileir import __version__
 

@@ -32,8 +32,6 @@ _HAS_OWNERS: Final = hasattr(os, "geteuid")
 
 
 class FileContents(NamedTuple):
-    """A file's contents, and when it was last changed."""
-
     data: bytes
     modified: float
 
@@ -128,7 +126,6 @@ class PrivateDirectory:
         _succeeds(os.remove, self._prefix + name)
 
     def touch(self, name: str) -> None:
-        """Mark a file as used now."""
         _succeeds(os.utime, self._prefix + name)
 
     def entries(self) -> list[tuple[str, int, float]]:
@@ -223,11 +220,8 @@ def _is_safe(path: str, is_own: bool) -> bool:
 # --- stamps: what tells, without reading files, that they are what they were ---
 
 FileStamp = tuple[str, int, int, int]
-"""The path of a file, its size, and two times of change.
-
-The second time is one that nobody can set, where the system has it: a file may be replaced by one of the same size
-that brings the time of its own last change along.
-"""
+"""The path of a file, its size, and two times of change; the second one nobody can set, where the system has it: a file
+may be replaced by one of the same size and first time."""
 
 _OLD_ENOUGH: Final = 2 * 10**9
 
@@ -237,8 +231,7 @@ def stamp_of(path: str, status: os.stat_result) -> FileStamp:
 
 
 def are_old_enough(stamps: list[FileStamp]) -> bool:
-    """Whether files will have other stamps when they change: one that was changed just now may be changed again within
-    what its clock can tell."""
+    """Whether a further change would show in the stamps: two at once may fall within a tick of the clock."""
     now = time.time_ns()
     return all(abs(now - moment) > _OLD_ENOUGH for _path, _size, *times in stamps for moment in times)
 

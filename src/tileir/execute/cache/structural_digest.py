@@ -1,9 +1,8 @@
 """A hash of a program by its structure, for the names of what is made of it: programs with the same one are the same.
 
 Printing a program tells as much, and takes ten times as long in a process that has not printed one yet.  Locations and
-the names of values do not count.  What counts is written down with its length or between characters that it cannot
-contain, so that no two programs are written alike; two that are the same may be written differently, as where
-attributes were set in another order.
+names of values do not count.  What counts is written with its length or delimited, so that no two programs are alike;
+the same one may be written in two ways, as where attributes were set in another order.
 """
 
 from __future__ import annotations

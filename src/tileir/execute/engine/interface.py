@@ -1,11 +1,7 @@
 """What an engine is: the questions that are put to one, and the kernels it prepares.
 
-`Kernel.launch` checks what it is given, chooses an engine (`registry.py`) and hands the launch to the kernel that the
-engine has prepared.  An engine says who it is and whether it can work here (`missing`, `facts`), what it does
-(`options`, `stages`), whether it takes a certain launch and why not (`refusal`, `suits`), and prepares kernels
-(`prepare`).  A `PreparedKernel` is launched, sanitized and dumped.
-
-Nothing here needs NumPy, and neither do the modules that hold engines: what they need is imported by `prepare`.
+`Kernel.launch` checks what it is given, chooses an engine (`registry.py`) and hands the launch to the `PreparedKernel`
+that the engine has made.  Modules that hold engines need no NumPy, as this one: `prepare` imports what they need.
 """
 
 from __future__ import annotations
@@ -55,8 +51,7 @@ class LaunchOptions(NamedTuple):
     num_threads: int | None = None
     unchecked: bool = False
     stream: object = None
-    copies: bool = True
-    """Whether an engine on a GPU is given arrays of the host to copy: where it is named, and not chosen."""
+    copies: bool = True  # Whether an engine on a GPU copies arrays of the host: where it is named, and not chosen.
 
 
 Given = tuple[int, bool] | None
@@ -98,8 +93,7 @@ class Measured(NamedTuple):
 class PreparedKernel(ABC):
     """A kernel as an engine has it."""
 
-    chosen_engine: str = ""
-    """The engine whose code it ran last, where it has that of several; empty where it has one."""
+    chosen_engine: str = ""  # The engine whose code it ran last, where it has that of several; empty where it has one.
 
     @abstractmethod
     def launch(self, grid: BlockId, arguments: Arguments, options: LaunchOptions) -> None:
@@ -128,9 +122,9 @@ class PreparedKernel(ABC):
     def timed(
         self, grid: BlockId, arguments: Arguments, options: LaunchOptions, repeat: int | None, flush_cache: bool
     ) -> Measured | None:
-        """Launches measured by a clock of the engine's own, after one that does not count; None if it has none.
+        """Times of `repeat` launches by the engine's own clock, after one that does not count; None if it has none.
 
-        `repeat` is how many, None for as many as make sense; `flush_cache` empties caches before each.
+        None repeats as often as makes sense; `flush_cache` empties caches before each launch.
         """
         return None
 
@@ -142,10 +136,7 @@ class PreparedKernel(ABC):
         raise LaunchError(f"the engine of this kernel says that it shows '{stage}', and its kernels cannot")
 
     def located(self, stage: str) -> LocatedText:
-        """The code at the stage of one of the engine's `forms`, with the locations that each line is from.
-
-        An engine that knows nothing of locations shows what `dump` gives.
-        """
+        """The code at the stage of one of the engine's `forms`, with the locations of each line, if it knows them."""
         lines = self.dump(stage).removesuffix("\n").split("\n")
         return LocatedText(lines, [[] for _ in lines], [])
 
@@ -165,8 +156,7 @@ class Engine(ABC):
     on_gpu: bool = False
     """Whether its kernels run on a GPU: they take arrays there, and look at them themselves.  Arrays of the host they
     copy there and back, or refuse with a `WrongDeviceError` if `LaunchOptions.copies` says so."""
-    overlaps: bool = False
-    """Whether its launches take part in `tileir.overlap`; those of others come after all that are under way."""
+    overlaps: bool = False  # Whether its launches take part in `tileir.overlap`; others wait for all under way.
     is_native: bool = True  # Whether a wrong kernel can end the process: `tileir run` gives it one of its own.
 
     def missing(self) -> str:
@@ -196,7 +186,6 @@ class Engine(ABC):
         return ""
 
     def _watches(self, observer: Observer | None) -> bool:
-        """Whether an observer of this kind may watch."""
         if observer is None or "observer" in self.options:
             return True
         from tileir.execute.sanitizer.sanitizer import Sanitizer
@@ -221,7 +210,6 @@ class Engine(ABC):
 
     @property
     def called(self) -> str:
-        """What messages call it."""
         return self.title or f"the engine '{self.name}'"
 
     def check_stage(self, stage: str) -> None:
@@ -232,8 +220,7 @@ class Engine(ABC):
             raise ChoiceError(f"there is no stage '{stage}' to dump: choose one of {', '.join(self.stages)}")
 
 
-_MOST_LINES: Final = 64
-"""Lines that an operation without one of its own is said to be in: a constant may be in thousands."""
+_MOST_LINES: Final = 64  # For an operation without a line of its own: a constant may be in thousands.
 
 
 class EngineForm(NamedTuple):
@@ -258,10 +245,10 @@ class LocatedText(NamedTuple):
 def located_lines(
     entry: Operation, lines: list[str], operations: list[list[Operation]], notes: list[str] | None = None
 ) -> LocatedText:
-    """Lines of a kernel with the operations that each does the work of.
+    """Lines of a kernel with the locations of the operations that each does the work of.
 
-    Some operations are no work: constants, views, broadcasts, tokens.  They are in the lines of those that use them,
-    and those without results, as the end of a region, in the lines of what they stand in.
+    Operations that are no work, such as constants, views and tokens, are in the lines of their users, and those without
+    results in the lines of their parent.
     """
     places: dict[Operation, list[int]] = {}
     for line, here in enumerate(operations):

@@ -108,8 +108,7 @@ def all_engines() -> tuple[list[Engine], dict[str, str]]:
 
 
 def choose(entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> Engine:
-    """The engine that `backend="auto"` takes for a launch: where arrays are on a GPU one of those that run there, and
-    otherwise the interpreter, unless another suits."""
+    """The engine of `backend="auto"`: one for GPUs if arrays are on one, else the interpreter, unless another suits."""
     on_gpu = bool(arguments) and _are_on_gpu(entry, arguments)
     forced = _forced() if on_gpu else None
     for engine in _preferred() if forced is None else [forced]:
@@ -170,7 +169,6 @@ def _are_on_gpu(entry: Operation, arguments: tuple[object, ...]) -> bool:
 
 
 def _no_gpu_engine(entry: Operation, options: LaunchOptions) -> str:
-    """Why there is no engine for a launch with arrays on a GPU, and what to do."""
     words = [f"the arrays of this launch of @{entry.symbol_name} are on a GPU, and no engine can run it there"]
     for engine in _preferred():
         if engine.on_gpu:

@@ -1,11 +1,8 @@
 """Structured control flow, and `reduce` and `scan` with any body.
 
-The order is fixed, and every engine keeps to it: docs/execution.md states it.  The order of a scan is the one that
-NVIDIA's compiler gives it (docs/conflicts.md C13).  Identities are never an operand: a tile has at least one element,
-and an identity that is one changes nothing.
-
-The body runs on whole slices at once where all its operations are elementwise; otherwise (it may hold an `if`) element
-by element, in the same order, with the same result.
+The order is fixed, and every engine keeps to it: docs/execution.md states it; that of a scan is the one of NVIDIA's
+compiler (docs/conflicts.md C13).  Identities are never an operand: a tile has at least one element.  The body runs on
+whole slices at once where all its operations are elementwise, otherwise element by element in the same order.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """A tile block as it runs: what its values are.
 
 Tiles are NumPy arrays, tiles without dimensions NumPy scalars, tokens None, views objects of `views`.  A value is
-never changed in place, so values may share arrays.
-
-An operation runs as a function of itself and the frame.  A terminator returns how its block ends, with the values of
-its operands: the operation that it belongs to takes them (an `if` those of `yield`, a loop those of `continue` and
-`break`), and those in between end too.
+never changed in place, so values may share arrays.  An operation runs as a function of itself and the frame.  A
+terminator returns how its block ends, with the values of its operands, to the operation that it belongs to.
 """
 
 from __future__ import annotations
@@ -29,8 +26,6 @@ Run = Callable[[Operation, "Frame"], "Ending | None"]
 
 
 class Options(NamedTuple):
-    """How a program is to be run."""
-
     exact: bool = False
     observer: Observer | None = None
     interleaved: bool = False

@@ -39,10 +39,6 @@ def _check_cast(operation: Operation, exact: bool) -> None:
         )
 
 
-def _run_cast(operation: Operation, frame: Frame) -> None:
-    frame.assign(operation.results, frame.values_of(operation.operands))
-
-
 def _run_nothing(operation: Operation, frame: Frame) -> None:
     """Tokens order what is in order anyway, and only the sanitizer checks promises."""
 
@@ -87,7 +83,7 @@ OPERATIONS: Final[dict[OperationDeclaration, Run]] = {
     ops.STORE_VIEW_TKO: views.run_store_view,
     # miscellaneous
     ops.PRINT_TKO: printing.run_print,
-    ops.UNREALIZED_CONVERSION_CAST: _run_cast,
+    ops.UNREALIZED_CONVERSION_CAST: lambda op, frame: frame.assign(op.results, frame.values_of(op.operands)),
 }
 
 _PREPARATIONS: Final[dict[OperationDeclaration, Factory]] = {
@@ -122,7 +118,6 @@ class Program(PreparedProgram):
             frame.release_to(0)
 
     def action(self, operation: Operation) -> Action:
-        """What runs an operation, and tells the observer."""
         declaration = operation.declaration
         if declaration not in OPERATIONS:
             raise LaunchError(f"the interpreter cannot run '{operation.name}': it is no operation of a kernel")
@@ -138,7 +133,6 @@ class Program(PreparedProgram):
         return self._watched(operation, partial(OPERATIONS[declaration], operation))
 
     def _watched(self, operation: Operation, action: Action) -> Action:
-        """The action of an operation with what the schedule and the observer want of it."""
         observer, declaration = self.options.observer, operation.declaration
         switches = self.options.interleaved and declaration.has_trait(TOKEN_ORDERED)
         watcher = observer if observer is not None and observer.watches(operation) else None

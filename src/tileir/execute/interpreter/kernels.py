@@ -187,7 +187,6 @@ def run_insert(operation: Operation, frame: Frame) -> None:
 
 
 def run_grid(operation: Operation, frame: Frame) -> None:
-    """Three numbers about the tile block."""
     numbers = frame.block.id if operation.declaration is ops.GET_TILE_BLOCK_ID else frame.block.grid
     frame.assign(operation.results, [numpy.int32(number) for number in numbers])
 

@@ -43,15 +43,12 @@ def reported_misses(operation: Operation, block: TileBlock, mask: Array) -> Iter
 
 def element_text(shape: tuple[int, ...], flat: int) -> str:
     """Which element of a tile it is, in row-major order; nothing where there is but one."""
-    if not shape:
-        return ""
     index = tuple([int(position) for position in numpy.unravel_index(flat, shape)])
-    return f" (element {bracketed(index)} of the tile)"
+    return f" (element {bracketed(index)} of the tile)" if shape else ""
 
 
 def _accessed(operation: Operation, frame: Frame, kind: str) -> tuple[Type, Array, Array]:
-    """The element type of an access, the addresses of its tile, and which of them it touches, by its mask and by the
-    observer."""
+    """The element type of an access, the addresses of its tile, and which of them mask and observer let it touch."""
     pointers = operation.operands[0]
     element, addresses, mask = pointee_of(pointers), numpy.asarray(frame[pointers]), frame[operation.mask]
     allowed = None
@@ -113,10 +110,8 @@ def atomic_kernel(mode: str, element: Type) -> Callable[[Any, Any], Any]:
 def combine_atomically(
     block: TileBlock, element: Type, addresses: Array, values: Array, kernel: Callable[[Any, Any], Any]
 ) -> Array:
-    """Old values at flat addresses; each is replaced by kernel(old, value), in order where addresses meet.
-
-    In rounds: the first element at each address, then the second, and so on.
-    """
+    """Replace values at flat addresses by kernel(old, value), in order where addresses meet; return the old ones.
+    One round for the first element at each address, one for the second, and so on."""
     order = numpy.argsort(addresses, kind="stable")
     count = numpy.arange(addresses.size)
     is_first = numpy.append(True, addresses[order][1:] != addresses[order][:-1])

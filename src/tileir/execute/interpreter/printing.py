@@ -47,7 +47,6 @@ def _limited(number: str) -> str:
 
 
 def formatter(flags: str, width: str, precision: str | None, letter: str, element: Type) -> Callable[[Any], str]:
-    """How one element is written."""
     width, precision = _limited(width), precision and _limited(precision)
     number = _number(element)
     spec = f"%{flags}{width}{'' if precision is None else '.' + (precision or '0')}"
@@ -93,10 +92,7 @@ def parts_of(text: str, elements: list[Type]) -> list[str | Callable[[Any], str]
         parts.append(text[position : match.start()])
         position = match.end()
         flags, width, precision, _, letter = match.groups()
-        if letter == "%":
-            parts.append("%")
-        else:
-            parts.append(formatter(flags, width, precision, letter, next(remaining)))
+        parts.append("%" if letter == "%" else formatter(flags, width, precision, letter, next(remaining)))
     parts.append(text[position:])
     return parts
 

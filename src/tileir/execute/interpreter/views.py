@@ -90,10 +90,9 @@ class TileView:
         axes = tuple(range(len(type.tile_shape)))
         self.steps: tuple[int, ...] = type.tile_shape
         self.sparse: int = -1
-        if isinstance(type, PartitionViewType):
+        if isinstance(type, (PartitionViewType, StridedViewType)):
             axes = type.dim_map
-        elif isinstance(type, StridedViewType):
-            axes = type.dim_map
+        if isinstance(type, StridedViewType):
             self.steps = type.traversal_strides
         elif isinstance(type, GatherScatterViewType):
             # Its indices count elements in every dimension, as cuTile's advanced indexing does.
@@ -122,7 +121,6 @@ class TileView:
         return are_distinct(self.strides, map(min, self.shape, self.extents))
 
     def index_space(self) -> list[int]:
-        """The number of tiles along each dimension."""
         return [-(-extent // step) for extent, step in zip(self.extents, self.steps, strict=True)]
 
     def addresses(self, index: list[Any]) -> tuple[Array, Array | None]:
@@ -209,8 +207,8 @@ def padding_value(type: TileViewType) -> Array:
 
 
 def _accessed(operation: Operation, frame: Frame, kind: str) -> tuple[TileView, list[Any], Array | None]:
-    """The view of an access, the index as numbers, unsigned but for positions of a gather view, which may be negative,
-    and which elements the observer allows to touch, None for all."""
+    """The view of an access, its index as numbers (only positions of a gather view may be negative), and which elements
+    the observer lets it touch, None for all."""
     viewed, indices, _ = frame.program.prepared[operation]
     view: TileView = frame[viewed]
     index: list[Any]

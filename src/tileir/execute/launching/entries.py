@@ -11,7 +11,6 @@ from tileir.ir.quoting import type_text
 
 
 def entries_of(module: Operation) -> dict[str, Operation]:
-    """The kernels of a module by name, in order."""
     found: dict[str, Operation] = {}
     for region in module.regions:
         for block in region.blocks:

@@ -62,10 +62,7 @@ def compile(
     cubin: bytes | None = None,
     tune: bool = False,
 ) -> Kernel:
-    """Make a kernel of a module ready to run; what the options are is said at `tileir.compile`, which comes by here.
-
-    The module is verified and copied: change it afterwards and the kernel does not follow.
-    """
+    """Make a copy of a module's kernel ready to run, verified; `tileir.compile` documents the options."""
     from tileir.interface import verify
 
     engine = None if backend == AUTO else find_engine(backend)
@@ -262,8 +259,7 @@ class Kernel:
         num_threads: int | None = None,
         unchecked: bool | None = None,
     ) -> DirectLaunches | None:
-        """The short way for launches that ask for no more than this with arguments like these, which are of a kind;
-        None if the engine that runs them has none."""
+        """The short way for launches with arguments of this kind; None if the engine that runs them has none."""
         options = self._ordinary
         if num_threads is not None or unchecked is not None:
             options = self._checked(num_threads=num_threads, unchecked=unchecked)
@@ -387,7 +383,6 @@ class Kernel:
         return checked_options(self._ordinary._replace(**asked))
 
     def _chosen(self, options: LaunchOptions, arguments: tuple[object, ...] = ()) -> Engine:
-        """The engine for a launch."""
         engine = self._engine
         if engine is None:
             engine = choose(self.entry, arguments, options)
@@ -407,7 +402,6 @@ class Kernel:
         return found
 
     def _used(self, engine: Engine) -> PreparedKernel:
-        """The kernel as an engine has it that is to run a launch."""
         found = self._prepared_by(engine)
         self._latest = (engine, found)
         return found

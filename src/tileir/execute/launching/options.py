@@ -12,10 +12,8 @@ from tileir.execute.errors import LaunchError
 from tileir.execute.observing.observer import Observer
 from tileir.ir.quoting import type_text
 
-LAUNCH_OPTIONS: Final = frozenset(
-    ("schedule", "sanitize", "observer", "memory", "output", "progress", "num_threads", "unchecked", "stream")
-)
-"""The options of `Kernel.launch`."""
+# The options of `Kernel.launch`.
+LAUNCH_OPTIONS: Final = frozenset(LaunchOptions._fields) - {"copies"}
 
 
 def check_options(what: str, options: Iterable[str], known: Iterable[str]) -> None:
@@ -40,7 +38,6 @@ def checked_threads(number: object) -> int:
 
 
 def checked_options(options: LaunchOptions) -> LaunchOptions:
-    """What a launch asks for, checked before anything runs."""
     if options.observer is not None and not isinstance(options.observer, Observer):
         raise LaunchError(
             f"{type_text(options.observer)} cannot observe a launch: pass an Observer, as tileir.Callback(function)"

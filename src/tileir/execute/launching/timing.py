@@ -24,8 +24,7 @@ class Timing:
 
     def __init__(self, measured: Measured, work: Work, engine: str) -> None:
         self.seconds: list[float] = measured.seconds  # Each launch, in their order.
-        self.device: str = measured.device
-        """The GPU, by the name that its driver reports; empty for the processor of the host."""
+        self.device: str = measured.device  # The GPU, by the name that its driver reports; empty for the host.
         self.clock: str = measured.clock
         self.engine: str = engine
         self.work: Work = work

@@ -1,8 +1,7 @@
 """`torch.compile` and launches: the compiler of torch runs them as they are, and does not look inside.
 
-It would trace a launch as it traces any Python, in the middle of which there is nothing that it could make a graph of.
-It has a list of folders that it leaves alone, and is told of this one as soon as it is imported, which takes too long
-to be done from here.
+It would trace a launch as any Python, and find nothing to make a graph of.  It has a list of folders that it leaves
+alone, and is told of this one when somebody imports it, which takes too long to be done from here.
 """
 
 from __future__ import annotations

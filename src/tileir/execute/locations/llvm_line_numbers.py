@@ -69,10 +69,8 @@ _UNITS: Final = (
 
 
 def numbers_of_text(numbered: str, plain: str, given: str) -> list[int]:
-    """For each line of optimized LLVM IR its number, by the text that was made with line numbers.
-
-    An instruction that LLVM moved out of a loop has none any more, but the name that it had in the `given` text.
-    """
+    """The number of each line of optimized LLVM IR, by the text that was made with line numbers.
+    An instruction that LLVM moved out of a loop has lost its number; its name in the `given` text finds it."""
     names = {(function, name): number for function, name, number, _ in _numbered_lines(given) if name.startswith("%")}
     found = [
         (_plain_text(line), number or names.get((function, name), 0))
@@ -141,5 +139,4 @@ def _matched(found: list[tuple[str, int]], lines: list[str]) -> list[int]:
 
 
 def _agreeing(first: list[str], second: list[str]) -> int:
-    """How many lines two texts begin with alike."""
     return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))))

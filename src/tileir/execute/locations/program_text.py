@@ -68,9 +68,7 @@ class Spelling:
         if owner is None:
             block = value.parent_block
             owner = block.parent_operation if block is not None else None
-        if owner is None:
-            return "%?"
-        return self._printer(owner).names.get(value, "%?")
+        return self._printer(owner).names.get(value, "%?") if owner is not None else "%?"
 
 
 def _source_line(operation: Operation) -> tuple[str, str]:
@@ -90,8 +88,7 @@ class ArgumentNames:
         self._lines: dict[SourceText, list[str]] = {}
 
     def of(self, operation: Operation) -> list[str]:
-        """The names of the arguments of an operation's block, without the sign before; none if it has no such
-        arguments, or the text is not at hand."""
+        """The names of the arguments of an operation's block, without `%`; none where there are none, or no text."""
         pattern = _ARGUMENTS.get(operation.declaration)
         source, position = source_of(operation.location), position_of(operation.location)
         if pattern is None or source is None or position is None:

@@ -1,9 +1,8 @@
 """The Python that a location points into: its expressions, statements, and the names they are assigned to.
 
 cuTile says of an operation the line and the column where an expression begins, counted as `ast` counts them: columns
-from zero, in bytes of UTF-8.  Several expressions may begin there, as `a * b` and `a * b + c`: `expressions_at` gives
-all of them.  Sources come from `linecache`, as tracebacks take them, so cells of notebooks have
-theirs.  Where there is no source, or another one than the kernel was compiled from, nothing is found.
+from zero, in bytes of UTF-8.  Several expressions may begin there, as `a * b` and `a * b + c`.  Sources come from
+`linecache`, so cells of notebooks have theirs.  Where there is none, or a changed one, nothing is found.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import ast
 import copy
 import linecache
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,8 +35,7 @@ class Expression:
 
     @property
     def column(self) -> int:
-        """In bytes, from zero."""
-        return self.node.col_offset
+        return self.node.col_offset  # In bytes, from zero.
 
     @property
     def end(self) -> int:
@@ -45,7 +44,6 @@ class Expression:
 
     @property
     def is_dropped(self) -> bool:
-        """Whether nobody takes its value."""
         statement = self.statement.node
         return isinstance(statement, ast.Expr) and statement.value is self.node
 
@@ -62,8 +60,7 @@ class Expression:
 
 @dataclass(slots=True, eq=False)
 class Statement:
-    """A statement, by its first line; of one with a body what stands before the body.  `depth` is its indentation
-    within its function."""
+    """A statement up to its body; `depth` is its indentation within its function."""
 
     file: str
     node: ast.stmt
@@ -124,13 +121,12 @@ class _Source:
     def expressions_at(self, line: int, column: int) -> list[Expression]:
         if (line, column) not in self._found:
             # Parents were met before their children.
-            nodes = reversed(self._at.get((line, column), []))
-            self._found[line, column] = [self._expression(node) for node in nodes]
+            found = self._found[line, column] = []
+            for node in reversed(self._at.get((line, column), [])):
+                name, text = self._names.get(node, ""), shortened(self._segment(node))
+                is_returned = node in self._returned
+                found.append(Expression(self._file, node, name, text, self._statements[node], is_returned))
         return self._found[line, column]
-
-    def _expression(self, node: ast.expr | ast.stmt) -> Expression:
-        text, statement = shortened(self._segment(node)), self._statements[node]
-        return Expression(self._file, node, self._names.get(node, ""), text, statement, node in self._returned)
 
     def _note_names(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assign):
@@ -153,7 +149,6 @@ class _Source:
         self._names.setdefault(value, shortened(self._segment(target)))
 
     def _head(self, node: ast.stmt) -> str:
-        """A statement, or what it has before its body."""
         body = getattr(node, "body", None)
         if not isinstance(body, list) or not body:
             return shortened(self._segment(node))
@@ -191,10 +186,8 @@ def _source(file: str) -> _Source | None:
         return known
     found: _Source | None = None
     if lines:
-        try:
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             found = _Source(file, lines, ast.parse("".join(lines)))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            found = None
     while len(_SOURCES) >= _MOST_SOURCES:
         del _SOURCES[next(iter(_SOURCES))]
     _SOURCES[file] = found

@@ -1,11 +1,9 @@
 """Operations in the words of the script they come from: the expression that each one computes.
 
-A location says where an expression begins, and one expression may take many operations: conversions, broadcasts, the
-computation itself.  `Script` finds for each operation the expression, and whether its result is the value of that
-expression; of several expressions that begin at one place (`a * b + c`) the operation's kind tells which.
-
-What checks write is about the tile program, which a cuTile author has not seen.  Where that matters they write a
-`Phrase`, which says the same in cuTile's terms; `ScriptMessages` fills in its marks where a report is rendered.
+A location says where an expression begins, and one expression may take many operations.  `Script` finds for each
+operation the expression, and whether its result is the value of that expression; of several that begin at one location
+(`a * b + c`) the operation's kind tells which.  Checks write a `Phrase`, which has a text in the terms of the tile
+program and one in cuTile's; `ScriptMessages` fills in its marks where a report is rendered.
 """
 
 from __future__ import annotations
@@ -74,8 +72,6 @@ _NONE: Final[frozenset[OperationDeclaration]] = frozenset()
 
 
 class Script:
-    """The operations of programs as their scripts have them."""
-
     def __init__(self) -> None:
         self._known: dict[Operation, _Plan] = {}
 
@@ -113,8 +109,6 @@ class Script:
 
 
 class _Plan:
-    """The expressions of one program."""
-
     def __init__(self, entry: Operation) -> None:
         self.expressions: dict[Operation, Expression] = {}
         self.labels: dict[Operation, str] = {}
@@ -334,8 +328,6 @@ UNCHECKED_HINT: Final = "remove check_bounds=False: elements outside are then le
 
 
 class ScriptMessages:
-    """The words of one report."""
-
     def __init__(self) -> None:
         self._script: Script = Script()
 
@@ -390,7 +382,6 @@ def position_text(frame: FileLocation) -> str:
 
 
 def _array(expression: Expression) -> str:
-    """What the line itself calls the array it accesses."""
     node = expression.node
     if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Name):
         return node.args[0].id

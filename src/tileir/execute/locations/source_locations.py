@@ -75,11 +75,8 @@ def location_notes(location: Location) -> list[Diagnostic]:
 
 
 def _counted_from_one(frame: FileLocation) -> FileLocation:
-    """A place in a script with the column that editors show, as all other messages have it.
-
-    cuTile counts bytes from zero.  Who else writes such locations may not: so it is looked whether something begins
-    there.
-    """
+    """A location with the column that editors show.  cuTile counts bytes from zero; other writers may not, so it is
+    converted only where an expression begins there."""
     # Imported here: few programs go wrong, and what reads scripts takes a while to load.
     from tileir.execute.locations.python_source import character_column, expressions_at
 

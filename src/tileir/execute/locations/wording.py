@@ -31,9 +31,7 @@ def spelled_number(value: Any) -> str:
     # Imported here: the words of errors are to be had without it.
     import numpy
 
-    if isinstance(value, (numpy.bool_, numpy.integer)):
-        return str(int(value))
-    return f"{float(value):.6g}"
+    return str(int(value)) if isinstance(value, (numpy.bool_, numpy.integer)) else f"{float(value):.6g}"
 
 
 # Integers of tiles have no sign of their own.
@@ -56,7 +54,6 @@ _ARGUMENT = re.compile(r"((?:item \d+ of )*)argument '([^']*)' of \S+")
 
 
 def argument_name(name: str, kernel: str) -> str:
-    """The name of an argument of a cuTile kernel in messages."""
     return f"argument '{name}' of {kernel}"
 
 
@@ -84,8 +81,7 @@ def in_script_names(text: str) -> str:
     return _ARGUMENT.sub(lambda found: script_name(found[0]), text)
 
 
-# What stands in a phrase for the operation it is about, the second one, the array that the first one accesses, and the
-# symbol of its operator.
+# What stands in a phrase for its operation, a second one, the array that the first accesses, and its operator's symbol.
 THIS: Final = "\1"
 OTHER: Final = "\2"
 ARRAY: Final = "\3"
@@ -93,10 +89,8 @@ SYMBOL: Final = "\4"
 
 
 class Phrase(str):
-    """A text about one or two operations of a tile program, and `script`: the same for the author of a cuTile script.
-
-    `infix` is that of an operator in the script, `unchecked` that of an access with `check_bounds=False`.
-    """
+    """A text about one or two operations of a tile program, and `script`: the same for the author of a cuTile script;
+    `infix` if that has an operator there, `unchecked` if an access with `check_bounds=False`."""
 
     script: str
     infix: str
