@@ -187,7 +187,6 @@ def save_reproducer(
     name: str, files: dict[str, bytes], arguments: list[str], what: str, output: str, before: str = ""
 ) -> Reproducer:
     """Keep the files that reproduce a crash, with `what` happened and its `output`, where they can be written.
-
     In `arguments`, the command, `{}` stands for the directory; `before` comes before it in the shell."""
     cache = default_cache().directory
     places = [os.path.join(os.path.dirname(cache), "crashes")] if cache is not None else []

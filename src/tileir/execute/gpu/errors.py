@@ -17,7 +17,6 @@ class _CompilerFailure(CompilationError):
 
 class _Crash(_CompilerFailure):
     """A process was ended: `signal`, as "SIGABRT", or empty if it ended by itself.
-
     `command` runs the files in `directory` that reproduce it; both are empty if nothing could be kept."""
 
     def __init__(

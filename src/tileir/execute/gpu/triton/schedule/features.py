@@ -1,8 +1,7 @@
 """What the model looks at in a program: its matmuls and loops, and how much they move and keep.
 
-Triton's pipelines load what later iterations need before earlier ones have stored, and do not ask whether memory is
-shared.  Tile programs say by tokens what is ordered: a load waits for a store of its own or of an earlier iteration
-only if tokens in the loop lead from one to the other (`may_load_early`).
+Triton's pipelines load for later iterations before earlier ones have stored, whatever memory they share.  A load waits
+for a store of its own or an earlier iteration only if tokens in the loop lead from one to the other (`may_load_early`).
 """
 
 from __future__ import annotations
