@@ -224,7 +224,7 @@ class TritonKernel(GpuLauncher):
 
 
 def compile_ahead(entry: Operation, target: str, values: Sequence[int | float], fast: bool = False) -> Code:
-    """The code, cached from now on, for a launch with these values; of an address for a pointer the last bits matter."""
+    """The code, cached from now on, for a launch with these values; only the last bits of addresses matter."""
     types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
     kind = Classifier(types, launch_views(entry)).specialization(values, triton_target(target).has_tma)
     return compile_kernel(entry, target, CodeOptions(fast, specialization=kind))
