@@ -1,14 +1,9 @@
 """Arrays of a launch, in the memory of a GPU or copied there, and the stream that it goes to.
 
-Tensors of torch, arrays of CuPy, `__cuda_array_interface__` and DLPack are used where they are.  What an array reports
-is checked as on the host (`execute/arguments/array_memory.py`), and the driver is asked whose memory it is.  Arrays of
-the host are copied to the GPU before the launch, and back after it if the kernel may write to them.  Arrays that share
-memory share its copy.
-
-A launch goes to the stream that its caller names; otherwise to torch's current one if there is a tensor of torch among
-its arrays, to CuPy's if there is an array of CuPy, to the one that an array names in `__cuda_array_interface__`, or to
-the default stream.  So it comes after what made the arrays, and before what is done with them next.  Work that an array
-names in another stream is waited for, by the GPU.
+Arrays of torch, CuPy, `__cuda_array_interface__` and DLPack are used where they are, checked as on the host
+(`execute/arguments/array_memory.py`).  Arrays of the host are copied to the GPU, and back if the kernel may write to
+them; arrays that share memory share its copy.  The stream is the one that the caller names, else torch's current one if
+there is a tensor, CuPy's, the one that an array names, or the default one.  The GPU waits for other streams of arrays.
 """
 
 from __future__ import annotations
@@ -65,10 +60,8 @@ class DeviceBuffer(Buffer):
 
 
 def device_buffer(value: object, what: str, stream: int = 0) -> Buffer:
-    """The memory of an array, a `DeviceBuffer` if it is a GPU's; `what` begins the message if there is none.
-
-    `stream` is where the launch goes, for which an array that comes by DLPack makes itself ready.
-    """
+    """The memory of an array, a `DeviceBuffer` on a GPU, ready for `stream`; `what` begins the message if there is
+    none."""
     if not is_on_gpu(value):
         return buffer_of(value, what)
     if is_tensor(value):

@@ -19,8 +19,7 @@ PREFIX: Final = "choice-"
 
 
 def is_made_by(description: dict[str, Any], compiler: Any) -> bool:
-    """Whether what the cache has is what a compiler would make, by its `stamp`, else its `version`, which takes a
-    process; it is, where there is none."""
+    """Whether a compiler would make what is cached, by its `stamp`, else its `version`; true if there is none."""
     if compiler is None or description.get("stamp") == compiler.stamp:
         return True
     return bool(description.get("version") == compiler.version)

@@ -1,8 +1,7 @@
 """A process of one of NVIDIA's tools, with limits, and the files that reproduce a crash of a compiler.
 
-A process has a time limit, a memory limit, and a directory for what it writes, which is removed when it ends.  It is a
-group of processes, since it starts others; all of them end when the time is up, or when the caller is interrupted or
-ended by a signal.
+It has limits of time and memory and a temporary directory.  Its whole process group ends when the time is up, or when
+the caller is interrupted or ended by a signal.
 """
 
 from __future__ import annotations
@@ -53,10 +52,7 @@ def run_command(
     memory_limit: int = 0,
     without: Collection[str] = (),
 ) -> Outcome:
-    """Run a command in a directory that has files of `inputs`; `outputs` are read when it ends.
-
-    Variables of the environment that are named in `without` are kept from it.
-    """
+    """Run in a directory with the files `inputs`, `without` some environment variables; read `outputs` at the end."""
     with _orderly_end(), tempfile.TemporaryDirectory(prefix="tileir-", ignore_cleanup_errors=True) as folder:
         directory = Path(folder)
         for file, data in (inputs or {}).items():
@@ -138,8 +134,7 @@ def _ended(process: subprocess.Popen[bytes]) -> tuple[int, int] | None:
 
 
 def _limit(process: int, seconds: float, memory: int) -> None:
-    """No more memory than this for a process and what it starts, no file with its memory when it crashes, and an end
-    should this process be killed, so that nobody waits for it any more."""
+    """Limit the memory of a process and its children, dump no core, and end it if this process is killed."""
     try:
         import resource
 
@@ -191,11 +186,8 @@ def memory_note(limit: int) -> str:
 def save_reproducer(
     name: str, files: dict[str, bytes], arguments: list[str], what: str, output: str, before: str = ""
 ) -> Reproducer:
-    """Keep the files that reproduce a crash under a name, in the first place that can be written to.
-
-    `arguments` is the command, in which `{}` stands for the directory; `before` comes before it in the shell.  `what`
-    happened stands beside them, with its `output`.
-    """
+    """Keep the files that reproduce a crash, with `what` happened and its `output`, where they can be written.
+    In `arguments`, the command, `{}` stands for the directory; `before` comes before it in the shell."""
     cache = default_cache().directory
     places = [os.path.join(os.path.dirname(cache), "crashes")] if cache is not None else []
     places.append(os.path.join(tempfile.gettempdir(), "tileir-crashes"))

@@ -1,13 +1,9 @@
 """Compiled kernels for a GPU: an ELF file that the CUDA driver loads, read without NVIDIA's tools.
 
-The GPU is in the flags of the ELF header.  Sections:
-
-    .text.NAME, .nv.shared.NAME    instructions of a kernel; as large as its shared memory
-    .nv.info.NAME, .nv.info        its parameters, threads and barriers; registers and stack frames of all, by symbol
-    .nv.host                       an object file for the machine that launches, so that a cubin is for a kind of host
-
-`.nv.info` is a list of attributes: a byte for the format of the value, one that says which attribute it is, and the
-value, of two bytes or, in one of the formats, of as many as these two bytes say.
+The flags of the header name the GPU.  Sections: `.text.NAME` has instructions, `.nv.shared.NAME` is as large as shared
+memory, `.nv.info.NAME` has parameters, threads and barriers, `.nv.info` registers and stack frames by symbol,
+`.nv.host` an object file for the kind of host.  An attribute of `.nv.info` is a byte for the format, one for which it
+is, and a value of two bytes or, in one format, of as many as these two say.
 """
 
 from __future__ import annotations
@@ -80,10 +76,8 @@ class Resources(NamedTuple):
 
     @property
     def spills(self) -> bool:
-        """Whether values that belong into registers are kept in memory, for want of registers: such a kernel is slow.
-
-        The file does not say.  Kernels also have a stack for what they print, and for tables that functions of f64 use.
-        """
+        """Whether values spill from registers to memory, which is slow.  The file does not say so: kernels also have a
+        stack for what they print, and for tables of f64 functions."""
         return bool(self.local_stores and self.local_loads) and self.registers + _REGISTER_UNIT > self.most_registers
 
     @property
@@ -115,8 +109,7 @@ class Cubin:
 
     @property
     def oldest_driver(self) -> int:
-        """The version of CUDA that a driver must support to load it, as in 12000: files of CUDA 13 are of another kind,
-        and before, those of a toolkit run on every driver of the same number in front."""
+        """The CUDA version that a driver must support to load it, as in 12000; before 13, any minor version does."""
         return 13000 if self._file.abi >= _NEWER_ABI else 12000
 
     @cached_property
@@ -182,8 +175,6 @@ def cubin_of(entry: Operation, data: bytes) -> Cubin:
 
 
 class _Elf:
-    """Sections by name."""
-
     def __init__(self, data: bytes) -> None:
         self._data: Final = data
         if not data.startswith(_MAGIC) or len(data) < _HEADER.size:

@@ -1,11 +1,8 @@
 """Which of the engines for GPUs runs a launch that names none: the faster one, by measurement.
 
-The first launch of its kind is measured before it is made: its code by each engine runs on the arrays of the launch,
-which are restored in between where the kernel reads what it writes, and then the launch itself by the faster one.  So
-results come from one engine from the first launch on, and nobody sees those of the other.
-
-A choice is kept on disk beside compiled code.  It holds for a program, a kind of launches, a number of tile blocks up
-to a factor of two, a GPU, and the compilers of both engines.
+The first launch of its kind is measured before it is made: each engine's code runs on its arrays, which are restored
+where the kernel reads what it writes.  Then the faster one makes the launch, so all results are of one engine.  The
+choice is kept on disk for a program, a kind of launches, tile blocks up to a factor of two, a GPU and both compilers.
 """
 
 from __future__ import annotations
@@ -157,7 +154,6 @@ def compiler_stamps() -> list[str]:
 
 
 def _load(kernel: GpuLauncher, launching: Launching) -> None:
-    """Have the code of a kernel for a launch in the driver."""
     code = kernel.code_for(launching)
     assert code is not None, "there is code for arguments that were looked at"
     code.load(launching.place, launching.context)

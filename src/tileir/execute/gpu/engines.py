@@ -1,7 +1,6 @@
 """The engines for GPUs as the choice of an engine sees them: `tileiras`, `triton`, and the faster of the two.
 
-Each needs a GPU.  A compiler is needed only for kernels that are not in the cache: on a machine where nothing can be
-installed, code that was made elsewhere is enough.
+Each needs a GPU, and a compiler only for kernels that are not in the cache.
 """
 
 from __future__ import annotations
@@ -137,7 +136,6 @@ class GpuChoice(Engine):
 
 
 def _gpu_facts() -> dict[str, str]:
-    """What there is to say about the GPUs of this machine; nothing if there is none."""
     from tileir.execute.gpu.driver.devices import devices, why_no_gpu
     from tileir.execute.gpu.driver.library import driver, version_words
 

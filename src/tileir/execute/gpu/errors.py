@@ -17,9 +17,7 @@ class _CompilerFailure(CompilationError):
 
 class _Crash(_CompilerFailure):
     """A process was ended: `signal`, as "SIGABRT", or empty if it ended by itself.
-
-    The files that reproduce it are in `directory`, and `command` runs them; both are empty if nothing could be kept.
-    """
+    `command` runs the files in `directory` that reproduce it; both are empty if nothing could be kept."""
 
     def __init__(
         self, diagnostics: list[Diagnostic], output: str, signal: str, directory: str = "", command: str = ""

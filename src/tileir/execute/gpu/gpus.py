@@ -1,9 +1,8 @@
 """GPUs by the names that `tileir.emulate(gpu=..)` and `tileir.cost(target=..)` take, and their peak rates.
 
-A `Gpu` is what the driver reports: memory is the total, clocks are the boost clocks.  `Peaks` are found by the names
-that drivers report, since one key is sold with different memory and clocks: memory in TB/s, arithmetic in TFLOP/s
-(TOP/s for i8), by NVIDIA's word.  Matrix products are dense (NVIDIA's tables often double them for sparse ones) and
-accumulate in f32; the rest is what ordinary instructions do, a fused multiply-add counted as two; None if not known.
+A `Gpu` is what the driver reports: total memory, boost clocks.  `Peaks` are NVIDIA's figures by the driver's names:
+memory in TB/s, arithmetic in TFLOP/s (TOP/s for i8); matmuls are dense and accumulate in f32, the rest is by ordinary
+instructions, a fused multiply-add counted as two; None if not known.
 """
 
 from __future__ import annotations
@@ -175,10 +174,8 @@ PEAKS: Final[tuple[Peaks, ...]] = (
 
 
 def peaks_of(device: str) -> Peaks | None:
-    """The peaks of the GPU that the driver reports by a name; None if they are not known.
-
-    The longest name counts with which it begins as whole words: an A100 is no A10.
-    """
+    """The peaks of a GPU by the driver's name, by its longest prefix of whole words (an A100 is no A10); None if
+    unknown."""
     names = [(name, each) for each in PEAKS for name in each.names]
     found = [
         (len(name), each)

@@ -1,12 +1,9 @@
 """The arguments of launches as the driver takes them, in memory that is laid out once.
 
-A `Record` holds all that `cuLaunchKernelEx` takes: a launch fills in numbers, and pointers between them stay.
-
-    the grid, threads ..   the arguments, 8 bytes each   what code takes beside them   the address of each parameter
-
-Cubins of NVIDIA's assembler take the arguments of the kernel, one by one, and have the driver make descriptors for the
-tensor memory accelerator.  Code of others takes these as parameters, of 128 bytes that are aligned to 64, and addresses
-of memory of its own: its `LaunchForm` says where its parameters are from.
+A `Record` holds all that `cuLaunchKernelEx` takes; a launch fills in numbers, and pointers between them stay.  In
+order: grid and threads, the arguments of 8 bytes each, hidden parameters, the address of each parameter.  Cubins of
+NVIDIA's assembler take the kernel's arguments alone.  Other code also takes TMA descriptors, 128 bytes aligned to 64,
+and addresses of memory of its own: its `LaunchForm` says where its parameters are from.
 """
 
 from __future__ import annotations

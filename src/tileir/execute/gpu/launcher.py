@@ -1,9 +1,8 @@
 """Kernels on a GPU and their launches.
 
-A launch is asynchronous, as CUDA's are: it returns when the driver has it.  What the kernel writes is in the arrays for
-whatever comes after it in the same stream, and for the host after torch, CuPy or the driver has synchronized.  What
-goes wrong on the GPU is reported by a later call, in the driver's words.  Three kinds of launches are waited for: of
-kernels that print or assert, with arrays of the host, which are copied, and with `progress`.
+A launch is asynchronous, as CUDA's are: its stream, or synchronization, orders what comes after it, and a later call
+reports what goes wrong, in the driver's words.  Three kinds are waited for: of kernels that print or assert, with
+arrays of the host, which are copied, and with `progress`.
 """
 
 from __future__ import annotations
@@ -53,10 +52,7 @@ _MOST_FOUND: Final = 1024  # Kinds of launches that are remembered.
 
 
 class GpuLauncher(PreparedKernel):
-    """A kernel ready to run on GPUs, by the code that `code_for` gives for a launch.
-
-    `operation_at` finds operations by the positions in the code's debug information, for asserts that fail.
-    """
+    """A kernel ready to run on GPUs, by the code of `code_for`; `operation_at` finds operations of failed asserts."""
 
     key_of_grid: str = ""  # What of a grid of x, y and z decides on the code, in Python; empty if nothing does.
 
@@ -102,8 +98,7 @@ class GpuLauncher(PreparedKernel):
         """The code for a launch, in whose context it is asked; None if arguments have to be looked at first."""
 
     def find(self, key: Any, grid: BlockId, stream: int | None, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """What a launch whose key is like none before needs beside its arguments; None if it has to be looked at more
-        closely.  A key begins with the number of the GPU."""
+        """What a launch with a new key, GPU first, needs beside its arguments; None if it needs a closer look."""
         place = device(key[0])
         context = place.context
         with current(context):
@@ -198,8 +193,7 @@ class GpuLauncher(PreparedKernel):
         copies_back: bool = True,
         waits: bool = True,
     ) -> Iterator[Launching]:
-        """A launch whose arguments are on a GPU, with its context current; it is waited for if one of them is a copy of
-        an array of the host, which is copied back if it `copies_back`, or if it `waits`."""
+        """A launch with its arguments on a GPU, its context current; waited for if it `waits` or has host copies."""
         stream = stream_for(arguments, options.stream)
         bound = self._bound(arguments, stream, options)
         self._check_memory(options)

@@ -1,12 +1,10 @@
 """The code of a kernel in the driver: compiled when a launch first needs it for a GPU, and loaded once.
 
-A library of the driver belongs to no context: the driver puts it into each one in which a kernel of it is launched.
-What is loaded stays, as torch and Triton have it too: a kernel that nobody holds any more may still run, or be in a
-graph that is replayed.  The same code is loaded once, whoever compiles it again; `release_memory` waits for the GPUs
-and unloads what no kernel needs.
+The driver puts a library into each context that launches one of its kernels.  What is loaded stays, as in torch and
+Triton, since a kernel that nobody holds may still run or be in a graph; `release_memory` unloads what no kernel needs.
 
-Global variables are in the cubin, with their first values, and each context has its own.  Kernels that come from one
-module by `Kernel.sibling` have one cubin if they can write to them, which is loaded once, so that they share them.
+Global variables are in the cubin, with their first values; each context has its own.  Kernels of one module
+(`Kernel.sibling`) that can write to them share one cubin, loaded once.
 """
 
 from __future__ import annotations
@@ -123,10 +121,8 @@ class Launching(NamedTuple):
 
 
 class LaunchedCode:
-    """Code for the launches of a kernel, or of a part of them, compiled and loaded for each architecture that needs it.
-
-    `complete` fills in what code takes beside the arguments.
-    """
+    """Code for launches of a kernel, compiled and loaded for each architecture; `complete` fills in hidden
+    parameters."""
 
     def __init__(
         self,

@@ -1,7 +1,6 @@
-"""NVIDIA's tools: where they are, and the instructions of a cubin by the disassembler.
+"""NVIDIA's tools: where they are, and the instructions of a cubin by the disassembler, whose slow output is cached.
 
-Packages of pip, as `nvidia-cuda-tileiras`, put a tool into `nvidia/cu13/bin` beside other packages.  Triton brings some
-of them too, often older ones.  The disassembler takes half a second for the smallest cubin, so its output is cached.
+Packages of pip put a tool into `nvidia/cu13/bin` beside other packages; Triton brings some too, often older ones.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""What a kernel prints on a GPU, and asserts that fail there, brought to who launches it.
+"""What a kernel prints on a GPU, and asserts that fail there, brought to the caller of the launch.
 
-The driver writes what `print_tko` prints to the descriptor of standard output when a context is synchronized.  So a
-launch of a kernel that prints is synchronized, with the descriptor turned to a file meanwhile, where what other threads
-print at that time ends up too.  An `assert` that fails prints a line and traps, after which this process cannot use the
-GPU any more:
-
-    FILE:LINE: tile block: [1, 0, 0], position: [3]: words of the program
+The driver writes prints to standard output when a context is synchronized.  So a launch that prints is synchronized,
+with the descriptor redirected to a file, which also catches what other threads print.  A failed `assert` prints the
+line `FILE:LINE: tile block: [1, 0, 0], position: [3]: words` and traps: this process cannot use the GPU any more.
 """
 
 from __future__ import annotations

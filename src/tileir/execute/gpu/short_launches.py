@@ -1,12 +1,9 @@
 """Short ways to launch a kernel, for all launches but the first of their kind.
 
-`usual_launch` writes a function for a kernel that takes contiguous arrays of torch or CuPy and numbers of Python.
-`GpuDirect` is for launches whose arguments somebody else has inspected: those of cuTile's kernels that are like one
-before.  Both inspect arguments, find the code, fill a record and call the driver in one function that is written for
-the kernel's parameters; whatever is out of the ordinary they leave to `GpuLauncher.launch_thoroughly`.
-
-`repeated` is a launch that is made again and again with the same arguments: its record is filled once for each stream.
-Nobody writes to it any more, so threads may share it.
+`usual_launch` writes a function for contiguous arrays of torch or CuPy and Python numbers; `GpuDirect` is for arguments
+that cuTile has inspected.  Each function inspects arguments, finds the code, fills a record and calls the driver; it
+leaves unusual launches to `GpuLauncher.launch_thoroughly`.  `repeated` launches again and again with the same
+arguments: its record is filled once for each stream and only read afterwards, so threads may share it.
 """
 
 from __future__ import annotations
@@ -63,10 +60,7 @@ return True"""
 
 
 def _launch_function(kernel: Launcher, slots: Slots, inspection: list[str]) -> Callable[..., bool]:
-    """A function of a grid, arguments and another value: whether the kernel was launched.
-
-    `inspection` are the lines that set `stream`, and `device` where the arrays do not tell it.
-    """
+    """A function that says whether it launched; the lines `inspection` set `stream`, and `device` if arrays do not."""
     parts: Sequence[str] = kernel.key_parts
     # Of the extents and strides of an array all or nothing decides on the code.
     keys = [
@@ -107,11 +101,8 @@ def no_usual_launch(grid: BlockId, arguments: object, stream: int | None) -> boo
 
 
 class ArrayLibrary(NamedTuple):
-    """How arrays of a library are inspected: Python code in which {a} is an array and {n} the number of its parameter.
-
-    It is none of the usual kind if `unusual` holds; `device` and `address` tell where it is, the address of one without
-    data is 0.
-    """
+    """Python code that inspects an array {a}, of the parameter of number {n}: whether it is `unusual`, and where it is.
+    The address of an array without data is 0."""
 
     unusual: str
     device: str
@@ -224,10 +215,7 @@ def repeated(
     options: LaunchOptions,
     function: Any,
 ) -> Callable[[], None] | None:
-    """The launch; None if there are arrays that cannot be inspected in little time.
-
-    A call sees whether tensors are still where they were, and which stream is current.
-    """
+    """The launch, which checks tensors and the current stream; None if arrays cannot be inspected in little time."""
     place, bound = launching.place, launching.bound
     assert bound is not None, "the arguments were looked at"
     moved: list[tuple[Callable[[], int], int]] = []

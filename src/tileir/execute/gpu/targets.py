@@ -1,10 +1,7 @@
 """The GPUs that code is made for, and what each architecture has that matters for kernels.
 
-Code for one GPU runs on another only where the first is older and both have the same number in front: that for sm_80
-on sm_86.  From sm_90 on the assembler uses what a single architecture has (NVIDIA's `sm_90a`): that runs nowhere else.
-
-Shared memory, threads and thread blocks of a multiprocessor are from the table of compute capabilities in the CUDA C++
-programming guide; what tensor cores multiply, and TMA, from the PTX manual.
+Code for sm_80 runs on sm_86: newer, with the same first number.  From sm_90 on, code (`sm_90a`) runs nowhere else.
+Limits of a multiprocessor are from the CUDA C++ programming guide; tensor cores and TMA from the PTX manual.
 """
 
 from __future__ import annotations

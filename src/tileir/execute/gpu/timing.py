@@ -1,8 +1,7 @@
 """How long launches take on a GPU, by CUDA events, and which launches can be made several times.
 
-`event_times` times one code: all launches are queued before the first is awaited, so that the host is not measured.
-`measured` times several codes in turn, so that a clock that falls or a cache that fills favors none.  Arrays that the
-kernel reads and writes are restored before each run, outside of what is timed.
+`event_times` queues all launches of one code before it waits, so the host is not measured.  `measured` times several
+codes in turn, so clocks and caches favor none; arrays that are read and written are restored outside of what is timed.
 """
 
 from __future__ import annotations
@@ -43,8 +42,7 @@ class Repeatable(NamedTuple):
 
 
 def repeatable(entry: Operation) -> Repeatable | None:
-    """None if launches have effects that cannot be taken back: what is printed, asserts, global variables, and memory
-    that is reached through numbers."""
+    """None if effects of launches cannot be undone: prints, asserts, globals, memory reached through numbers."""
     if device_output_of(entry) or writes_globals(entry):
         return None
     parameters = range(len(entry.regions[0].blocks[0].arguments))
@@ -83,7 +81,6 @@ def event_times(
 
 
 def _measured(launch: Callable[[], None], stream: int, count: int, before: Callable[[], None] | None) -> list[float]:
-    """Seconds of launches, with something done before each that is not timed."""
     of = driver()
     events: list[int] = []
     try:

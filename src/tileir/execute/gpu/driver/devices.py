@@ -159,9 +159,7 @@ def current(context: int) -> Iterator[None]:
 
 def pointer_place(address: int) -> tuple[int, int]:
     """The GPU that an address belongs to, -1 if the driver does not know it, and the context of its memory, 0 if none.
-
-    Memory of the host that the driver knows, a GPU reaches too.
-    """
+    A GPU also reaches memory of the host that the driver knows."""
     of = driver()
     ordinal, context = ctypes.c_int(), ctypes.c_size_t()
     code = of.function("cuPointerGetAttribute")(ctypes.byref(ordinal), _POINTER_DEVICE, address)

@@ -1,7 +1,6 @@
-"""libcuda: loaded when it is first needed, called through ctypes; failures in the driver's words.
+"""libcuda: loaded when it is first needed (`TILEIR_LIBCUDA` names another file), called through ctypes.
 
-`TILEIR_LIBCUDA` names another file than the one that the system's loader finds.  Functions are named as the library
-exports them, some with a version at the end that their documentation leaves out.
+Functions are named as the library exports them, some with a version at the end that their documentation leaves out.
 """
 
 from __future__ import annotations

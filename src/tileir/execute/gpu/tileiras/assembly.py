@@ -1,12 +1,10 @@
 """A kernel of a module to a cubin: written as bytecode, given to the assembler, kept in the cache.
 
-The key of a cubin has the bytecode in the newest version, the GPU and the options, and not the version of the
-assembler, which stands in the description.  So where another version is installed the cubin is made again, and where
-there is none it is used as it is.
+The key of a cubin has the newest bytecode, the GPU and the options.  The version of the assembler is in the
+description: another version makes the cubin again, and without an assembler it is used as it is.
 
-The assembler often reports no more than that it failed.  Then prefixes of the kernel are given to it, by bisection: up
-to an operation, with values that are no longer used printed, since it would drop what nobody needs.  The operation that
-ends the shortest prefix at which it fails is reported; inside of it, if it is a loop or a branch.
+Where the assembler only reports that it failed, a bisection gives it prefixes of the kernel, with unused values printed
+so that it keeps them.  The shortest failing prefix ends in the operation to report, also inside loops and branches.
 """
 
 from __future__ import annotations
@@ -89,7 +87,6 @@ def assemble(root: Operation, target: str, options: AssemblyOptions = _USUAL) ->
 
 
 def _stored(key: str, program: Program, tool: Assembler | None, options: AssemblyOptions) -> Assembled | None:
-    """What is in the cache, if it is what would be made."""
     found = default_cache().get(key)
     if found is None or not is_made_by(found[1], tool) or (options.remarks and not found[1].get("remarks")):
         return None
@@ -102,7 +99,6 @@ def _stored(key: str, program: Program, tool: Assembler | None, options: Assembl
 
 
 def _made(key: str, program: Program, tool: Assembler, target: str, options: AssemblyOptions) -> Assembled:
-    """Run the assembler."""
     _check_tool(tool, target, options)
     if tool.bytecode_version < NEWEST:
         program = Program(program.root, options.lineinfo and not options.numbered, tool.bytecode_version)
@@ -146,8 +142,6 @@ def _check_tool(tool: Assembler, target: str, options: AssemblyOptions) -> None:
 
 
 class _Attempt:
-    """What is asked of the assembler."""
-
     def __init__(self, program: Program, tool: Assembler, target: str, options: AssemblyOptions) -> None:
         self.program: Final = program
         self.tool: Final = tool

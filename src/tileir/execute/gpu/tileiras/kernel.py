@@ -1,8 +1,7 @@
 """Kernels of the engine `tileiras`, with cubins out of the cache or made.
 
-The key of a cubin is made of bytecode (`assembly.py`), and what writes that takes longer to import than everything
-else a first launch does.  So the cache also has, under a key of the structure of the module and of the sources that
-write bytecode, the key of the cubin, and whether there are warnings: their text depends on where the program stands.
+What writes bytecode, of which the key of a cubin is made, takes longer to import than the rest of a first launch.  So
+the cache also maps the module's structure to the key, and to whether there are warnings, whose text has locations.
 """
 
 from __future__ import annotations
@@ -44,10 +43,7 @@ def cubin_for(
 
 
 def make_cubin(entry: Operation, target: str, options: AssemblyOptions = _USUAL, *, warns: bool = False) -> Cubin:
-    """The cubin of a kernel for a GPU; if it `warns`, what there is to say about it is a warning at the caller's line.
-
-    Launches do not: what is said helps who writes the kernel, and is the same in each process that runs it.
-    """
+    """The cubin of a kernel for a GPU; if it `warns`, findings are warnings at the caller's line: not in launches."""
     target = target_named(target)
     options = options.checked()
     # Its structure does not say where a program stands, which line information does.

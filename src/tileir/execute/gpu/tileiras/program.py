@@ -1,24 +1,13 @@
-"""Kernels as the assembler gets them: bytecode of a copy of their module.
+"""A kernel as the assembler gets it, bytecode of a copy of its module, and diagnostics of what the assembler reports.
 
-Operations of the drafts are legalized, forms that the assembler refuses or gets wrong are rewritten as others, and the
-program is down-leveled if the assembler is older than the dialect.  Operations are located by their number
-(`NUMBERED`), so that whatever the assembler reports is about one of them, and the same program has the same bytecode
-wherever it stands.  Only where profilers are to find the lines of the source, operations keep their locations.
+Draft operations are legalized, forms that the assembler refuses or miscompiles are rewritten (docs/nvidia.md; each
+function says what up to 13.4.92 does), and the program is down-leveled for an assembler older than the dialect.
+Operations are located by number (`NUMBERED`), so equal programs have equal bytecode and reports lead to an operation;
+only for profilers do they keep the locations of the source.
 
-What versions up to 13.4.92 refuse ("failed to compile Tile IR program") or compile to wrong code (docs/nvidia.md) is
-said at the function that rewrites it.
-
-What the assembler reports becomes diagnostics at the operations that it means.  Errors and warnings are lines
-`PLACE: error: words`, where the place is a location as MLIR spells it, with the debug scope it is in, or missing; lines
-without a severity belong to the one before.  Remarks are blocks of lines:
-
-    remark[failed]: Failed to select TMA load instruction
-      --> "matmul.mlir":28:22
-       |
-       = name: RemarkMemoryTmaLoadFailed
-       = reason: loc("matmul.mlir":28:22): stride not 16-byte aligned
-
-All have positions out of the debug information of the bytecode.
+Errors and warnings are lines `PLACE: error: words`: the place is an MLIR location with its debug scope, or missing, and
+lines without a severity belong to the one before.  Remarks are blocks: `remark[failed]: words`, then a line
+`  --> "matmul.mlir":28:22`, then lines `   = name: ..` and `   = reason: ..`.
 """
 
 from __future__ import annotations
@@ -257,8 +246,7 @@ def _with_quiet_constants(operation: Operation) -> bool:
 
 
 def _signed_loop(operation: Operation) -> bool:
-    """A loop that loads the operands of a small matmul never ends if it begins at the least number of its type, which
-    zero is to unsigned ones: it goes over the same numbers in a wider type."""
+    """A loop that loads operands of a small matmul never ends if it begins at the minimum: widen its type."""
     has_product = any(inner.declaration.has_trait(MATRIX_PRODUCT) for inner in operation.walk())
     if not operation.unsigned_cmp or not has_product:
         return False

@@ -1,8 +1,7 @@
 """NVIDIA's assembler: where it is, its version, which versions of the bytecode it takes, and its options.
 
-It is the one that TILEIR_TILEIRAS names, that of the installed package `nvidia-cuda-tileiras`, or the first one on
-PATH.  Asking it for its version takes a process, longer than a kernel from the cache takes to launch: `stamp`, a file
-stamp, tells without one that it is the same tool.
+It is the one that TILEIR_TILEIRAS names, that of the package `nvidia-cuda-tileiras`, or the first on PATH.  Its version
+takes a process, longer than a cached launch; `stamp`, a file stamp, tells without one that it is the same tool.
 """
 
 from __future__ import annotations
@@ -104,8 +103,7 @@ class Assembler:
 
     @cached_property
     def misleading(self) -> tuple[str, ...]:
-        """Variables of the environment to keep from it: they name another CUDA, whose libraries it would use instead of
-        those that it was installed with, and fail without a word."""
+        """Variables to keep from it: they name another CUDA, with whose libraries it fails without a word."""
         # Imported here: a kernel from the cache needs no process.
         from pathlib import Path
 

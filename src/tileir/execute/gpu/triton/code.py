@@ -41,10 +41,7 @@ def argument(number: int) -> LaunchValue:
 
 
 def evaluate(value: LaunchValue, arguments: Sequence[int]) -> int:
-    """What it is for the arguments of a launch: integers as signed numbers, pointers as addresses.
-
-    An `OverflowError` where the kernel would compute something else, modulo two to the number of bits.
-    """
+    """Its signed number, or address, for the arguments of a launch; an `OverflowError` where the kernel would wrap."""
     kind = value[0]
     if kind == "constant":
         return int(value[1])
@@ -67,10 +64,7 @@ def arguments_of(value: LaunchValue) -> set[int]:
 
 
 class Schedule(NamedTuple):
-    """How the work of a tile block is laid out on a GPU: what programs leave open.  Results do not depend on it.
-
-    The model (`schedule/model.py`) chooses one, `tune` searches others.
-    """
+    """How a tile block is laid out on a GPU, chosen by `schedule/model.py` or `tune`; results do not depend on it."""
 
     num_warps: int = 4
     num_stages: int = 3  # How many iterations of loops with products are under way at once.
@@ -194,18 +188,11 @@ class TensorMap(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """What the code has as one of its parameters.
+    """What the code has as one of its parameters, by kind and content.
 
-    | kind       | content                                                         |
-    |------------|-----------------------------------------------------------------|
-    | argument   | the number of a parameter of the kernel                         |
-    | descriptor | a `TensorMap`                                                   |
-    | global     | the name of a global variable: its address                      |
-    | table      | bytes of a constant tile: the address of a copy on the GPU      |
-    | scratch    | bytes for each tile block, and their alignment: an address      |
-    | failures   | the asserts: the address of where failures are written          |
-    | output     | the prints: the address of where they are written               |
-    | nothing    | none: Triton's own, a null pointer                              |
+    argument: the number of a parameter of the kernel; descriptor: a `TensorMap`; nothing: Triton's own, a null pointer
+    global: the name of a global variable; table: bytes of a constant tile; scratch: bytes for a tile block, alignment
+    failures, output: the asserts, the prints; these five are passed as the address of the memory on the GPU
     """
 
     kind: str

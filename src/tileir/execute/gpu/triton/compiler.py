@@ -141,10 +141,7 @@ def _made(prepared: Prepared, limits: Limits) -> tuple[bytes, dict[str, Any], st
 
 
 def stage_text(entry: Operation, target: TritonTarget, options: CodeOptions, stage: str, limits: Limits) -> str:
-    """What a kernel is at a stage: `tile` before it is lowered, `ttir` as Triton gets it, `sass` its instructions.
-
-    `schedule` is what was decided on the way to TTIR, and why.
-    """
+    """A kernel at a stage: `tile`, `ttir`, .., `sass`; `schedule` is what was decided on the way to TTIR, and why."""
     if stage in ("schedule", "tile", "ttir"):
         prepared = Prepared(entry, target, options, installed_triton())
         if stage == "schedule":

@@ -1,10 +1,8 @@
 """Memory of a GPU that kernels have beside their arrays: global variables, tables of constants, scratch, reports.
 
-Code of Triton has no symbols, so the addresses are parameters.  Global variables are those of a module in a context,
-tables those of all kernels; both stay until the process ends.  Scratch is that of a stream, whose launches come one
-after the other: it grows, and stays until `release_memory`.  Scratch of a graph, or of a launch that is kept, stays.
-
-A report is memory to which a launch writes prints and failed asserts (`code.py` says how).
+Code of Triton has no symbols, so addresses are parameters.  Global variables of a module in a context, and tables of
+all kernels, stay until the process ends.  The scratch of a stream grows and stays until `release_memory`; that of a
+graph or a kept launch stays.  A launch writes prints and failed asserts to a report (`code.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Kernels of the engine `triton`, with code out of the cache or made.
+"""Kernels of the engine `triton`: a code for each kind of launches (`variants.py`), cached or made at the first.
 
-A kernel has a code for each kind of launches (`variants.py`), compiled at the first launch of a kind.  After many
-kinds, further launches get code that was made for less than is known of them: compiling takes longer than it wins.
+After many kinds, launches get code made for less than is known of them: compiling takes longer than it wins.
 """
 
 from __future__ import annotations
@@ -225,10 +224,7 @@ class TritonKernel(GpuLauncher):
 
 
 def compile_ahead(entry: Operation, target: str, values: Sequence[int | float], fast: bool = False) -> Code:
-    """The code that a launch with these values takes, addresses for pointers; it is in the cache then.
-
-    Of an address only its last bits matter: memory of GPUs begins at multiples of 256.
-    """
+    """The code, cached from now on, for a launch with these values; only the last bits of addresses matter."""
     types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
     kind = Classifier(types, launch_views(entry)).specialization(values, triton_target(target).has_tma)
     return compile_kernel(entry, target, CodeOptions(fast, specialization=kind))

@@ -1,22 +1,17 @@
 """A kernel made ready to be lowered: alone in a module, with operations that lowering knows, and views by number.
 
-Two rewrites are Triton's own.
-
-1. Triton overlaps the iterations of `for` alone, so a `loop` that counts becomes one:
+Two rewrites are Triton's own.  First, Triton overlaps the iterations of `for` alone, so a `loop` that counts becomes
+one (`_counted` has the conditions); a counter that the `break` gives is carried beside:
 
     loop iter_values(%i = %a, %x = %x0) {                  for %i in (%a to %n, step %s) iter_values(%x = %x0) {
       %c = cmpi greater_than_or_equal %i, %n                 BODY
       if %c { break %x }                           ->        continue %y
       BODY                                                 }
-      continue (addi %i, %s), %y
-    }
+      continue (addi %i, %s), %y }
 
-  `_counted` has the conditions.  A counter that the `break` gives is carried beside.
-
-2. Known values become constants.  Integers that facts decide: what is left of Python's `//` and `%` where numbers are
-known not to be negative.  Floats computed of constants, by the interpreter's arithmetic: ptxas before CUDA 13 rounds
-ties of `add.rn` and `sub.rn` of constants towards zero, and LLVM crashes on functions of constants that give subnormal
-numbers.
+Second, known values become constants: integers that facts decide, as what is left of Python's `//` and `%`, and floats
+computed of constants, by the interpreter.  ptxas before CUDA 13 rounds ties of `add.rn` and `sub.rn` of constants
+towards zero, and LLVM crashes on functions of constants that give subnormal numbers.
 """
 
 from __future__ import annotations
@@ -160,10 +155,9 @@ def count_loops(root: Operation) -> int:
 def _counted(loop: Operation, facts: Facts) -> _Counted | None:
     """How a loop counts, if it does.
 
-    The first operation that is not pure is an `if` without results: one branch is a `break`, the other only goes on.
-    Nothing else breaks or returns.  Going on is `counter < bound`, of a carried value and one from outside.  Each
-    `continue` gives the counter plus one positive value from outside, and that sum does not wrap.  What the `break`
-    gives is carried, or comes from outside.
+    The first operation that is not pure is an `if` without results: one branch is a `break`, the other only goes on,
+    if `counter < bound`, a carried value and one from outside.  Nothing else breaks or returns.  Each `continue` adds
+    one positive value from outside, without wrapping.  What the `break` gives is carried, or comes from outside.
     """
     body = loop.regions[0].block
     exit = next((operation for operation in body if not is_pure(operation)), None)

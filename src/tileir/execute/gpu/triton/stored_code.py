@@ -1,11 +1,9 @@
 """What the cache keeps of kernels that Triton compiled, found without importing what compiles them.
 
-There are two entries for a kernel.  Under a key of its structure, of the options and of the sources that lower it: the
-key of its TTIR, and what a launch needs.  Under the key of the TTIR: the cubin, which kernels with the same TTIR share.
-The version of Triton stands in the descriptions, and not in the keys: another one makes the code again, and where there
-is none it is used as it is.
-
-A schedule that a search found is kept for a program, a kind of launches, a GPU and a version of Triton.
+A kernel has two entries.  Under a key of its structure, the options and the sources that lower it: the key of its TTIR,
+and what a launch needs.  Under the key of the TTIR: the cubin.  The version of Triton is in the descriptions: another
+one makes the code again, and without Triton it is used as it is.  A schedule that a search found is kept for a program,
+a kind of launches, a GPU and a version of Triton.
 """
 
 from __future__ import annotations
@@ -66,7 +64,6 @@ def unpacked_slot(kind: str, content: Any) -> Slot:
 
 
 def as_tuples(value: Any) -> Any:
-    """What was stored, with tuples for lists."""
     return tuple([as_tuples(each) for each in value]) if isinstance(value, list) else value
 
 
@@ -101,7 +98,6 @@ def _digest(entry: Operation, settings: tuple[object, ...]) -> str:
 
 
 def ttir_key(text: str, target: TritonTarget, options: dict[str, Any]) -> str:
-    """The name under which the cache has the code of TTIR."""
     global _worker_sources
     if not _worker_sources:
         _worker_sources = hash_of_installed() or hash_of_sources((), TTIR_PARTS)
@@ -146,10 +142,7 @@ def code_of(data: bytes, made: dict[str, Any], known: dict[str, Any]) -> Code:
 
 
 def _slots(packed: list[list[Any]], metadata: dict[str, Any], parameters: int) -> tuple[Slot, ...]:
-    """What the parameters of the code are: descriptors as Triton wants them, and behind all others its own.
-
-    Those are the address of memory that the kernel needs beside its arguments, and one for its profiler.
-    """
+    """The parameters of the code: descriptors as Triton wants them, and last its own, for scratch and its profiler."""
     wanted = iter(metadata.get("tensordesc_meta") or ())
     found = [unpacked_slot(kind, content) for kind, content in packed]
     for number, slot in enumerate(found):

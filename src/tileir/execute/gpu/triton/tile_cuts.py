@@ -1,13 +1,11 @@
 """Which tiles of a program are cut into halves, and along which dimension, when one of them is.
 
-A **cut** begins at a tile and goes to all that it is made of and to all that is made of it, as far as each element of a
-half depends on elements of the same half only: through arithmetic, through the rows or columns of a matmul, around
-loops, to loads and stores of views.  It fails where an element depends on others: a reduction along the cut, a matmul
-over it.
+A **cut** spreads from a tile to its operands and users, as far as each element of a half depends only on the same half:
+through arithmetic, rows or columns of a matmul, loops, loads and stores of views.  It fails at a reduction along the
+cut, or a matmul over it.
 
-A program in halves stores the first before it loads the second.  Where a store waits for a load, they may reach the
-same memory, and the first half would change the inputs of the second: unless both are of one tile, and cut alike
-(`check_order`).
+A program in halves stores the first before it loads the second.  Where a store waits for a load they may share memory,
+and the first half would change the inputs of the second, unless both are of one tile and cut alike (`check_order`).
 """
 
 from __future__ import annotations
@@ -166,9 +164,7 @@ def _same_axis(value: Value, axis: int, other: Value) -> int:
 
 def check_order(cut: Cut, block: Block, written: list[Operation]) -> None:
     """`Uncut` where a store in halves waits for a load in halves of other elements, or a load for such a store.
-
-    `block`: the one that halves are written in; what comes from an earlier run of it is done.
-    """
+    What comes from an earlier run of `block`, the one that halves are written in, is done."""
     loads = {each for operation in written for each in pre_order(operation) if each.declaration in _LOADS}
     stores = set(cut.stores)
 

@@ -1,17 +1,15 @@
 """Matmuls whose tiles do not fit a GPU, in halves that do.
 
-Two things do not fit.  **Accumulators** that take more registers than threads have: the rows (or columns) of the tile
-are computed in two halves, one after the other, from the loads to the stores:
+**Accumulators** may take more registers than threads have: two halves of the rows (or columns) of the tile are computed
+one after the other, from the loads to the stores:
 
     %sum = for .. iter_values(tile<256x256xf32>) ..      for %half in (0 to 2) {
     store %sum                                      ->     %sum = for .. iter_values(tile<128x256xf32>) ..
                                                            store %sum at 2 * row + half }
 
-**Stages** of a loop that are so large that shared memory holds less than three: an iteration takes half of its K, and
-there are twice as many.
-
-Both are exact.  An element of a tile does not depend on others, and its sum is made of the same products in the same
-order.  Only a sum in f16, which is rounded when a matmul is done, would be rounded more often: its K is not halved.
+**Stages** of a loop may be so large that shared memory holds less than three: twice as many iterations take half of K.
+Both are exact: an element is the sum of the same products in the same order.  Only a sum in f16, rounded after each
+matmul, would be rounded more often: its K is not halved.
 """
 
 from __future__ import annotations
@@ -174,7 +172,6 @@ class Halves:
         return found
 
     def _iota(self, operation: Operation, type: TileType, emit: Emit) -> None:
-        """Numbers of a half: the first one's, and so many more."""
         first = emit.create(ops.IOTA, [], [type], dict(operation.attributes)).results[0]
         number = self._place(_integer(emit, 0), emit)
         start = emit.apply(ops.MULI, number, _integer(emit, type.shape[0]))

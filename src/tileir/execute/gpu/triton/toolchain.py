@@ -1,7 +1,6 @@
-"""Which Triton is installed, and the GPUs that it makes code for.  It is looked at, and not imported.
+"""Which Triton is installed, or in the folder that TILEIR_TRITON names, and its GPUs; it is not imported.
 
-It is the one in the folder that TILEIR_TRITON names, or the installed package `triton`.  Code for GPUs of AMD is made
-and not run: nobody has tried.
+Code for GPUs of AMD is made and not run: nobody has tried.
 """
 
 from __future__ import annotations

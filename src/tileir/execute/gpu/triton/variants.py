@@ -1,9 +1,8 @@
 """From the arguments of a launch to the kind of launch it is, for which there is code of its own.
 
-Pointers and integers that are multiples of 16 make vector loads, views that TMA can serve are read by it, and offsets
-into small arrays take 32 bits.  How much of an argument makes a difference is limited, so that few codes are made: of
-integers that are in no view only whether they are multiples of 16, and of extents along which elements are not beside
-each other nothing.
+Pointers and integers that are multiples of 16 make vector loads, TMA reads views that it can serve, and offsets into
+small arrays take 32 bits.  So that few codes are made, an integer in no view counts only as a multiple of 16 or not,
+and extents along which elements are not contiguous do not count.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Lowering of views: where the tile of an access lies, the addresses of its elements, and which are in the tensor.
 
-A view is no value in TTIR; what is known of it is kept in `Lowering.views`.  A tile begins at an element of the tensor,
-its origin, whose address is a scalar of 64 bits.  From there the elements are counted in 32 bits where the tile reaches
-no further.  Dimensions of one element are left out: a tile of 1x1x64x128 is accessed as one of 64x128.
-
-In memory an i1 is a byte, an i4 and an f4E2M1FN the low four bits of one, a pointer an i64; all others are the value.
+A view is no value in TTIR: `Lowering.views` has it.  The address of a tile's first element, its origin, is a scalar of
+64 bits; others are counted from it, in 32 bits where they reach.  Dimensions of one element are left out.  In memory an
+i1 is a byte, an i4 and an f4E2M1FN the low four bits of one, a pointer an i64; all others are the value.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Lowering of accesses with a memory order, of atomics, and of the barriers that both need.
 
-An access that is relaxed, acquire or release is made by one thread for each element, exactly once: what two threads
-read may differ, and what is written twice may undo what another tile block has made of it.  So a tile of fewer elements
-than there are threads is given a dimension more, of which the first element alone takes part, and what was read is
-broadcast to all threads by a reduction over that dimension.
-
-A barrier follows an acquire and comes before a release: what other threads of the tile block do is ordered too.
+One thread makes a relaxed, acquire or release access to an element, exactly once: two may read different values, or
+undo what another tile block wrote.  So a tile with fewer elements than threads gets one more dimension, of which only
+the first element takes part, and a reduction over it broadcasts what was read.  A barrier follows an acquire and comes
+before a release, to order the other threads of the tile block too.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Lowering of constants, of `iota` and of `assume`.
 
-A tile of one number is a constant of TTIR, one of several a table: a hidden parameter, whose elements are loaded.
-(Triton compiles no constant tensor of several numbers before its version 3.9, and then element by element.)
-
-Triton moves sixteen bytes at once where it knows that addresses, extents and strides are multiples of enough.  Of
-parameters an attribute says so.  Of what a kernel computes it has to follow from how that is computed: a number that
-the program assumes to be a multiple of 16 is shifted right and left again, which changes nothing.
+A tile of one number is a constant of TTIR, others are a hidden parameter whose elements are loaded: Triton compiles no
+such constants before 3.9, and then element by element.  Triton moves sixteen bytes at once where addresses, extents and
+strides are known multiples.  For parameters an attribute says so; a computed number that the program assumes to be a
+multiple of 16 is shifted right and left again, which changes nothing.
 """
 
 from __future__ import annotations

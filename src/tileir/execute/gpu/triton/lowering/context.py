@@ -1,17 +1,12 @@
 """The state of lowering a kernel: the values it has lowered, what is known of them, and the text so far.
 
-The threads that a tile block becomes run apart from each other, and only tokens order accesses of a tile program.  A
-barrier of the threads is needed before an access if
+The threads of a tile block run apart from each other, and only tokens order its accesses.  An access needs a barrier if
+its token comes, by whatever way, from another access, one of the two writes, they may reach the same memory, and some
+way from one to the other has no barrier.
 
-1. its token comes, by whatever way, from another access,
-2. one of the two writes, and they may reach the same memory,
-3. no barrier stands between them on some way from the one to the other.
-
-Two accesses may reach the same memory unless they are known not to: an allocation of the tile block's own is reached by
-pointers from it alone.  Around a loop, an access is no trouble to itself where each element is always written by the
-same thread: through a partition view at an index that each of the loops around it changes.
-
-Sets of accesses are the bits of numbers.
+Accesses may reach the same memory unless they are known not to: only pointers from an allocation of the tile block
+reach it.  Around a loop, an access does not conflict with itself where the same thread always writes an element:
+through a partition view at an index that each loop around it changes.  Sets of accesses are the bits of numbers.
 """
 
 from __future__ import annotations

@@ -8,13 +8,9 @@ something ends early, a bit says whether it did.
     REST                          ->            else { REST; yield true, %y }
     continue %y
 
-The region of a frame yields the same values whatever ended it:
-
-    kernel   nothing
-    for      the carried values
-    loop     the slots, whether the kernel has ended (where it may), and whether to go on
-
-The slots of a `loop` hold the carried values, and after its `break` the results: these take over slots of their type.
+The region of a frame yields the same values whatever ended it: a kernel nothing, a `for` the carried values, a `loop`
+its slots, whether the kernel has ended (where it may), and whether to go on.  The slots hold the carried values, and
+after a `break` the results, which take over slots of their type.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Lowering of conversions between element types.
 
-Floats that a GPU has no arithmetic for go through f32: tf32, those of eight bits, and f4E2M1FN.  From `sm_90` on, there
-are instructions for f8E4M3FN, f8E5M2 and tf32.  The others, and those on other GPUs, are made of integer operations on
-their bits, which round once.  Each of these types has at least two bits less than f32: what f32 does not hold comes
-here rounded to odd (`odd_single`), and is then rounded as the exact number would be.
+Floats without arithmetic on a GPU go through f32: tf32, those of eight bits, and f4E2M1FN.  `sm_90` and later have
+instructions for f8E4M3FN, f8E5M2 and tf32; other types and GPUs take integer operations on bits, which round once.  All
+have at least two bits less than f32: what f32 does not hold comes rounded to odd (`odd_single`), then rounds exactly.
 """
 
 from __future__ import annotations
@@ -58,8 +57,7 @@ def widened(build: Lowering, value: TtirValue, source: types.FloatType) -> TtirV
 
 
 def _small(build: TtirBuilder, bits: TtirValue, form: FloatFormat, wide: str) -> TtirValue:
-    """Exponent and mantissa in their places in f16 or f32, and the difference of the biases by a product, which is
-    right for subnormal numbers too."""
+    """Shift exponent and mantissa into f16 or f32, and rebias by a product, which is right for subnormals too."""
     shape = bits.shape
     wider = floats.FORMATS[wide]
     integer = f"i{wider.width}"
@@ -142,11 +140,8 @@ def _to_power(build: TtirBuilder, value: TtirValue, mode: str) -> TtirValue:
 
 
 def _to_small(build: TtirBuilder, value: TtirValue, target: types.FloatType) -> TtirValue:
-    """To nearest even, as a pattern in a byte.
-
-    Of normal numbers the last bits are rounded, which may carry into the exponent.  Below them, an addition rounds: to
-    a number whose last bit has the weight of the last bit of the target.
-    """
+    """To nearest even, as a pattern in a byte; rounding the last bits of normal numbers may carry into the exponent.
+    Below them, adding a number whose last bit has the weight of the target's last bit rounds."""
     form = floats.FORMATS[target.name]
     shape = value.shape
     bits = build.bitcast(value, "i32")

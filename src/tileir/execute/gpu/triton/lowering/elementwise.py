@@ -1,10 +1,8 @@
 """How each elementwise operation is lowered: one line for each, and the rules for integers.
 
-A line names the rule, `rule(build, operation, *names, *operands)`, and the names of TTIR, PTX or the library of
-functions that it takes.  The same rules serve tiles, scalars, and the regions of reductions and scans.
-
-Integers wrap, with a result for every operand (docs/numerics.md).  LLVM may do anything where a divisor is zero or a
-shift is past the width, so such operands never reach it; where facts rule them out, nothing is checked.
+A line names the rule, `rule(build, operation, *names, *operands)`, and the names that it takes of TTIR, PTX or the
+library; it serves tiles, scalars, and regions of reductions and scans.  Integers wrap, with a result for every operand
+(docs/numerics.md): LLVM never gets a zero divisor or a shift past the width; facts that rule them out save the check.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """Lowering of float arithmetic, comparisons and functions: each result is rounded once, as the program requests.
 
 f32 and f64 take one instruction in every rounding mode, f16 and bf16 to nearest only.  Their quotients and roots go
-through f32, and other modes through f32 *rounded to odd* (an inexact result has an odd last bit): f32 has more than two
-bits more than either, so that such a result can be rounded again, in any mode, as the exact one would be.  Rounding
-down and rounding up give the two neighbors of an inexact result, of which one is odd.  Triton's own `arith.divf` and
-`math.sqrt` are approximations for f32: they are what `approx` and `fast` take.
+through f32, other modes through f32 *rounded to odd* (an inexact result has an odd last bit): with more than two bits
+more, it can be rounded again in any mode.  Rounding down and up give the two neighbors of an inexact result, of which
+one is odd.  `arith.divf` and `math.sqrt` of f32 are approximations, which `approx` and `fast` take.
 
-Functions come from the library for the GPU (libdevice, OCML), f16 and bf16 through f32; docs/numerics.md has a table.
-LLVM crashes where it computes a subnormal number of constants while it inlines such a function (in Triton 3.5 to 3.9):
-constants from which that may come are hidden from it, behind an instruction that moves them.
+Functions come from libdevice or OCML, f16 and bf16 through f32 (docs/numerics.md).  LLVM (Triton 3.5 to 3.9) crashes
+where it folds one to a subnormal number: a move hides constants that may lead to that.
 """
 
 from __future__ import annotations
@@ -153,8 +151,7 @@ def small_quotient(build: TtirBuilder, left: TtirValue, right: TtirValue) -> Tti
     """The quotient of two bf16 in f32, ready to be rounded to bf16 once.
 
     f32 has the exponents of bf16: a subnormal quotient has been rounded there to fewer bits than it takes.  Below
-    2**-125, that of 2**64 times as much is computed and rounded where bf16 does, at 2**-133: the addition of a number
-    whose last bit has that weight does so.
+    2**-125, that of 2**64 times as much is rounded at 2**-133, by adding a number whose last bit has that weight.
     """
     shape = left.shape
     raised = build.apply("arith.mulf", left, 2.0**64)

@@ -1,9 +1,8 @@
 """Lowering of loads and stores: through tiles of pointers, and through views by TMA or by addresses.
 
-The launcher makes the descriptors for TMA; docs/triton.md has a table of the accesses that it serves.  A descriptor
-names its dimensions in an order of its own: those of which a tile has one element first, which Triton drops, and the
-one whose elements are beside each other in memory last.  So a tile of 1x64x1x128 is a box of 1x1x64x128, loaded as
-64x128; a view that reads rows as columns is loaded as it lies, and transposed.
+The launcher makes TMA descriptors (docs/triton.md lists what they serve).  Their dimensions are in an order of their
+own: those of one element first, which Triton drops, and the contiguous one last.  A tile of 1x64x1x128 is a box of
+1x1x64x128, loaded as 64x128; a view that reads rows as columns is loaded as it lies, and transposed.
 """
 
 from __future__ import annotations
@@ -201,10 +200,7 @@ def lower_alloca(build: Lowering, operation: Operation) -> None:
 
 
 def _reserved(entry: Operation) -> tuple[dict[Operation, int], int]:
-    """Where each `alloca` has its memory, and how much a tile block has in all.
-
-    One in a loop has the same each time around: what it had is free by then.
-    """
+    """Where each `alloca` has its memory, the same in each iteration, and how much a tile block has in all."""
     places: dict[Operation, int] = {}
     size = 0
     for operation in pre_order(entry):

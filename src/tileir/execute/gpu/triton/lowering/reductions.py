@@ -1,12 +1,10 @@
-"""Lowering of reductions and scans, with any body.
+"""Lowering of reductions and scans, with any body, and of matmuls: mmaf, mmai and mmaf_scaled.
 
-A combiner of TTIR is a block of operations on scalars.  Which of its operands is the earlier one is as the dialect has
-it; in which order elements are combined is open.  Elements that Triton does not combine go by their bits.
+A combiner of TTIR is a block of operations on scalars: its operands are in the dialect's order, elements are combined
+in any.  Elements that Triton does not combine go by their bits.
 
-Lowering of matmuls: mmaf, mmai and mmaf_scaled, of tiles of any size, with or without a batch dimension.
-
-Tensor cores take blocks of a certain depth along K: a matmul that is less deep is filled up with zeros.  M and N may
-be anything, Triton fills them up itself.
+Matmuls have tiles of any size, with or without a batch dimension.  Tensor cores take blocks of a certain depth along K:
+one that is less deep is filled up with zeros.  Triton fills up M and N itself.
 """
 
 from __future__ import annotations
@@ -74,10 +72,10 @@ def _hidden(build: Lowering, operand: Value, lowered: TtirValue) -> TtirValue:
 
 
 def lower_mmai(build: Lowering, operation: Operation) -> None:
-    """Triton's are signed.  An unsigned operand is one that is less by 128, plus 128 for each element of the other.
+    """Triton's are signed: an unsigned operand is one that is less by 128, plus 128 for each element of the other.
 
-    Tensor cores may saturate, so that the accumulator is added when the whole matmul is known; and it is added last:
-    Triton makes one matmul with an accumulator of a matmul with zero and the sum of both.
+    Tensor cores may saturate, so the accumulator is added when the whole matmul is known, and last: Triton makes one
+    matmul with an accumulator of a matmul with zero and the sum of both.
     """
     left, right, accumulator = [_matrix(build, operand) for operand in operation.operands]
     unsigned_left = operation.signedness_lhs == "unsigned"
@@ -105,11 +103,8 @@ def lower_mmai(build: Lowering, operation: Operation) -> None:
 
 
 def lower_mmaf_scaled(build: Lowering, operation: Operation) -> None:
-    """The operands are multiplied by their scales before, as bf16.
-
-    bf16 holds every f8 or f4 times every scale: 8 bits are enough for both, and the exponents are those of f32.  Only
-    operands beyond 2**-133 and 2**128, of f8E8M0FNU scales near the ends of its range, are not exact.
-    """
+    """The operands are multiplied by their scales before, as bf16, which holds every f8 or f4 times every scale:
+    only operands beyond 2**-133 and 2**128, of f8E8M0FNU scales near the ends of its range, are not exact."""
     left, right, accumulator, left_scale, right_scale = [_matrix(build, operand) for operand in operation.operands]
     element, scale = _element(operation.operands[0]), _element(operation.operands[3])
     left = _scaled(build, (left, element), (left_scale, scale), len(left.shape) - 1)
@@ -119,11 +114,8 @@ def lower_mmaf_scaled(build: Lowering, operation: Operation) -> None:
 
 
 def _is_added_to(build: Lowering, operation: Operation) -> bool:
-    """Whether Triton would take a sum with the matmul, `addf(mmaf(a, b, 0), c)`, for `mmaf(a, b, c)`.
-
-    That rounds otherwise, and saturates sums of integers.  Of floats it leaves those alone that may be imprecise, which
-    means something for f8 only.
-    """
+    """Whether Triton would take `addf(mmaf(a, b, 0), c)` for `mmaf(a, b, c)`: that rounds otherwise, and saturates
+    sums of integers.  It leaves floats that may be imprecise alone, which means something for f8 only."""
     if build.options.fast:
         return False
     definition = operation.operands[2].defining_operation
@@ -147,10 +139,7 @@ def _element(value: Value) -> FloatType:
 
 
 def _matrix(build: Lowering, value: Value) -> TtirValue:
-    """An operand or an accumulator: of rank 2 unless there is more than one.
-
-    Hopper's and newer tensor cores are used for matmuls of rank 2 only.
-    """
+    """An operand or accumulator; a single matrix has rank 2, as tensor cores of Hopper and newer GPUs require."""
     shape = tile_of(value).shape
     lowered = build.value(value)
     first = len(shape) - 2
@@ -261,7 +250,6 @@ def _check(build: Lowering, operation: Operation) -> None:
 
 
 def _combine(build: Lowering, operation: Operation, first: list[TtirValue], second: list[TtirValue]) -> list[TtirValue]:
-    """The body: its first and second argument for each operand."""
     block: Block = operation.regions[0].blocks[0]
     for number, pair in enumerate(zip(first, second, strict=True)):
         for argument, value in zip(block.arguments[2 * number : 2 * number + 2], pair, strict=True):

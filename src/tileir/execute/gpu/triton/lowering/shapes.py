@@ -1,13 +1,11 @@
 """Lowering of operations that rearrange tiles.
 
-Tiles have no dimensions of one element in TTIR (`value_type`), so what only adds or drops such dimensions is nothing.
+Tiles have no dimensions of one element in TTIR (`value_type`), so adding or dropping these is nothing.  In loops,
+elements are gathered by position: Triton's choice of layouts (3.5 to 3.9) does not end where a loop carries the
+transpose of a small tile.
 
-Triton's choice of layouts does not end where a loop carries the transpose of a small tile: that of the value and that
-of its transpose replace each other for ever (3.5 to 3.9).  In loops, elements are gathered by their positions.
-
-`pack` and `unpack` turn a tile of rank 1 into its bytes, little endian, and back.  Elements wider than a byte are taken
-apart by shifts, and what belongs together is interleaved by joining halves: those with even numbers and those with odd
-ones.  Of elements narrower than a byte, several are joined by shifts into one.
+`pack` and `unpack` turn a tile of rank 1 into its bytes, little endian, and back.  Shifts take elements wider than a
+byte apart, and joining the even and the odd halves interleaves them; shifts join narrower elements into a byte.
 """
 
 from __future__ import annotations
@@ -180,7 +178,6 @@ def _is_in_loop(operation: Operation) -> bool:
 
 
 def _width(element: Type) -> int:
-    """Bits of an element in memory without gaps."""
     assert isinstance(element, (IntegerType, FloatType))
     return 32 if element is TF32 else element.width
 

@@ -312,10 +312,7 @@ class TtirBuilder:
         return self.emit(f"tt.atomic_{text}, {_names(values)} : {types}", values[1].element, values[1].shape)
 
     def barrier(self) -> None:
-        """Have all threads of a tile block wait for each other, and see what each of them has written.
-
-        Loops with one are not pipelined.
-        """
+        """Have all threads of a tile block wait, and see what each has written; loops with one are not pipelined."""
         self.write("ttg.barrier local|global_read|global_write" if self.version >= (3, 7) else "gpu.barrier")
 
     # --- control flow ---
@@ -339,10 +336,8 @@ class TtirBuilder:
     def while_loop(
         self, running: TtirValue, initial: Sequence[TtirValue]
     ) -> Iterator[tuple[list[TtirValue], list[TtirValue]]]:
-        """`scf.while` as long as a bit is set: gives the carried values inside, and the results.
-
-        The body ends with `yields` of the values and the bit.
-        """
+        """`scf.while` until a bit is clear: the carried values inside, and the results; the body `yields` values and
+        the bit."""
         given = [*initial, running]
         before, inside, results = [self._fresh_like(given) for _ in range(3)]
         types = _types(given)

@@ -78,10 +78,7 @@ def memory_element(element: Type) -> str:
 
 
 def value_type(type: TileType) -> tuple[str, Shape]:
-    """What a tile is in TTIR: without its dimensions of one element, and so a scalar where it has one element.
-
-    Where tiles of 64x1 elements and of 64 are alike, nothing has to be laid out anew between them.
-    """
+    """A tile in TTIR: without dimensions of one element, so that 64x1 and 64 share a layout; 1x1 is a scalar."""
     return value_element(type.element), squeezed(type.shape)
 
 

@@ -1,8 +1,7 @@
 """What the model looks at in a program: its matmuls and loops, and how much they move and keep.
 
-Triton's pipelines load what later iterations need before earlier ones have stored, and do not ask whether memory is
-shared.  Tile programs say by tokens what is ordered: a load waits for a store of its own or of an earlier iteration
-only if tokens in the loop lead from one to the other (`may_load_early`).
+Triton's pipelines load for later iterations before earlier ones have stored, whatever memory they share.  A load waits
+for a store of its own or an earlier iteration only if tokens in the loop lead from one to the other (`may_load_early`).
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ def features_of(entry: Operation, target: str = "", fast: bool = False) -> Featu
     loads = [each for each in operations if each.declaration in _LOADS]
     stores = [each for each in operations if each.declaration in _STORES]
     outer = [each for each in operations if each.declaration is ops.FOR and _has_matmuls(each)]
-    inner = [each for each in outer if not any(_is_in(other, each) for other in outer)]
+    inner = [each for each in outer if not any(each is not other and each.is_ancestor_of(other) for other in outer)]
     loops = tuple([_matmul_loop(each, target, fast) for each in inner])
     tiles = [tile_of(each.results[0]) for each in loads]
     stored = [tile_of(each.tile if each.declaration is ops.STORE_VIEW_TKO else each.value) for each in stores]
@@ -152,10 +151,6 @@ def _matmul_loop(operation: Operation, target: str, fast: bool) -> MatmulLoop:
 
 def _loaded_bytes(operations: Iterable[Operation]) -> int:
     return sum([tile_bytes(tile_of(each.results[0])) for each in operations if each.declaration in _LOADS])
-
-
-def _is_in(operation: Operation, loop: Operation) -> bool:
-    return operation is not loop and loop.is_ancestor_of(operation)
 
 
 def _is_made_of(value: Value, source: Operation) -> bool:

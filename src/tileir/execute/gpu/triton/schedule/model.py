@@ -1,7 +1,6 @@
-"""The model that chooses how the work of a tile block is laid out on a GPU: a table of rules.
+"""The rules that choose how the work of a tile block is laid out on a GPU: for each setting, the first that holds wins.
 
-Each setting has its rules, of which the first that holds wins.  The figures behind them were measured on an H200;
-`docs/triton.md` shows the table.
+The figures behind them were measured on an H200; `docs/triton.md` shows the table.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """The search for a schedule: candidates are compiled, checked against the default's result, and timed beside it.
 
-Everything runs on the arrays of the launch, and what the kernel writes is restored: the launch itself has not been made
-when the search is done.
-
-The schedule may change what the dialect leaves open: the order of sums and the last bits of functions.  Kernels without
-such operations have to give the same bits, others the same numbers up to a part of the largest one.
+Everything runs on the arrays of the launch, which are restored before the launch itself.  A schedule may change the
+order of sums and the last bits of functions: kernels without these have to give the same bits, others the same numbers
+up to a part of the largest one.
 """
 
 from __future__ import annotations

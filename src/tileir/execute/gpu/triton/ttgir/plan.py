@@ -1,10 +1,7 @@
 """What is known of a kernel before it is written for groups of warps, and whether it can be.
 
-Loops of two matmuls, as those of attention, are rotated:
-
-    loop: S = Q * K[i]; P, .. = f(S, ..); A = g(A, ..); A = A + P * V[i]
-
-becomes, so that the tensor cores have the second matmul of the iteration before while f is computed,
+Loops of two matmuls, as in attention, are rotated, so that the tensor cores have the second matmul of the iteration
+before while f is computed: `loop: S = Q * K[i]; P, .. = f(S, ..); A = g(A, ..); A = A + P * V[i]` becomes
 
     S = Q * K[0]; P, .. = f(S, ..); A = g(A, ..)
     loop from 1: start S = Q * K[i]; start A = A + P * V[i - 1]; wait for S; P, .. = f(S, ..); wait for A; A = g(A, ..)
@@ -152,8 +149,8 @@ class Ring:
 def rings_of(copies: Copies, depth: int) -> list[Ring]:
     """The first copies of a descriptor in each loop share a ring, the second ones another.
 
-    Those that one matmul is the last to use are one: they are waited for, and free, together.  One that is needed
-    until a loop with copies has ended has a ring of its own: that loop would wait for its buffer.
+    Copies that one matmul is the last to use form one ring: they are waited for, and freed, together.
+    A copy needed until a loop with copies has ended has its own: that loop would wait for its buffer.
     """
     bundles: dict[object, list[Copy]] = {}
     for copy in copies.all:

@@ -1,12 +1,10 @@
 """Warp specialization: a kernel of eight warps becomes one of three groups of four.
 
-One group only starts copies from global memory, as many ahead as there are buffers.  The two others have half of the
-rows each and never wait for one another, so that one computes while the other's matmuls keep the tensor cores busy.
-Results are those of the kernel before: every element is computed by the same operations in the same order.
-
-Triton's own pass of this kind is for a few forms of loops, some versions do not have it and some make wrong code by it.
-Here Triton has chosen layouts already; the kernel is its text before software pipelining, where every copy and every
-matmul is waited for.  Then Triton compiles the changed text.
+One group starts copies from global memory, as many ahead as there are buffers.  Two others have half of the rows each
+and never wait for one another: one computes while the other's matmuls keep the tensor cores busy.  Every element is
+computed by the same operations in the same order.  Triton's own pass is for a few forms of loops, and missing or wrong
+in some versions.  Here Triton has chosen layouts; its text before software pipelining, where every copy and matmul is
+waited for, is changed, and Triton compiles the result.
 """
 
 from __future__ import annotations
@@ -128,10 +126,7 @@ def _needed(kernel: Kernel, copies: Copies) -> set[Statement]:
 
 
 def specialize(text: str, stages: int, shared: int) -> str:
-    """The TTGIR of a kernel for three groups of warps, with up to so many tiles loaded ahead; raises `Unfit`.
-
-    `shared`: the bytes of shared memory that a tile block may have.
-    """
+    """TTGIR for three groups of warps, with tiles loaded ahead in `shared` bytes of shared memory; raises `Unfit`."""
     return "\n".join(_lines(Plan(text, stages, shared))) + "\n"
 
 

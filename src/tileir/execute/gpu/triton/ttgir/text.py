@@ -1,11 +1,9 @@
 """TTGIR as text: the statements of a kernel with their regions, every value with a name of its own.
 
-Triton prints one operation in a line, and those with regions over several.  What is needed of it is which values a
-statement has and uses, so that statements can be copied, moved and given other operands; all else stays text.
-
-A group of four warps does half of what eight did: the first dimension of every tile whose rows are spread over warps is
-half as long.  Which those are is what layouts say: that of a matmul (`#mma`), that of its left operand, and a row of
-numbers along the first dimension of such a tile.
+Triton prints one operation in a line, and those with regions over several.  Only the values that a statement has and
+uses are read, so that statements can be copied, moved and given other operands.  A group of four warps does half of
+what eight did: tiles whose rows are spread over warps, by layouts of a matmul (`#mma`), of its left operand, or of a
+row of numbers along the first dimension of such a tile, are half as long in that dimension.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The processes that run Triton, as this one sees them: requests, answers, limits, crashes.
 
-There is one for each thread that compiles, as many as there are processors, kept for the next.  One that crashes or
-takes too long is ended, and another one is started when it is needed.  All of them end with this process; a fork of it
-has none.
+There is one for each thread that compiles, up to the number of processors, kept for the next.  One that crashes or
+takes too long is ended, and replaced when needed.  All of them end with this process; a fork of it has none.
 """
 
 from __future__ import annotations
@@ -175,8 +174,7 @@ def module_folders() -> list[str]:
 
 
 def _environment(directory: str) -> dict[str, str]:
-    """The variables of the environment, without those that change what Triton makes of a program: the same in the same
-    process and in others, since what it makes is kept."""
+    """The environment without variables that change what Triton makes, which is kept for other processes."""
     found = {
         name: value
         for name, value in os.environ.items()

@@ -1,16 +1,14 @@
 """TTIR to code by Triton's own stages, in the process that runs it.
 
-`triton.compile` of a file leaves out the first stage, wants a GPU for some things and writes to a cache of its own.  So
-the stages are called here.  This module does not import tileir: a copy of it is kept with a crash, and is a program.
+`triton.compile` of a file leaves out the first stage, may want a GPU and writes to its own cache, so the stages are
+called here.  This module does not import tileir: a copy of it is kept with a crash, and is a program.
 
     python stages.py REQUEST.json       compile `program.ttir` beside the request, and print what comes of it
     python stages.py DIRECTORY PATH..   serve requests; the directory goes at the end, modules are found in the paths
 
-Messages on standard input and output are what `marshal` makes of plain values; what Triton, LLVM and ptxas print goes
-to the file that is standard error.  The process ends when its input does, by the system while it compiles.
-
-Triton reads all of NVIDIA's library of functions, libdevice, for each kernel that calls one, which takes longer than
-the rest of a small kernel.  So the functions of a kernel are extracted once, with those that they call.
+Messages on standard input and output are `marshal`ed; Triton, LLVM and ptxas print to standard error.  The process ends
+when its input does.  Triton reads all of libdevice for each kernel that calls a function, which takes longer than the
+rest of a small kernel: the functions of a kernel are extracted once, with those that they call.
 """
 
 from __future__ import annotations
@@ -309,10 +307,7 @@ def _output() -> str:
 
 
 def _limit(seconds: float, memory: int) -> None:
-    """No more memory and time for what comes now, and no file with all memory when it crashes.
-
-    Who asks counts the seconds as well; here it is the processor's time, should nobody count any more.
-    """
+    """Limit memory and processor time of what comes now, should the caller stop counting seconds, and dump no core."""
     # Not on Windows, where this module is imported for what it names.
     import resource
 
