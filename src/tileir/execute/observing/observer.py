@@ -89,8 +89,7 @@ class Access:
 
 
 def even_steps(places: Array) -> list[tuple[int, int]] | None:
-    """The extents of a tile of places and the distances along each, of dimensions with more than one position; None if
-    the distance of two neighbors depends on more than the dimension in which they are neighbors."""
+    """Extents and strides of the tile's dimensions with more than one position; None if they are not even."""
     found: list[tuple[int, int]] = []
     for axis, extent in enumerate(places.shape):
         if extent > 1:
@@ -121,8 +120,7 @@ class Observer:
         return True
 
     def wants(self, operation: Operation) -> Sequence[Value]:
-        """Values that `before` is given behind the operands of an operation that is watched: any that are computed by
-        then."""
+        """Values, computed by then, that `before` gets behind the operands of a watched operation."""
         return ()
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:

@@ -1,8 +1,4 @@
-"""The trace of one tile block: each value that it computes.
-
-A program that comes from a script is shown statement by statement, with the script's variables and with tiles as NumPy
-prints arrays; others operation by operation.
-"""
+"""The trace of one tile block: by statements and variables of the script, or by operations without one."""
 
 from __future__ import annotations
 

@@ -125,11 +125,7 @@ def arrays_of(program: NumberedProgram, memory: Memory, regions: list[Region]) -
 
 @dataclass(slots=True, eq=False)
 class Part:
-    """What an access touches of one array: boxes in elements of the array, and the memory itself.
-
-    `target` is that part of the region; or the region as elements, and `where` says which of them.  Nothing is kept of
-    memory that is no array.
-    """
+    """What an access touches of one array: boxes in elements; `target` and `where` as in `Write`, None if no array."""
 
     array: int
     boxes: list[Box]
@@ -140,8 +136,6 @@ class Part:
 
 
 class Finder:
-    """Finds what accesses touch."""
-
     def __init__(self, memory: Memory, arrays: list[RecordedArray]) -> None:
         self._memory: Memory = memory
         self.arrays: list[RecordedArray] = arrays
@@ -258,7 +252,6 @@ class Finder:
 
 
 def _elements(array: RecordedArray, addresses: Array, size: int) -> Array:
-    """Elements of an array, counted from the beginning of its memory."""
     offsets = (addresses - numpy.uint64(array.low)).view(numpy.int64)
     if size == array.size and not (offsets % size).any():
         return offsets // size

@@ -1,7 +1,4 @@
-"""What is kept of a launch, and the observer that keeps it while the launch runs.
-
-Kept are the tile blocks with their paths, the accesses, the states of memory, and when findings were first seen.
-"""
+"""What is kept of a launch (blocks, paths, accesses, states of memory, findings), and the observer that keeps it."""
 
 from __future__ import annotations
 
@@ -24,8 +21,7 @@ from tileir.ir.core import Operation
 
 
 class Seen(NamedTuple):
-    """When a finding was first seen: the step of its tile block, the row of the access, and the element of the row's
-    array at which two accesses meet; -1 where there is none."""
+    """When a finding was first seen: step, row of the access, element where two accesses meet; -1 for none."""
 
     step: int
     row: int = -1
@@ -133,8 +129,6 @@ class Interruption:
 
 @dataclass(slots=True, eq=False)
 class _Running:
-    """A tile block that runs."""
-
     block: TileBlock
     place: int
     decisions: array[int] = field(default_factory=lambda: array("i"))
@@ -143,10 +137,7 @@ class _Running:
 
 
 class Recorder(Observers):
-    """Keeps what a launch does: the paths of tile blocks, the accesses, what writes replace.
-
-    The observers look for mistakes, and `report` has what they found.
-    """
+    """Keeps the paths, accesses and writes of a launch; `report` has what the observers found."""
 
     def __init__(
         self, launch: RecordedLaunch, records: Records, observers: list[Observer], report: SanitizerReport

@@ -91,8 +91,7 @@ class Recording:
 
     @property
     def bytes(self) -> int:
-        """What the recording takes: the arrays, the accesses, the paths, what writes replaced, and the values of tile
-        blocks that were asked for last."""
+        """What the recording takes: the arrays, accesses, paths, old contents, and values that are kept."""
         return self.launch.memory.nbytes + self.records.nbytes + self._replayer.nbytes
 
     @property

@@ -1,7 +1,6 @@
-"""Runs tile blocks of a recorded launch again, for their values.
+"""Runs tile blocks of a recorded launch again for their values, with memory as it was at each access.
 
-Values are not kept while a launch runs: the tile block is run again by the interpreter, with memory as it was at each
-of its accesses.  What it writes is compared with what it wrote the first time, as far as that is kept.
+What a tile block writes is compared with what it wrote the first time, as far as that is kept.
 """
 
 from __future__ import annotations
@@ -43,10 +42,7 @@ class Capture(Observer):
         self.begin([], [], 0, -1, 0)
 
     def begin(self, values: list[Any], rows: list[int], steps: int, requested: int, room: int) -> None:
-        """A tile block is about to run, with the values of its parameters, the rows of its accesses and so many steps.
-
-        Values are kept around the step `wanted`, -1 for all, with so much room for them.
-        """
+        """Start a tile block of so many steps; keep values around the step `requested`, -1 for all, within `room`."""
         self._most_steps: int = steps
         self.history = ValueHistory(room)
         self.moves_memory: bool = True
@@ -235,7 +231,6 @@ class Replayer:
             self._launch.runner(program, observer, _nowhere)(number, None)
 
     def _run(self, program: Program, observer: Observer, block: int, requested: int, room: int) -> None:
-        """Run one tile block for the capture."""
         capture = self._capture
         place = self._blocks.place(block)
         assert place is not None

@@ -1,12 +1,9 @@
 """The variables of a script at every step of a tile block, as Python's semantics give them.
 
-A front end that compiles a script knows which value each variable is bound to at every statement.  `ScriptVariables`
-holds that: for each operation an *environment*, the bindings before the statement that the operation belongs to.  A
-binding is a value of the program, a constant, a tuple of bindings, an array, or a *merge*: what a loop carries, or what
-a loop or a branch ends with.  The operation executed last, of those that lead to a merge, decides its value.  If a
-compiler splits a loop in two and keeps one branch of an `if` in each, the loop around the statement decides.
-
-A compiler moves and removes operations.  An unknown binding is `Missing`, never a guess.
+For each operation `ScriptVariables` has an *environment*: the bindings before its statement, known from the front end.
+A binding is a value of the program, a constant, a tuple of bindings, an array, or a *merge*: what a loop carries, or
+what a loop or branch ends with.  The last operation executed of those that lead to a merge decides its value; if a
+compiler split a loop by the branches of an `if`, the loop around the statement does.  An unknown binding is `Missing`.
 """
 
 from __future__ import annotations
@@ -124,7 +121,6 @@ class ScriptVariables:
 
     @cached_property
     def _ranks(self) -> dict[str, int]:
-        """For each name the first environment in which it is assigned."""
         found: dict[str, int] = {}
         for operation in self.at:
             for name, number in self.environments[operation].bindings.items() if operation >= 0 else ():

@@ -1,12 +1,9 @@
 """What a kernel's stores leave out, and what one store writes twice.
 
-For each array that a launch stores to: the elements that nobody wrote, as ranges of the array's indices, and the tile
-block they belong to by the rule that the others follow (`store_patterns`).  A grid that is too small and a number of
-elements that is too small show themselves like this.  Two elements of one store at the same place are reported too:
-which of them stays is not defined.
-
-What is written more than once by several stores is no mistake (a loop that accumulates in memory does it), and only
-counted; places that atomics update need not all be updated, so an array that only atomics write is left alone.
+For each array: the elements that no store wrote, as ranges of indices, and the tile block they belong to by the rule of
+the others (`store_patterns`).  So a grid or count that is too small shows.  Two elements of one store at one place are
+reported too: which of them stays is undefined.  What several stores write is only counted, as a loop may accumulate in
+memory.  An array that only atomics write is left alone.
 """
 
 from __future__ import annotations
@@ -360,8 +357,7 @@ def _is_store(operation: Operation) -> bool:
 
 
 def boxes(chosen: Array, most: int) -> Iterator[tuple[Range, ...]]:
-    """The chosen elements as boxes of indices, first and last, the first `most` of them and maybe more: rows that are
-    alike are one box."""
+    """The chosen elements as boxes of first and last indices, at least the first `most`; equal rows are one box."""
     if chosen.ndim == 0:
         if chosen:
             yield ()

@@ -1,18 +1,10 @@
 """Who did what to memory, and what is ordered before what.
 
-An *event* is one access of one tile block.  The memory model orders two events only through tokens, and two tile blocks
-only where one releases and the other acquires.  So what stands for a token at run time is the set of events that come
-before whoever takes it: a set of bits, one for each event of its own tile block, and what is known of others
-(`releases`).  A release leaves the set at the place it writes; an acquire that reads there adds it to its own token.
-
-An event comes before another if the set of the other's tokens has its bit.  That is the only rule; everything else
-here is bookkeeping.
-
-Written out, what tile blocks know of others would take the square of their number.  So it is a graph: an acquire refers
-to the releases it read, a release to what was known before it and, if it is an atomic update, to the one that it found.
-Most of what tile blocks learn nobody asks for, as atomics do not race with atomics: whether an event is known is
-searched when it is asked.  The last search goes on where it stopped: the last tile block of a reduction asks about all
-others.
+An *event* is one access of one tile block.  At run time a token is the set of events before whoever takes it: bits of
+its own tile block's events, and what it knows of others.  One event precedes another if the other's tokens have its
+bit.  A release leaves the set where it writes; an acquire that reads there adds it to its token.  Knowledge of other
+tile blocks is a graph, as sets would take the square of their number: an acquire refers to the releases it read, a
+release to what it knew and, if atomic, to the one it found.  A search runs only on demand, and the last one resumes.
 """
 
 from __future__ import annotations
@@ -58,8 +50,7 @@ def joined(left: Knowledge, right: Knowledge) -> Knowledge:
 
 
 class _Release(NamedTuple):
-    """One release of each element of a tile: the tile block, its events before it, and what it knew; `found` has the
-    releases that an atomic update carries on."""
+    """One release per element of a tile: block, earlier events, knowledge; `found`: releases an atomic carries on."""
 
     block: int
     events: int

@@ -1,9 +1,7 @@
-"""Integer operations on numbers they are not defined for: broken overflow flags, division by zero, wide shifts, loops
-whose counter overflows.
+"""Integer operations on undefined inputs: overflow flags, division by zero, wide shifts, overflowing loop counters.
 
-Each check is made for one operation when the launch is prepared and gives, from the operands, the elements that are
-wrong; None if there are none.  The CPU engine traces the same functions into compiled code: they keep to what a tracer
-knows.
+A check is made for one operation when the launch is prepared; from the operands it returns the wrong elements, or None.
+The CPU engine traces the same functions into compiled code: they keep to what a tracer knows.
 """
 
 from __future__ import annotations
@@ -227,8 +225,7 @@ def _wraps_truncation(operation: Operation, signed: bool) -> Wrong:
 class CounterCheck(NumberCheck):
     """Whether the counter of a `for` still fits when it has passed the upper bound.
 
-    If not it wraps and is below the bound again: the dialect leaves the behavior undefined, and a GPU never leaves the
-    loop.  The engines here count in a wider type and end it.
+    If it wraps, behavior is undefined and a GPU never leaves the loop; the engines here count in a wider type.
     """
 
     __slots__ = ("_most", "_width")

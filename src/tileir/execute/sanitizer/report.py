@@ -36,8 +36,7 @@ KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """Where something happened: an operation, a tile block (None: no block alone), and an element of the tile (None: no
-    element alone)."""
+    """Where something happened: an operation, a tile block and an element of the tile, None for no single one."""
 
     operation: Operation
     block: BlockId | None

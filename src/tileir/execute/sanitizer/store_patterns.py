@@ -1,13 +1,9 @@
 """Which tile block a place in memory belongs to, learned from the tile blocks that ran.
 
-Most kernels give each tile block its own tiles by a rule: the place where a tile begins is a sum of multiples of the
-block's coordinates.  A `Pattern` has where one store began in every tile block that ran it (its first time in each
-block, its second, and so on, are patterns of their own), finds the multiples by comparing neighbors, and checks them
-against all that ran.  Then the rule tells which tile block a place belongs to, whether that ran or not.
-
-Places are counted along the dimensions of the tile, in elements: an address is divided by the largest stride, the
-rest by the next.  Besides the three coordinates a rule may use quotient and remainder of x by some number, as kernels
-do that number their tiles in a grid of one dimension.
+In most kernels a tile begins at a sum of multiples of the block's coordinates, or of quotient and remainder of x where
+a grid of one dimension numbers the tiles.  A `Pattern` has where the n-th execution of a store began in each tile
+block.  It finds the multiples by comparing neighbors and checks them against all blocks; this rule also covers blocks
+that did not run.  Places are counted in elements along the tile's dimensions, from the largest stride down.
 """
 
 from __future__ import annotations
@@ -36,8 +32,6 @@ Rule = tuple[Array, Array, int]
 
 
 class Tile(NamedTuple):
-    """The tile that a store writes, masked or not."""
-
     address: int
     shape: tuple[int, ...]  # Its elements along each dimension.
     strides: tuple[int, ...]  # The bytes between them.

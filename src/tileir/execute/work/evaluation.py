@@ -105,7 +105,6 @@ def _tile(value: Value) -> TileType:
 
 
 def _width(value: Value) -> int:
-    """The bits of an integer element, 0 for others."""
     element = _tile(value).element
     return element.width if isinstance(element, IntegerType) else 0
 

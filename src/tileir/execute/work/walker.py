@@ -54,8 +54,7 @@ class Traffic:
 
 
 def strata(count: int, most: int) -> Iterator[tuple[int, int]]:
-    """Numbers below `count` that stand for all of them, and for how many each: the first and the last for themselves,
-    others between in even distances."""
+    """Numbers below `count` that stand for all, and for how many each: both ends for themselves, others evenly."""
     if count <= max(most, 2):
         yield from ((index, 1) for index in range(count))
         return
@@ -282,7 +281,6 @@ def _leaves(end: Operation, operation: Operation) -> bool:
 
 
 def _words(operation: Operation) -> str:
-    """An operation and where it stands."""
     place = position_of(user_location(operation.location))
     return operation.declaration.mnemonic + (f" at {place.file}:{place.line}:{place.column}" if place else "")
 
