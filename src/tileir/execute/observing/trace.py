@@ -138,8 +138,7 @@ class ScriptTrace:
         self._loops: dict[Operation, _Counter] = {}
         self._operands: list[Any] = []
         self.latest: Access | None = None
-        # The value that was written last: who stores it need not say it again.
-        self._last: Value | None = None
+        self._last: Value | None = None  # The value that was written last: who stores it need not say it again.
         self._last_label: str = ""
 
     def before(self, operation: Operation, operands: list[Any]) -> None:
@@ -287,10 +286,8 @@ def _place(statement: Statement) -> str:
 
 _PRECISION = 4
 _LINE_WIDTH = 100
-# Larger ones are shown by their ends.
-_MOST_ELEMENTS = 32
-# With more elements than this their range is worth a word.
-_FEW = 8
+_MOST_ELEMENTS = 32  # Larger ones are shown by their ends.
+_FEW = 8  # With more elements than this their range is worth a word.
 
 
 def described_tile(label: str, type: Type, content: Any, source: str = "") -> list[str]:

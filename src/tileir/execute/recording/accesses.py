@@ -26,8 +26,7 @@ WRITE: Final = 1
 ATOMIC: Final = 2
 KINDS: Final = {"read": READ, "write": WRITE, "atomic": ATOMIC}
 NO_ARRAY: Final = -1  # In the column of arrays: memory that is no array of the launch, as what `alloca` reserves.
-OUT_OF_BOUNDS: Final = -2
-"""In the column of arrays: no memory of the launch, and near no array.  `out_of_bounds` has the other codes."""
+OUT_OF_BOUNDS: Final = -2  # In the column of arrays: near no array of the launch; other codes: `out_of_bounds`.
 MOST_BOXES: Final = 256  # An access in more boxes than this is kept in fewer that cover it.
 FEWER_BOXES: Final = 64
 
@@ -91,8 +90,7 @@ class AccessTable(Table):
     block = Column("<i4")  # The tile block of each access, by number.
     step = Column("<u4")  # The step of the tile block in which it happened.
     operation = Column("<i4")
-    array = Column("<i4")
-    """The array, by its number in the recording; or `NO_ARRAY`, `OUT_OF_BOUNDS`, `out_of_bounds(number)`."""
+    array = Column("<i4")  # By number in the recording, or `NO_ARRAY`, `OUT_OF_BOUNDS`, `out_of_bounds(number)`.
     kind = Column("|u1")  # `READ`, `WRITE` or `ATOMIC`.
     masked = Column("<i4")  # How many elements of the tile are not touched: masked off, outside the tensor.
     approximate = Column("|u1")  # Where boxes cover more than was touched.

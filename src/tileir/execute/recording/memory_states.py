@@ -62,8 +62,7 @@ def box_of(region: Region, address: int, size: int, extents: tuple[int, ...], st
 
 
 _NOWHERE: Final = 1 << 62
-RunAgain = Callable[[int, int], None]
-"""Runs the launch again from the start of a tile block, by its place in the order, up to a time."""
+RunAgain = Callable[[int, int], None]  # From the tile block at a place in the order, up to a time.
 
 
 class Copy:
@@ -97,14 +96,11 @@ class States:
         self._rows: list[int] = []
         self._done: int = 0  # So many writes have happened in the memory as it is.
         self._bytes: int = 0
-        # The arrays before the launch, once writes are forgotten.
-        self._start: Copy | None = None
+        self._start: Copy | None = None  # The arrays before the launch, once writes are forgotten.
         self._began: Callable[[], Array] = began
         self._is_interleaved: bool = is_interleaved
-        # Where memory is, if that is before all writes that are kept; -1 if it is among them.
-        self._early: int = -1
-        # The last state that was reached by running tile blocks again.
-        self._recent: Copy | None = None
+        self._early: int = -1  # Where memory is, if that is before all writes that are kept; -1 if it is among them.
+        self._recent: Copy | None = None  # The last state that was reached by running tile blocks again.
 
     @property
     def nbytes(self) -> int:

@@ -49,8 +49,7 @@ class NumberedProgram:
         self.entry: Operation = entry
         self.operations: list[Operation] = []
         self.values: list[Value] = list(entry.regions[0].blocks[0].arguments)
-        self.in_reductions: set[Operation] = set()
-        """What is in the body of a `reduce` or `scan`, which runs on slices: these are no steps of a tile block."""
+        self.in_reductions: set[Operation] = set()  # In a `reduce` or `scan`: no steps of a tile block.
         for operation in entry.walk():
             if operation is entry:
                 continue
@@ -172,10 +171,8 @@ class ControlFlow:
     """Where control flow decides something, and what runs between."""
 
     def __init__(self, program: NumberedProgram) -> None:
-        self.distances: dict[Operation, int] = {}
-        """For each operation, which step it is behind the last decision before it in its block."""
-        self.decisions: dict[Operation, int] = {}
-        """The operations at which control flow decides something, with their numbers."""
+        self.distances: dict[Operation, int] = {}  # The steps from the last decision in its block.
+        self.decisions: dict[Operation, int] = {}  # Where control flow decides something: operation numbers.
         # For each operation what runs from behind the last decision to the next one.
         self._stretches: list[list[int]] = [[] for _ in program.operations]
         since: dict[object, list[int]] = {}

@@ -112,8 +112,7 @@ class Records:
         return self.accesses.nbytes + self.blocks.nbytes + self.allowed.nbytes + self.states.nbytes
 
 
-_LOOKED_AT: Final = 1 << 14
-"""After so many bytes more it is looked at what accesses and tile blocks take; so much is kept free for them."""
+_LOOKED_AT: Final = 1 << 14  # The bytes between checks of the room, kept free for accesses and tile blocks.
 
 
 class Interrupted(Exception):
@@ -159,10 +158,8 @@ class Recorder(Observers):
         self._room: int = records.states.room
         self._next_look: int = 0
         self.interruption: Interruption = Interruption()
-        self.bound: tuple[int, int] = (-1, 0)
-        """A tile block and the number of steps behind which the launch ends, at its next decision; -1 for none."""
-        self.end: Copy | None = None
-        """The arrays where the recording ends before the launch does, as there is no room for more."""
+        self.bound: tuple[int, int] = (-1, 0)  # The tile block and step behind which the launch ends; -1 for none.
+        self.end: Copy | None = None  # The arrays where the recording ran out of room.
 
     def _look_at_room(self) -> None:
         """Have as much room for writes as accesses and paths leave; end the recording if that is none."""

@@ -274,8 +274,7 @@ class PreparedLaunch:
         self.limit: int = limit
         more = checked_arrays(memory, "memory") if memory else []
         bound = bind(entry, arguments)
-        # The caller's memory is there as long as these are.
-        self._bound: object = (bound, more)
+        self._bound: object = (bound, more)  # The caller's memory is there as long as these are.
         self.given: Memory = known_memory(kernel.globals.regions.values(), bound, more)  # The memory of the caller.
         self.room: int = _room_beside(limit, self.given.regions, entry)
         sources = [Source(region.start, region.data, region.labels, region.writable) for region in self.given.regions]

@@ -45,12 +45,10 @@ class Capture(Observer):
         """Start a tile block of so many steps; keep values around the step `requested`, -1 for all, within `room`."""
         self._most_steps: int = steps
         self.history = ValueHistory(room)
-        self.moves_memory: bool = True
-        """Whether memory is to be moved to where it was; not if the whole launch runs again."""
+        self.moves_memory: bool = True  # Whether memory moves to where it was; not if the whole launch runs again.
         self._room: int = room
         self._requested: int = requested
-        # With so many bytes, the moment that is wanted among them, it is enough.
-        self._enough: int = -1
+        self._enough: int = -1  # With so many bytes, the moment that is wanted among them, it is enough.
         self.is_enough: bool = False  # Whether the tile block was stopped as enough is known.
         self._steps: int = 0
         self._rows: list[int] = rows
@@ -113,8 +111,7 @@ class Capture(Observer):
             return None
         self.complete_write()
         if self._place == len(self._rows):
-            # The recording ends here.
-            raise Stop
+            raise Stop  # The recording ends here.
         first = self._rows[self._place]
         end = self._accesses.behind(first)
         self._place += end - first
@@ -164,8 +161,7 @@ class Rerun(Observer):
         return self._allowed.find(row, access)
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
-        # As in the launch: others may have gone on.
-        return True
+        return True  # As in the launch: others may have gone on.
 
 
 class Replayer:
@@ -206,8 +202,7 @@ class Replayer:
                 del self._histories[next(iter(self._histories))]
             self._run(self._program("values", self._capture), self._capture, block, step, self._room // 2)
             found = self._capture.history
-        # The last is the newest.
-        self._histories[block] = found
+        self._histories[block] = found  # The last is the newest.
         return found
 
     def forget(self, block: int) -> None:

@@ -78,12 +78,9 @@ class Binding:
     items: tuple[int, ...] | None = None  # Of a tuple, its items.
     values: tuple[int, ...] = ()  # The values of the program that may hold it; which one, the step tells.
     is_unsigned: bool = False
-    merged: dict[int, int] | None = field(default=None, init=False)
-    """Of a merge: for each operation that leads to it, what it is bound to then."""
-    kept: dict[int, int] = field(default_factory=dict, init=False)
-    """Of a merge of branches: for each loop that keeps only one of them, what it is bound to there."""
-    may_be_unassigned: bool = field(default=False, init=False)
-    """Whether it is a merge of something that may have no value yet."""
+    merged: dict[int, int] | None = field(default=None, init=False)  # Of a merge: bindings by operation.
+    kept: dict[int, int] = field(default_factory=dict, init=False)  # Of branches: by the loop that keeps one.
+    may_be_unassigned: bool = field(default=False, init=False)  # Whether a merged one may have no value.
 
 
 @dataclass(slots=True, eq=False)
@@ -227,8 +224,7 @@ class ScriptVariables:
                 continue
             content = unsigned(newest[1]) if binding.is_unsigned else newest[1]
             if found is not None and not numpy.array_equal(found.content, content, equal_nan=content.dtype.kind == "f"):
-                # A compiler has made two of it, and it is not known which one is meant.
-                return Missing(REMOVED)
+                return Missing(REMOVED)  # A compiler has made two of it, and it is not known which one is meant.
             found = TileContent(number, content, newest[0])
         return found
 

@@ -36,11 +36,9 @@ class StepwiseRecording:
         self.count: Final = grid[0] * grid[1] * grid[2]  # How many tile blocks the launch has.
         self.texts: list[str] = []  # What the kernel has printed, as far as it is recorded.
         self.whole: int = 0  # So many tile blocks are recorded up to their end.
-        self.is_over: bool = False
-        """Whether there is no more to record: the launch has come to its end, or has failed, or has no room."""
+        self.is_over: bool = False  # Whether no more can be recorded: the launch ended, failed, or has no room.
         self.error: ExecutionError | None = None
-        self.final: Copy | None = None
-        """The arrays as they are when the launch is over, if a rehearsal came to there."""
+        self.final: Copy | None = None  # The arrays as they are when the launch is over, if a rehearsal came to there.
         self._printed: int = 0
         self._begin()
 

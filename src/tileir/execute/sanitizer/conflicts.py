@@ -364,8 +364,7 @@ class Doubts:
         users, stores = [user, *ancestors(user)], [store, *ancestors(store)]
         shared = set(users) & set(stores)
         if any(each.declaration.is_loop and each not in outer for each in shared):
-            # In the next iteration, with the same value.
-            return True
+            return True  # In the next iteration, with the same value.
         for one in users:
             for other in stores:
                 if one is not other and one.parent is other.parent and one.parent is not None:

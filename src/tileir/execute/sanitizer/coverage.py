@@ -104,10 +104,8 @@ class Coverage(Ledger):
         self.begin(memory)
         self._bounds: Bounds = Bounds(self, memory)
         self._patterns: dict[object, Pattern] = {}
-        # How often each tile block that runs has come to a store.
-        self._turns: dict[int, dict[Operation, int]] = {}
-        # The stores that had an index outside of a view's index space.
-        self._outside: set[Operation] = set()
+        self._turns: dict[int, dict[Operation, int]] = {}  # How often each tile block that runs has come to a store.
+        self._outside: set[Operation] = set()  # The stores that had an index outside of a view's index space.
         # The stores to each region, in the order in which they were first seen there.
         self._stored: dict[int, dict[Operation, None]] = {}
         self._failed: bool = False
@@ -134,8 +132,7 @@ class Coverage(Ledger):
         self._turns.pop(block.number, None)
 
     def failed(self, error: object, block: TileBlock) -> bool:
-        # What a tile block that ended early leaves out is another mistake's doing.
-        self._failed = True
+        self._failed = True  # What a tile block that ended early leaves out is another mistake's doing.
         return False
 
     def access(self, access: Access) -> None:

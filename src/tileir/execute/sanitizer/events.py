@@ -25,8 +25,7 @@ HOST: Final = 0
 NOBODY: Final = 1
 
 
-# What shadow memory holds where nobody released.
-NO_RELEASE: Final = 0
+NO_RELEASE: Final = 0  # What shadow memory holds where nobody released.
 
 
 @dataclass(slots=True, eq=False)
@@ -35,8 +34,7 @@ class Knowledge:
 
     sources: tuple[Knowledge, ...] = ()
     releases: tuple[int, ...] = ()
-    answers: dict[int, int] = field(default_factory=dict, init=False)
-    """For tile blocks that somebody asked about, the events that were found."""
+    answers: dict[int, int] = field(default_factory=dict, init=False)  # The events found, by tile block.
 
 
 NOTHING_KNOWN: Final = Knowledge()
@@ -73,8 +71,7 @@ class Releases:
 
     def __init__(self) -> None:
         self._all: list[_Release] = []
-        # The number of the first element of each, and behind the last.
-        self._firsts: list[int] = [NO_RELEASE + 1]
+        self._firsts: list[int] = [NO_RELEASE + 1]  # The number of the first element of each, and behind the last.
         self._blocks: set[int] = set()
         self._search: _Search = _Search(NOTHING_KNOWN)
 

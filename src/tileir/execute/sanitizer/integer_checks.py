@@ -96,8 +96,7 @@ def _division_checks(operation: Operation) -> list[NumberCheck]:
 
     def by_zero(left: Any, right: Any) -> Any:
         wrong = right == 0
-        # In the shape of both.
-        return wrong & (left == left) if wrong.any() else None
+        return wrong & (left == left) if wrong.any() else None  # In the shape of both.
 
     hint = phrase(f"{_GUARD}: {_UNDEFINED}", script=f"{in_script(_GUARD)}: {_UNDEFINED}")
     title, unsigned = phrase(f"{THIS} divides by zero", operation), operation.signedness == "unsigned"

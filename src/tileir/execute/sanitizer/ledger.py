@@ -31,16 +31,14 @@ class Ledger(Observer):
     def __init__(self) -> None:
         self.report: SanitizerReport = SanitizerReport()
         self._known: dict[tuple[AnyKind, Operation, Operation | None], Finding] = {}
-        self.notes: dict[tuple[str, Operation, Operation], Finding] = {}
-        """The notes on pairs of operations, by what they are about."""
+        self.notes: dict[tuple[str, Operation, Operation], Finding] = {}  # By subject and operations.
         self.begin(Memory())
 
     def begin(self, memory: Memory) -> None:
         """Forget the shadows of another launch; findings stay."""
         self._given: set[int] = {id(region) for region in memory.regions}
         self._shadows: dict[int, Shadow] = {}
-        self.outside: Outside = {}
-        """The tile blocks of this launch in which an access has an index outside of a view's index space."""
+        self.outside: Outside = {}  # The tile blocks in which an access has an index outside of its view's space.
 
     def counted(self, kind: AnyKind, operation: Operation, other: Operation | None) -> bool:
         """Count a finding that is known already; False if it is not."""

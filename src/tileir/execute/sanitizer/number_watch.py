@@ -168,8 +168,7 @@ class NumberWatch(Ledger):
         try:
             return _wide(from_memory(element, access.block.memory.gather(addresses, memory_dtype(element))))
         except (OutsideMemory, IndexError):
-            # Nothing is touched, or the operation is about to say what is wrong.
-            return None
+            return None  # Nothing is touched, or the operation is about to say what is wrong.
 
     def _tell_updated(self, operation: Operation, block: TileBlock) -> None:
         access, before = self._access, self._before

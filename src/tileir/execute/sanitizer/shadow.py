@@ -18,8 +18,7 @@ from tileir.execute.memory import Region
 Plane = Any
 Key = tuple[int, tuple[int, ...], tuple[int, ...]]
 
-# More boxes than these are not worth keeping apart.
-MOST_BOXES = 1 << 16
+MOST_BOXES = 1 << 16  # More boxes than these are not worth keeping apart.
 
 
 def distinct(events: Array) -> Array:
@@ -66,8 +65,7 @@ class Shadow:
         self.region: Region = region
         self.cell: int = cell
         self.writers: Plane = numpy.full(count, first, numpy.int32)
-        # Whether the writers are worth a look.
-        self.written: bool = first != 0
+        self.written: bool = first != 0  # Whether the writers are worth a look.
         # Whether strong accesses have to look at them, which do not conflict with each other.
         self.weakly_written: bool = first != 0
         self.readers: Plane | None = None

@@ -24,8 +24,7 @@ from tileir.execute.observing.observer import Access, even_steps
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
 
-# Coordinates of a rule: x or its remainder, y, z, the quotient of x.
-_COUNT: Final = 4
+_COUNT: Final = 4  # Coordinates of a rule: x or its remainder, y, z, the quotient of x.
 _NO_ROWS: Final = 1 << 62
 
 Rule = tuple[Array, Array, int]
@@ -35,8 +34,7 @@ class Tile(NamedTuple):
     address: int
     shape: tuple[int, ...]  # Its elements along each dimension.
     strides: tuple[int, ...]  # The bytes between them.
-    steps: tuple[tuple[int, int], ...] = ()
-    """Of a view, for each of its indices, the dimension it moves along (-1: none) and by how many elements."""
+    steps: tuple[tuple[int, int], ...] = ()  # For each index of a view: dimension (-1: none), elements.
     ends: tuple[int, ...] = ()  # Of a view the extents of its tensor along the dimensions of `strides`.
     tensor: tuple[int, ...] = ()  # Of a view the shape of its tensor.
 
@@ -53,8 +51,7 @@ class Pattern:
         self._order: list[int] | None = _nesting(tile.shape, tile.strides, tile.ends)
         self.blocks: array[int] = array("q")
         self.places: array[int] = array("Q")
-        # Whether the tile may move along an axis with one tile block, nobody knows how far.
-        self._unsure: bool = False
+        self._unsure: bool = False  # Whether the tile may move along an axis with one tile block, nobody knows how far.
 
     def add(self, block: int, address: int) -> None:
         self.blocks.append(block)
@@ -226,8 +223,7 @@ def tile_of_pointers(access: Access) -> Tile | None:
     return Tile(address, tuple([extent for extent, _ in steps]), tuple([abs(stride) for _, stride in steps]))
 
 
-# By axis; None where it is not a number.
-Factors = tuple["int | None", "int | None", "int | None"]
+Factors = tuple["int | None", "int | None", "int | None"]  # By axis; None where it is not a number.
 _ZERO: Final[Factors] = (0, 0, 0)
 _UNKNOWN: Final[Factors] = (None, None, None)
 _UNCHANGED: Final = (ops.ASSUME, ops.BROADCAST, ops.RESHAPE, ops.EXTI, ops.PTR_TO_PTR)

@@ -92,8 +92,7 @@ class Allocations:
     """The filled memory that may be unwritten; after it is freed, until its addresses are allocated or written."""
 
     def __init__(self) -> None:
-        # By address; they do not overlap.
-        self._known: list[Allocation] = []
+        self._known: list[Allocation] = []  # By address; they do not overlap.
         self._count: int = 0
 
     def add(self, start: int, size: int, elements: Elements, where: str) -> None:

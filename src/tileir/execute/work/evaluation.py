@@ -128,8 +128,7 @@ def _arithmetic(operation: Operation, lookup: Lookup) -> list[Known | None]:
     operands = [lookup(value) for value in operation.operands]
     result, declaration = operation.results[0], operation.declaration
     if declaration is ops.SELECT and isinstance(operands[0], Ramp):
-        # Pointers, too.
-        return [operands[1 if operands[0].first & 1 else 2]]
+        return [operands[1 if operands[0].first & 1 else 2]]  # Pointers, too.
     if declaration is ops.ANDI and all(isinstance(known, Mask) for known in operands):
         first, second = cast("list[Mask]", operands)
         pairs = zip(first.bounds, second.bounds, strict=True)

@@ -92,8 +92,7 @@ def stops_of(block: Block) -> Stops:
     """Those of one execution of a block, without those of blocks within it."""
     owner = block.parent_operation
     in_loop = owner is not None and owner.declaration is FOR
-    # How many waits come before a value, for all that are made from what was read.
-    depths: dict[Value, int] = {}
+    depths: dict[Value, int] = {}  # How many waits come before a value, for all that are made from what was read.
     longest = exchanges = chained = accesses = 0
     for operation in block:
         declaration = operation.declaration
@@ -185,8 +184,7 @@ class Work:
     arrays: list[ArrayTraffic]
     computed: dict[Kind, int]
     stops: Stops  # How often tile blocks wait for memory and for their own warps, all of them together.
-    imbalance: float
-    """How much more the heaviest of the tile blocks that were looked at does than all of them on average."""
+    imbalance: float  # How much more the heaviest tile block that was looked at does than the average.
     unknown: list[str]  # Why the counts are only a lower bound; empty if they are not.
     notes: list[str]  # How else they may differ from what runs.
 

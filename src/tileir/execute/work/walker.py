@@ -49,8 +49,7 @@ class Traffic:
     count: int = 0
     bytes: int = 0
     roots: dict[Root | None, int] = field(default_factory=dict)  # Bytes by the memory they are in.
-    sizes: dict[Root, int] = field(default_factory=dict)
-    """Bytes of the largest tensor they were a part of; -1 if that is not known."""
+    sizes: dict[Root, int] = field(default_factory=dict)  # Bytes of the largest tensor; -1: not known.
 
 
 def strata(count: int, most: int) -> Iterator[tuple[int, int]]:
@@ -297,8 +296,7 @@ def argument_known(value: Value, index: int, given: object) -> Known | None:
     return index if isinstance(element, PointerType) else None
 
 
-PLACES = ("source", "destination", "pointers", "ptr", "mask", "view", "index")
-"""The operands of accesses that say where they are."""
+PLACES = ("source", "destination", "pointers", "ptr", "mask", "view", "index")  # Where an access goes.
 
 
 def deciding_values(entry: Operation) -> set[Value]:
