@@ -177,8 +177,7 @@ class Observers(Observer):
             one.block_finished(block)
 
     def watches(self, operation: Operation) -> bool:
-        watching = [one for one in self._observers if one.watches(operation)]
-        self._watched[operation] = watching
+        watching = self._watched[operation] = [one for one in self._observers if one.watches(operation)]
         return bool(watching)
 
     def wants(self, operation: Operation) -> Sequence[Value]:
@@ -195,8 +194,7 @@ class Observers(Observer):
         return self._tokens.token(operation, block, tokens) if self._tokens is not None else None
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
-        answers = [one.failed(error, block) for one in self._observers]
-        return True in answers
+        return True in [one.failed(error, block) for one in self._observers]
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         if len(operands) == len(operation.operands):

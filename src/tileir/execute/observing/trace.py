@@ -71,9 +71,8 @@ class Trace(Observer):
         if self._script_trace is not None:
             self._script_trace.before(operation, operands)
             return
-        if operation.declaration in _REDUCTIONS:
-            return
-        if operation.regions or operation.declaration.is_terminator:
+        declaration = operation.declaration
+        if declaration not in _REDUCTIONS and (operation.regions or declaration.is_terminator):
             self._line(operation, self._spelling.source(operation))
 
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:

@@ -167,8 +167,7 @@ class Finder:
                 part = self._box(access, *found)
                 if part is not None:
                     return [part], masked
-        parts = self._listed(access)
-        return parts, addresses.size - int(access.touched.size)
+        return self._listed(access), addresses.size - int(access.touched.size)
 
     def _nothing(self, access: Access) -> Part:
         home = self._home(access.operation)
@@ -200,12 +199,8 @@ class Finder:
         if rest:
             return None
         # The distance of a dimension with one position means nothing, and may be as large as it likes.
-        steps = (
-            strides
-            if 1 not in extents
-            else tuple([stride if extent > 1 else 0 for extent, stride in zip(extents, strides, strict=True)])
-        )
-        target = box_of(array.region, address, size, extents, steps) if access.kind != "read" else None
+        steps = [stride if extent > 1 else 0 for extent, stride in zip(extents, strides, strict=True)]
+        target = box_of(array.region, address, size, extents, tuple(steps)) if access.kind != "read" else None
         return Part(array.number, [(first, *form)], False, array.region, target)
 
     def _listed(self, access: Access) -> list[Part]:

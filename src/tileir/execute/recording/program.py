@@ -30,8 +30,6 @@ from tileir.text.listing import PrintedLines, printed_lines
 from tileir.text.names import Naming
 
 _LONGEST_LINE: Final = 2000  # Constants may be long; nobody reads so much of one in a line.
-
-
 _PACK: Final = re.compile(r"%([\w$.-]+)\s*:\s*\d+\s*=\s*$")  # Several results under one name.
 
 

@@ -199,13 +199,11 @@ class Recording:
 
     def next_step(self, block: int, operation: int, step: int) -> int | None:
         """The first step behind one at which a tile block executes an operation."""
-        steps = numpy.flatnonzero(self.steps(block) == operation) + 1
-        return _behind(steps, step)
+        return _behind(numpy.flatnonzero(self.steps(block) == operation) + 1, step)
 
     def previous_step(self, block: int, operation: int, step: int) -> int | None:
         """The last step before one at which a tile block executes an operation."""
-        steps = numpy.flatnonzero(self.steps(block) == operation) + 1
-        return _before(steps, step)
+        return _before(numpy.flatnonzero(self.steps(block) == operation) + 1, step)
 
     def next_change(self, block: int, value: int, step: int) -> int | None:
         """The first step behind one at which a value is computed."""

@@ -37,8 +37,6 @@ from tileir.ir.types import IntegerType
 Touched = list[tuple[Shadow, Cells]]
 
 _VERBS = {"read": "reads", "write": "writes", "atomic": "updates"}
-
-
 _MASK: Final = "mask the elements outside, or correct the offsets"
 _MASK_HINT: Final = Phrase(_MASK, _MASK, unchecked=UNCHECKED_HINT)
 

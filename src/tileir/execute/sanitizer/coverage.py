@@ -189,9 +189,7 @@ class Coverage(Ledger):
             return
         order = numpy.argsort(places, kind="stable")
         again = places[order[1:]] == places[order[:-1]]
-        if not again.any():
-            return
-        if self.counted("written-twice", access.operation, None):
+        if not again.any() or self.counted("written-twice", access.operation, None):
             return
         # The first element that goes where an earlier one went, and the one before it there.
         seconds, firsts = order[1:][again], order[:-1][again]
@@ -343,8 +341,7 @@ class Coverage(Ledger):
         def distance(entry: tuple[Pattern, BlockId]) -> int:
             return sum([max(number - extent + 1, 0) for number, extent in zip(entry[1], self._grid, strict=True)])
 
-        # A tile block that ran comes first, then one that is close to the grid: a kernel may go through many tiles in a
-        # loop.
+        # A tile block that ran comes first, then one close to the grid: a kernel may loop over many tiles.
         return sorted(known, key=distance)
 
 

@@ -23,8 +23,6 @@ from tileir.ir.core import Operation
 # What shadow memory holds where no tile block did anything: the caller's data, or nothing at all.
 HOST: Final = 0
 NOBODY: Final = 1
-
-
 NO_RELEASE: Final = 0  # What shadow memory holds where nobody released.
 
 

@@ -23,8 +23,6 @@ from tileir.ir.types import IntegerType
 
 Wrong = Callable[..., Any]
 _SIGNS = {ops.ADDI: "+", ops.SUBI: "-", ops.MULI: "*", ops.SHLI: "<<", ops.DIVI: "/", ops.REMI: "%", ops.SHRI: ">>"}
-
-
 _WIDEN: Final = "widen first"
 _COUNTERPART: Final = "the smallest number has no positive counterpart"
 _UNDEFINED: Final = "the result is undefined, and traps on some machines"
@@ -278,7 +276,6 @@ CHECKS: dict[OperationDeclaration, Callable[[Operation], list[NumberCheck]]] = {
     **dict.fromkeys((ops.SHLI, ops.SHRI), _shift_checks),
     ops.FOR: lambda operation: [CounterCheck(operation)],
 }
-
 
 _ALL_OPERANDS: Final = "it is defined for all operands"
 

@@ -150,10 +150,9 @@ class Walker:
     def _give(self, end: Operation | None, targets: list[Value]) -> None:
         """What a terminator gives to results or to the next iteration."""
         known = self._known
-        is_known = end is not None and len(end.operands) == len(targets)
-        given = (
-            [known.get(operand) for operand in end.operands] if end is not None and is_known else [None] * len(targets)
-        )
+        given: list[Known | None] = [None] * len(targets)
+        if end is not None and len(end.operands) == len(targets):
+            given = [known.get(operand) for operand in end.operands]
         known.update(zip(targets, given, strict=True))
 
     def _run_if(self, operation: Operation) -> tuple[bool, Operation | None]:
@@ -183,9 +182,7 @@ class Walker:
         signed = not operation.unsigned_cmp
         bounds = [number(value, self._known.get(value), signed=signed) for value in operation.operands[:3]]
         known = self._known
-        known.update(
-            {argument: known.get(value) for argument, value in zip(carried, operation.operands[3:], strict=True)}
-        )
+        known.update(zip(carried, [known.get(value) for value in operation.operands[3:]], strict=True))
         lower, upper, step = bounds
         if lower is None or upper is None or step is None or step <= 0:
             self._lost(operation, "a bound", "no iteration counts")
@@ -210,9 +207,7 @@ class Walker:
         body = operation.regions[0].blocks[0]
         arguments: list[Value] = list(body.arguments)
         known = self._known
-        known.update(
-            {argument: known.get(value) for argument, value in zip(arguments, operation.operands, strict=True)}
-        )
+        known.update(zip(arguments, [known.get(value) for value in operation.operands], strict=True))
         while True:
             end = self._run(body)
             if end is None:
