@@ -89,8 +89,7 @@ class Access:
 
 
 def even_steps(places: Array) -> list[tuple[int, int]] | None:
-    """The extents of a tile of places and the distances along each, of dimensions with more than one position; None if
-    the distance of two neighbors depends on more than the dimension in which they are neighbors."""
+    """Extents and strides of the tile's dimensions with more than one position; None if they are not even."""
     found: list[tuple[int, int]] = []
     for axis, extent in enumerate(places.shape):
         if extent > 1:
@@ -121,8 +120,7 @@ class Observer:
         return True
 
     def wants(self, operation: Operation) -> Sequence[Value]:
-        """Values that `before` is given behind the operands of an operation that is watched: any that are computed by
-        then."""
+        """Values, computed by then, that `before` gets behind the operands of a watched operation."""
         return ()
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
@@ -179,8 +177,7 @@ class Observers(Observer):
             one.block_finished(block)
 
     def watches(self, operation: Operation) -> bool:
-        watching = [one for one in self._observers if one.watches(operation)]
-        self._watched[operation] = watching
+        watching = self._watched[operation] = [one for one in self._observers if one.watches(operation)]
         return bool(watching)
 
     def wants(self, operation: Operation) -> Sequence[Value]:
@@ -197,8 +194,7 @@ class Observers(Observer):
         return self._tokens.token(operation, block, tokens) if self._tokens is not None else None
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
-        answers = [one.failed(error, block) for one in self._observers]
-        return True in answers
+        return True in [one.failed(error, block) for one in self._observers]
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         if len(operands) == len(operation.operands):

@@ -1,8 +1,4 @@
-"""The trace of one tile block: each value that it computes.
-
-A program that comes from a script is shown statement by statement, with the script's variables and with tiles as NumPy
-prints arrays; others operation by operation.
-"""
+"""The trace of one tile block: by statements and variables of the script, or by operations without one."""
 
 from __future__ import annotations
 
@@ -75,9 +71,8 @@ class Trace(Observer):
         if self._script_trace is not None:
             self._script_trace.before(operation, operands)
             return
-        if operation.declaration in _REDUCTIONS:
-            return
-        if operation.regions or operation.declaration.is_terminator:
+        declaration = operation.declaration
+        if declaration not in _REDUCTIONS and (operation.regions or declaration.is_terminator):
             self._line(operation, self._spelling.source(operation))
 
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
@@ -142,8 +137,7 @@ class ScriptTrace:
         self._loops: dict[Operation, _Counter] = {}
         self._operands: list[Any] = []
         self.latest: Access | None = None
-        # The value that was written last: who stores it need not say it again.
-        self._last: Value | None = None
+        self._last: Value | None = None  # The value that was written last: who stores it need not say it again.
         self._last_label: str = ""
 
     def before(self, operation: Operation, operands: list[Any]) -> None:
@@ -291,10 +285,8 @@ def _place(statement: Statement) -> str:
 
 _PRECISION = 4
 _LINE_WIDTH = 100
-# Larger ones are shown by their ends.
-_MOST_ELEMENTS = 32
-# With more elements than this their range is worth a word.
-_FEW = 8
+_MOST_ELEMENTS = 32  # Larger ones are shown by their ends.
+_FEW = 8  # With more elements than this their range is worth a word.
 
 
 def described_tile(label: str, type: Type, content: Any, source: str = "") -> list[str]:

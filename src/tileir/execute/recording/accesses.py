@@ -1,14 +1,9 @@
-"""The accesses of a launch in columns: one row for each access to an array, in the order in which they happened.
+"""The accesses of a launch in columns: one row for each array that an access touches, in order of execution.
 
-An access that touches several arrays has a row for each, and so has what lies in no array.  A row has boxes of
-elements, counted from the beginning of the array's memory; those of an access out of bounds are negative or beyond its
-end.
-
-A box is its first element, the number of elements along each dimension and the distances between them.  A tile of a
-view is one box; so is a tile of pointers that are computed from ramps, and what a mask leaves of one if it leaves a
-rectangle.  Other pointers are taken in order of their addresses as runs of neighbors, and equal runs at equal distances
-as one box of two dimensions.  Of a scattered access with too many runs, the nearest are joined, so that a box covers
-more than was touched.
+A row has boxes of elements, counted from the start of the array's memory; out of bounds they are negative or too large.
+A box is its first element, its extents, and the distances between elements.  A tile of a view, or of pointers computed
+from ramps, is one box.  Other pointers become runs of neighbors, and equal runs at equal distances one box of two
+dimensions.  If a scattered access has too many runs, the nearest are joined: a box then covers more than was touched.
 """
 
 from __future__ import annotations
@@ -31,8 +26,7 @@ WRITE: Final = 1
 ATOMIC: Final = 2
 KINDS: Final = {"read": READ, "write": WRITE, "atomic": ATOMIC}
 NO_ARRAY: Final = -1  # In the column of arrays: memory that is no array of the launch, as what `alloca` reserves.
-OUT_OF_BOUNDS: Final = -2
-"""In the column of arrays: no memory of the launch, and near no array.  `out_of_bounds` has the other codes."""
+OUT_OF_BOUNDS: Final = -2  # In the column of arrays: near no array of the launch; other codes: `out_of_bounds`.
 MOST_BOXES: Final = 256  # An access in more boxes than this is kept in fewer that cover it.
 FEWER_BOXES: Final = 64
 
@@ -45,10 +39,7 @@ _FORM_BYTES: Final = 200
 
 
 class Column:
-    """A column of a table, declared in the table's class; an instance has its numbers as an array.
-
-    The array must not be kept while rows are added.
-    """
+    """A column of a table, declared in its class; do not keep the array of an instance while rows are added."""
 
     def __init__(self, dtype: str) -> None:
         self.dtype: str = dtype
@@ -99,8 +90,7 @@ class AccessTable(Table):
     block = Column("<i4")  # The tile block of each access, by number.
     step = Column("<u4")  # The step of the tile block in which it happened.
     operation = Column("<i4")
-    array = Column("<i4")
-    """The array, by its number in the recording; or `NO_ARRAY`, `OUT_OF_BOUNDS`, `out_of_bounds(number)`."""
+    array = Column("<i4")  # By number in the recording, or `NO_ARRAY`, `OUT_OF_BOUNDS`, `out_of_bounds(number)`.
     kind = Column("|u1")  # `READ`, `WRITE` or `ATOMIC`.
     masked = Column("<i4")  # How many elements of the tile are not touched: masked off, outside the tensor.
     approximate = Column("|u1")  # Where boxes cover more than was touched.
@@ -197,8 +187,7 @@ class AccessTable(Table):
 
 
 class Allowed:
-    """Where the sanitizer kept elements of an access from happening: which of its tile did, by the access's first
-    row."""
+    """Which elements of its tile an access touched where the sanitizer masked some, by its first row."""
 
     def __init__(self) -> None:
         self.bits: dict[int, Array] = {}
@@ -218,7 +207,6 @@ class Allowed:
 
 
 def _are_in(offsets: Array, extents: tuple[int, ...], strides: tuple[int, ...]) -> Array:
-    """Which offsets from its first element a box has."""
     backwards = sum([(extent - 1) * stride for extent, stride in zip(extents, strides, strict=True) if stride < 0])
     steps = [(abs(stride), extent) for extent, stride in zip(extents, strides, strict=True) if stride and extent > 1]
     return _are_sums(offsets - backwards, sorted(steps, reverse=True))
@@ -227,8 +215,7 @@ def _are_in(offsets: Array, extents: tuple[int, ...], strides: tuple[int, ...]) 
 def _are_sums(offsets: Array, steps: list[tuple[int, int]]) -> Array:
     """Which offsets are sums of fewer than `extent` steps of each size; large steps come first.
 
-    How often the largest is taken follows from the offset, but for the room that the others leave: in boxes of tiles
-    that is none, so large ones cost as little as small ones.
+    The offset determines the count of the largest step, up to the sum of the others: in boxes of tiles that is none.
     """
     if len(steps) < 2:
         size, extent = steps[0] if steps else (1, 1)
@@ -268,8 +255,7 @@ def rectangle(places: Array, mask: Array | None) -> Array | None:
 
 
 def ramp(places: Array) -> Box | None:
-    """A tile of places as one box, if they are at equal distances along each dimension; dimensions of one position, and
-    those along which the place stays, are left out."""
+    """A tile of places as one box, if evenly spaced; dimensions of one position or of step 0 are left out."""
     steps = even_steps(places)
     if steps is None:
         return None

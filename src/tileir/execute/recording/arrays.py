@@ -125,11 +125,7 @@ def arrays_of(program: NumberedProgram, memory: Memory, regions: list[Region]) -
 
 @dataclass(slots=True, eq=False)
 class Part:
-    """What an access touches of one array: boxes in elements of the array, and the memory itself.
-
-    `target` is that part of the region; or the region as elements, and `where` says which of them.  Nothing is kept of
-    memory that is no array.
-    """
+    """What an access touches of one array: boxes in elements; `target` and `where` as in `Write`, None if no array."""
 
     array: int
     boxes: list[Box]
@@ -140,8 +136,6 @@ class Part:
 
 
 class Finder:
-    """Finds what accesses touch."""
-
     def __init__(self, memory: Memory, arrays: list[RecordedArray]) -> None:
         self._memory: Memory = memory
         self.arrays: list[RecordedArray] = arrays
@@ -173,8 +167,7 @@ class Finder:
                 part = self._box(access, *found)
                 if part is not None:
                     return [part], masked
-        parts = self._listed(access)
-        return parts, addresses.size - int(access.touched.size)
+        return self._listed(access), addresses.size - int(access.touched.size)
 
     def _nothing(self, access: Access) -> Part:
         home = self._home(access.operation)
@@ -206,12 +199,8 @@ class Finder:
         if rest:
             return None
         # The distance of a dimension with one position means nothing, and may be as large as it likes.
-        steps = (
-            strides
-            if 1 not in extents
-            else tuple([stride if extent > 1 else 0 for extent, stride in zip(extents, strides, strict=True)])
-        )
-        target = box_of(array.region, address, size, extents, steps) if access.kind != "read" else None
+        steps = [stride if extent > 1 else 0 for extent, stride in zip(extents, strides, strict=True)]
+        target = box_of(array.region, address, size, extents, tuple(steps)) if access.kind != "read" else None
         return Part(array.number, [(first, *form)], False, array.region, target)
 
     def _listed(self, access: Access) -> list[Part]:
@@ -258,7 +247,6 @@ class Finder:
 
 
 def _elements(array: RecordedArray, addresses: Array, size: int) -> Array:
-    """Elements of an array, counted from the beginning of its memory."""
     offsets = (addresses - numpy.uint64(array.low)).view(numpy.int64)
     if size == array.size and not (offsets % size).any():
         return offsets // size

@@ -63,8 +63,6 @@ _WHOLE: Final = range(LARGEST + 1)
 
 
 class Maybe(NamedTuple):
-    """What may be missing."""
-
     schema: object
 
 
@@ -250,7 +248,6 @@ def _columns(records: Records) -> dict[str, Array]:
 
 
 def _flattened(start: str, parts: Sequence[Sequence[Any]]) -> dict[str, Array]:
-    """The columns of parts."""
     found = {start: numpy.cumsum([0, *[len(part[0]) for part in parts]], dtype=numpy.int64)}
     for number, name in enumerate(PARTS[start]):
         each = [numpy.asarray(part[number], DTYPES[name]) for part in parts]

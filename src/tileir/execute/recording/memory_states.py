@@ -1,12 +1,9 @@
 """Any state of memory, within a limit.
 
-For each write to an array there is a buffer (`Write`).  While the memory is as before the write the buffer holds
-what was written, afterwards what was there before: to go over a write in either direction is to exchange the buffer
-with the memory.  Time is counted in accesses: at time t the accesses before row t have happened.
-
-Where the writes would take more than the limit allows, the oldest are forgotten, and a copy of the arrays that are
-written is kept from before the launch (`States`): a state between is reached by running tile blocks again from there,
-or from the last state that was reached so.
+Each write has a buffer (`Write`): what it wrote, while memory is as before it; afterwards what was there before.  To
+cross a write in either direction, exchange buffer and memory.  At time t the accesses before row t have happened.
+If the writes exceed the limit, the oldest are dropped, and `States` keeps a copy of the written arrays from before the
+launch.  It reaches a state between by running tile blocks again, from there or from the last state so reached.
 """
 
 from __future__ import annotations
@@ -31,10 +28,7 @@ class Write:
     def __init__(
         self, row: int, region: Region, target: Array, where: Array | None, buffer: Array | None = None
     ) -> None:
-        """`target` is the part of the region; or the whole, as elements, and `where` says which of them.
-
-        Without a `buffer` the write is about to happen.
-        """
+        """`where` selects elements of `target`, None for all; without a `buffer` the write is about to happen."""
         self.row: int = row
         self.region: Region = region
         self.target: Array = target
@@ -68,8 +62,7 @@ def box_of(region: Region, address: int, size: int, extents: tuple[int, ...], st
 
 
 _NOWHERE: Final = 1 << 62
-RunAgain = Callable[[int, int], None]
-"""Runs the launch again from the start of a tile block, by its place in the order, up to a time."""
+RunAgain = Callable[[int, int], None]  # From the tile block at a place in the order, up to a time.
 
 
 class Copy:
@@ -103,14 +96,11 @@ class States:
         self._rows: list[int] = []
         self._done: int = 0  # So many writes have happened in the memory as it is.
         self._bytes: int = 0
-        # The arrays before the launch, once writes are forgotten.
-        self._start: Copy | None = None
+        self._start: Copy | None = None  # The arrays before the launch, once writes are forgotten.
         self._began: Callable[[], Array] = began
         self._is_interleaved: bool = is_interleaved
-        # Where memory is, if that is before all writes that are kept; -1 if it is among them.
-        self._early: int = -1
-        # The last state that was reached by running tile blocks again.
-        self._recent: Copy | None = None
+        self._early: int = -1  # Where memory is, if that is before all writes that are kept; -1 if it is among them.
+        self._recent: Copy | None = None  # The last state that was reached by running tile blocks again.
 
     @property
     def nbytes(self) -> int:

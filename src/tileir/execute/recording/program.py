@@ -1,14 +1,9 @@
 """The operations and values of a kernel by number, the path of a tile block through them, and what values were.
 
-Operations are counted from 0 in the order in which they are printed, those inside an operation after it.  Values: the
-parameters, then for each operation its results and the arguments of the blocks inside it.  Everything that speaks of a
-recorded launch uses these numbers, and they depend on nothing but the program.
-
-A step is one execution of an operation, counted from 1 in its tile block.  One with regions is a step when it begins;
-the bodies of `reduce` and `scan` run on slices and have no steps.  A path is kept as the operations at which control
-flow decides something: those with regions (`for`, `loop`, `if`) when they begin, and terminators.  What runs between
-two of them is the same each time, so a step is found by adding up lengths, most tile blocks have the path of another
-one, and a loop of a million iterations is a sequence that compresses well.
+Numbers depend on the program alone.  Operations count from 0 as they are printed, nested ones after their parent.
+Values: the parameters, then for each operation its results and the arguments of its blocks.  A step is one execution of
+an operation, counted from 1 in its tile block, when it begins; the bodies of `reduce` and `scan` have no steps.  A path
+is the sequence of operations with regions and of terminators: what runs between two of them is always the same.
 """
 
 from __future__ import annotations
@@ -35,8 +30,6 @@ from tileir.text.listing import PrintedLines, printed_lines
 from tileir.text.names import Naming
 
 _LONGEST_LINE: Final = 2000  # Constants may be long; nobody reads so much of one in a line.
-
-
 _PACK: Final = re.compile(r"%([\w$.-]+)\s*:\s*\d+\s*=\s*$")  # Several results under one name.
 
 
@@ -50,14 +43,11 @@ class ScriptLine:
 
 
 class NumberedProgram:
-    """A kernel whose operations and values have numbers."""
-
     def __init__(self, entry: Operation) -> None:
         self.entry: Operation = entry
         self.operations: list[Operation] = []
         self.values: list[Value] = list(entry.regions[0].blocks[0].arguments)
-        self.in_reductions: set[Operation] = set()
-        """What is in the body of a `reduce` or `scan`, which runs on slices: these are no steps of a tile block."""
+        self.in_reductions: set[Operation] = set()  # In a `reduce` or `scan`: no steps of a tile block.
         for operation in entry.walk():
             if operation is entry:
                 continue
@@ -123,8 +113,7 @@ class NumberedProgram:
 
     @property
     def parameter_names(self) -> list[str]:
-        """What the author calls the parameters, where the text that the program was read from is at hand; else as they
-        are printed, without the sign before."""
+        """The author's names of the parameters if the source text is at hand, else the printed ones without `%`."""
         count = len(self.entry.regions[0].blocks[0].arguments)
         return [self.script_name(number) or self.name(number).removeprefix("%") for number in range(count)]
 
@@ -144,10 +133,7 @@ class NumberedProgram:
         return ScriptLine(expression.file, expression.line, expression.statement.text)
 
     def script_name(self, number: int) -> str | None:
-        """What the author calls a value: a variable of the script, or the name in the text the program was read from.
-
-        None where no source is at hand.
-        """
+        """The author's name of a value: a variable of the script or a name in the text; None without a source."""
         value = self.values[number]
         owner = value.defining_operation
         if owner is None:
@@ -183,10 +169,8 @@ class ControlFlow:
     """Where control flow decides something, and what runs between."""
 
     def __init__(self, program: NumberedProgram) -> None:
-        self.distances: dict[Operation, int] = {}
-        """For each operation, which step it is behind the last decision before it in its block."""
-        self.decisions: dict[Operation, int] = {}
-        """The operations at which control flow decides something, with their numbers."""
+        self.distances: dict[Operation, int] = {}  # The steps from the last decision in its block.
+        self.decisions: dict[Operation, int] = {}  # Where control flow decides something: operation numbers.
         # For each operation what runs from behind the last decision to the next one.
         self._stretches: list[list[int]] = [[] for _ in program.operations]
         since: dict[object, list[int]] = {}
@@ -227,7 +211,6 @@ class ControlFlow:
         return int(self._lengths[path.decisions()].sum()) + len(self._rest(path))
 
     def _rest(self, path: Path) -> list[int]:
-        """The steps behind the last decision of a tile block that did not come to its end."""
         if path.last < 0:
             return []
         stretch = self._stretches[path.last]
@@ -264,10 +247,9 @@ _ENTRY_BYTES: Final = 200  # What a value takes beside its elements.
 
 
 class ValueHistory:
-    """For each value the steps at which it was computed, and what it was.
+    """What each value was, and at which steps, complete from `first` to `last`.
 
-    It is complete for the steps from `first` to `last`.  With more than `room` bytes the older half is forgotten, but
-    never the newest of a value.
+    With more than `room` bytes the older half is dropped, but never the newest of a value.
     """
 
     def __init__(self, room: int) -> None:

@@ -1,12 +1,9 @@
 """The launch that a recording has, and the memory that it owns.
 
-Pointers are real addresses.  A tile block that runs again is to compute the same ones, whatever has become of the
-caller's arrays, so the launch runs on copies.  Arrays that share memory share it in the copy, and a copy lies as far
-from a page boundary as its array.  Addresses are translated: the arguments, and what 64-bit integers in memory point
-to, if the launch names arrays that are reached through such tables (`memory=`).
-
-What `alloca` reserves lies at the same place whenever a tile block runs: each block under way has an area, in which
-each reservation follows the one before.
+Pointers are real addresses, and a tile block that runs again must compute the same ones: the launch runs on copies.  A
+copy keeps the sharing of memory and the distance from a page boundary.  Addresses are translated: in the arguments, and
+in 64-bit integers in memory if the launch names arrays behind such tables (`memory=`).  Each block under way has an
+area for `alloca`, so that a reservation has the same address whenever the block runs.
 """
 
 from __future__ import annotations
@@ -204,7 +201,6 @@ def _room(size: int, offset: int) -> tuple[int, Array]:
 
 
 def _holds_words(region: Region) -> bool:
-    """Whether an array of 64-bit integers is in a region, which may be addresses."""
     dtypes = [label.buffer.dtype for label in region.labels if isinstance(label, ArgumentLabel)]
     return any(dtype.kind in "iu" and dtype.itemsize == 8 for dtype in dtypes)
 

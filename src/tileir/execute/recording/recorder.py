@@ -1,7 +1,4 @@
-"""What is kept of a launch, and the observer that keeps it while the launch runs.
-
-Kept are the tile blocks with their paths, the accesses, the states of memory, and when findings were first seen.
-"""
+"""What is kept of a launch (blocks, paths, accesses, states of memory, findings), and the observer that keeps it."""
 
 from __future__ import annotations
 
@@ -24,8 +21,7 @@ from tileir.ir.core import Operation
 
 
 class Seen(NamedTuple):
-    """When a finding was first seen: the step of its tile block, the row of the access, and the element of the row's
-    array at which two accesses meet; -1 where there is none."""
+    """When a finding was first seen: step, row of the access, element where two accesses meet; -1 for none."""
 
     step: int
     row: int = -1
@@ -116,8 +112,7 @@ class Records:
         return self.accesses.nbytes + self.blocks.nbytes + self.allowed.nbytes + self.states.nbytes
 
 
-_LOOKED_AT: Final = 1 << 14
-"""After so many bytes more it is looked at what accesses and tile blocks take; so much is kept free for them."""
+_LOOKED_AT: Final = 1 << 14  # The bytes between checks of the room, kept free for accesses and tile blocks.
 
 
 class Interrupted(Exception):
@@ -133,8 +128,6 @@ class Interruption:
 
 @dataclass(slots=True, eq=False)
 class _Running:
-    """A tile block that runs."""
-
     block: TileBlock
     place: int
     decisions: array[int] = field(default_factory=lambda: array("i"))
@@ -143,10 +136,7 @@ class _Running:
 
 
 class Recorder(Observers):
-    """Keeps what a launch does: the paths of tile blocks, the accesses, what writes replace.
-
-    The observers look for mistakes, and `report` has what they found.
-    """
+    """Keeps the paths, accesses and writes of a launch; `report` has what the observers found."""
 
     def __init__(
         self, launch: RecordedLaunch, records: Records, observers: list[Observer], report: SanitizerReport
@@ -168,10 +158,8 @@ class Recorder(Observers):
         self._room: int = records.states.room
         self._next_look: int = 0
         self.interruption: Interruption = Interruption()
-        self.bound: tuple[int, int] = (-1, 0)
-        """A tile block and the number of steps behind which the launch ends, at its next decision; -1 for none."""
-        self.end: Copy | None = None
-        """The arrays where the recording ends before the launch does, as there is no room for more."""
+        self.bound: tuple[int, int] = (-1, 0)  # The tile block and step behind which the launch ends; -1 for none.
+        self.end: Copy | None = None  # The arrays where the recording ran out of room.
 
     def _look_at_room(self) -> None:
         """Have as much room for writes as accesses and paths leave; end the recording if that is none."""

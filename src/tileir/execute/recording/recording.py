@@ -91,8 +91,7 @@ class Recording:
 
     @property
     def bytes(self) -> int:
-        """What the recording takes: the arrays, the accesses, the paths, what writes replaced, and the values of tile
-        blocks that were asked for last."""
+        """What the recording takes: the arrays, accesses, paths, old contents, and values that are kept."""
         return self.launch.memory.nbytes + self.records.nbytes + self._replayer.nbytes
 
     @property
@@ -200,13 +199,11 @@ class Recording:
 
     def next_step(self, block: int, operation: int, step: int) -> int | None:
         """The first step behind one at which a tile block executes an operation."""
-        steps = numpy.flatnonzero(self.steps(block) == operation) + 1
-        return _behind(steps, step)
+        return _behind(numpy.flatnonzero(self.steps(block) == operation) + 1, step)
 
     def previous_step(self, block: int, operation: int, step: int) -> int | None:
         """The last step before one at which a tile block executes an operation."""
-        steps = numpy.flatnonzero(self.steps(block) == operation) + 1
-        return _before(steps, step)
+        return _before(numpy.flatnonzero(self.steps(block) == operation) + 1, step)
 
     def next_change(self, block: int, value: int, step: int) -> int | None:
         """The first step behind one at which a value is computed."""
@@ -275,8 +272,7 @@ class PreparedLaunch:
         self.limit: int = limit
         more = checked_arrays(memory, "memory") if memory else []
         bound = bind(entry, arguments)
-        # The caller's memory is there as long as these are.
-        self._bound: object = (bound, more)
+        self._bound: object = (bound, more)  # The caller's memory is there as long as these are.
         self.given: Memory = known_memory(kernel.globals.regions.values(), bound, more)  # The memory of the caller.
         self.room: int = _room_beside(limit, self.given.regions, entry)
         sources = [Source(region.start, region.data, region.labels, region.writable) for region in self.given.regions]

@@ -1,7 +1,6 @@
-"""Runs tile blocks of a recorded launch again, for their values.
+"""Runs tile blocks of a recorded launch again for their values, with memory as it was at each access.
 
-Values are not kept while a launch runs: the tile block is run again by the interpreter, with memory as it was at each
-of its accesses.  What it writes is compared with what it wrote the first time, as far as that is kept.
+What a tile block writes is compared with what it wrote the first time, as far as that is kept.
 """
 
 from __future__ import annotations
@@ -43,18 +42,13 @@ class Capture(Observer):
         self.begin([], [], 0, -1, 0)
 
     def begin(self, values: list[Any], rows: list[int], steps: int, requested: int, room: int) -> None:
-        """A tile block is about to run, with the values of its parameters, the rows of its accesses and so many steps.
-
-        Values are kept around the step `wanted`, -1 for all, with so much room for them.
-        """
+        """Start a tile block of so many steps; keep values around the step `requested`, -1 for all, within `room`."""
         self._most_steps: int = steps
         self.history = ValueHistory(room)
-        self.moves_memory: bool = True
-        """Whether memory is to be moved to where it was; not if the whole launch runs again."""
+        self.moves_memory: bool = True  # Whether memory moves to where it was; not if the whole launch runs again.
         self._room: int = room
         self._requested: int = requested
-        # With so many bytes, the moment that is wanted among them, it is enough.
-        self._enough: int = -1
+        self._enough: int = -1  # With so many bytes, the moment that is wanted among them, it is enough.
         self.is_enough: bool = False  # Whether the tile block was stopped as enough is known.
         self._steps: int = 0
         self._rows: list[int] = rows
@@ -117,8 +111,7 @@ class Capture(Observer):
             return None
         self.complete_write()
         if self._place == len(self._rows):
-            # The recording ends here.
-            raise Stop
+            raise Stop  # The recording ends here.
         first = self._rows[self._place]
         end = self._accesses.behind(first)
         self._place += end - first
@@ -168,8 +161,7 @@ class Rerun(Observer):
         return self._allowed.find(row, access)
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
-        # As in the launch: others may have gone on.
-        return True
+        return True  # As in the launch: others may have gone on.
 
 
 class Replayer:
@@ -210,8 +202,7 @@ class Replayer:
                 del self._histories[next(iter(self._histories))]
             self._run(self._program("values", self._capture), self._capture, block, step, self._room // 2)
             found = self._capture.history
-        # The last is the newest.
-        self._histories[block] = found
+        self._histories[block] = found  # The last is the newest.
         return found
 
     def forget(self, block: int) -> None:
@@ -235,7 +226,6 @@ class Replayer:
             self._launch.runner(program, observer, _nowhere)(number, None)
 
     def _run(self, program: Program, observer: Observer, block: int, requested: int, room: int) -> None:
-        """Run one tile block for the capture."""
         capture = self._capture
         place = self._blocks.place(block)
         assert place is not None

@@ -1,12 +1,9 @@
 """The variables of a script at every step of a tile block, as Python's semantics give them.
 
-A front end that compiles a script knows which value each variable is bound to at every statement.  `ScriptVariables`
-holds that: for each operation an *environment*, the bindings before the statement that the operation belongs to.  A
-binding is a value of the program, a constant, a tuple of bindings, an array, or a *merge*: what a loop carries, or what
-a loop or a branch ends with.  The operation executed last, of those that lead to a merge, decides its value.  If a
-compiler splits a loop in two and keeps one branch of an `if` in each, the loop around the statement decides.
-
-A compiler moves and removes operations.  An unknown binding is `Missing`, never a guess.
+For each operation `ScriptVariables` has an *environment*: the bindings before its statement, known from the front end.
+A binding is a value of the program, a constant, a tuple of bindings, an array, or a *merge*: what a loop carries, or
+what a loop or branch ends with.  The last operation executed of those that lead to a merge decides its value; if a
+compiler split a loop by the branches of an `if`, the loop around the statement does.  An unknown binding is `Missing`.
 """
 
 from __future__ import annotations
@@ -81,12 +78,9 @@ class Binding:
     items: tuple[int, ...] | None = None  # Of a tuple, its items.
     values: tuple[int, ...] = ()  # The values of the program that may hold it; which one, the step tells.
     is_unsigned: bool = False
-    merged: dict[int, int] | None = field(default=None, init=False)
-    """Of a merge: for each operation that leads to it, what it is bound to then."""
-    kept: dict[int, int] = field(default_factory=dict, init=False)
-    """Of a merge of branches: for each loop that keeps only one of them, what it is bound to there."""
-    may_be_unassigned: bool = field(default=False, init=False)
-    """Whether it is a merge of something that may have no value yet."""
+    merged: dict[int, int] | None = field(default=None, init=False)  # Of a merge: bindings by operation.
+    kept: dict[int, int] = field(default_factory=dict, init=False)  # Of branches: by the loop that keeps one.
+    may_be_unassigned: bool = field(default=False, init=False)  # Whether a merged one may have no value.
 
 
 @dataclass(slots=True, eq=False)
@@ -124,7 +118,6 @@ class ScriptVariables:
 
     @cached_property
     def _ranks(self) -> dict[str, int]:
-        """For each name the first environment in which it is assigned."""
         found: dict[str, int] = {}
         for operation in self.at:
             for name, number in self.environments[operation].bindings.items() if operation >= 0 else ():
@@ -231,8 +224,7 @@ class ScriptVariables:
                 continue
             content = unsigned(newest[1]) if binding.is_unsigned else newest[1]
             if found is not None and not numpy.array_equal(found.content, content, equal_nan=content.dtype.kind == "f"):
-                # A compiler has made two of it, and it is not known which one is meant.
-                return Missing(REMOVED)
+                return Missing(REMOVED)  # A compiler has made two of it, and it is not known which one is meant.
             found = TileContent(number, content, newest[0])
         return found
 

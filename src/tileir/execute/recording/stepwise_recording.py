@@ -1,12 +1,8 @@
 """A launch that is recorded as far as somebody wants to look, and rehearsed to see where it goes.
 
-Tile blocks that run one after the other can be recorded one after the other: memory goes to where the recording ends,
-the next one runs, and the recording is longer.  One that is interrupted is recorded up to there, and from its start
-when the recording goes on.  Interleaved tile blocks, and a launch that is sanitized, are recorded from the start to the
-end in one go.
-
-To *rehearse* is to run the launch from the start of a tile block without recording it, nearly as fast as without a
-debugger; afterwards memory is what it was before.
+Sequential tile blocks are recorded one by one; an interrupted one starts over when the recording goes on.  Interleaved
+tile blocks, and a sanitized launch, are recorded in one go.  To *rehearse* is to run the launch from the start of a
+tile block without recording it, nearly as fast as without a debugger; afterwards memory is what it was before.
 """
 
 from __future__ import annotations
@@ -40,11 +36,9 @@ class StepwiseRecording:
         self.count: Final = grid[0] * grid[1] * grid[2]  # How many tile blocks the launch has.
         self.texts: list[str] = []  # What the kernel has printed, as far as it is recorded.
         self.whole: int = 0  # So many tile blocks are recorded up to their end.
-        self.is_over: bool = False
-        """Whether there is no more to record: the launch has come to its end, or has failed, or has no room."""
+        self.is_over: bool = False  # Whether no more can be recorded: the launch ended, failed, or has no room.
         self.error: ExecutionError | None = None
-        self.final: Copy | None = None
-        """The arrays as they are when the launch is over, if a rehearsal came to there."""
+        self.final: Copy | None = None  # The arrays as they are when the launch is over, if a rehearsal came to there.
         self._printed: int = 0
         self._begin()
 
@@ -82,10 +76,9 @@ class StepwiseRecording:
         return next(place for place, number in enumerate(self.order()) if number == block)
 
     def record_to(self, place: int, steps: int = -1) -> None:
-        """Record the tile blocks up to the one of a place in the order in which they begin, and of that so many steps
-        at least, -1 for all; if they come so far.
+        """Record up to the tile block at a place in the order, and at least so many steps of that one, -1 for all.
 
-        Raises `Interrupted` if somebody wants that; what is recorded by then stays.
+        Raises `Interrupted` on request; what is recorded by then stays.
         """
         if self.has(place, steps):
             return
@@ -159,10 +152,7 @@ class StepwiseRecording:
         return launch.runner(launch.compiled(observer, launch.is_interleaved), observer, write)
 
     def rehearse(self, observer: Observer, place: int, write: Write) -> None:
-        """Run the launch from the tile block of a place, for an observer, who ends it by an exception.
-
-        If it comes to its end, or fails, the arrays are kept as they are then (`final`).
-        """
+        """Run the launch from a place until an observer raises; if it ends or fails first, `final` has the arrays."""
         recording = self.recording
         with recording.lock, numpy.errstate(all="ignore"):
             states = recording.records.states

@@ -71,8 +71,7 @@ def texts_of(element: Type, array: Array) -> list[str]:
         return [str(number) for number in flat.tolist()]
     digits = _DIGITS.get(element.text)
     if flat.dtype == numpy.float64:
-        # The same digits, ten times as fast as NumPy writes them.
-        return [repr(number) for number in flat.tolist()]
+        return [repr(number) for number in flat.tolist()]  # The same digits, ten times as fast as NumPy writes them.
     if digits is None:
         return [str(text) for text in flat.astype(str).tolist()]
     return [f"{number:.{digits}g}" for number in numbers_of(element, flat).tolist()]

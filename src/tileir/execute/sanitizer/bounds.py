@@ -1,8 +1,7 @@
 """Accesses outside of memory, misaligned, to memory that must not be written, outside a view's index space.
 
-An access is inside if it lies in the array its pointer comes from.  Which that is follows from the program where the
-pointer is computed from a parameter or a global by offsets alone; a pointer that comes another way (a loop, a table of
-addresses) may go to any array of the launch.
+An access must stay in the array its pointer comes from.  The program shows that array if the pointer is a parameter or
+global plus offsets; any other pointer (from a loop or a table of addresses) may go to any array of the launch.
 """
 
 from __future__ import annotations
@@ -38,8 +37,6 @@ from tileir.ir.types import IntegerType
 Touched = list[tuple[Shadow, Cells]]
 
 _VERBS = {"read": "reads", "write": "writes", "atomic": "updates"}
-
-
 _MASK: Final = "mask the elements outside, or correct the offsets"
 _MASK_HINT: Final = Phrase(_MASK, _MASK, unchecked=UNCHECKED_HINT)
 

@@ -34,8 +34,6 @@ _PRESENT = {"read": "reads", "write": "writes", "atomic": "updates"}
 
 
 class Conflicts:
-    """Compares accesses with the shadow."""
-
     def __init__(self, ledger: Ledger, events: Events) -> None:
         self._ledger: Ledger = ledger
         self._events: Events = events
@@ -63,10 +61,7 @@ class Conflicts:
             self._release(access, semantics, touched)
 
     def _release(self, access: Access, semantics: AccessSemantics, touched: list[tuple[Shadow, Cells]]) -> None:
-        """Leave what comes before a release at the start of each element.
-
-        A plain store ends what an earlier release started there; an atomic update carries it on.
-        """
+        """Leave what precedes a release at each element's start; a store ends an earlier one, an atomic goes on."""
         if access.kind == "atomic" and not semantics.releases:
             return
         number = NO_RELEASE
@@ -128,10 +123,7 @@ class Conflicts:
     def _kept(
         self, shadow: Shadow, plane: Array | None, access: Access, cells: Cells, known: Array, found: Array
     ) -> Array | None:
-        """The plane of the others, with those events of other tile blocks that are about to be replaced.
-
-        `known` are the events in the cells, `found` the different ones among them.
-        """
+        """The plane of the others plus replaced events of other blocks; `found` are the distinct ones of `known`."""
         foreign = self._events.foreign(found, access.block)
         if not foreign.any():
             return plane
@@ -207,7 +199,6 @@ class Conflicts:
         self._ledger.add(finding)
 
     def _parties(self, access: Access, shadow: Shadow, numbers: Array, earlier: Event) -> tuple[Place, Place, str]:
-        """Where an access and an earlier one are, and the memory they meet in."""
         element, address = self._locate(access, shadow, numbers, earlier.number)
         other = Place(earlier.semantics.operation, block_at(earlier.block, access.block.grid))
         return Place(access.operation, access.block.id, element), other, where_in(shadow.region, address)
@@ -296,11 +287,7 @@ def _unordered(access: Access, earlier: Event, place: Place, other: Place, targe
     return Finding("unordered", title, place, details, hint, "after", other)
 
 
-# Where NVIDIA's assembler seems to lose an order that a program relies on: notes, not findings.
-#
-# The program is right, and the engines here run it right.  Three patterns went wrong on a GPU although tokens order the
-# accesses (docs/nvidia.md has the smallest program for each):
-#
+# Where NVIDIA's assembler seems to lose an order that tokens give; notes, as the program is right (docs/nvidia.md):
 # - the order goes through the token of a load whose mask is false, and through nothing else;
 # - a load and then a store to the same memory in a `loop`, in which other elements of the tile meet;
 # - a load, then a store to the same memory, and the loaded value is used after the store.
@@ -377,8 +364,7 @@ class Doubts:
         users, stores = [user, *ancestors(user)], [store, *ancestors(store)]
         shared = set(users) & set(stores)
         if any(each.declaration.is_loop and each not in outer for each in shared):
-            # In the next iteration, with the same value.
-            return True
+            return True  # In the next iteration, with the same value.
         for one in users:
             for other in stores:
                 if one is not other and one.parent is other.parent and one.parent is not None:

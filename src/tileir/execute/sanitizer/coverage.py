@@ -1,12 +1,9 @@
 """What a kernel's stores leave out, and what one store writes twice.
 
-For each array that a launch stores to: the elements that nobody wrote, as ranges of the array's indices, and the tile
-block they belong to by the rule that the others follow (`store_patterns`).  A grid that is too small and a number of
-elements that is too small show themselves like this.  Two elements of one store at the same place are reported too:
-which of them stays is not defined.
-
-What is written more than once by several stores is no mistake (a loop that accumulates in memory does it), and only
-counted; places that atomics update need not all be updated, so an array that only atomics write is left alone.
+For each array: the elements that no store wrote, as ranges of indices, and the tile block they belong to by the rule of
+the others (`store_patterns`).  So a grid or count that is too small shows.  Two elements of one store at one place are
+reported too: which of them stays is undefined.  What several stores write is only counted, as a loop may accumulate in
+memory.  An array that only atomics write is left alone.
 """
 
 from __future__ import annotations
@@ -107,10 +104,8 @@ class Coverage(Ledger):
         self.begin(memory)
         self._bounds: Bounds = Bounds(self, memory)
         self._patterns: dict[object, Pattern] = {}
-        # How often each tile block that runs has come to a store.
-        self._turns: dict[int, dict[Operation, int]] = {}
-        # The stores that had an index outside of a view's index space.
-        self._outside: set[Operation] = set()
+        self._turns: dict[int, dict[Operation, int]] = {}  # How often each tile block that runs has come to a store.
+        self._outside: set[Operation] = set()  # The stores that had an index outside of a view's index space.
         # The stores to each region, in the order in which they were first seen there.
         self._stored: dict[int, dict[Operation, None]] = {}
         self._failed: bool = False
@@ -137,8 +132,7 @@ class Coverage(Ledger):
         self._turns.pop(block.number, None)
 
     def failed(self, error: object, block: TileBlock) -> bool:
-        # What a tile block that ended early leaves out is another mistake's doing.
-        self._failed = True
+        self._failed = True  # What a tile block that ended early leaves out is another mistake's doing.
         return False
 
     def access(self, access: Access) -> None:
@@ -195,9 +189,7 @@ class Coverage(Ledger):
             return
         order = numpy.argsort(places, kind="stable")
         again = places[order[1:]] == places[order[:-1]]
-        if not again.any():
-            return
-        if self.counted("written-twice", access.operation, None):
+        if not again.any() or self.counted("written-twice", access.operation, None):
             return
         # The first element that goes where an earlier one went, and the one before it there.
         seconds, firsts = order[1:][again], order[:-1][again]
@@ -349,8 +341,7 @@ class Coverage(Ledger):
         def distance(entry: tuple[Pattern, BlockId]) -> int:
             return sum([max(number - extent + 1, 0) for number, extent in zip(entry[1], self._grid, strict=True)])
 
-        # A tile block that ran comes first, then one that is close to the grid: a kernel may go through many tiles in a
-        # loop.
+        # A tile block that ran comes first, then one close to the grid: a kernel may loop over many tiles.
         return sorted(known, key=distance)
 
 
@@ -360,8 +351,7 @@ def _is_store(operation: Operation) -> bool:
 
 
 def boxes(chosen: Array, most: int) -> Iterator[tuple[Range, ...]]:
-    """The chosen elements as boxes of indices, first and last, the first `most` of them and maybe more: rows that are
-    alike are one box."""
+    """The chosen elements as boxes of first and last indices, at least the first `most`; equal rows are one box."""
     if chosen.ndim == 0:
         if chosen:
             yield ()

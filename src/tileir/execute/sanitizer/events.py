@@ -1,18 +1,10 @@
 """Who did what to memory, and what is ordered before what.
 
-An *event* is one access of one tile block.  The memory model orders two events only through tokens, and two tile blocks
-only where one releases and the other acquires.  So what stands for a token at run time is the set of events that come
-before whoever takes it: a set of bits, one for each event of its own tile block, and what is known of others
-(`releases`).  A release leaves the set at the place it writes; an acquire that reads there adds it to its own token.
-
-An event comes before another if the set of the other's tokens has its bit.  That is the only rule; everything else
-here is bookkeeping.
-
-Written out, what tile blocks know of others would take the square of their number.  So it is a graph: an acquire refers
-to the releases it read, a release to what was known before it and, if it is an atomic update, to the one that it found.
-Most of what tile blocks learn nobody asks for, as atomics do not race with atomics: whether an event is known is
-searched when it is asked.  The last search goes on where it stopped: the last tile block of a reduction asks about all
-others.
+An *event* is one access of one tile block.  At run time a token is the set of events before whoever takes it: bits of
+its own tile block's events, and what it knows of others.  One event precedes another if the other's tokens have its
+bit.  A release leaves the set where it writes; an acquire that reads there adds it to its token.  Knowledge of other
+tile blocks is a graph, as sets would take the square of their number: an acquire refers to the releases it read, a
+release to what it knew and, if atomic, to the one it found.  A search runs only on demand, and the last one resumes.
 """
 
 from __future__ import annotations
@@ -31,10 +23,7 @@ from tileir.ir.core import Operation
 # What shadow memory holds where no tile block did anything: the caller's data, or nothing at all.
 HOST: Final = 0
 NOBODY: Final = 1
-
-
-# What shadow memory holds where nobody released.
-NO_RELEASE: Final = 0
+NO_RELEASE: Final = 0  # What shadow memory holds where nobody released.
 
 
 @dataclass(slots=True, eq=False)
@@ -43,8 +32,7 @@ class Knowledge:
 
     sources: tuple[Knowledge, ...] = ()
     releases: tuple[int, ...] = ()
-    answers: dict[int, int] = field(default_factory=dict, init=False)
-    """For tile blocks that somebody asked about, the events that were found."""
+    answers: dict[int, int] = field(default_factory=dict, init=False)  # The events found, by tile block.
 
 
 NOTHING_KNOWN: Final = Knowledge()
@@ -58,8 +46,7 @@ def joined(left: Knowledge, right: Knowledge) -> Knowledge:
 
 
 class _Release(NamedTuple):
-    """One release of each element of a tile: the tile block, its events before it, and what it knew; `found` has the
-    releases that an atomic update carries on."""
+    """One release per element of a tile: block, earlier events, knowledge; `found`: releases an atomic carries on."""
 
     block: int
     events: int
@@ -82,8 +69,7 @@ class Releases:
 
     def __init__(self) -> None:
         self._all: list[_Release] = []
-        # The number of the first element of each, and behind the last.
-        self._firsts: list[int] = [NO_RELEASE + 1]
+        self._firsts: list[int] = [NO_RELEASE + 1]  # The number of the first element of each, and behind the last.
         self._blocks: set[int] = set()
         self._search: _Search = _Search(NOTHING_KNOWN)
 

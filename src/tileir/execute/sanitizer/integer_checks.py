@@ -1,9 +1,7 @@
-"""Integer operations on numbers they are not defined for: broken overflow flags, division by zero, wide shifts, loops
-whose counter overflows.
+"""Integer operations on undefined inputs: overflow flags, division by zero, wide shifts, overflowing loop counters.
 
-Each check is made for one operation when the launch is prepared and gives, from the operands, the elements that are
-wrong; None if there are none.  The CPU engine traces the same functions into compiled code: they keep to what a tracer
-knows.
+A check is made for one operation when the launch is prepared; from the operands it returns the wrong elements, or None.
+The CPU engine traces the same functions into compiled code: they keep to what a tracer knows.
 """
 
 from __future__ import annotations
@@ -25,8 +23,6 @@ from tileir.ir.types import IntegerType
 
 Wrong = Callable[..., Any]
 _SIGNS = {ops.ADDI: "+", ops.SUBI: "-", ops.MULI: "*", ops.SHLI: "<<", ops.DIVI: "/", ops.REMI: "%", ops.SHRI: ">>"}
-
-
 _WIDEN: Final = "widen first"
 _COUNTERPART: Final = "the smallest number has no positive counterpart"
 _UNDEFINED: Final = "the result is undefined, and traps on some machines"
@@ -98,8 +94,7 @@ def _division_checks(operation: Operation) -> list[NumberCheck]:
 
     def by_zero(left: Any, right: Any) -> Any:
         wrong = right == 0
-        # In the shape of both.
-        return wrong & (left == left) if wrong.any() else None
+        return wrong & (left == left) if wrong.any() else None  # In the shape of both.
 
     hint = phrase(f"{_GUARD}: {_UNDEFINED}", script=f"{in_script(_GUARD)}: {_UNDEFINED}")
     title, unsigned = phrase(f"{THIS} divides by zero", operation), operation.signedness == "unsigned"
@@ -227,8 +222,7 @@ def _wraps_truncation(operation: Operation, signed: bool) -> Wrong:
 class CounterCheck(NumberCheck):
     """Whether the counter of a `for` still fits when it has passed the upper bound.
 
-    If not it wraps and is below the bound again: the dialect leaves the behavior undefined, and a GPU never leaves the
-    loop.  The engines here count in a wider type and end it.
+    If it wraps, behavior is undefined and a GPU never leaves the loop; the engines here count in a wider type.
     """
 
     __slots__ = ("_most", "_width")
@@ -282,7 +276,6 @@ CHECKS: dict[OperationDeclaration, Callable[[Operation], list[NumberCheck]]] = {
     **dict.fromkeys((ops.SHLI, ops.SHRI), _shift_checks),
     ops.FOR: lambda operation: [CounterCheck(operation)],
 }
-
 
 _ALL_OPERANDS: Final = "it is defined for all operands"
 

@@ -31,16 +31,14 @@ class Ledger(Observer):
     def __init__(self) -> None:
         self.report: SanitizerReport = SanitizerReport()
         self._known: dict[tuple[AnyKind, Operation, Operation | None], Finding] = {}
-        self.notes: dict[tuple[str, Operation, Operation], Finding] = {}
-        """The notes on pairs of operations, by what they are about."""
+        self.notes: dict[tuple[str, Operation, Operation], Finding] = {}  # By subject and operations.
         self.begin(Memory())
 
     def begin(self, memory: Memory) -> None:
         """Forget the shadows of another launch; findings stay."""
         self._given: set[int] = {id(region) for region in memory.regions}
         self._shadows: dict[int, Shadow] = {}
-        self.outside: Outside = {}
-        """The tile blocks of this launch in which an access has an index outside of a view's index space."""
+        self.outside: Outside = {}  # The tile blocks in which an access has an index outside of its view's space.
 
     def counted(self, kind: AnyKind, operation: Operation, other: Operation | None) -> bool:
         """Count a finding that is known already; False if it is not."""
@@ -94,10 +92,7 @@ Outside = dict[Operation, set[BlockId]]  # For each access the tile blocks in wh
 
 
 def smaller_grids(outside: Outside, grid: BlockId) -> dict[Operation, BlockId]:
-    """For each access the grid without the tile blocks in which it has an index outside.
-
-    It is left out if other tile blocks are wrong too, or if those do anything else.
-    """
+    """For each access the grid without the blocks that index outside, unless these do more or others do it too."""
     found: dict[Operation, BlockId] = {}
     needless: dict[BlockId, bool] = {}
     for operation, blocks in outside.items():
@@ -115,10 +110,9 @@ def smaller_grids(outside: Outside, grid: BlockId) -> dict[Operation, BlockId]:
 
 
 def _does_nothing_beyond(extents: BlockId, operation: Operation, outside: Outside, grid: BlockId) -> bool:
-    """Whether tile blocks beyond a smaller grid access only tiles outside, apart from reads that others make too.
+    """Whether blocks beyond a smaller grid only access tiles outside, apart from reads that others make too.
 
-    An access in a loop may be outside in one iteration and inside in another.  It is outside in all of them if what
-    depends on the tile block is the same in each.
+    An access in a loop is outside in all iterations if what depends on the tile block is the same in each.
     """
     entry = next((each for each in ancestors(operation) if each.declaration is ENTRY), None)
     if entry is None:
@@ -153,7 +147,6 @@ def _dependents(entry: Operation, values: Iterable[Value]) -> set[Value]:
 
 
 def _affected(operation: Operation, known: set[Value]) -> list[Value]:
-    """What depends on known values through one operation."""
     chosen = [number for number, operand in enumerate(operation.operands) if operand in known]
     if not chosen:
         return []

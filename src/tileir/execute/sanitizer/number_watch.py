@@ -1,13 +1,9 @@
 """The watch for numbers: which operations make a NaN or an infinity, and where others come from.
 
-An operation *makes* one if its result has it where nothing that this element is computed from does: of an elementwise
-operation the same element of each operand, of a product the row, the column and the accumulator's element.  A NaN made
-of infinities, as by inf - inf, is made.  The operations in the body of `reduce` and `scan` are watched one by one, on
-the slices they run on.
-
-What comes from memory or from a view's padding was *given* to the program, what is moved, chosen or reinterpreted was
-there before, and a constant or an identity is meant as it stands: none of these is made.  What was given is told in
-notes; it fails nothing.
+An operation *makes* one if nothing that the element is computed from has it: the same element of each operand, or of a
+matmul the row, the column and the accumulator's element.  A NaN of infinities, as in inf - inf, is made.  Operations in
+`reduce` and `scan` are watched one by one, on slices.  What comes from memory or padding was *given*, which is only
+noted; what is moved, chosen, reinterpreted, a constant or an identity is not made either.
 """
 
 from __future__ import annotations
@@ -172,8 +168,7 @@ class NumberWatch(Ledger):
         try:
             return _wide(from_memory(element, access.block.memory.gather(addresses, memory_dtype(element))))
         except (OutsideMemory, IndexError):
-            # Nothing is touched, or the operation is about to say what is wrong.
-            return None
+            return None  # Nothing is touched, or the operation is about to say what is wrong.
 
     def _tell_updated(self, operation: Operation, block: TileBlock) -> None:
         access, before = self._access, self._before

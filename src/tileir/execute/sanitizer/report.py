@@ -18,7 +18,6 @@ from tileir.ir.traversal import ancestors
 
 Index = tuple[int, ...]
 ATOMIC_ADD: Final = phrase("(atomic_rmw_tko; in cuTile ct.atomic_add)", script="(ct.atomic_add)")
-"""The atomic that hints advise."""
 
 # Every sort of mistake the sanitizer reports, and what the watch for numbers does: mypy lets no other through.
 Kind = Literal[
@@ -26,18 +25,15 @@ Kind = Literal[
     "assume", "overflow", "division-by-zero", "shift", "index", "assert", "error", "unwritten", "written-twice",
 ]  # fmt: skip
 WatchKind = Literal["nan", "infinity"]
-# What is worth a word and no mistake: it fails no launch.
-NoteKind = Literal["note"]
+NoteKind = Literal["note"]  # What is worth a word and no mistake: it fails no launch.
 AnyKind = Literal[Kind, WatchKind, NoteKind]
-# Whose names reports have: the script's, where there is one, or the tile program's.
-Names = Literal["script", "tile"]
+Names = Literal["script", "tile"]  # Whose names reports have: the script's, where there is one, or the tile program's.
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """Where something happened: an operation, a tile block (None: no block alone), and an element of the tile (None: no
-    element alone)."""
+    """Where something happened: an operation, a tile block and an element of the tile, None for no single one."""
 
     operation: Operation
     block: BlockId | None

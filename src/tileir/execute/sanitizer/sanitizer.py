@@ -27,8 +27,7 @@ from tileir.execute.sanitizer.uninitialized import unwritten_bytes
 from tileir.ir.core import Operation
 from tileir.ir.traversal import ancestors
 
-# Bytes.
-WIDEST_ELEMENT = 8
+WIDEST_ELEMENT = 8  # Bytes.
 
 
 class Sanitizer(Ledger):
@@ -54,8 +53,7 @@ class Sanitizer(Ledger):
         self._memory: Memory = memory
         self.begin(memory)
         self._events: Events = Events()
-        # Promises that hold in every tile block of the launch, as they do in one.
-        self._kept: set[Operation] = set()
+        self._kept: set[Operation] = set()  # Promises that hold in every tile block of the launch, as they do in one.
         self._bounds: Bounds = Bounds(self, memory)
         self._conflicts: Conflicts = Conflicts(self, self._events)
 

@@ -1,11 +1,8 @@
 """Shadow memory: for each piece of a region the last events that wrote and read it.
 
-A piece, a *cell*, is as large as the elements the program accesses there, and is split where a smaller or odd access
-comes.  Each plane holds event numbers (see `events`): the last write, the last read, and of both the last one by
-another tile block than that, for the rare programs in which several blocks come to the same place.
-
-Most arrays are only read.  Until a region is written, reads of whole boxes are kept by box, not by cell: the same tile
-is read by many tile blocks, and a look at one entry tells what a look at thousands of cells would.
+A *cell* is as large as the elements accessed there, and is split for a smaller or misaligned access.  Planes hold event
+numbers: the last write, the last read, and of both the last by another tile block than that.  Until a region is
+written, reads of whole boxes are kept by box: one entry stands for thousands of cells that many blocks read.
 """
 
 from __future__ import annotations
@@ -21,8 +18,7 @@ from tileir.execute.memory import Region
 Plane = Any
 Key = tuple[int, tuple[int, ...], tuple[int, ...]]
 
-# More boxes than these are not worth keeping apart.
-MOST_BOXES = 1 << 16
+MOST_BOXES = 1 << 16  # More boxes than these are not worth keeping apart.
 
 
 def distinct(events: Array) -> Array:
@@ -69,8 +65,7 @@ class Shadow:
         self.region: Region = region
         self.cell: int = cell
         self.writers: Plane = numpy.full(count, first, numpy.int32)
-        # Whether the writers are worth a look.
-        self.written: bool = first != 0
+        self.written: bool = first != 0  # Whether the writers are worth a look.
         # Whether strong accesses have to look at them, which do not conflict with each other.
         self.weakly_written: bool = first != 0
         self.readers: Plane | None = None

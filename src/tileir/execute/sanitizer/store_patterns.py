@@ -1,13 +1,9 @@
 """Which tile block a place in memory belongs to, learned from the tile blocks that ran.
 
-Most kernels give each tile block its own tiles by a rule: the place where a tile begins is a sum of multiples of the
-block's coordinates.  A `Pattern` has where one store began in every tile block that ran it (its first time in each
-block, its second, and so on, are patterns of their own), finds the multiples by comparing neighbors, and checks them
-against all that ran.  Then the rule tells which tile block a place belongs to, whether that ran or not.
-
-Places are counted along the dimensions of the tile, in elements: an address is divided by the largest stride, the
-rest by the next.  Besides the three coordinates a rule may use quotient and remainder of x by some number, as kernels
-do that number their tiles in a grid of one dimension.
+In most kernels a tile begins at a sum of multiples of the block's coordinates, or of quotient and remainder of x where
+a grid of one dimension numbers the tiles.  A `Pattern` has where the n-th execution of a store began in each tile
+block.  It finds the multiples by comparing neighbors and checks them against all blocks; this rule also covers blocks
+that did not run.  Places are counted in elements along the tile's dimensions, from the largest stride down.
 """
 
 from __future__ import annotations
@@ -28,21 +24,17 @@ from tileir.execute.observing.observer import Access, even_steps
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
 
-# Coordinates of a rule: x or its remainder, y, z, the quotient of x.
-_COUNT: Final = 4
+_COUNT: Final = 4  # Coordinates of a rule: x or its remainder, y, z, the quotient of x.
 _NO_ROWS: Final = 1 << 62
 
 Rule = tuple[Array, Array, int]
 
 
 class Tile(NamedTuple):
-    """The tile that a store writes, masked or not."""
-
     address: int
     shape: tuple[int, ...]  # Its elements along each dimension.
     strides: tuple[int, ...]  # The bytes between them.
-    steps: tuple[tuple[int, int], ...] = ()
-    """Of a view, for each of its indices, the dimension it moves along (-1: none) and by how many elements."""
+    steps: tuple[tuple[int, int], ...] = ()  # For each index of a view: dimension (-1: none), elements.
     ends: tuple[int, ...] = ()  # Of a view the extents of its tensor along the dimensions of `strides`.
     tensor: tuple[int, ...] = ()  # Of a view the shape of its tensor.
 
@@ -59,8 +51,7 @@ class Pattern:
         self._order: list[int] | None = _nesting(tile.shape, tile.strides, tile.ends)
         self.blocks: array[int] = array("q")
         self.places: array[int] = array("Q")
-        # Whether the tile may move along an axis with one tile block, nobody knows how far.
-        self._unsure: bool = False
+        self._unsure: bool = False  # Whether the tile may move along an axis with one tile block, nobody knows how far.
 
     def add(self, block: int, address: int) -> None:
         self.blocks.append(block)
@@ -232,8 +223,7 @@ def tile_of_pointers(access: Access) -> Tile | None:
     return Tile(address, tuple([extent for extent, _ in steps]), tuple([abs(stride) for _, stride in steps]))
 
 
-# By axis; None where it is not a number.
-Factors = tuple["int | None", "int | None", "int | None"]
+Factors = tuple["int | None", "int | None", "int | None"]  # By axis; None where it is not a number.
 _ZERO: Final[Factors] = (0, 0, 0)
 _UNKNOWN: Final[Factors] = (None, None, None)
 _UNCHANGED: Final = (ops.ASSUME, ops.BROADCAST, ops.RESHAPE, ops.EXTI, ops.PTR_TO_PTR)

@@ -1,12 +1,9 @@
 """Memory that somebody allocated and nobody has written yet.
 
-What an `empty` of NumPy, torch or CuPy returns is filled with a pattern that no result is (`fill`).  Where launches are
-sanitized it is also remembered, with the line that allocated it (`ALLOCATIONS`).  Memory that still holds the pattern
-when a kernel starts is unwritten: whoever writes, by whatever means, replaces it.  Nothing has to be intercepted.
-
-A write of exactly the pattern cannot be seen.  So bytes count as unwritten only with others around them: float32 by
-element, which is a number that nobody computes; other floats and wide integers by 8 bytes; and what is narrower, whose
-elements might be anything, only as long as nothing of the array is written.
+`fill` gives memory from an `empty` of NumPy, torch or CuPy a pattern that no result is; sanitized launches also keep
+the line that allocated it (`ALLOCATIONS`).  What still holds the pattern when a kernel starts is unwritten.  As one
+might write the pattern, bytes count only with others around them: float32 by element, other floats and wide integers by
+8 bytes, and narrower types only while nothing of the array is written.
 """
 
 from __future__ import annotations
@@ -33,8 +30,6 @@ _MIXING: Final = 0x9E3779B1
 
 
 class Elements(NamedTuple):
-    """What an array is made of."""
-
     size: int
     is_float: bool
 
@@ -94,14 +89,10 @@ _start: Final = attrgetter("start")
 
 
 class Allocations:
-    """The filled memory that may still be unwritten.
-
-    What is freed stays known until its addresses are allocated again, or written: it is known by what it holds.
-    """
+    """The filled memory that may be unwritten; after it is freed, until its addresses are allocated or written."""
 
     def __init__(self) -> None:
-        # By address; they do not overlap.
-        self._known: list[Allocation] = []
+        self._known: list[Allocation] = []  # By address; they do not overlap.
         self._count: int = 0
 
     def add(self, start: int, size: int, elements: Elements, where: str) -> None:
@@ -143,10 +134,7 @@ ALLOCATIONS: Final = Allocations()
 
 
 def unwritten_bytes(memory: Memory, arrays: Iterable[object]) -> Iterator[tuple[Region, int, Array]]:
-    """What nobody wrote before a launch: all of `arrays`, and what the caller's allocations still lack.
-
-    In a region, from an offset on, which bytes are unwritten.
-    """
+    """What nobody wrote before a launch, `arrays` and fresh allocations: region, offset, which bytes from there."""
     for array in arrays:
         buffer = buffer_of(array, "an element of `uninitialized`")
         region = memory.find(buffer.low)

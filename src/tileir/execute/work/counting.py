@@ -19,8 +19,7 @@ from tileir.ir.values import Value
 
 _STEPS: Final = 20_000  # About how many operations are looked at, over all tile blocks.
 _FEWEST: Final = 32  # Tile blocks that are walked also if they are long, where there are as many.
-_MOST_STEPS: Final = 400_000
-"""Operations that are looked at for those, about a second; where they would be more, three tile blocks do."""
+_MOST_STEPS: Final = 400_000  # Operations walked for those, about a second; beyond, three tile blocks do.
 
 
 def count_work(entry: Operation, grid: BlockId, arguments: Sequence[object]) -> Work:
@@ -126,8 +125,7 @@ def _arrays(walker: Walker, arguments: Sequence[object]) -> list[ArrayTraffic]:
     found: list[ArrayTraffic] = []
     for whose in sorted({*read, *written}, key=lambda root: (not isinstance(root, int), str(root).zfill(4))):
         if whose == "alloca":
-            # Scratch memory of a tile block: no more than a cache has to hold.
-            continue
+            continue  # Scratch memory of a tile block: no more than a cache has to hold.
         given = getattr(arguments[whose], "nbytes", None) if isinstance(whose, int) else None
         nbytes = given if isinstance(given, int) else None
         most = [bytes for bytes in (nbytes, tensors[whose]) if bytes is not None and bytes >= 0]

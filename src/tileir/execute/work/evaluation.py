@@ -105,7 +105,6 @@ def _tile(value: Value) -> TileType:
 
 
 def _width(value: Value) -> int:
-    """The bits of an integer element, 0 for others."""
     element = _tile(value).element
     return element.width if isinstance(element, IntegerType) else 0
 
@@ -129,8 +128,7 @@ def _arithmetic(operation: Operation, lookup: Lookup) -> list[Known | None]:
     operands = [lookup(value) for value in operation.operands]
     result, declaration = operation.results[0], operation.declaration
     if declaration is ops.SELECT and isinstance(operands[0], Ramp):
-        # Pointers, too.
-        return [operands[1 if operands[0].first & 1 else 2]]
+        return [operands[1 if operands[0].first & 1 else 2]]  # Pointers, too.
     if declaration is ops.ANDI and all(isinstance(known, Mask) for known in operands):
         first, second = cast("list[Mask]", operands)
         pairs = zip(first.bounds, second.bounds, strict=True)

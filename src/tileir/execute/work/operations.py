@@ -1,14 +1,10 @@
 """What one execution of an operation computes, whatever the values are, where a tile block waits, and the counts.
 
-Each floating-point operation counts one for each element of its result, a fused multiply-add two; comparisons and
-conversions are counted by themselves and are no part of that sum.  A product of an M x K and a K x N matrix is 2 M N K.
-A reduction or scan of N elements runs its region N - 1 times.
-
-A tile block waits for memory, for its own warps, and once in each iteration of a loop.  Loads that do not depend on
-each other are under way together.  Compilers for GPUs start the loads of a loop some iterations ahead if their
-addresses are known by then: those of views, and those that go into matrix products, are not waited for.  A reduction of
-a tile with fewer rows than a tile block has warps takes all of them, which then wait for each other; until then each
-thread takes in its elements one after the other.
+Each floating-point operation counts one per element of its result, a fused multiply-add two, a matmul 2 M N K, and a
+reduction or scan of N elements N - 1 runs of its region.  Comparisons and conversions are counted separately.  A tile
+block waits for memory, for its warps, and once per iteration of a loop.  Independent loads overlap, and GPU compilers
+start loads of views and of matmul operands iterations ahead: these cost no wait.  A reduction of fewer rows than warps
+takes all warps, which wait for each other; until then each thread takes its elements one after the other.
 """
 
 from __future__ import annotations
@@ -96,8 +92,7 @@ def stops_of(block: Block) -> Stops:
     """Those of one execution of a block, without those of blocks within it."""
     owner = block.parent_operation
     in_loop = owner is not None and owner.declaration is FOR
-    # How many waits come before a value, for all that are made from what was read.
-    depths: dict[Value, int] = {}
+    depths: dict[Value, int] = {}  # How many waits come before a value, for all that are made from what was read.
     longest = exchanges = chained = accesses = 0
     for operation in block:
         declaration = operation.declaration
@@ -124,8 +119,7 @@ def stops_of(block: Block) -> Stops:
 
 
 def _is_waited_for(operation: Operation, in_loop: bool, is_late: bool) -> bool:
-    """Whether anything of what is read is used, and the load cannot be started ahead; one that is late has its place
-    from memory."""
+    """Whether something uses what is read and the load cannot start ahead; a late one has its place from memory."""
     loaded = operation.results[0]
     if not loaded.has_uses:
         return False
@@ -190,8 +184,7 @@ class Work:
     arrays: list[ArrayTraffic]
     computed: dict[Kind, int]
     stops: Stops  # How often tile blocks wait for memory and for their own warps, all of them together.
-    imbalance: float
-    """How much more the heaviest of the tile blocks that were looked at does than all of them on average."""
+    imbalance: float  # How much more the heaviest tile block that was looked at does than the average.
     unknown: list[str]  # Why the counts are only a lower bound; empty if they are not.
     notes: list[str]  # How else they may differ from what runs.
 

@@ -49,13 +49,11 @@ class Traffic:
     count: int = 0
     bytes: int = 0
     roots: dict[Root | None, int] = field(default_factory=dict)  # Bytes by the memory they are in.
-    sizes: dict[Root, int] = field(default_factory=dict)
-    """Bytes of the largest tensor they were a part of; -1 if that is not known."""
+    sizes: dict[Root, int] = field(default_factory=dict)  # Bytes of the largest tensor; -1: not known.
 
 
 def strata(count: int, most: int) -> Iterator[tuple[int, int]]:
-    """Numbers below `count` that stand for all of them, and for how many each: the first and the last for themselves,
-    others between in even distances."""
+    """Numbers below `count` that stand for all, and for how many each: both ends for themselves, others evenly."""
     if count <= max(most, 2):
         yield from ((index, 1) for index in range(count))
         return
@@ -152,10 +150,9 @@ class Walker:
     def _give(self, end: Operation | None, targets: list[Value]) -> None:
         """What a terminator gives to results or to the next iteration."""
         known = self._known
-        is_known = end is not None and len(end.operands) == len(targets)
-        given = (
-            [known.get(operand) for operand in end.operands] if end is not None and is_known else [None] * len(targets)
-        )
+        given: list[Known | None] = [None] * len(targets)
+        if end is not None and len(end.operands) == len(targets):
+            given = [known.get(operand) for operand in end.operands]
         known.update(zip(targets, given, strict=True))
 
     def _run_if(self, operation: Operation) -> tuple[bool, Operation | None]:
@@ -185,9 +182,7 @@ class Walker:
         signed = not operation.unsigned_cmp
         bounds = [number(value, self._known.get(value), signed=signed) for value in operation.operands[:3]]
         known = self._known
-        known.update(
-            {argument: known.get(value) for argument, value in zip(carried, operation.operands[3:], strict=True)}
-        )
+        known.update(zip(carried, [known.get(value) for value in operation.operands[3:]], strict=True))
         lower, upper, step = bounds
         if lower is None or upper is None or step is None or step <= 0:
             self._lost(operation, "a bound", "no iteration counts")
@@ -212,9 +207,7 @@ class Walker:
         body = operation.regions[0].blocks[0]
         arguments: list[Value] = list(body.arguments)
         known = self._known
-        known.update(
-            {argument: known.get(value) for argument, value in zip(arguments, operation.operands, strict=True)}
-        )
+        known.update(zip(arguments, [known.get(value) for value in operation.operands], strict=True))
         while True:
             end = self._run(body)
             if end is None:
@@ -282,7 +275,6 @@ def _leaves(end: Operation, operation: Operation) -> bool:
 
 
 def _words(operation: Operation) -> str:
-    """An operation and where it stands."""
     place = position_of(user_location(operation.location))
     return operation.declaration.mnemonic + (f" at {place.file}:{place.line}:{place.column}" if place else "")
 
@@ -299,8 +291,7 @@ def argument_known(value: Value, index: int, given: object) -> Known | None:
     return index if isinstance(element, PointerType) else None
 
 
-PLACES = ("source", "destination", "pointers", "ptr", "mask", "view", "index")
-"""The operands of accesses that say where they are."""
+PLACES = ("source", "destination", "pointers", "ptr", "mask", "view", "index")  # Where an access goes.
 
 
 def deciding_values(entry: Operation) -> set[Value]:
