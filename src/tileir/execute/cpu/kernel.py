@@ -112,8 +112,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         return Repeated(binding.record, places, run, lambda: self._launch(again))
 
     def short_version(self, unchecked: bool) -> Version | None:
-        """The version for arrays apart, if there is one, and launches of it may be over soon: without loops, which may
-        take any time, and without prints."""
+        """The version for arrays apart, if any, and if its launches are soon over: it has no loops and no prints."""
         version = self._versions.get((False, False, unchecked))
         return None if version is None or version.print_count or version.loaded.repeats else version
 
@@ -201,11 +200,8 @@ class CpuKernel(KernelCode, PreparedKernel):
         return inspector
 
     def _submit(self, launches: Launches, version: Version, binding: Binding, request: Request, threads: int) -> bool:
-        """Leave a launch to the context around it.
-
-        False if it is to run now: if it is shorter than that takes and nothing is under way, if it is not known what
-        memory it reaches, or if it needs all there is.
-        """
+        """Leave a launch to the context around it.  False if it must run now: it is too short to queue and nothing is
+        under way, its memory is not known, or it needs all there is."""
         # Imported here: most launches have no others beside them.
         from tileir.execute.cpu.runtime.conflicts import ReachableMemory
         from tileir.execute.cpu.runtime.overlap import AT_ONCE, Launch

@@ -41,11 +41,8 @@ FAR = 1 << 62  # Extents and positions are clamped to this, as the interpreter d
 
 @dataclass(eq=False, repr=False, slots=True)
 class TensorView:
-    """Memory as a tensor: an address, extents and strides in elements.
-
-    `sizes` are the extents as the program has them; those that accesses use are clamped to `FAR`.  Three i1s tell
-    whether it lies in the array it is made from, in memory, and in memory that may be written (`bounds`).
-    """
+    """Memory as a tensor: an address, extents and strides in elements.  `sizes` are the program's extents; accesses
+    clamp them to `FAR`.  Three i1s tell whether it lies in its array, in memory, and in writable memory (`bounds`)."""
 
     address: str
     element: Type
@@ -134,8 +131,7 @@ class Frame:
         self._lines[f"  {instruction}"] = None
 
     def value(self, name: str, instruction: str) -> str:
-        """A value that is the same during the launch, computed once; with many arrays where it is used, since LLVM
-        takes quadratic time to spill hundreds of registers."""
+        """A value of the launch, computed once; with many arrays where it is used, as LLVM spills in quadratic time."""
         if self._has_many_arrays:
             return self._builder.emit(instruction)
         self.add(f"%{name} = {instruction}")
@@ -190,11 +186,9 @@ class Frame:
 
 @dataclass(eq=False, repr=False, slots=True)
 class Guard:
-    """The result of the sanitizer for an access: `fine` is an i1, `buffer` has a result for each element where not.
-
-    `whole` is another i1, if there is one: the tile as such lies in its memory, and no index in it wraps
-    (`value_ranges`); `unmasked` says that its mask is true everywhere then.
-    """
+    """What the sanitizer found for an access: `fine` is an i1, `buffer` else has a result per element.  `whole`, if
+    any, is an i1: the tile lies in its memory and no index wraps (`value_ranges`); `unmasked` says that its mask is
+    true then."""
 
     buffer: Buffer
     fine: str

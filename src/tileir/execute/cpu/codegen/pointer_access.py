@@ -279,8 +279,7 @@ def is_ordered(operation: Operation) -> bool:
 def at_any_address(
     emission: Emission, address: Register, size: int, emit: Callable[[], str], change: Callable[[str], str | None]
 ) -> str:
-    """The old bits of an atomic access, which `emit` writes.  Machines have none at odd addresses: there what `change`
-    returns for the old bits replaces them, under a lock of the launch."""
+    """Emit an atomic access that gives the old bits.  Odd addresses have none: a lock guards `change` there."""
     if size == 1:
         return emit()
     builder = emission.builder

@@ -1,8 +1,7 @@
 """The worker: the function that every thread runs, which takes tile blocks until none is left.
 
-It takes a chunk of the next numbers at a time, from one counter or from ranges (`launch_record`).  With ranges every
-thread has a part of the tile blocks to itself, the same one in the next launch, whose memory is then in its caches; and
-no counter goes from processor to processor.  A thread that is done with its range takes from those of others.
+It takes chunks from one counter or from ranges (`launch_record`).  A thread's range is the same in the next launch, so
+that its memory is in its caches, and no counter is shared.  A thread that is done takes from the ranges of others.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Hints about memory: which stores are non-temporal, and what is prefetched.
 
-A plain store to memory that is in no cache first reads it, and then evicts something else.  A **non-temporal** store
-does neither, but whoever reads the result next finds it in no cache.  So a store is non-temporal if
+A plain store to uncached memory reads it first and evicts something else.  A **non-temporal** store does neither, but
+leaves its result in no cache.  A store is non-temporal if
 
 1. the launch writes at least `STREAMED_BYTES`, and reads and writes more than the caches hold: every launch checks both
    (`codegen.nontemporal`, `runtime.target`);
@@ -11,10 +11,9 @@ does neither, but whoever reads the result next finds it in no cache.  So a stor
 4. its tile has at least `TILE_BYTES`, in rows of at least `ROW_BYTES` whose elements are neighbors in memory; every
    tile checks its alignment (`codegen.nontemporal`).
 
-A tile that a second statement reads comes from the cache, and memory is idle.  This read **prefetches** the tile of the
-thread's next tile block, if that is a fixed distance away.  So does every read in a loop for its next iteration: the
-rows of a tile are often shorter than pages and far apart, where no machine prefetches by itself.  The reads of a nest
-with non-temporal stores prefetch along their rows.
+A read of a tile that is in the cache **prefetches** the tile of the thread's next tile block, if that is a fixed
+distance away; a read in a loop prefetches for its next iteration, as rows are often too short and too far apart for the
+machine's prefetcher.  The reads of a nest with non-temporal stores prefetch along their rows.
 """
 
 from __future__ import annotations

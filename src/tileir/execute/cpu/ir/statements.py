@@ -1,8 +1,4 @@
-"""Statements of the loop IR: what a kernel does, in order.
-
-A `LoopNest` visits all elements of a shape once and passes them to its stores; everything it computes on the way is
-fused.
-"""
+"""Statements of the loop IR: what a kernel does, in order.  A `LoopNest` fuses all that it computes for its stores."""
 
 from __future__ import annotations
 
@@ -181,12 +177,9 @@ class LoopNest(Statement):
 
 @dataclass(eq=False, repr=False, slots=True)
 class VersionedLoopNest(Statement):
-    """A loop nest that stores to memory and reads from it, through pointers or views that may leave the array they were
-    made from: what is read may be what is written.
-
-    `fused` does both at once, where every one of `accesses` is proven to stay in its own array; `parts` read everything
-    before they write.  There is no `fused` where arrays may share memory anyway.
-    """
+    """A loop nest that stores to memory and reads from it, through pointers or views that may leave their array and
+    alias.  `fused` does both at once, if all `accesses` stay in their arrays (none where arrays may share memory);
+    `parts` read everything before they write."""
 
     fused: LoopNest | None
     parts: list[Statement]
@@ -294,11 +287,8 @@ class Alloca(Statement):
 
 @dataclass(eq=False, repr=False, slots=True)
 class Inspect(Statement):
-    """Under the sanitizer: a check of the operands of an operation.
-
-    `sources` are the tiles it is about, `copies` hold each of them for the report.  For an access `guard` takes which
-    elements may be touched, where some must not.
-    """
+    """The sanitizer's check of an operation's operands, the tiles `sources`; `copies` hold them for the report.  For an
+    access `guard` takes which elements may be touched, where some must not."""
 
     operation: Operation
     shape: Shape

@@ -1,8 +1,7 @@
 """Code of matmuls and k-loops: k-blocks, one after the other, each packed and multiplied.
 
-A matmul outside of a k-loop is a k-loop of one iteration.  A is read where it lies, or copied or packed; B is packed.
-What lies over an edge is zeros.  Where only k ends, for both operands, the last k-block ends there too, and nothing is
-copied: the k tail.
+A matmul outside of a k-loop is a k-loop of one iteration.  A is read in place, copied or packed; B is packed, with
+zeros over an edge.  Where only k ends, for both operands, the last k-block ends there too without a copy: the k tail.
 """
 
 from __future__ import annotations
@@ -106,10 +105,8 @@ class KLoop:
         return found
 
     def _find_k_end(self) -> None:
-        """Find where k ends, for each operand, and whether it does for both within the last iteration.
-
-        Then that iteration takes what is valid of k where it lies, instead of a k-block of its own with copies of it.
-        """
+        """Find where k ends, for each operand, and whether both end in the last iteration, which then needs no
+        copies."""
         builder, plan = self.builder, self.plan
         bounded = [each for each in self.operands if each is not None and each.room != UNBOUNDED]
         is_padded = len(bounded) == 2 and all(each.is_zero_padded for each in bounded)

@@ -1,15 +1,13 @@
 """The macro-kernel: the register tiles of C, one after the other, each through a whole k-block.
 
-The loops go over the rows of C and then its columns, in register tiles of the plan.  Rows are outside: the rows of A
-that a register tile reads stay in the nearest cache while the panels of B pass.
+The outer loop goes over the rows of C: the rows of A that a register tile reads stay in the nearest cache while the
+panels of B pass.
 
 Every floating-point element is a chain of fma for k = 0, 1, 2 and on, started from C: the interpreter's `exact` mode,
 whatever the width of the vectors and the shape of the register tile.  Only a plan that is not `exact` may differ.
-Integers wrap, so the order of their sums does not matter.
 
-Where a plan has a guard, a row block with special values takes the k of one operation at a time (`Plan.checked_k`):
-each such part is multiplied by the unit, or by the fallback where it has special values.  The result does not depend on
-how many operations are in a k-block.
+Where a plan has a guard, a row block with special values takes the k of one operation at a time (`Plan.checked_k`), by
+the unit or by the fallback.  So the result does not depend on how many operations are in a k-block.
 """
 
 from __future__ import annotations

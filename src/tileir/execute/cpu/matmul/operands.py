@@ -51,10 +51,8 @@ class Operand:
 
 
 def view_operand(emission: Emission, load: ViewLoad, side: int, first: Number, batch: Number, plan: Plan) -> Operand:
-    """A (side 0) or B through a view; the loop begins with a `first` number.
-
-    The matrix is its last two dimensions; those before have one element each, or are a batch.
-    """
+    """A (side 0) or B through a view: a matrix, with a batch or dimensions of 1 before; the loop begins with a `first`
+    number."""
     builder, along, across = emission.builder, 1 - side, side
     access = view_access.tile_access(emission, load.operation)
     view = access.view
@@ -88,11 +86,8 @@ def view_operand(emission: Emission, load: ViewLoad, side: int, first: Number, b
 
 
 def pointer_operand(emission: Emission, load: PointerLoad, side: int, reader: AffineReader, plan: Plan) -> Operand:
-    """A (side 0) or B through pointers.
-
-    The conditions of the reader make sure of it: rows of neighbors, tiles side by side, and all of it in the array that
-    the pointers come from, as far as masks do not leave it out.
-    """
+    """A (side 0) or B through pointers; the reader's conditions make sure that rows are neighbors, tiles lie side by
+    side, and all that masks leave in lies in the array of the pointers."""
     builder, along = emission.builder, COLUMN if side == 0 else ROW
     size, extent = memory_bytes(load.element), (plan.m, plan.n)[side]
     access = reader.access(load)

@@ -75,10 +75,8 @@ def chosen(builder: Builder, condition: str, rows: Rows, otherwise: Rows) -> Row
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a matmul of an m x k by a k x n tile is computed; the table above lists the kinds.
-
-    The register tile of the kernel has `mr` rows, and `nr` columns in vectors of `lanes` (`amx`: two panels of `nr`).
-    """
+    """How a matmul of an m x k by a k x n tile is computed; the table above lists the kinds.  The register tile has
+    `mr` rows, and `nr` columns in vectors of `lanes` (`amx`: two panels of `nr`)."""
 
     kind: str
     m: int
@@ -116,11 +114,8 @@ class Plan:
 
     @property
     def row_blocks(self) -> list[tuple[int, int]]:
-        """How the rows of C are divided, from the first on: so many rows at a time, up to a row.
-
-        Where `mr` does not divide them the last blocks have one row less: a much smaller block would read as much of a
-        panel, and wait for it.
-        """
+        """How the rows of C are divided: so many rows at a time, up to a row.  Where `mr` does not divide them the last
+        blocks have one row less, as a much smaller one would read as much of a panel, and wait for it."""
         count = -(-self.m // self.mr)
         rows = -(-self.m // count)
         smaller = count * rows - self.m
@@ -156,9 +151,7 @@ class Plan:
 
 class Layout:
     """Where the elements of A (side 0) or B (side 1) lie: rows of A as they are or in matrix tiles, panels of B.
-
-    `group` rows are packed into one, whose elements alternate; so many columns are `adjacent`.
-    """
+    `group` rows are interleaved into one; so many columns are `adjacent`."""
 
     def __init__(self, plan: Plan, side: int) -> None:
         self.plan: Final = plan
@@ -209,10 +202,8 @@ def make_plan(
     exact: bool,
     signed: tuple[bool, bool] = (True, True),
 ) -> Plan:
-    """Choose for mmaf and mmai; the extents m, n and k are powers of two.
-
-    With `exact` the sums of floats are those of the chain of fma, whatever the machine has.
-    """
+    """Choose for mmaf and mmai with extents that are powers of two; `exact` keeps the float sums of the chain of
+    fma."""
     if isinstance(accumulator, FloatType):
         if not exact and lhs in _UNIT_ELEMENTS and rhs in _UNIT_ELEMENTS:
             found = _narrow(target, shape, lhs, rhs)
@@ -264,12 +255,8 @@ def _single(target: Target, shape: Shape) -> Plan:
 
 
 def _blocks(target: Target, kind: str, shape: Shape, factors: DType, accumulator: DType, group: int = 1) -> Plan:
-    """A block of C in registers: half of them for it, the other half for the factors.
-
-    A step of fma needs no others, so that three quarters of them can hold C where it is large enough: six rows of four
-    vectors, or of two; twelve rows of two where C has no more columns.  The more of C a step computes, the fewer
-    elements are loaded for each.
-    """
+    """A block of C in half of the registers, the factors in the others.  A step of fma needs fewer, so a large C gets
+    three quarters: six rows of four or two vectors, or twelve of two.  Larger blocks load fewer elements per step."""
     m, n, _ = shape
     lanes = min(n, target.vector_bytes // max(factors.itemsize * group, accumulator.itemsize))
     registers = 16 if target.vector_bytes == 64 or target.is_aarch64 else 8

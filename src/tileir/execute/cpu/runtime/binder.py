@@ -1,10 +1,8 @@
 """A launch's arguments in its record, checked at the cost of a small kernel's launch.
 
-`arguments.bind` says what a launch takes, and is what runs for anything out of the ordinary: every refusal, and most
-kinds of arrays.  A contiguous, writable NumPy array of the declared type, a contiguous tensor of torch on the CPU, an
-`int` and a `float` take the short way here, which accepts a part of what `bind` accepts and writes the same bits.
-
-The short way is a Python function written for the kernel: a loop over the parameters takes twice the time.
+`arguments.bind` says what a launch takes, and runs for every refusal and most kinds of arrays.  A contiguous, writable
+NumPy array of the declared type, a contiguous tensor of torch on the CPU, an `int` and a `float` take the short way
+here, which writes the same bits: a Python function written for the kernel, twice as fast as a loop over parameters.
 """
 
 from __future__ import annotations
@@ -97,10 +95,8 @@ class Binder:
         fill: Fill | None = None,
         numbers: tuple[Any, ...] = (),
     ) -> Binding:
-        """Check arguments and fill a record with them; to be given back to `recycle` after the launch.
-
-        `fill` does it with `numbers`, where somebody has looked at the arguments already (`filling`).
-        """
+        """Check arguments and fill a record with them, to give back to `recycle` after the launch.  `fill` does it with
+        `numbers`, where the arguments are checked already (`filling`)."""
         binding = self.take()
         x, y, z = grid
         slots = binding.record.slots
@@ -221,8 +217,8 @@ def _quick_function(binder: Binder) -> Fill:
 
 
 def filling(binder: Binder, kind: Sequence[Given]) -> Fill | None:
-    """What fills the records of a kernel for arguments of a kind, which whoever launches has looked at already: the
-    cuTile bridge, a bound launch; None if the kernel takes something else."""
+    """What fills records with arguments of a kind that the caller (the cuTile bridge, a bound launch) has checked; None
+    if the kernel takes something else."""
     slots = slots_of_numbers(binder.types, kind, HEADER_FORMAT, "return None")
     if slots is None or list(slots.arrays) != binder.layout.pointers:
         return None
@@ -305,11 +301,8 @@ def places_of(arrays: Sequence[object]) -> tuple[list[Where], list[Where]] | Non
 
 
 class Repeated:
-    """A launch whose record is filled once; `run` makes it, and says whether that was enough.
-
-    A call sees whether the arrays are still where they were.  Whatever is out of the ordinary (an array that was moved,
-    a context of `overlap`, a second thread that calls at the same time) goes the way of a single launch, `once`.
-    """
+    """A launch whose record is filled once; `run` makes it, and says whether that was enough.  Whatever is out of the
+    ordinary (an array that was moved, a context of `overlap`, a second thread at the same time) goes through `once`."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """What memory launches work in, and which of them must therefore wait for which.
 
-Memory is divided where an array of a launch begins or ends.  Of each part it is known who writes it last and who has
-read it since: who reads it waits for the former, who writes it for all of them.
+Memory is divided where arrays of launches begin and end.  A reader of a part waits for its last writer, a writer also
+for those who have read it since.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The launch record: what Python and the workers of a launch share, an array of 64-bit slots.
 
 Python fills it before the launch and looks at it afterwards; generated code takes tile blocks from it and leaves the
-first failure in it.  The worker of every thread is one function
+first failure in it.  Every thread calls
 
     i64 worker(ptr record, ptr scratch)
 
 which runs tile blocks until none is left, `STOP` is set, or a tile block failed.  `scratch` is scratch memory of the
-thread, aligned to 64 bytes, of the size the compiled kernel states.  Its content does not matter, except for the first
-words: a number that differs from launch to launch (panels kept from an earlier launch are void), `RANGE` and `BUDGET`.
+thread, aligned to 64 bytes, of the size the compiled kernel states.  Only its first words matter: a number that differs
+from launch to launch (panels kept from an earlier launch are void), `RANGE` and `BUDGET`.
 """
 
 from __future__ import annotations

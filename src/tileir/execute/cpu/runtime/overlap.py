@@ -1,14 +1,14 @@
-"""Launches under way at the same time, each after those whose memory it needs.
+"""Launches under way at the same time, each after those whose memory it needs (`conflicts`).
 
-A launch begins when no earlier unfinished one conflicts with it (`conflicts`).  Workers of the pool (`thread_pool`)
-take launches that may begin, and leave when there is none; who waits for launches works too.  A launch that is worth
-several threads has the native workers of the pool, one such launch at a time; the others have a thread each beside it.
+Workers of the pool (`thread_pool`) take launches that may begin, and leave when there is none; who waits for launches
+works too.  A launch that is worth several threads has the native workers of the pool, one such launch at a time; the
+others have a thread each beside it.
 
 When a launch fails, later ones that have not begun are left out, as they would not have been reached without overlap;
 earlier ones are run.  So which error is the first does not depend on the threads.
 
-An interrupt may come between any two steps of the main thread.  Nothing is then taken to be in order but the list of
-workers at work: they are waited for, and all launches are forgotten (`abort`).
+An interrupt may come between any two steps of the main thread.  Only the list of workers at work is reliable then: they
+are waited for, and all launches are forgotten (`abort`).
 """
 
 from __future__ import annotations
@@ -128,8 +128,8 @@ class Launches:
                     self._add(launch, spans)
 
     def wait_for_all(self, mistake: Exception | None = None) -> None:
-        """Wait for all launches, and raise the error of the first that failed; others are noted on it.  All are noted
-        on a mistake that is raised already."""
+        """Wait for all launches; raise the first error, with the others as notes.  All are notes on one already
+        raised."""
         with self._entered():
             self._wait(0)
             errors = self._errors()

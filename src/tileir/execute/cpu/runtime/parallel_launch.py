@@ -1,15 +1,14 @@
 """The threads of a launch: how many, and how they share it.
 
 A launch is one call of the kernel's worker per thread; each takes tile blocks until none is left (`launch_record`).
-The calling thread takes part, beside workers of the pool (`thread_pool`).  A launch too short for a second thread to be
-worth waking stays on the calling thread.
+The calling thread takes part, beside workers of the pool (`thread_pool`); a short launch has no other.
 
-Python runs signal handlers on the main thread and between its own instructions only, so a native call there would hold
-up Ctrl-C.  The main thread therefore works in slices of some milliseconds.  A slice is one chunk of tile blocks at
-least, and how long that takes is not known where loops may run longer than they did (`trip_counts`): such a launch is
-left to workers while the main thread waits, as is one that calls back into Python, as no exception gets through native
-code.  An interrupt lets every worker finish the tile block at hand or the iteration of its loop, and is then raised.
-A launch that a signal handler forked in the middle of fails in the child.
+Python runs signal handlers on the main thread between its own instructions only, so a native call there would hold up
+Ctrl-C.  The main thread therefore works in slices of some milliseconds, one chunk of tile blocks at least.  A launch
+whose loops may run longer than they did (`trip_counts`) is left to workers while the main thread waits.  So is one that
+calls back into Python, as no exception gets through native code.  An interrupt lets every worker finish its tile block
+or the iteration of its loop, and is then raised.  A launch that a signal handler forked in the middle of fails in the
+child.
 """
 
 from __future__ import annotations
@@ -79,10 +78,8 @@ def chunk_for(count: int, threads: int) -> int:
 def run(
     function: Loaded, record: Record, scratch_bytes: int, threads: int, keep: object = None, calls_back: bool = False
 ) -> None:
-    """Run all tile blocks of a record; `keep` is what must stay alive as long as native code runs.
-
-    An exception out of this, an interrupt above all, leaves the record to whoever still uses it: do not use it again.
-    """
+    """Run all tile blocks of a record; `keep` must live as long as native code runs.  After an exception do not use the
+    record again: workers may still use it."""
     slots = record.slots
     count = slots[COUNT]
     expected = function.ns_per_block * count
@@ -299,10 +296,8 @@ def _run_jobs(function: Loaded, record: Record, scratch_bytes: int, wanted: int,
 
 
 def tell_progress(slots: Any, count: int, progress: Callable[[int, int], None], run: Callable[[], None]) -> None:
-    """Run, and tell how far the launch is, ten times a second, from a thread that looks at its record.
-
-    What `progress` raises ends the launch as an interrupt does.
-    """
+    """Run, and report progress ten times a second from another thread; what `progress` raises ends the launch as an
+    interrupt."""
     # Locks of the system, which an interrupt does not find half taken.
     over, ended = _thread.allocate_lock(), _thread.allocate_lock()
     over.acquire()

@@ -1,8 +1,7 @@
 """The machine that code is made for: its name to LLVM, its features, its vector width.
 
-The host is looked at once.  A name given by the caller or in TILEIR_CPU replaces it: to make code that runs on older
-machines too, to see what another machine would get, to test.  What such a machine has is in the table below, since
-LLVM does not tell.
+The host is looked at once.  A name given by the caller or in TILEIR_CPU replaces it, for older machines or for tests.
+LLVM does not tell what such a machine has: the table below does.
 """
 
 from __future__ import annotations
@@ -213,11 +212,8 @@ _USUAL_CACHE: Final = 32 << 20  # Bytes of the last-level cache where the system
 
 
 def cached_bytes(threads: int) -> int:
-    """What the caches keep of a launch on so many threads.
-
-    Half of the last-level caches, since what a launch works with is seldom all there is, and others use them too: a
-    virtual machine sees the whole cache of a host of which it has some processors.
-    """
+    """What the caches keep of a launch on so many threads: half of the last level, as others use it too; a virtual
+    machine sees the whole cache of its host."""
     return min(last_level_bytes() // 2, SHARE * threads)
 
 

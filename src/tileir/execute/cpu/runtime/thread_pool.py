@@ -210,8 +210,8 @@ class Pool:
             self.token.extend(taken)
 
     def launch(self, function: Loaded, record: Record, workers: int, wakes: int, is_left: bool, own: int = 0) -> int:
-        """Open a launch for workers, with `is_left` for them alone; run tile blocks and finish it if there is scratch
-        memory.  Returns as `finish` does."""
+        """Open a launch, with `is_left` for workers alone; with scratch memory take part and finish it.  Returns as
+        `finish` does."""
         # Where threads share processors, who spins is in the way of who works.
         spin = SPIN if workers < processors() else 0
         job = (function.address, record.address, next(numbers), workers, is_left, wakes, spin)

@@ -1,10 +1,8 @@
 """The findings of sanitized code, reported as the interpreter's sanitizer does.
 
-Compiled code calls when it is in doubt.  The values it passes become what the interpreter would have passed to its
-sanitizer (an `Access`, operands, an error), and that decides: the same rules, the same messages.
-
-Threads call in any order.  A finding is reported for the tile block with the lowest number, and findings are in the
-order of tile blocks, so that the report does not depend on the number of threads.
+Compiled code calls when it is in doubt.  Its values become what the interpreter would have passed to its sanitizer (an
+`Access`, operands, an error): the same rules, the same messages.  A finding is reported for the lowest tile block, and
+findings are in the order of tile blocks, so that the report does not depend on the number of threads.
 """
 
 from __future__ import annotations

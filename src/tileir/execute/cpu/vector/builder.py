@@ -1,6 +1,4 @@
-"""LLVM IR as text: a module, and a function under construction.
-
-Text, because it is many times as fast to make as objects of a binding, and LLVM parses it in no time.
+"""LLVM IR as text, many times as fast to make as objects of a binding: a module, and a function under construction.
 
 Control flow is structured: `branch`, `attempt` and loops take functions that write their parts, and give back what the
 parts give, joined by phis.  A part that ends its basic block, by a return or a jump, does not come back.
@@ -157,10 +155,8 @@ class Builder:
     def branch(
         self, condition: str, then: Part | None = None, otherwise: Part | None = None, likely: bool = False
     ) -> list[str]:
-        """One part where an i1 holds, the other elsewhere; `likely` says that it nearly always does.
-
-        Both give as many values, or do not come back; the names of those that are known afterwards.
-        """
+        """One part where an i1 holds (nearly always if `likely`), the other elsewhere.  Both give as many values, or do
+        not come back; returns the names afterwards."""
         name = self.fresh("if")
         parts = {"then": then, "else": otherwise}
         if condition in ("true", "false"):
@@ -346,10 +342,8 @@ class Builder:
         return self.emit(f"icmp {comparison} i64 {left}, {right}")
 
     def opaque(self, number: Number) -> Number:
-        """The same number, of which LLVM does not know what others it is the sum of.
-
-        It makes addresses in a loop from as few registers as it can, which takes instructions in every turn.
-        """
+        """The same number, opaque to LLVM, which would save registers in loops by computing it again in every
+        iteration."""
         return number if isinstance(number, int) else self.emit(f"freeze i64 {number}")
 
     def opaque_pointer(self, pointer: str) -> str:

@@ -3,10 +3,9 @@
 They are used where an operation asks for them (`rounding<approx>`) and in kernels compiled with `fast=True`.  Narrower
 types go through f32; f64 keeps the exact functions.
 
-A function is a formula over traced values, as the exact ones are.  Each is written once for every width as an LLVM
-function of its own, which is always inlined: there it may branch, which code in the middle of a kernel's loops may not.
-Polynomials are near-minimax, in Horner's order.  Results may be subnormal, and zeros, infinities and NaN come out as
-those of the exact functions.
+A function is a formula over traced values.  Each is an always inlined LLVM function per width: there it may branch,
+which code in the middle of a kernel's loops may not.  Polynomials are near-minimax, in Horner's order.  Results may be
+subnormal; zeros, infinities and NaN come out as those of the exact functions.
 """
 
 from __future__ import annotations
@@ -39,11 +38,8 @@ ONE_BITS: Final = 0x3F800000
 
 
 class Machine:
-    """What the functions need beyond NumPy's words, on traced values.
-
-    The instructions of AVX-512 that give first guesses and scale by powers of two are used where `Module.native_scale`
-    says so and a vector fills a register or several; everything else is code for any machine.
-    """
+    """What the functions need beyond NumPy, on traced values; with AVX-512's instructions for first guesses and powers
+    of two where `Module.native_scale` says so and vectors fill registers."""
 
     __slots__ = ("builder", "width")
 
@@ -67,10 +63,8 @@ class Machine:
         return total
 
     def scale(self, value: Any, shifted: Any) -> Any:
-        """A number near 1 times two to the power of a small integer; `shifted` is that plus `SHIFTER`.
-
-        Two factors, each a normal number, give subnormal results with one rounding, and NaN for NaN.
-        """
+        """A number near 1 times two to the power of a small integer; `shifted` is that plus `SHIFTER`.  Two normal
+        factors round subnormal results once."""
         if self.has_guesses:
             return self._native("mask.scalef.ps", [value, shifted - SHIFTER])
         count = shifted.view(INT32) - _SHIFTER_BITS
@@ -79,10 +73,8 @@ class Machine:
         return value * first * second
 
     def divide(self, numerator: Any, denominator: Any, rest: Any = None) -> Any:
-        """A quotient of normal numbers that are neither very large nor very small.
-
-        What the denominator lost when it was rounded counts where there is fused multiply-add.
-        """
+        """A quotient of moderate normal numbers; fused multiply-add restores what rounding took from the
+        denominator."""
         if self.has_guesses:
             guess = self._native("rcp14.ps", [denominator])
             inverse = self.fma(guess, self.fma(-denominator, guess, 1.0), guess)
@@ -106,10 +98,8 @@ class Machine:
         return numpy.where(error == error, better, guess)
 
     def unless_rare(self, rare: Any, usual: Any, exact: str, slow: Callable[[Any], Any], value: Any) -> Any:
-        """`usual`, but `slow(value)` in the lanes that are `rare`: a branch that is hardly ever taken.
-
-        The slow function goes through the lanes one by one, so that its code is small.
-        """
+        """`usual`, but `slow(value)` in lanes that are `rare`, behind a branch; one by one, so that the code is
+        small."""
         builder = self.builder
         mask = rare.register
         found = mask.name
@@ -222,10 +212,7 @@ def _exp_parts(machine: Machine, value: Any) -> tuple[Any, Any]:
 
 
 def _unless_vanishing(value: Any, least: float, function: Callable[[Any], Any]) -> Any:
-    """A function that is zero below `least`: it is not asked there, as numbers that underflow take their time.
-
-    AVX-512 leaves lanes out of an instruction for nothing, and the last one is enough.
-    """
+    """A function that is zero below `least`, without slow underflows; AVX-512 masks only its last instruction."""
     vanishes = value < least
     return numpy.where(vanishes, 0.0, function(numpy.where(vanishes, 0.0, value)))
 

@@ -40,12 +40,9 @@ from tileir.ir.types import F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, FNV8E5M3
 
 
 def trace(builder: Builder, kernel: Callable[..., Any], operands: list[Register]) -> Register:
-    """Emit what a kernel computes of operands of one width (scalars among vectors are spread).
-
-    A kernel that does more where a mask is set somewhere (`numpy.count_nonzero(mask)`) is emitted twice if that is
-    much more: without it, and, behind a test of all such masks, whole.  So is one that asks before all else, and then
-    goes one way or another.
-    """
+    """Emit what a kernel computes of operands of one width (scalars among vectors are spread).  A kernel that does much
+    more where a mask is set somewhere (`numpy.count_nonzero(mask)`), or asks before all else, is emitted twice: without
+    that, and whole behind a test of all such masks."""
     width = max([operand.width for operand in operands])
     spread = [builder.splat(operand, width) for operand in operands]
     outer = builder.lines
@@ -67,10 +64,8 @@ _MAGNITUDE: Final = 0x7FFFFFFF  # All bits of a float32 but its sign.
 
 
 class _Traced:
-    """The result of a kernel, the instructions for it, and the masks it asked about; `taken` answers for all of them.
-
-    The first was asked about after `asked` instructions.
-    """
+    """The result of a kernel, its instructions, and the masks it asked about, first after `asked` instructions; `taken`
+    answers for all of them."""
 
     def __init__(self, builder: Builder, kernel: Callable[..., Any], operands: list[Register], taken: bool) -> None:
         self.masks: Final[list[Register]] = []
@@ -171,11 +166,9 @@ class Tracer(NDArrayOperatorsMixin):
         return bool(_asked(self))
 
     def any_beyond(self, limit: Any) -> int:
-        """Whether an element is beyond a limit; `rounding.any_beyond` asks.
-
-        The patterns of magnitudes are in their order, and those of NaNs above them: one comparison for the largest of
-        several vectors.  Its mask is narrower than others, so it must be the only question of its kernel.
-        """
+        """Whether an element is beyond a limit, for `rounding.any_beyond`.  Patterns of magnitudes are ordered, NaNs on
+        top: one comparison for the largest of several vectors.  The mask is narrow, so it must be the kernel's only
+        question."""
         builder = self.builder
         pattern = reinterpret(builder, self.register, casting.UINT32)
         largest = binary(builder, "and", pattern, _MAGNITUDE)
