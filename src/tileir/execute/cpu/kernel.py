@@ -333,10 +333,8 @@ class _DirectLaunches(DirectLaunches):
         self._options: LaunchOptions = options
         self._is_plain: bool = not options.memory and options.progress is None and not options.sanitize
         threads = kernel._threads if options.num_threads is None else options.num_threads
-        self._short: int = WORTH_WAKING if threads > 1 else WORTH_SLICING
-        """Nanoseconds of work below which a launch is not shared, nor made in slices."""
-        self._version: Version | None = None
-        """The version for arrays apart, once there is one that neither prints nor has loops."""
+        self._short: int = WORTH_WAKING if threads > 1 else WORTH_SLICING  # Nanoseconds; no sharing or slices below
+        self._version: Version | None = None  # For arrays apart, without prints and loops
 
     def launch(self, grid: BlockId, numbers: tuple[Any, ...], again: Again, memory: Sequence[int] = ()) -> None:
         kernel, version = self._kernel, self._version

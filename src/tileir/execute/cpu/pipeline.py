@@ -43,8 +43,7 @@ class Lowered:
     checks: list[Check]
     prints: list[Operation]
     sites: list[Site]
-    operations: list[tuple[Operation, ...]] | None = None
-    """Where asked for: for each line of the text the operations it does the work of."""
+    operations: list[tuple[Operation, ...]] | None = None  # The operations of each line, if asked for
 
     @property
     def reserves(self) -> list[Alloca]:

@@ -249,12 +249,9 @@ class Emission:
         self.loops: list[EnclosingLoop] = []
         self.done: dict[Statement, str] = {}  # By loop nest an i1: its work is done already.
         self.yielded: list[Register] | None = None  # The values that the body of a reduction has yielded.
-        self.proven: dict[Operation, bool] = {}
-        """The accesses through pointers that are proven to stay in their arrays, in the present version of a loop nest;
-        and whether their masks are true everywhere."""
+        self.proven: dict[Operation, bool] = {}  # Accesses proven in their arrays, in this version; whether unmasked
         self.unproven: set[Operation] = set()  # Those that were tried without success.
-        self.prefetch_distances: dict[Operation, Number] = {}
-        """Of loads through pointers how far away in bytes the next iteration is, to be prefetched; 0 for none."""
+        self.prefetch_distances: dict[Operation, Number] = {}  # Bytes to the next iteration's load; 0 for none
         self.guards: dict[Operation, Guard] = {}
         self._slots: dict[Value, str] = {}
         self._buffers: dict[Buffer, str] = {}
@@ -276,11 +273,9 @@ class Emission:
         body = list(statements(program.body))
         allocas = [each.operation for each in body if isinstance(each, Alloca)]
         self.allocas: dict[Operation, int] = {operation: number for number, operation in enumerate(allocas)}
-        """The number of each `alloca`."""
         matmuls = [each for each in body if isinstance(each, Matmul)]
         self.uses_amx: bool = any(each.plan.kind == "amx" for each in matmuls)
         self.caches_operands: bool = any(isinstance(packed, PackCache) for each in matmuls for packed in each.packed)
-        """Whether packed operands are kept from tile block to tile block."""
 
     @cached_property
     def positions(self) -> dict[Operation, int]:

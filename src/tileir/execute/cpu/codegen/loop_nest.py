@@ -83,8 +83,7 @@ class NestEmitter:
         self._previous: list[str] = self.builder.lines
         self.lanes: int = lanes
         self.row_part: RowPart | None = row_part
-        self.offset: int = 0
-        """Of several vectors in one iteration of a loop: the element that the present one begins with."""
+        self.offset: int = 0  # Of several vectors in an iteration: the first element of the present one
         self.index: Index = self._open(shape)
 
     # --- loops ---

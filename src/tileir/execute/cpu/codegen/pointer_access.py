@@ -76,8 +76,7 @@ class _PointerAccess:
         size = memory_bytes(pointee_of(operation.operands[0]))
         step = lane_step(access.pointers, index)
         self.looks_contiguous: bool = step == size
-        self.is_run: bool = operation in proven and step == size
-        """Whether lanes are proven to be neighbors; their pointers need not be computed, but for the first."""
+        self.is_run: bool = operation in proven and step == size  # Lanes are neighbors: one pointer is computed
         self.pointers, known = nest.at(access.pointers, first_lanes(index) if self.is_run else index)
         level = max(level, known)
         mask: Register | None = None

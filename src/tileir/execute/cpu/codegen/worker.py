@@ -19,8 +19,7 @@ from tileir.execute.cpu.vector.builder import Builder, Loop, Module
 
 _HEAD: Final = "define i64 @worker(ptr noalias noundef %record, ptr noalias noundef align 64 %scratch) nounwind {"
 _SCOPES: Final = ("!0 = distinct !{!0}", "!1 = distinct !{!1, !0}", "!2 = !{!1}")
-_AS_WRITTEN: Final = "noinline optnone nounwind"
-"""LLVM finds nothing to improve in these functions, and is not to look for it."""
+_AS_WRITTEN: Final = "noinline optnone nounwind"  # LLVM finds nothing to improve in these functions
 
 
 def emit_worker(emission: Emission) -> str:

@@ -42,10 +42,8 @@ SMALLEST_VECTOR: Final = 16  # The bytes that one instruction stores, at least.
 TILE_BYTES: Final = 1024
 ROW_BYTES: Final = 128
 MOST_WORK: Final = 64  # The cost of an element (`fusion`) above which a loop nest does not wait for memory.
-MOST_NESTS: Final = 4
-"""How many loop nests of a kernel have non-temporal stores: each has two more versions, which take time to compile."""
-PREFETCHED_BYTES: Final = 256 << 10
-"""The largest tile that is prefetched: it has to fit into the caches of one processor beside the present one."""
+MOST_NESTS: Final = 4  # Each nest with non-temporal stores has two more versions to compile
+PREFETCHED_BYTES: Final = 256 << 10  # The largest tile to prefetch: it shares a processor's caches
 
 
 def choose(program: st.Program, target: Target, overlapping: bool) -> None:

@@ -105,8 +105,7 @@ class AtomicUpdate(Store):
     buffer: Buffer | None
 
 
-EXCHANGED_BYTES: Final = 8
-"""What a machine compares and exchanges at once.  Twice as much takes two and a half times as long (Skylake)."""
+EXCHANGED_BYTES: Final = 8  # What a machine compares and exchanges at once; 16 take 2.5 times as long (Skylake)
 
 
 def updated_together(operation: Operation, pointers: Expression, target: Target) -> int:
@@ -231,15 +230,12 @@ class Matmul(Statement):
     rhs: Expression
     scales: list[Expression]
     accumulator: Buffer
-    computed: frozenset[int]
-    """Which of the operands (0 and 1) are not read where they lie, but converted, transposed or computed."""
-    keys: tuple[list[Value], list[Value]]
-    """What packed A and B are found by where they are cached; none where they are not."""
+    computed: frozenset[int]  # The operands (0 and 1) that are converted, transposed or computed
+    keys: tuple[list[Value], list[Value]]  # What cached packed A and B are found by; else none
     zero_init: bool  # Whether the matmul is added to zeros, whatever is in the buffer.
     loop: Operation | None = None  # The `for` that does nothing but add matmuls.
     iterations: int = 1  # How many of its iterations are a k-block.
-    general: LoopStatement | None = None
-    """The loop as it is, where operands are read through pointers: they may turn out not to lie side by side."""
+    general: LoopStatement | None = None  # The loop as it is, where pointers may not lie side by side
     packed: list[Buffer | PackCache | None] = field(default_factory=lambda: [None, None])
     """Scratch memory for A, where it may be copied or packed, and B."""
 
@@ -345,7 +341,6 @@ class Program:
     prefetches: dict[Statement, dict[Operation, Prefetch]] = field(default_factory=dict)
     """By statement the loads that prefetch, and what (`memory_hints`)."""
     store_targets: dict[Statement, StoreTarget] = field(default_factory=dict)
-    """Where the results of matmuls are stored."""
 
 
 def statements(body: list[Statement]) -> Iterator[Statement]:

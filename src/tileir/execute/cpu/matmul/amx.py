@@ -37,8 +37,7 @@ _INSTRUCTIONS: Final = {
     ("uint8", "uint8"): "tdpbuud",
 }
 _SPLIT: Final = "tdpbf16ps"
-_PARTS: Final = {1: [(0, 0)], 2: [(0, 0), (0, 1), (1, 1), (1, 0)]}
-"""Which part of A is multiplied with which of B, in an order in which one of them stays in its register."""
+_PARTS: Final = {1: [(0, 0)], 2: [(0, 0), (0, 1), (1, 1), (1, 0)]}  # Parts of A and B, one stays in its register
 _FALLBACK_ROWS: Final = 8  # Rows of C that the fallback computes at the same time.
 
 

@@ -21,8 +21,7 @@ from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, scalar_type, value_type
 from tileir.execute.cpu.vector.tracing import trace
 
-Step: TypeAlias = Callable[[Builder, Register, Register, Register], Register]
-"""Emits one step: elements of A, of B and an accumulator to the new accumulator."""
+Step: TypeAlias = Callable[[Builder, Register, Register, Register], Register]  # A, B, accumulator to the new one
 
 
 class FmaKernel:

@@ -52,7 +52,6 @@ class KLoop:
         self.lower: Number = 0
         self.iterations: Number = 1
         self.operands: Final = self._open_views() if self.reader is None else self._open_pointers(self.reader)
-        """A and B; None where they are computed."""
         self.destination: Final = destination_of(emission, matmul)
         self.k_end: Number = UNBOUNDED  # Where k ends within the last iteration: k-blocks go no further.
         self.signed_zero: str = ""

@@ -38,12 +38,10 @@ class Operand:
     room: Number = UNBOUNDED  # How many iterations have tiles that are valid along k.
     in_rows: str = "true"  # An i1: what is valid of a tile lies in memory, in rows of neighbors.
     is_whole: str = "true"  # An i1: `in_rows`, and all of a tile is valid in the other dimension.
-    is_row_major: bool = True
-    """Whether rows are of neighbors, as far as the program says: then a tile that is not whole lies over an edge."""
+    is_row_major: bool = True  # As far as the program says: then a tile that is not whole lies over an edge
     is_zero_padded: bool = True  # Whether a tile has zeros over an edge.
     load: Operation | None = None  # What reads it, where that may fail.
-    keys: list[Number] = field(default_factory=list)
-    """What the operand is found by where it is packed, if it is not the indices of its tiles."""
+    keys: list[Number] = field(default_factory=list)  # What it is found by packed, if not the indices of its tiles
 
     def at(self, builder: Builder, iteration: Number) -> str:
         """A pointer to the tile of an iteration."""

@@ -67,8 +67,7 @@ class _RowPacker:
         self.layout: Final = layout
         self.is_masked: Final = is_masked
         plan = layout.plan
-        self.depth: Final = (4, AMX_ROWS)[layout.side] if layout.is_tiled else 1
-        """Rows that are packed before the next columns."""
+        self.depth: Final = (4, AMX_ROWS)[layout.side] if layout.is_tiled else 1  # Rows before the next columns
         width = plan.lanes if is_masked and not layout.is_tiled else plan.column_block
         if not layout.side:
             width = min(layout.adjacent, emission.target.vector_bytes // layout.unit, 32)

@@ -53,16 +53,13 @@ _CHECKED_BYTES: Final = 2048  # Bytes of a row of A that are checked for special
 
 _DOT_LANES: Final = 16  # Accumulators in a vector of AVX512_BF16.
 _UNIT_ELEMENTS: Final = (BF16, F16, F8E4M3FN, F8E5M2)  # The floats that a matrix unit multiplies.
-_ROWS: Final = 6
-"""Rows of a large register tile.  No power of two is a multiple of six, but each from 16 on a sum of sixes and
-fives."""
+_ROWS: Final = 6  # Of a large register tile; each power of two from 16 on is a sum of sixes and fives
 _UNROLL: Final = 4  # Steps along k in one iteration of the innermost loop, if they are short.
 _LONG_STEP: Final = 16  # Vectors of C that make a step long enough to take half as many.
 
 Shape = tuple[int, int, int]
 Rows = tuple[str, Number]  # A matrix in memory: a pointer to it, and the distance of its rows in bytes.
-RowBlock = tuple[str, list[Number]]
-"""The rows of A of a register tile: a pointer to the first, and the offset of each from it; none if A is packed."""
+RowBlock = tuple[str, list[Number]]  # A pointer to rows of A, and the offset of each; none if A is packed
 
 
 def chosen(builder: Builder, condition: str, rows: Rows, otherwise: Rows) -> Rows:
@@ -161,12 +158,9 @@ class Layout:
         self.group: Final[int] = plan.k_group if side else 1
         self.unit: Final[int] = self.group * self.dtype.itemsize
         self.adjacent: Final[int] = plan.nr if side else plan.tile_k if self.is_tiled else plan.k
-        self.shape: Final = (plan.k // self.group, plan.n) if side else (plan.m, plan.k)
-        """The packed rows and the columns of a tile."""
-        self.step: Final[int] = plan.b_step if side else plan.a_step if self.is_tiled else self.unit
-        """Bytes from one k to the next."""
+        self.shape: Final = (plan.k // self.group, plan.n) if side else (plan.m, plan.k)  # Packed rows, columns
+        self.step: Final[int] = plan.b_step if side else plan.a_step if self.is_tiled else self.unit  # Bytes to next k
         self.elements: Final[int] = self.shape[0] * self.group * self.shape[1] * plan.parts
-        """How many a packed tile has."""
 
     def offset(self, builder: Builder, row: Number, column: Number, k: Number) -> Number:
         """The bytes in front of a packed row and a column, of an operand with so many k."""

@@ -141,8 +141,7 @@ class Destination(NamedTuple):
     rows: Rows
     extents: tuple[Number, Number]  # The rows and columns of the tile that lie in its tensor.
     target: StoreTarget
-    direct: str = "false"
-    """An i1: the matmul may write them, since the whole tile lies in its tensor and is stored as it is."""
+    direct: str = "false"  # An i1: the whole tile lies in its tensor, and the matmul may write it as it is
 
 
 def destination_of(emission: Emission, matmul: Matmul) -> Destination | None:

@@ -38,8 +38,7 @@ from tileir.execute.overlap import overlapped
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
 
-Arguments = tuple[object, ...] | Again
-"""The arguments of a launch, or what gives them, and further memory, where they are looked at again."""
+Arguments = tuple[object, ...] | Again  # The arguments of a launch, or what gives them again, with further memory
 
 
 def listed(arguments: Arguments) -> tuple[object, ...]:
@@ -54,8 +53,7 @@ class Binding:
     def __init__(self, record: Record) -> None:
         self.record: Record = record
         self.overlap: bool = False
-        self.bound: BoundArguments | None = None
-        """What `arguments.bind` made, where the short way was not taken; keeps converted arrays alive."""
+        self.bound: BoundArguments | None = None  # What `arguments.bind` made, with converted arrays
         self.table: object = None  # The table of the launch's memory that the record names.
 
 
@@ -71,7 +69,6 @@ class Binder:
         reserves = sum([each.declaration is ALLOCA for each in operations])
         self.layout: Layout = Layout(len(self.types), self._pointers, list(regions), reserves)
         self._writes: list[bool] = [may_write(entry, number) for number in self._pointers]
-        """Of the pointers, in order: whether the kernel may write through it."""
         count = len(self.types) + REGION_WORDS * len(self._pointers)
         self._pack_bits = struct.Struct(f"{HEADER_FORMAT}{count}Q").pack_into
         used = {str(each.attributes["name"]).removeprefix("@") for each in operations if each.declaration is GET_GLOBAL}
@@ -177,8 +174,7 @@ class Binder:
 
 
 _ALL_BITS: Final = (1 << 64) - 1
-HEADER: Final = "0, count, x, y, z, 0, chunk"
-"""The beginning of a record, up to the size of the chunks; the rest of it is zero."""
+HEADER: Final = "0, count, x, y, z, 0, chunk"  # Up to the size of the chunks; the rest of a record is zero
 HEADER_FORMAT: Final = f"<7q{SLOT_BYTES * (ARGUMENTS - 7)}x"
 
 

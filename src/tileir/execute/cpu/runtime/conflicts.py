@@ -84,11 +84,8 @@ class ReachableMemory:
     """What a kernel may access beside its arguments, derived from the program."""
 
     def __init__(self, entry: Operation, globals: Mapping[str, Region]) -> None:
-        self.is_known: bool = True
-        """False if it makes pointers of numbers or of what is in memory: they may lead anywhere."""
-        self.may_leave_arrays: bool = False
-        """Whether it writes through pointers, or views that differ from tile block to tile block, which may lead from
-        one argument into any other."""
+        self.is_known: bool = True  # False if it makes pointers of numbers or of what is in memory
+        self.may_leave_arrays: bool = False  # Whether its pointers, or views made per tile block, may write anywhere
         self.spans: list[Span] = []  # Global variables.
         origins = Origins(entry, False)
         for operation in entry.walk():

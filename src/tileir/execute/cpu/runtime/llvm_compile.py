@@ -49,8 +49,7 @@ def _check_declarations(text: str) -> None:
 
 AS_WRITTEN: Final = "plain."  # How the names of functions begin that the passes over LLVM IR find nothing in.
 
-_MANY_BRANCHES: Final = 80
-"""With more, only cheap passes run: those about loops take time that grows with the square of their number."""
+_MANY_BRANCHES: Final = 80  # With more, passes about loops, which take quadratic time, do not run
 
 _MANY_LOOPS: Final = 240
 """With more branches than these two more passes are left out, which run while instructions are chosen: loop strength

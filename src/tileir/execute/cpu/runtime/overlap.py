@@ -30,8 +30,7 @@ from tileir.execute.cpu.runtime.thread_pool import numbers, pool
 WORTH_SHARING: Final = 30_000  # Nanoseconds of work below which one thread does it: workers come by way of Python.
 AT_ONCE: Final = 15_000  # Nanoseconds below which a launch is over sooner than it is left to others.
 _MOST: Final = 256  # Launches under way; one more waits until half of them are done.
-_PAUSE: Final = 0.05
-"""Seconds of a wait: on Windows it cannot be interrupted, and where several threads wait only one is woken."""
+_PAUSE: Final = 0.05  # Seconds: Windows cannot interrupt a wait, and only one of several waiting threads is woken
 
 
 class Launch:
@@ -71,8 +70,7 @@ class Launches:
     def __init__(self) -> None:
         self.is_closed: bool = False
         self._process: int = os.getpid()
-        self._inside: set[int] = set()
-        """Threads in the middle of something here: a signal handler that runs then must not wait for them."""
+        self._inside: set[int] = set()  # Threads at work here: no signal handler may wait for them
         self._threads: int = parallel_launch.default_threads()
         self._lock = threading.Lock()
         self._news = _thread.allocate_lock()  # Released when there is something new for who waits.

@@ -33,15 +33,12 @@ from tileir.processors import memory_nodes, processors
 VARIABLE: Final = "TILEIR_NUM_THREADS"
 
 SLICE: Final = 20_000_000  # Nanoseconds that a native call may hold up the main thread.
-WORTH_WAKING: Final = 12_000 if sys.platform == "linux" else 30_000
-"""Nanoseconds of work below which a launch stays on one thread; less where workers need no Python to begin."""
+WORTH_WAKING: Final = 12_000 if sys.platform == "linux" else 30_000  # Nanoseconds; workers on Linux need no Python
 WORTH_SLICING: Final = 30_000  # Nanoseconds of work below which a launch on one thread goes the shortest way.
-_SHORT: Final = 1_000_000
-"""Nanoseconds of work below which a launch is not made in slices, even if it takes twenty times as long."""
+_SHORT: Final = 1_000_000  # Nanoseconds; no slices below this, even if it takes twenty times as long
 _SHARE: Final = 800  # Nanoseconds that each further thread costs.
 _WAKING: Final = 1_500  # Nanoseconds that it takes to wake a thread which is asleep.
-_MEASURABLE: Final = 1_000_000
-"""Nanoseconds below which a launch on several threads says more about waking them than about the kernel."""
+_MEASURABLE: Final = 1_000_000  # Nanoseconds; shorter launches on several threads measure waking
 
 
 def default_threads() -> int:

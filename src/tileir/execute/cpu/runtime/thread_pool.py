@@ -69,8 +69,7 @@ class Scratch:
                 self._memory.madvise(mmap.MADV_HUGEPAGE)
             except OSError:
                 pass
-        self.words: Any = memoryview(self._memory).cast("q")
-        """The first one is the number of the launch; others are those of `launch_record`."""
+        self.words: Any = memoryview(self._memory).cast("q")  # First the launch's number, then `launch_record`
         self.address: int = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
 
 

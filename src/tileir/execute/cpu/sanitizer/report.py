@@ -107,8 +107,7 @@ class Inspector:
         self._memory: Memory = memory
         self._collector: _Collector = _Collector()
         self._lock: threading.Lock = threading.Lock()
-        self._shadows: dict[int, Array] = {}
-        """By the start of a region: a byte for each of its bytes, not zero where it was never written."""
+        self._shadows: dict[int, Array] = {}  # By a region's start: nonzero bytes were never written
         self.error: BaseException | None = None
         self.stop: Callable[[], None] = lambda: None
         for region, offset, chosen in unwritten_bytes(memory, unwritten):

@@ -33,18 +33,13 @@ class Module:
 
     def __init__(self) -> None:
         # What the machine has.
-        self.native_half: bool = True
-        """Conversions between f16 and f32; where not, LLVM would call functions that are not there."""
+        self.native_half: bool = True  # Conversions of f16 and f32; without, LLVM would call missing functions
         self.native_fma: bool = True  # Fused multiply-add; where not, LLVM would call the C library for every lane.
-        self.native_scale: bool = False
-        """AVX-512's scaling by powers of two and its first guesses of reciprocals and roots."""
-        self.native_bf16: bool = False
-        """AVX512_BF16's rounding of f32 to bf16, which takes subnormal numbers for zeros."""
+        self.native_scale: bool = False  # AVX-512's scaling by powers of two, and guesses of reciprocals and roots
+        self.native_bf16: bool = False  # AVX512_BF16's rounding of f32 to bf16, which takes subnormal numbers for zeros
         self.native_range: bool = False  # AVX-512's maxima and minima, which order zeros and leave out quiet NaNs.
-        self.native_extremes: bool = False
-        """Maxima and minima that order zeros, and give the number where one operand is a quiet NaN."""
-        self.widened_lanes: int = 0
-        """How many lanes of f32 the machine widens to f64 at a time, in less time from memory; 0 where it does not."""
+        self.native_extremes: bool = False  # Maxima and minima that order zeros and ignore one quiet NaN
+        self.widened_lanes: int = 0  # How many f32 are widened to f64 at a time, faster from memory; 0 for none
         self.fast: bool = False  # Whether functions may be near the interpreter's results instead of equal to them.
         self.symbols: set[str] = set()  # The functions beside the kernel's that the text has already.
         self._declarations: dict[str, None] = {}
@@ -93,8 +88,7 @@ class Builder:
     def __init__(self, module: Module) -> None:
         self.module: Module = module
         self.lines: list[str] = []
-        self.asked: Callable[[Register], bool] = lambda mask: True
-        """What `tracing` tells a kernel that asks whether a mask is set anywhere."""
+        self.asked: Callable[[Register], bool] = lambda mask: True  # Answers whether a mask is set, to `tracing`
         self.products: dict[str, tuple[Register, Register]] | None = None
         """While multiplications and additions of doubles may be fused: the factors of the products, by name."""
         self.stack: Callable[[str, int, int, str], str] | None = None

@@ -29,8 +29,7 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import BF16, F16, F32
 
-SHIFTER: Final = 1.5 * 2.0**23
-"""Added and taken away again, it rounds to an integer; in between the integer is in the low bits."""
+SHIFTER: Final = 1.5 * 2.0**23  # Adding and subtracting it rounds to an integer, which is in the low bits in between
 
 _REGISTER_BITS: Final = {4: 128, 8: 256, 16: 512}
 _SHIFTER_BITS: Final = int(numpy.float32(SHIFTER).view(numpy.int32))
@@ -295,7 +294,6 @@ FORMULAS: Final[dict[OperationDeclaration, Formula]] = {
     ops.COS: partial(_sine, function=ops.COS, first=1),
     ops.RSQRT: Machine.reciprocal_root,
 }
-"""The machine and f32 operands to an f32 result."""
 
 
 def emit_fast(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:

@@ -47,8 +47,7 @@ def joined(builder: Builder, parts: list[Register]) -> Register:
 
 # --- bf16 ---
 
-ByHand = Callable[[Builder, Register], Register]
-"""Patterns of bf16 from float32, by instructions that every machine has."""
+ByHand = Callable[[Builder, Register], Register]  # f32 to patterns of bf16
 
 _LANES: Final = 16
 _MASK: Final = f"<{_LANES} x i1>"

@@ -16,8 +16,7 @@ import numpy
 
 from tileir.execute.dtypes import DType
 
-_NAMED: Final = {"bool": "i1", "float16": "half", "float32": "float", "float64": "double"}
-"""What is not an integer as wide as the dtype."""
+_NAMED: Final = {"bool": "i1", "float16": "half", "float32": "float", "float64": "double"}  # Others are integers
 _SCALARS: Final[dict[DType, str]] = {}
 
 

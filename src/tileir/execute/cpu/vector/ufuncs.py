@@ -95,8 +95,8 @@ def emit_ufunc(builder: Builder, name: str, operands: list[Register]) -> Registe
 def is_fusible(function: OperationDeclaration, element: Type) -> bool:
     """Whether fusing the multiplications and additions of a function changes no result.
 
-    The interpreter computes functions of f32 and narrower types in double and rounds once.  Fused multiply-adds take two
-    thirds of the time and change the last bits of the doubles, which rounding hides for all but one argument in 2**30.
+    The interpreter computes functions of f32 and narrower types in double and rounds once.  Fused multiply-adds take
+    two thirds of the time and change the last bits of the doubles, which rounding hides but for one argument in 2**30.
     The trait says that none of the 2**32 arguments is such a one: `tests/execute/cpu/test_fusible.py` compares them all
     with `make test-long`, and every argument of the narrower types always.  Two operands would have too many.
     """
