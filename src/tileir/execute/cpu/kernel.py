@@ -121,8 +121,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         return self._binder(request.arguments, request.grid, chunk, request.fill, request.numbers)
 
     def _launch(self, request: Request, sanitizer: Sanitizer | None = None, apart: bool = True) -> None:
-        """`sanitizer` gets what is found, if there is one.  `apart` says that views may be taken to stay in their
-        arrays until seen otherwise."""
+        """`sanitizer`, if any, gets the findings; `apart` takes views to stay in their arrays until seen otherwise."""
         options = request.options
         threads = self._threads if options.num_threads is None else options.num_threads
         binding = self._binding(request, threads)

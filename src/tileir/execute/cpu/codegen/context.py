@@ -186,9 +186,9 @@ class Frame:
 
 @dataclass(eq=False, repr=False, slots=True)
 class Guard:
-    """What the sanitizer found for an access: `fine` is an i1, `buffer` else has a result per element.  `whole`, if
-    any, is an i1: the tile lies in its memory and no index wraps (`value_ranges`); `unmasked` says that its mask is
-    true then."""
+    """What the sanitizer found for an access: an i1 `fine`, and per element in `buffer` where that is false.  If not
+    empty, an i1 `whole`: the tile lies in its memory, no index wraps (`value_ranges`), and if `unmasked`, its mask is
+    true."""
 
     buffer: Buffer
     fine: str

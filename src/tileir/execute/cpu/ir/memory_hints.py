@@ -98,8 +98,7 @@ def _nontemporal(program: st.Program, vector_bytes: int) -> dict[st.Statement, s
         group = operation.declaration.reads
         if group is not None:
             read |= origins.provenance(operation.operand_group(group)[0])
-    everything = frozenset(read)
-    unread = [nest for nest, store in found.items() if is_apart(store, origins, everything)]
+    unread = [nest for nest, store in found.items() if is_apart(store, origins, frozenset(read))]
     return {nest: found[nest] for nest in unread[:MOST_NESTS]}
 
 

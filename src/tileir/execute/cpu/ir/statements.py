@@ -110,9 +110,7 @@ EXCHANGED_BYTES: Final = 8  # What a machine compares and exchanges at once; 16 
 
 def updated_together(operation: Operation, pointers: Expression, target: Target) -> int:
     """How many elements of an atomic are tried at once; 0 where old values are used or pointers come from memory."""
-    if operation.declaration is ATOMIC_CAS_TKO or operation.results[0].has_uses:
-        return 0
-    if pointers.reads or pointers.buffers:
+    if operation.declaration is ATOMIC_CAS_TKO or operation.results[0].has_uses or pointers.reads or pointers.buffers:
         return 0
     element = pointee_of(operation.operands[0])
     size = memory_bytes(element)
@@ -176,9 +174,9 @@ class LoopNest(Statement):
 
 @dataclass(eq=False, repr=False, slots=True)
 class VersionedLoopNest(Statement):
-    """A loop nest that stores to memory and reads from it, through pointers or views that may leave their array and
-    alias.  `fused` does both at once, if all `accesses` stay in their arrays (none where arrays may share memory);
-    `parts` read everything before they write."""
+    """A loop nest that reads and stores through pointers or views that may leave their arrays.  `parts` read everything
+    before they write; `fused` does both at once, where all `accesses` stay in their arrays, if arrays are apart at
+    all."""
 
     fused: LoopNest | None
     parts: list[Statement]

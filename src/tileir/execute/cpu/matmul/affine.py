@@ -120,8 +120,8 @@ class AffineReader:
     # --- tiles ---
 
     def access(self, load: PointerLoad) -> tuple[Affine, list[Affine]] | None:
-        """The addresses of a load, and numbers not negative where its mask is true; None if unknown, or if a mask
-        leaves nonzeros."""
+        """The addresses of a load, and numbers not negative where its mask is true; None if unknown or not
+        zero-padded."""
         self._shape = load.shape
         addresses = self._tile(load.pointers, (ROW, COLUMN), 0)
         if addresses is None or load.mask is None:
@@ -216,9 +216,7 @@ class AffineReader:
         if by == 0 or first is None:
             return first
         step = self.scalar(by, depth + 1) if isinstance(by, Value) else None
-        if step is None:
-            return None
-        return self._within(value, first._replace(iteration=step.first))
+        return None if step is None else self._within(value, first._replace(iteration=step.first))
 
     def step_of(self, carried: BlockArgument) -> Value | int | None:
         """The outside scalar that each iteration adds to a carried integer, 0 for none; None for anything else."""

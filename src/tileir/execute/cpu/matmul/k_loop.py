@@ -104,8 +104,8 @@ class KLoop:
         return found
 
     def _find_k_end(self) -> None:
-        """Find where k ends, for each operand, and whether both end in the last iteration, which then needs no
-        copies."""
+        """Find where k ends for each operand, and whether both end in the last iteration, which needs no copies
+        then."""
         builder, plan = self.builder, self.plan
         bounded = [each for each in self.operands if each is not None and each.room != UNBOUNDED]
         is_padded = len(bounded) == 2 and all(each.is_zero_padded for each in bounded)
@@ -245,8 +245,7 @@ class KLoop:
             if room != UNBOUNDED:
                 is_before = builder.emit(f"icmp ult i64 {first}, {room}")
                 end = builder.smaller(builder.emit(f"select i1 {is_before}, i64 {room}, i64 {end}"), end)
-            count = builder.smaller(builder.subtract(end, first), self.matmul.iterations)
-            self._k_block(first, count)
+            self._k_block(first, builder.smaller(builder.subtract(end, first), self.matmul.iterations))
             # A tile block that would not end can still be stopped.
             builder.branch(is_stopped(self.emission), lambda: leave_worker(self.emission, 2))
 

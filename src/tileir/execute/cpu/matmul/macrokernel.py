@@ -140,8 +140,7 @@ class MacroKernel:
         builder, plan, length = self.builder, self.plan, self.plan.checked_k
 
         def part(first: Number) -> None:
-            is_first = builder.compared("eq", first, 0)
-            start = chosen(builder, is_first, c_in, c_out)
+            start = chosen(builder, builder.compared("eq", first, 0), c_in, c_out)
             rows = builder.moved(a[0], builder.multiply(first, self.a_step)), a[1]
 
             def add(column: Number, states: list[Register]) -> list[Register]:

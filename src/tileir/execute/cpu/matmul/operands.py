@@ -49,8 +49,7 @@ class Operand:
 
 
 def view_operand(emission: Emission, load: ViewLoad, side: int, first: Number, batch: Number, plan: Plan) -> Operand:
-    """A (side 0) or B through a view: a matrix, with a batch or dimensions of 1 before; the loop begins with a `first`
-    number."""
+    """A (side 0) or B through a view; dimensions before its matrix are 1 or a batch; iterations count from `first`."""
     builder, along, across = emission.builder, 1 - side, side
     access = view_access.tile_access(emission, load.operation)
     view = access.view

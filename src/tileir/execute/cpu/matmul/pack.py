@@ -58,8 +58,7 @@ def pack_rows(
 
 
 class _RowPacker:
-    """Writes `pack_rows`: a row with all columns at a time; for matrix tiles a few rows, so that it works on whole
-    cache lines."""
+    """Writes `pack_rows`: a whole row at a time; for matrix tiles a few rows, to read and write whole cache lines."""
 
     def __init__(self, emission: Emission, layout: Layout, is_masked: bool) -> None:
         self.emission: Final = emission
@@ -148,8 +147,7 @@ class _RowPacker:
 
 
 def load_valid(emission: Emission, dtype: DType, width: int, pointer: str, count: Number) -> Register:
-    """Load a vector, zeros for elements that are not valid (32 at most).  Its mask comes from bits in a register, in
-    one instruction."""
+    """Load a vector, zeros for elements that are not valid; 32 at most, as bits in a register are the mask."""
     builder = emission.builder
     least = builder.call("i64", "llvm.smax.i64", [f"i64 {count}", "i64 0"])
     number = builder.call("i64", "llvm.umin.i64", [f"i64 {least}", f"i64 {width}"])
@@ -223,8 +221,7 @@ class TilePacker:
                 with nest.at_level(row.level):
                     number = builder.add(builder.multiply(row.base, layout.group), member)
                 member_row = Axis(number, row.lanes and layout.group == 1, row.level)
-                element = self._element(nest, member_row, column)
-                members.append(nest.spread_lanes(element, column))
+                members.append(nest.spread_lanes(self._element(nest, member_row, column), column))
             with nest.at_level(nest.depth):
                 place = builder.moved(to, layout.offset(builder, row.base, column.base, k))
                 layout.store(builder, interleaved(builder, members), place)
@@ -253,8 +250,7 @@ class TilePacker:
     # --- column-major tiles ---
 
     def _transpose(self, to: str, k: Number, side: int) -> None:
-        """Pack a column-major tile in squares of so many packed rows, through the stack: the code is written once for
-        all edges."""
+        """Pack a column-major tile in squares of packed rows through the stack, with one transpose for all edges."""
         builder, layout = self.builder, self.layout
         size = side * side * layout.unit
         square = self.emission.frame.stack("i8", size, 64, f"square{size}")

@@ -196,8 +196,7 @@ def make_plan(
     exact: bool,
     signed: tuple[bool, bool] = (True, True),
 ) -> Plan:
-    """Choose for mmaf and mmai with extents that are powers of two; `exact` keeps the float sums of the chain of
-    fma."""
+    """Choose for mmaf and mmai; extents are powers of two, and `exact` keeps the sums of the chain of fma."""
     if isinstance(accumulator, FloatType):
         if not exact and lhs in _UNIT_ELEMENTS and rhs in _UNIT_ELEMENTS:
             found = _narrow(target, shape, lhs, rhs)

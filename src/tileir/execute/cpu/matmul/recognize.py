@@ -113,8 +113,8 @@ def _plan(lowering: Lowering, operation: Operation) -> Plan:
 
 
 def _accumulator(lowering: Lowering, operation: Operation, plan: Plan, busy: frozenset[Buffer]) -> tuple[Buffer, bool]:
-    """The buffer of the result (the addend's own if nothing else needs that), and whether the addend is a zero still to
-    write."""
+    """The result's buffer (the addend's own if nothing else needs it), and whether the addend is zeros not yet
+    there."""
     value, result = operation.operands[2], operation.results[0]
     type = tile_of(result)
     place = lowering.expression(value)

@@ -82,8 +82,7 @@ def _target(program: Program, body: list[Statement], matmul: Matmul, overlapping
 
 
 def _make_place(body: list[Statement], matmul: Matmul, target: StoreTarget) -> None:
-    """Move scalars and views before the matmul ahead of them, so that it knows its store; what uses its results
-    stays."""
+    """Move what lies between a matmul and its store, and uses no result of it, before the matmul."""
     first = body.index(matmul)
     between = body[first + 1 : body.index(target.user)]
     if not _is_plain(between):

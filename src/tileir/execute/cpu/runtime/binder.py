@@ -165,12 +165,12 @@ class Binder:
 
     def _overlapping_pairs(self, names: list[int]) -> list[tuple[int, int]]:
         """The pairs of pointers of which one at least may be written through, as it is they that must not overlap."""
-        pairs = []
-        for one, name in enumerate(names):
-            for other in range(one):
-                if self._writes[one] or self._writes[other]:
-                    pairs.append((name, names[other]))
-        return pairs
+        return [
+            (name, names[other])
+            for one, name in enumerate(names)
+            for other in range(one)
+            if self._writes[one] or self._writes[other]
+        ]
 
 
 _ALL_BITS: Final = (1 << 64) - 1

@@ -124,8 +124,7 @@ def _with_less_effort(llvm: Any) -> Iterator[None]:
 
 @contextmanager
 def _owned(passes: Any) -> Iterator[Any]:
-    """A list of passes, freed at the end with some hundred kilobytes: llvmlite's own `close` reaches a function that
-    does nothing."""
+    """A list of passes, freed at the end: llvmlite's own `close` reaches a function that does nothing."""
     try:
         yield passes
     finally:

@@ -126,8 +126,7 @@ class Launches:
                     self._add(launch, spans)
 
     def wait_for_all(self, mistake: Exception | None = None) -> None:
-        """Wait for all launches; raise the first error, with the others as notes.  All are notes on one already
-        raised."""
+        """Wait for all launches; raise the first error with the others as notes, or note all on a `mistake`."""
         with self._entered():
             self._wait(0)
             errors = self._errors()

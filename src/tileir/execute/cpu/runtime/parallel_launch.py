@@ -293,8 +293,7 @@ def _run_jobs(function: Loaded, record: Record, scratch_bytes: int, wanted: int,
 
 
 def tell_progress(slots: Any, count: int, progress: Callable[[int, int], None], run: Callable[[], None]) -> None:
-    """Run, and report progress ten times a second from another thread; what `progress` raises ends the launch as an
-    interrupt."""
+    """Run, and report progress ten times a second from a thread; what `progress` raises is an interrupt."""
     # Locks of the system, which an interrupt does not find half taken.
     over, ended = _thread.allocate_lock(), _thread.allocate_lock()
     over.acquire()

@@ -194,8 +194,7 @@ class Inspector:
                 operands.append(SimpleNamespace(address=words[2] & _UNSIGNED))
                 continue
             dtype = value_dtype(type.element)
-            raw = bytes_at(words[2 + number], count * dtype.itemsize, False)
-            array = raw.copy().view(dtype)
+            array = bytes_at(words[2 + number], count * dtype.itemsize, False).copy().view(dtype)
             if count == type.count:
                 array = array.reshape(type.shape)
             operands.append(array if array.ndim else array[()])
@@ -207,8 +206,7 @@ class Inspector:
         axes = promised_dimensions(access.operation)
         if axes and access.view is not None:
             check_inbounds(self._collector, access, axes)
-        shape = access.addresses.shape
-        answer = numpy.ones(shape, bool) if allowed is None else numpy.array(allowed)
+        answer = numpy.ones(access.addresses.shape, bool) if allowed is None else numpy.array(allowed)
         touched = answer if access.mask is None else numpy.logical_and(answer, access.mask)
         if access.box is None or 0 not in access.box[1]:
             self._check_written(access, touched, shadows)

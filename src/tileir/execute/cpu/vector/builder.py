@@ -314,8 +314,7 @@ class Builder:
             return divmod(number, divisor)
         if divisor == 1:
             return number, 0
-        quotient = self.emit(f"udiv i64 {number}, {divisor}")
-        return quotient, self.emit(f"urem i64 {number}, {divisor}")
+        return self.emit(f"udiv i64 {number}, {divisor}"), self.emit(f"urem i64 {number}, {divisor}")
 
     def smaller(self, left: Number, right: Number) -> Number:
         """The smaller of two numbers that are not negative."""
@@ -336,8 +335,7 @@ class Builder:
         return self.emit(f"icmp {comparison} i64 {left}, {right}")
 
     def opaque(self, number: Number) -> Number:
-        """The same number, opaque to LLVM, which would save registers in loops by computing it again in every
-        iteration."""
+        """The same number, opaque to LLVM, which would compute it again in every iteration to save registers."""
         return number if isinstance(number, int) else self.emit(f"freeze i64 {number}")
 
     def opaque_pointer(self, pointer: str) -> str:

@@ -72,8 +72,7 @@ class Machine:
         return value * first * second
 
     def divide(self, numerator: Any, denominator: Any, rest: Any = None) -> Any:
-        """A quotient of moderate normal numbers; fused multiply-add restores what rounding took from the
-        denominator."""
+        """A quotient of normal numbers of medium size; `rest` is what rounding took from the denominator."""
         if self.has_guesses:
             guess = self._native("rcp14.ps", [denominator])
             inverse = self.fma(guess, self.fma(-denominator, guess, 1.0), guess)
@@ -97,8 +96,7 @@ class Machine:
         return numpy.where(error == error, better, guess)
 
     def unless_rare(self, rare: Any, usual: Any, exact: str, slow: Callable[[Any], Any], value: Any) -> Any:
-        """`usual`, but `slow(value)` in lanes that are `rare`, behind a branch; one by one, so that the code is
-        small."""
+        """`usual`, but `slow(value)` in lanes that are `rare`, one by one, in a branch that is hardly ever taken."""
         builder = self.builder
         mask = rare.register
         found = mask.name
@@ -143,8 +141,7 @@ class Machine:
 
     def scale_unless(self, vanishes: Any, value: Any, power: Any) -> Any:
         """A number times two to the power of an integer, and zero where it vanishes, which then takes no time."""
-        there = numpy.logical_not(vanishes)
-        registers = [value.register, power.register, there.register]
+        registers = [value.register, power.register, numpy.logical_not(vanishes).register]
 
         def emit(parts: list[Register]) -> Register:
             return self._on_register("mask.scalef.ps", parts[:2], "", self._mask(parts[2]))

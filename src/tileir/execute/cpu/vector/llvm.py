@@ -111,6 +111,4 @@ def suffix_of(element: str, width: int = 0) -> str:
 
 
 def operand_type(operand: str) -> str:
-    if operand.startswith("<"):
-        return operand[: operand.index(">") + 1]
-    return operand.split(" ", 1)[0]
+    return operand[: operand.index(">") + 1] if operand.startswith("<") else operand.split(" ", 1)[0]

@@ -64,8 +64,8 @@ _MAGNITUDE: Final = 0x7FFFFFFF  # All bits of a float32 but its sign.
 
 
 class _Traced:
-    """The result of a kernel, its instructions, and the masks it asked about, first after `asked` instructions; `taken`
-    answers for all of them."""
+    """A kernel's result, instructions and masks asked about (the first after `asked` instructions), all answered
+    `taken`."""
 
     def __init__(self, builder: Builder, kernel: Callable[..., Any], operands: list[Register], taken: bool) -> None:
         self.masks: Final[list[Register]] = []
@@ -166,9 +166,8 @@ class Tracer(NDArrayOperatorsMixin):
         return bool(_asked(self))
 
     def any_beyond(self, limit: Any) -> int:
-        """Whether an element is beyond a limit, for `rounding.any_beyond`.  Patterns of magnitudes are ordered, NaNs on
-        top: one comparison for the largest of several vectors.  The mask is narrow, so it must be the kernel's only
-        question."""
+        """Whether an element is beyond a limit (`rounding.any_beyond`), by one comparison of the largest pattern of
+        magnitudes of several vectors.  The mask is narrower than others, so it must be the kernel's only question."""
         builder = self.builder
         pattern = reinterpret(builder, self.register, casting.UINT32)
         largest = binary(builder, "and", pattern, _MAGNITUDE)
@@ -262,9 +261,7 @@ def _promotable(value: Any) -> Any:
     """What `resolve_dtypes` takes for an operand: a dtype, or the type of a weak Python scalar."""
     if isinstance(value, Tracer):
         return value.dtype
-    if type(value) in (int, float):
-        return type(value)
-    return numpy.asarray(value).dtype
+    return type(value) if type(value) in (int, float) else numpy.asarray(value).dtype
 
 
 @cache
@@ -320,8 +317,7 @@ def _known_table(builder: Builder, table: Any, index: Register) -> Register | No
         return casting.to_single(builder, reinterpret(builder, index, numpy.dtype(numpy.float16)))
     for element in (F4E2M1FN, F8E4M3FN, F8E5M2, FNV8E5M3FNU, F8E8M0FNU):
         if table is rounding.value_table(element) or table is rounding.single_table(element):
-            is_power = element is F8E8M0FNU
-            form = None if is_power else rounding.float_format(element)
+            form = None if element is F8E8M0FNU else rounding.float_format(element)
             single = casting.decode_power(builder, index) if form is None else casting.decode(builder, index, form)
             return cast(builder, single, DOUBLE) if table.dtype == DOUBLE else single
     return None
