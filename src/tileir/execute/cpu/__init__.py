@@ -8,23 +8,18 @@ A kernel goes through three representations:
                  expression that is computed wherever it is used, or a buffer
     LLVM IR      text; one function, the worker, which every thread runs and which takes tile blocks until none is left
 
-Facts about tile IR that any engine may need are in `execute/analysis`.  The folders, each with the files to read first:
+Facts about tile IR that any engine may need are in `execute/analysis`.  The `__init__` of a folder says what to read
+first:
 
-    runtime/     compiled code: `target` (the processor), `llvm_compile` (LLVM IR to an object), `loader`,
-                 `launch_record` (memory that Python and native code share), `binder` (arguments into a record),
-                 `parallel_launch` and `thread_pool`, `overlap` (several launches at once)
-    vector/      LLVM IR as text (`llvm`; `builder`: branches and loops), and elementwise arithmetic on vectors
-                 (`instructions`)
-    ir/          the loop IR: `expressions`, `statements`
-    lowering/    tile IR to the loop IR: one function per operation (`table`), which take a `context`; what is computed
-                 together (`fusion`)
-    codegen/     the loop IR to LLVM IR: one function per statement and store, which take a `context`; `worker` is the
-                 function around them
-    matmul/      matmuls through all of that, from the operation (`recognize`) to the kernel (`macrokernel`); its
-                 functions are in the tables of `lowering` and `codegen`
+    runtime/     compiled code: from LLVM IR to an object, into memory, and through a launch
+    vector/      LLVM IR as text (`llvm`, `builder`), and elementwise arithmetic on vectors (`instructions`)
+    ir/          the loop IR
+    lowering/    tile IR to the loop IR, one function per operation
+    codegen/     the loop IR to LLVM IR, one function per statement and store
+    matmul/      matmuls through all of that; its functions are in the tables of `lowering` and `codegen`
     sanitizer/   checks of sanitized code through all of that, up to the findings (`report`)
-    engine       what the choice of an engine sees; `pipeline`: a kernel to LLVM IR, through all of the above; `code`:
-                 its compiled versions; `kernel`: how a launch goes
+    engine       what the choice of an engine sees; `pipeline`: a kernel to LLVM IR; `code`: its compiled versions;
+                 `kernel`: how a launch goes
 
 Imports point one way: a folder imports those to its left; `lowering` and `codegen` know nothing of each other.  Only
 `matmul` and `sanitizer` import and are imported by `ir`, `lowering` and `codegen`, module by module.
@@ -38,6 +33,6 @@ Three decisions explain most of the rest:
    values and emits each as an instruction, so that both engines compute the same bits.
 2. An access is checked.  Where a whole launch, a view or a tile is proven to lie in its array, that is checked once
    (`codegen.bounds`); other code checks each element, and fails with the interpreter's error.
-3. What can be known only at the launch has two versions of the code: arrays apart and arrays that share memory, large
-   results with non-temporal stores and small ones, whole tiles and tiles over an edge.
+3. What only the launch can know has two versions of the code: arrays apart and arrays that share memory, large results
+   with non-temporal stores and small ones, whole tiles and tiles over an edge.
 """

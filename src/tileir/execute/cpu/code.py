@@ -1,7 +1,6 @@
-"""The code of a kernel: lowered, emitted, compiled or taken from the cache, in each version that launches ask for.
+"""The code of a kernel, compiled or from the disk cache, in each version that launches ask for.
 
-Versions are for arguments that share memory or not, checked or not, and for the sanitizer.  Each is compiled when a
-launch asks for it, and kept on disk.
+Versions differ by arguments that share memory or not, by checks, and by the sanitizer.
 """
 
 from __future__ import annotations

@@ -112,14 +112,12 @@ class CpuKernel(KernelCode, PreparedKernel):
         return Repeated(binding.record, places, run, lambda: self._launch(again))
 
     def short_version(self, unchecked: bool) -> Version | None:
-        """The version for arrays apart, if there is one, and launches of it may be over soon: without loops, which may
-        take any time, and without prints."""
+        """The version for arrays apart, if any, and if its launches are soon over: it has no loops and no prints."""
         version = self._versions.get((False, False, unchecked))
         return None if version is None or version.print_count or version.loaded.repeats else version
 
     def _launch(self, request: Request, sanitizer: Sanitizer | None = None, apart: bool = True) -> None:
-        """`sanitizer` gets what is found, if there is one.  `apart` says that views may be taken to stay in their
-        arrays until seen otherwise."""
+        """`sanitizer`, if any, gets the findings; `apart` takes views to stay in their arrays until seen otherwise."""
         options = request.options
         threads = self._threads if options.num_threads is None else options.num_threads
         binding = self._binder(request.arguments, request.grid, threads, request.fill, request.numbers)
@@ -201,11 +199,8 @@ class CpuKernel(KernelCode, PreparedKernel):
         return inspector
 
     def _submit(self, launches: Launches, version: Version, binding: Binding, request: Request, threads: int) -> bool:
-        """Leave a launch to the context around it.
-
-        False if it is to run now: if it is shorter than that takes and nothing is under way, if it is not known what
-        memory it reaches, or if it needs all there is.
-        """
+        """Leave a launch to the context around it.  False if it must run now: it is too short to queue and nothing is
+        under way, its memory is not known, or it needs all there is."""
         # Imported here: most launches have no others beside them.
         from tileir.execute.cpu.runtime.conflicts import ReachableMemory
         from tileir.execute.cpu.runtime.overlap import AT_ONCE, Launch
@@ -337,10 +332,8 @@ class _DirectLaunches(DirectLaunches):
         self._options: LaunchOptions = options
         self._is_plain: bool = not options.memory and options.progress is None and not options.sanitize
         threads = kernel._threads if options.num_threads is None else options.num_threads
-        self._short: int = WORTH_WAKING if threads > 1 else WORTH_SLICING
-        """Nanoseconds of work below which a launch is not shared, nor made in slices."""
-        self._version: Version | None = None
-        """The version for arrays apart, once there is one that neither prints nor has loops."""
+        self._short: int = WORTH_WAKING if threads > 1 else WORTH_SLICING  # Nanoseconds; no sharing or slices below
+        self._version: Version | None = None  # For arrays apart, without prints and loops
 
     def launch(self, grid: BlockId, numbers: tuple[Any, ...], again: Again, memory: Sequence[int] = ()) -> None:
         kernel, version = self._kernel, self._version

@@ -43,8 +43,7 @@ class Lowered:
     checks: list[Check]
     prints: list[Operation]
     sites: list[Site]
-    operations: list[tuple[Operation, ...]] | None = None
-    """Where asked for: for each line of the text the operations it does the work of."""
+    operations: list[tuple[Operation, ...]] | None = None  # The operations of each line, if asked for
 
     @property
     def reserves(self) -> list[Alloca]:
@@ -83,11 +82,8 @@ def loop_lines(program: Program, target: Target, options: Options) -> list[LoopL
 
 
 def lower(entry: Operation, target: Target, layout: Layout, options: Options, provenance: bool = False) -> Lowered:
-    """Lower and emit, without compiling.
-
-    With `provenance` it is said of each line which operations it does the work of, and an operation that several were
-    merged into has the locations of all.
-    """
+    """Lower and emit, without compiling.  With `provenance` each line names the operations it does the work of, and a
+    merged operation has the locations of all."""
     program = lowered_program(entry, target, options, provenance)
     emission = Emission(program, target, layout, EMITTERS, options, provenance)
     text = emit_worker(emission)
@@ -132,10 +128,8 @@ def optimized(entry: Operation, keep_locations: bool = False) -> Operation:
 
 
 def located(entry: Operation, target: Target, layout: Layout, options: Options, stage: str) -> LocatedText:
-    """A stage of a kernel, line by line: "tiles", "loops", "llvm", "llvm-opt" or "asm".
-
-    LLVM carries locations through its passes as line numbers: each number stands for some operations.
-    """
+    """A stage of a kernel, line by line: "tiles", "loops", "llvm", "llvm-opt" or "asm".  LLVM's passes carry locations
+    as line numbers, each for some operations."""
     if stage == "tiles":
         kernel = optimized(entry, keep_locations=True)
         text = printed_lines(kernel.parent_operation or kernel)

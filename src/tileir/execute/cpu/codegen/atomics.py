@@ -1,12 +1,10 @@
 """Atomic updates: element by element in row-major order, each an atomic operation of the machine.
 
-Integers and exchanges are one instruction; floats, and everything with a kernel of its own, are a loop around compare
-and exchange on the bits, so that results are the interpreter's.  Orderings are at least those of the program.
+Integers and exchanges are one instruction; floats, and everything with a kernel of its own, are a compare-exchange loop
+on the bits, so that results are the interpreter's.  Orderings are at least those of the program.
 
-Where the old values are not used, neighbors are updated together: as many elements as lie in 8 bytes, by one comparison
-and exchange.  That takes no longer than the one of an element, and is atomic for each of them.  It is tried where
-pointers are computed, not read from memory.  One test for the lanes of a vector tells whether they are neighbors, begin
-at a multiple of 8 and are all updated; elsewhere its elements are updated one by one.
+Where the program ignores the old values and computes its pointers, one 8-byte compare-exchange updates all elements in
+those bytes.  One test per vector tells whether its lanes are neighbors, aligned to 8 and all updated.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Bounds: what checked code tests before it touches memory, so that a kernel cannot leave the memory of its launch.
 
-A few instructions prove most accesses, many at a time:
-
 - Each thread checks a view that is the same for the whole launch once, before its first tile block.  If it leaves the
   array it is made from, the version for arguments that share memory runs instead (`record.UNSUITED`).
 - Any other view is checked where it is made.  One that leaves its array is no error as long as nothing touches what is

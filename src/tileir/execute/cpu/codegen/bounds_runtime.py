@@ -91,11 +91,8 @@ def _remember(builder: Builder, layout: Layout) -> None:
 def _check_all(
     builder: Builder, count: Number, visit: Callable[[str], tuple[str, str]], element: Callable[[str], Number]
 ) -> None:
-    """Check elements by their numbers, and return whether all is well.
-
-    `visit` gives the address of one and an i1: it is accessed; `element` gives its index in the tile.  The first one
-    outside of memory fails; if there is none, the first that must not be written.
-    """
+    """Check elements by number; whether all is well.  The first one outside of memory fails, else the first not to be
+    written.  `visit` gives an address and an i1: it is accessed; `element` gives an index in the tile."""
 
     def fail(number: str, address: str) -> None:
         numbers = ", ".join([f"i64 {each}" for each in ("%check", "%block", element(number), address)])

@@ -41,11 +41,8 @@ FAR = 1 << 62  # Extents and positions are clamped to this, as the interpreter d
 
 @dataclass(eq=False, repr=False, slots=True)
 class TensorView:
-    """Memory as a tensor: an address, extents and strides in elements.
-
-    `sizes` are the extents as the program has them; those that accesses use are clamped to `FAR`.  Three i1s tell
-    whether it lies in the array it is made from, in memory, and in memory that may be written (`bounds`).
-    """
+    """Memory as a tensor: an address, extents and strides in elements.  `sizes` are the program's extents; accesses
+    clamp them to `FAR`.  Three i1s tell whether it lies in its array, in memory, and in writable memory (`bounds`)."""
 
     address: str
     element: Type
@@ -134,8 +131,7 @@ class Frame:
         self._lines[f"  {instruction}"] = None
 
     def value(self, name: str, instruction: str) -> str:
-        """A value that is the same during the launch, computed once; with many arrays where it is used, since LLVM
-        takes quadratic time to spill hundreds of registers."""
+        """A value of the launch, computed once; with many arrays where it is used, as LLVM spills in quadratic time."""
         if self._has_many_arrays:
             return self._builder.emit(instruction)
         self.add(f"%{name} = {instruction}")
@@ -190,11 +186,9 @@ class Frame:
 
 @dataclass(eq=False, repr=False, slots=True)
 class Guard:
-    """The result of the sanitizer for an access: `fine` is an i1, `buffer` has a result for each element where not.
-
-    `whole` is another i1, if there is one: the tile as such lies in its memory, and no index in it wraps
-    (`value_ranges`); `unmasked` says that its mask is true everywhere then.
-    """
+    """What the sanitizer found for an access: an i1 `fine`, and per element in `buffer` where that is false.  If not
+    empty, an i1 `whole`: the tile lies in its memory, no index wraps (`value_ranges`), and if `unmasked`, its mask is
+    true."""
 
     buffer: Buffer
     fine: str
@@ -255,12 +249,9 @@ class Emission:
         self.loops: list[EnclosingLoop] = []
         self.done: dict[Statement, str] = {}  # By loop nest an i1: its work is done already.
         self.yielded: list[Register] | None = None  # The values that the body of a reduction has yielded.
-        self.proven: dict[Operation, bool] = {}
-        """The accesses through pointers that are proven to stay in their arrays, in the present version of a loop nest;
-        and whether their masks are true everywhere."""
+        self.proven: dict[Operation, bool] = {}  # Accesses proven in their arrays, in this version; whether unmasked
         self.unproven: set[Operation] = set()  # Those that were tried without success.
-        self.prefetch_distances: dict[Operation, Number] = {}
-        """Of loads through pointers how far away in bytes the next iteration is, to be prefetched; 0 for none."""
+        self.prefetch_distances: dict[Operation, Number] = {}  # Bytes to the next iteration's load; 0 for none
         self.guards: dict[Operation, Guard] = {}
         self._slots: dict[Value, str] = {}
         self._buffers: dict[Buffer, str] = {}
@@ -282,11 +273,9 @@ class Emission:
         body = list(statements(program.body))
         allocas = [each.operation for each in body if isinstance(each, Alloca)]
         self.allocas: dict[Operation, int] = {operation: number for number, operation in enumerate(allocas)}
-        """The number of each `alloca`."""
         matmuls = [each for each in body if isinstance(each, Matmul)]
         self.uses_amx: bool = any(each.plan.kind == "amx" for each in matmuls)
         self.caches_operands: bool = any(isinstance(packed, PackCache) for each in matmuls for packed in each.packed)
-        """Whether packed operands are kept from tile block to tile block."""
 
     @cached_property
     def positions(self) -> dict[Operation, int]:

@@ -1,7 +1,7 @@
 """How a worker ends early, and the memory that `alloca` has reserved on a thread.
 
-Checked code keeps two words for each `alloca`, where it begins and ends, sanitized code the four of `sanitizer.sites`,
-so that checks know it as memory of the launch.  Zeros say that nothing is reserved.
+Checked code keeps two words for each `alloca` (begin and end), sanitized code the four of `sanitizer.sites`; zeros say
+that nothing is reserved.
 """
 
 from __future__ import annotations

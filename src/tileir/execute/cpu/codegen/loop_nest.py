@@ -49,11 +49,8 @@ Term = tuple[Axis, Number]  # A part of an offset: the position along an axis ti
 
 @dataclass(eq=False, repr=False, slots=True)
 class RowPart:
-    """A part of each row of a loop nest: the positions where its vectors begin, and how it is stored.
-
-    Non-temporal vectors begin at an aligned address.  The rest is the two ends of a row, vectors of which only the
-    lanes before the `head` are stored at the beginning, and only those after it at the end.
-    """
+    """The positions in each row where some vectors begin, and how they are stored.  Non-temporal ones begin at an
+    aligned address; of the two at the ends only the lanes before the `head`, or after it, are stored."""
 
     start: Number
     end: int
@@ -86,8 +83,7 @@ class NestEmitter:
         self._previous: list[str] = self.builder.lines
         self.lanes: int = lanes
         self.row_part: RowPart | None = row_part
-        self.offset: int = 0
-        """Of several vectors in one iteration of a loop: the element that the present one begins with."""
+        self.offset: int = 0  # Of several vectors in an iteration: the first element of the present one
         self.index: Index = self._open(shape)
 
     # --- loops ---

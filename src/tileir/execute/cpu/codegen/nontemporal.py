@@ -1,11 +1,10 @@
 """Non-temporal stores and prefetches: how the choices of `ir.memory_hints` are emitted.
 
-A non-temporal store has to be a whole vector at an address that is a multiple of its size, which the arrays of NumPy
-seldom begin at.  So the vectors of a loop nest are moved: each row has a head of a few elements before the first such
-address, then non-temporal vectors, then a tail that is shorter than a vector by the head.  Head and tail are the first
-and the last vector of the row, of which only these lanes are stored; their other elements are computed a second time.
+A non-temporal store is a whole vector at an address that is a multiple of its size.  NumPy arrays seldom begin at one,
+so each row has a head of a few elements, then non-temporal vectors, then a tail.  Head and tail are the first and last
+vector of the row with only these lanes stored; their other elements are computed twice.
 
-Each end of a row costs as much as many vectors, since it shares a cache line with what others store.  Shorter rows have
+Each end of a row shares a cache line with other stores and costs as much as many vectors.  So shorter rows have
 non-temporal stores only if they are made of whole cache lines.
 """
 

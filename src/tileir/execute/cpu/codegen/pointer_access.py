@@ -76,8 +76,7 @@ class _PointerAccess:
         size = memory_bytes(pointee_of(operation.operands[0]))
         step = lane_step(access.pointers, index)
         self.looks_contiguous: bool = step == size
-        self.is_run: bool = operation in proven and step == size
-        """Whether lanes are proven to be neighbors; their pointers need not be computed, but for the first."""
+        self.is_run: bool = operation in proven and step == size  # Lanes are neighbors: one pointer is computed
         self.pointers, known = nest.at(access.pointers, first_lanes(index) if self.is_run else index)
         level = max(level, known)
         mask: Register | None = None
@@ -279,8 +278,7 @@ def is_ordered(operation: Operation) -> bool:
 def at_any_address(
     emission: Emission, address: Register, size: int, emit: Callable[[], str], change: Callable[[str], str | None]
 ) -> str:
-    """The old bits of an atomic access, which `emit` writes.  Machines have none at odd addresses: there what `change`
-    returns for the old bits replaces them, under a lock of the launch."""
+    """Emit an atomic access that gives the old bits.  Odd addresses have none: a lock guards `change` there."""
     if size == 1:
         return emit()
     builder = emission.builder

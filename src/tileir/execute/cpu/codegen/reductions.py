@@ -4,10 +4,8 @@ Along the dimension of the lanes, with a body that works on each element alone, 
 from expressions: 64 virtual lanes are as many vectors as it takes, then the tree halves vectors, then lanes.  In every
 other case the sources lie in buffers, and loops over rows, columns and elements follow the documented order literally.
 
-In the tree item j + half is the first argument and item j the second.  Lanes of one vector are halved by shuffles that
-wait for each other.  Where there are several rows, their vectors go through the last steps together: each step
-interleaves the halves of two vectors, so that the rows share the instructions and the result is a vector with a lane
-for each row.
+In the tree item j + half is the first argument and item j the second.  Halving the lanes of one vector is a chain of
+shuffles.  Several rows share these steps: each interleaves the halves of two vectors, down to one lane for each row.
 """
 
 from __future__ import annotations
@@ -198,8 +196,7 @@ def _combined(
 
 
 def _abreast(emission: Emission, roots: list[ex.Expression], vector: int, virtual: int) -> int:
-    """The lanes of a loop nest; some vectors go through a function side by side, whose steps wait for each other.
-    Fast functions are short enough for the machine to see the next ones."""
+    """The lanes of a loop nest; functions take several vectors to hide latency, but fast ones are short enough."""
     if emission.options.fast:
         return vector
     found = list(ex.nodes(roots))

@@ -147,8 +147,7 @@ def emit_inspect(emission: Emission, statement: st.Inspect) -> None:
 
 
 def emit_repack(emission: Emission, statement: st.Repack) -> None:
-    """`pack` and `unpack` of elements narrower than a byte: bits move between bytes that hold one element and bytes
-    that hold several.  All others are the same bytes under another type."""
+    """`pack` and `unpack` of elements narrower than a byte; all others are the same bytes under another type."""
     operation, builder = statement.operation, emission.builder
     packing = operation.declaration is PACK
     narrow = cast(TileType, (operation.operands[0] if packing else operation.results[0]).type)

@@ -1,9 +1,8 @@
 """The range of the elements of a tile, computed once for a whole tile.
 
-Pointers are mostly a base plus something that counts.  The least and the greatest address of a tile of them take a few
-scalar instructions, under conditions that are computed as well: that no integer on the way wraps.  If both ends lie in
-an array, so do all elements, and neighbors in the tile are as far apart as the program says: no vector has to be
-checked.  The same is done for masks: those that compare such numbers are often true for a whole tile.
+The least and the greatest address of a tile of pointers take a few scalar instructions, and so does the condition that
+no integer on the way wraps.  If both ends lie in an array, so do all elements, and neighbors are as far apart as the
+program says: no vector has to be checked.  Masks that compare such numbers are often true for a whole tile.
 """
 
 from __future__ import annotations

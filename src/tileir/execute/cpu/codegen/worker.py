@@ -1,8 +1,7 @@
 """The worker: the function that every thread runs, which takes tile blocks until none is left.
 
-It takes a chunk of the next numbers at a time, from one counter or from ranges (`launch_record`).  With ranges every
-thread has a part of the tile blocks to itself, the same one in the next launch, whose memory is then in its caches; and
-no counter goes from processor to processor.  A thread that is done with its range takes from those of others.
+It takes chunks from one counter or from ranges (`launch_record`).  A thread's range is the same in the next launch, so
+that its memory is in its caches, and no counter is shared.  A thread that is done takes from the ranges of others.
 """
 
 from __future__ import annotations
@@ -20,8 +19,7 @@ from tileir.execute.cpu.vector.builder import Builder, Loop, Module
 
 _HEAD: Final = "define i64 @worker(ptr noalias noundef %record, ptr noalias noundef align 64 %scratch) nounwind {"
 _SCOPES: Final = ("!0 = distinct !{!0}", "!1 = distinct !{!1, !0}", "!2 = !{!1}")
-_AS_WRITTEN: Final = "noinline optnone nounwind"
-"""LLVM finds nothing to improve in these functions, and is not to look for it."""
+_AS_WRITTEN: Final = "noinline optnone nounwind"  # LLVM finds nothing to improve in these functions
 
 
 def emit_worker(emission: Emission) -> str:

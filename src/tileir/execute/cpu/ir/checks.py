@@ -56,5 +56,4 @@ class Check:
 
 def refused_allocation(operation: Operation) -> Check:
     """The check that an `alloca` of more memory than there is fails."""
-    alignment = operation.alignment
-    return Check("memory", operation, (reserved_bytes(operation), alignment))
+    return Check("memory", operation, (reserved_bytes(operation), operation.alignment))

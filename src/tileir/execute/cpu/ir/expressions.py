@@ -63,8 +63,8 @@ class Buffer:
 
 
 class Expression:
-    """A tile that is computed where it is used; `value` is the one it realizes, `cost` the work per element.  `reads`
-    (loads of the caller's memory) and `buffers` below it must not be overwritten while it waits."""
+    """A tile computed where it is used; `value` is what it realizes, `cost` the work per element.  Nothing may
+    overwrite its `reads` (loads of the caller's memory) and `buffers` while it waits."""
 
     __slots__ = ("buffers", "cost", "dtype", "element", "epoch", "operands", "reads", "shape", "type", "value")
 

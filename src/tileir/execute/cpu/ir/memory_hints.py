@@ -1,7 +1,7 @@
 """Hints about memory: which stores are non-temporal, and what is prefetched.
 
-A plain store to memory that is in no cache first reads it, and then evicts something else.  A **non-temporal** store
-does neither, but whoever reads the result next finds it in no cache.  So a store is non-temporal if
+A plain store to uncached memory reads it first and evicts something else.  A **non-temporal** store does neither, but
+leaves its result in no cache.  A store is non-temporal if
 
 1. the launch writes at least `STREAMED_BYTES`, and reads and writes more than the caches hold: every launch checks both
    (`codegen.nontemporal`, `runtime.target`);
@@ -11,10 +11,9 @@ does neither, but whoever reads the result next finds it in no cache.  So a stor
 4. its tile has at least `TILE_BYTES`, in rows of at least `ROW_BYTES` whose elements are neighbors in memory; every
    tile checks its alignment (`codegen.nontemporal`).
 
-A tile that a second statement reads comes from the cache, and memory is idle.  This read **prefetches** the tile of the
-thread's next tile block, if that is a fixed distance away.  So does every read in a loop for its next iteration: the
-rows of a tile are often shorter than pages and far apart, where no machine prefetches by itself.  The reads of a nest
-with non-temporal stores prefetch along their rows.
+A read of a tile that is in the cache **prefetches** the tile of the thread's next tile block, if that is a fixed
+distance away; a read in a loop prefetches for its next iteration, as rows are often too short and too far apart for the
+machine's prefetcher.  The reads of a nest with non-temporal stores prefetch along their rows.
 """
 
 from __future__ import annotations
@@ -43,10 +42,8 @@ SMALLEST_VECTOR: Final = 16  # The bytes that one instruction stores, at least.
 TILE_BYTES: Final = 1024
 ROW_BYTES: Final = 128
 MOST_WORK: Final = 64  # The cost of an element (`fusion`) above which a loop nest does not wait for memory.
-MOST_NESTS: Final = 4
-"""How many loop nests of a kernel have non-temporal stores: each has two more versions, which take time to compile."""
-PREFETCHED_BYTES: Final = 256 << 10
-"""The largest tile that is prefetched: it has to fit into the caches of one processor beside the present one."""
+MOST_NESTS: Final = 4  # Each nest with non-temporal stores has two more versions to compile
+PREFETCHED_BYTES: Final = 256 << 10  # The largest tile to prefetch: it shares a processor's caches
 
 
 def choose(program: st.Program, target: Target, overlapping: bool) -> None:
@@ -101,8 +98,7 @@ def _nontemporal(program: st.Program, vector_bytes: int) -> dict[st.Statement, s
         group = operation.declaration.reads
         if group is not None:
             read |= origins.provenance(operation.operand_group(group)[0])
-    everything = frozenset(read)
-    unread = [nest for nest, store in found.items() if is_apart(store, origins, everything)]
+    unread = [nest for nest, store in found.items() if is_apart(store, origins, frozenset(read))]
     return {nest: found[nest] for nest in unread[:MOST_NESTS]}
 
 

@@ -10,8 +10,7 @@ class Options(NamedTuple):
     fast: bool = False  # Functions may round otherwise than the interpreter's.
     sanitize: bool = False
     unchecked: bool = False  # Accesses are not checked, so that a wrong one may end the process.
-    exact: bool = False
-    """Matmuls of floats are the sequence of fma of the interpreter, not what the best unit of the machine computes."""
+    exact: bool = False  # Float matmuls are the interpreter's sequence of fma, not what the best unit computes
 
     @property
     def mode(self) -> str:

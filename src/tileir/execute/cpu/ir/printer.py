@@ -1,8 +1,7 @@
-"""The loop IR as text, to read.
+"""The loop IR as text: a line for each statement, with those inside it indented.
 
-One line for each statement, with those inside it indented.  An expression is written as nested calls; one that a
-statement uses several times has a line of its own, since it is computed once.  Values have the names that the printer
-gives them in the optimized program, buffers are `b0`, `b1` and on:
+An expression is nested calls; one that a statement uses several times has a line of its own.  Values have their names
+in the optimized program, buffers are `b0`, `b1` and on:
 
     nest 64x64: %pview_7[%blockId_x, %cst_0_i32] <- divf(b0, broadcast[0, _](b2))
 

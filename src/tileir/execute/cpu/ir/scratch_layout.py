@@ -1,8 +1,7 @@
 """Offsets in scratch memory: buffers whose lifetimes do not overlap share it.
 
-Statements are numbered in program order.  A buffer lives from its first mention to its last; one that is mentioned
-inside a loop and lives before it lives to the end of the loop, because the next iteration may read it.  Persistent
-buffers live for ever.
+A buffer lives from its first mention to its last, in program order; one that lives before a loop that mentions it lives
+to the loop's end, because the next iteration may read it.  Persistent buffers live for ever.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Statements of the loop IR: what a kernel does, in order.
-
-A `LoopNest` visits all elements of a shape once and passes them to its stores; everything it computes on the way is
-fused.
-"""
+"""Statements of the loop IR: what a kernel does, in order.  A `LoopNest` fuses all that it computes for its stores."""
 
 from __future__ import annotations
 
@@ -109,15 +105,12 @@ class AtomicUpdate(Store):
     buffer: Buffer | None
 
 
-EXCHANGED_BYTES: Final = 8
-"""What a machine compares and exchanges at once.  Twice as much takes two and a half times as long (Skylake)."""
+EXCHANGED_BYTES: Final = 8  # What a machine compares and exchanges at once; 16 take 2.5 times as long (Skylake)
 
 
 def updated_together(operation: Operation, pointers: Expression, target: Target) -> int:
     """How many elements of an atomic are tried at once; 0 where old values are used or pointers come from memory."""
-    if operation.declaration is ATOMIC_CAS_TKO or operation.results[0].has_uses:
-        return 0
-    if pointers.reads or pointers.buffers:
+    if operation.declaration is ATOMIC_CAS_TKO or operation.results[0].has_uses or pointers.reads or pointers.buffers:
         return 0
     element = pointee_of(operation.operands[0])
     size = memory_bytes(element)
@@ -181,12 +174,9 @@ class LoopNest(Statement):
 
 @dataclass(eq=False, repr=False, slots=True)
 class VersionedLoopNest(Statement):
-    """A loop nest that stores to memory and reads from it, through pointers or views that may leave the array they were
-    made from: what is read may be what is written.
-
-    `fused` does both at once, where every one of `accesses` is proven to stay in its own array; `parts` read everything
-    before they write.  There is no `fused` where arrays may share memory anyway.
-    """
+    """A loop nest that reads and stores through pointers or views that may leave their arrays.  `parts` read everything
+    before they write; `fused` does both at once, where all `accesses` stay in their arrays, if arrays are apart at
+    all."""
 
     fused: LoopNest | None
     parts: list[Statement]
@@ -238,15 +228,12 @@ class Matmul(Statement):
     rhs: Expression
     scales: list[Expression]
     accumulator: Buffer
-    computed: frozenset[int]
-    """Which of the operands (0 and 1) are not read where they lie, but converted, transposed or computed."""
-    keys: tuple[list[Value], list[Value]]
-    """What packed A and B are found by where they are cached; none where they are not."""
+    computed: frozenset[int]  # The operands (0 and 1) that are converted, transposed or computed
+    keys: tuple[list[Value], list[Value]]  # What cached packed A and B are found by; else none
     zero_init: bool  # Whether the matmul is added to zeros, whatever is in the buffer.
     loop: Operation | None = None  # The `for` that does nothing but add matmuls.
     iterations: int = 1  # How many of its iterations are a k-block.
-    general: LoopStatement | None = None
-    """The loop as it is, where operands are read through pointers: they may turn out not to lie side by side."""
+    general: LoopStatement | None = None  # The loop as it is, where pointers may not lie side by side
     packed: list[Buffer | PackCache | None] = field(default_factory=lambda: [None, None])
     """Scratch memory for A, where it may be copied or packed, and B."""
 
@@ -294,11 +281,8 @@ class Alloca(Statement):
 
 @dataclass(eq=False, repr=False, slots=True)
 class Inspect(Statement):
-    """Under the sanitizer: a check of the operands of an operation.
-
-    `sources` are the tiles it is about, `copies` hold each of them for the report.  For an access `guard` takes which
-    elements may be touched, where some must not.
-    """
+    """The sanitizer's check of an operation's operands, the tiles `sources`; `copies` hold them for the report.  For an
+    access `guard` takes which elements may be touched, where some must not."""
 
     operation: Operation
     shape: Shape
@@ -355,7 +339,6 @@ class Program:
     prefetches: dict[Statement, dict[Operation, Prefetch]] = field(default_factory=dict)
     """By statement the loads that prefetch, and what (`memory_hints`)."""
     store_targets: dict[Statement, StoreTarget] = field(default_factory=dict)
-    """Where the results of matmuls are stored."""
 
 
 def statements(body: list[Statement]) -> Iterator[Statement]:

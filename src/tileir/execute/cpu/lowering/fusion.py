@@ -3,7 +3,7 @@
 A tile stays an expression, computed inside the loop nests that use it, until one of these requires a buffer:
 
 1. several loop nests use it and computing it again costs more than `CHEAP` (the first nest keeps it on the way, or
-   keeps it rounded where an `ftof` alone uses it later);
+   keeps it rounded where an `ftof` alone uses it later).  A plain load, through a view, is as cheap as a buffer;
 2. it is used through an index map that repeats or reorders elements (broadcast, permute, extract, a reshape that moves
    elements), and costs more than `CHEAP`, or is repeated and takes longer alone than in a vector; a plain load under a
    map is read in place;
@@ -13,9 +13,6 @@ A tile stays an expression, computed inside the loop nests that use it, until on
    memory for other tile blocks;
 6. the fused work has grown past `LARGEST`, which limits loop nests, registers and compile time;
 7. `cat`, `insert`, `pack` and `unpack` go through a buffer by their nature.
-
-A plain load (the caller's memory holds what the tile holds, through a view) is never kept because it is used twice:
-reading it again is as cheap as a buffer.
 """
 
 from __future__ import annotations

@@ -4,10 +4,9 @@
 ->
     for .. iter_values(%moved = 0) { load offset(offset(%base, %moved), %index); continue %moved + %step }
 
-where %base and %step have the same value in all elements.  A carried tile would be a buffer of addresses, loaded for
-every access and known for nothing.  Of an offset from the pointer of an argument it is known which array it is meant
-for, between which addresses it lies and which elements are neighbors.  Addresses are sums modulo 2^64, so that the
-order in which they are added up does not matter.
+where all elements of %base and of %step are the same.  A carried tile would be a buffer of addresses about which
+nothing is known.  An offset from an argument has an array, bounds and neighbors.  Addresses are sums modulo 2^64, so
+the order of additions does not matter.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Tiles of integers and addresses that a loop advances by constant steps: per row, per column and per iteration.
 
-`AffineReader` goes through the expressions that make such a tile and computes its first element and its steps.  It does
-so twice: for recognition without code, where a number that is not a constant is `UNKNOWN`, and for code, where it is a
-register.  All of it is exact: where an integer of the program would wrap, a condition is false, and then none of the
-numbers holds.
+`AffineReader` computes the first element and the steps of such a tile from its expressions: for recognition without
+code, where a number that is not constant is `UNKNOWN`, and for code, where it is a register.  It is exact: where an
+integer of the program would wrap, a condition is false, and then none of the numbers holds.
 """
 
 from __future__ import annotations
@@ -50,11 +49,8 @@ class Affine(NamedTuple):
 
 
 class AffineReader:
-    """Reads the tiles of a `for`; `leaves` are the scalars from outside that they are made of.
-
-    Its arithmetic on i64s never wraps: `conditions` are i1s that all have to hold for that, and for what is needed
-    beside it.  Without an emission nothing is written.
-    """
+    """Reads the tiles of a `for`; `leaves` are the scalars from outside that they are made of.  Its i64 arithmetic
+    never wraps if all i1s of `conditions` hold.  Without an emission nothing is written."""
 
     def __init__(self, loop: Operation, emission: Emission | None = None) -> None:
         self.loop: Final = loop
@@ -124,10 +120,8 @@ class AffineReader:
     # --- tiles ---
 
     def access(self, load: PointerLoad) -> tuple[Affine, list[Affine]] | None:
-        """The addresses of a load, and numbers that are not negative where its mask is true.
-
-        None where that is not known, or a mask leaves something else than zeros.
-        """
+        """The addresses of a load, and numbers not negative where its mask is true; None if unknown or not
+        zero-padded."""
         self._shape = load.shape
         addresses = self._tile(load.pointers, (ROW, COLUMN), 0)
         if addresses is None or load.mask is None:
@@ -222,13 +216,10 @@ class AffineReader:
         if by == 0 or first is None:
             return first
         step = self.scalar(by, depth + 1) if isinstance(by, Value) else None
-        if step is None:
-            return None
-        return self._within(value, first._replace(iteration=step.first))
+        return None if step is None else self._within(value, first._replace(iteration=step.first))
 
     def step_of(self, carried: BlockArgument) -> Value | int | None:
-        """The scalar from outside that each iteration adds to a carried integer, 0 for none; None where it does
-        something else."""
+        """The outside scalar that each iteration adds to a carried integer, 0 for none; None for anything else."""
         end = self._block.last
         if (
             end is None

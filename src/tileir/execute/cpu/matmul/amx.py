@@ -6,16 +6,13 @@ tile is then 1024 bytes in a row.  Packed A has the tiles of 32 rows one after t
 
 Products of bytes are exact.  A product of bf16 adds two chains of 16 fused multiply-adds, even and odd k, to each other
 and then to C: never less accurate than the chain of all k.  Where the unit does not multiply f16 too, f16 is split into
-two bf16 (`special_values`), every tile into two and a product into four.
+two bf16 (`special_values`), every tile into two and a product into four.  The fallback multiplies special values from
+the same tiles by fused multiply-adds of vectors.
 
-Special values, which the unit does not multiply exactly, are multiplied from the same tiles by fused multiply-adds of
-vectors: the fallback.
+The unit falls asleep some 200 ns after a product and takes 300 ns to wake up (Emerald Rapids).  So C is loaded into the
+tiles before the products: adding it later would be a loop nest between this matmul and the next.
 
-The unit falls asleep some 200 ns after a product and takes 300 ns to wake up (Emerald Rapids).  C is therefore loaded
-into the tiles before the products: to add it later would be a loop nest between this matmul and the next.
-
-The registers have no shape until `configure`; generated code does that once before all matmuls and `release` after
-them.
+Generated code gives the registers their shape (`configure`) once before all matmuls, and calls `release` after them.
 """
 
 from __future__ import annotations
@@ -40,8 +37,7 @@ _INSTRUCTIONS: Final = {
     ("uint8", "uint8"): "tdpbuud",
 }
 _SPLIT: Final = "tdpbf16ps"
-_PARTS: Final = {1: [(0, 0)], 2: [(0, 0), (0, 1), (1, 1), (1, 0)]}
-"""Which part of A is multiplied with which of B, in an order in which one of them stays in its register."""
+_PARTS: Final = {1: [(0, 0)], 2: [(0, 0), (0, 1), (1, 1), (1, 0)]}  # Parts of A and B, one stays in its register
 _FALLBACK_ROWS: Final = 8  # Rows of C that the fallback computes at the same time.
 
 

@@ -1,10 +1,8 @@
 """Micro-kernels in vector registers: a register tile of C through a k-block.
 
 Every element of A is loaded by itself and multiplied with a row of a panel of B, so that A needs no packing and any row
-stride will do.  `_STEPS` has a step of each kind of plan: the accumulators for one group of k.
-
-The step of `dots` takes subnormal bf16 for zero.  Its fallback is the chain of fused multiply-adds from the same
-operands.
+stride will do.  `_STEPS` has a step for each kind of plan.  The step of `dots` takes subnormal bf16 for zero; its
+fallback is the chain of fused multiply-adds from the same operands.
 """
 
 from __future__ import annotations
@@ -23,15 +21,12 @@ from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, scalar_type, value_type
 from tileir.execute.cpu.vector.tracing import trace
 
-Step: TypeAlias = Callable[[Builder, Register, Register, Register], Register]
-"""Emits one step: elements of A, of B and an accumulator to the new accumulator."""
+Step: TypeAlias = Callable[[Builder, Register, Register, Register], Register]  # A, B, accumulator to the new one
 
 
 class FmaKernel:
-    """Emits register tiles of a plan; `signed_zero` is a number to add to every accumulator at the end, if any.
-
-    `low_parts` is how far behind the elements of A and B their low parts lie, for the fallback, if they are split.
-    """
+    """Emits register tiles of a plan; `signed_zero`, if any, is added to every accumulator at the end.  For the
+    fallback, `low_parts` is the distance from elements of A and B to their low parts, if they are split."""
 
     def __init__(
         self, builder: Builder, plan: Plan, signed_zero: str = "", low_parts: tuple[int, int] = (0, 0)
@@ -97,8 +92,7 @@ class FmaKernel:
         return accumulators
 
     def _factors(self, load: Callable[[str], Register], pointer: str, low: int, fallback: bool) -> list[Register]:
-        """What a step multiplies; for the fallback the even and the odd elements of pairs of bf16 as f32, one after
-        the other."""
+        """What a step multiplies; for the fallback the even, then the odd elements of pairs of bf16 as f32."""
         if not fallback:
             return [load(pointer)]
         builder, found = self.builder, widened_pairs(self.builder, load(pointer))

@@ -1,11 +1,10 @@
 """Functions beside the worker, which matmuls call: macro-kernels, packing, and the lookup of packed operands.
 
-LLVM's passes leave them alone (`llvm_compile.AS_WRITTEN`): they are loops as they should be, so that matmuls are 1.2
-times as fast, and compile in a fraction of the time.
+LLVM's passes leave them alone (`llvm_compile.AS_WRITTEN`): matmuls are 1.2 times as fast, and compile in a fraction of
+the time.
 
-The pack cache keeps packed operands from tile block to tile block, found by their indices: tile blocks that follow each
-other on a thread share most of them.  An operand is cached where it depends on nothing but indices, and on memory that
-the kernel never writes.
+The pack cache keeps packed operands, found by their indices, for the next tile blocks of a thread, which share most of
+them.  An operand is cached if it depends only on indices and on memory that the kernel never writes.
 """
 
 from __future__ import annotations
@@ -25,10 +24,8 @@ def call_function(
     write: Callable[[], str | None],
     overlap: tuple[str, ...] = (),
 ) -> str:
-    """Call a function, which is written when it is first called; gives the i1 that it returns, if any.
-
-    Parameters are types and arguments by name; of pointers only some may `overlap`.
-    """
+    """Call a function, written at its first call; gives the i1 that it returns, if any.  Parameters are types and
+    arguments by name; of pointers only some may `overlap`."""
     builder, module = emission.builder, emission.module
     name = f"{AS_WRITTEN}{name}"
     if name not in module.symbols:

@@ -1,8 +1,7 @@
 """Code of matmuls and k-loops: k-blocks, one after the other, each packed and multiplied.
 
-A matmul outside of a k-loop is a k-loop of one iteration.  A is read where it lies, or copied or packed; B is packed.
-What lies over an edge is zeros.  Where only k ends, for both operands, the last k-block ends there too, and nothing is
-copied: the k tail.
+A matmul outside of a k-loop is a k-loop of one iteration.  A is read in place, copied or packed; B is packed, with
+zeros over an edge.  Where only k ends, for both operands, the last k-block ends there too without a copy: the k tail.
 """
 
 from __future__ import annotations
@@ -53,7 +52,6 @@ class KLoop:
         self.lower: Number = 0
         self.iterations: Number = 1
         self.operands: Final = self._open_views() if self.reader is None else self._open_pointers(self.reader)
-        """A and B; None where they are computed."""
         self.destination: Final = destination_of(emission, matmul)
         self.k_end: Number = UNBOUNDED  # Where k ends within the last iteration: k-blocks go no further.
         self.signed_zero: str = ""
@@ -106,10 +104,8 @@ class KLoop:
         return found
 
     def _find_k_end(self) -> None:
-        """Find where k ends, for each operand, and whether it does for both within the last iteration.
-
-        Then that iteration takes what is valid of k where it lies, instead of a k-block of its own with copies of it.
-        """
+        """Find where k ends for each operand, and whether both end in the last iteration, which needs no copies
+        then."""
         builder, plan = self.builder, self.plan
         bounded = [each for each in self.operands if each is not None and each.room != UNBOUNDED]
         is_padded = len(bounded) == 2 and all(each.is_zero_padded for each in bounded)
@@ -249,8 +245,7 @@ class KLoop:
             if room != UNBOUNDED:
                 is_before = builder.emit(f"icmp ult i64 {first}, {room}")
                 end = builder.smaller(builder.emit(f"select i1 {is_before}, i64 {room}, i64 {end}"), end)
-            count = builder.smaller(builder.subtract(end, first), self.matmul.iterations)
-            self._k_block(first, count)
+            self._k_block(first, builder.smaller(builder.subtract(end, first), self.matmul.iterations))
             # A tile block that would not end can still be stopped.
             builder.branch(is_stopped(self.emission), lambda: leave_worker(self.emission, 2))
 

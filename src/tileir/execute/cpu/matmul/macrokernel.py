@@ -1,15 +1,13 @@
 """The macro-kernel: the register tiles of C, one after the other, each through a whole k-block.
 
-The loops go over the rows of C and then its columns, in register tiles of the plan.  Rows are outside: the rows of A
-that a register tile reads stay in the nearest cache while the panels of B pass.
+The outer loop goes over the rows of C: the rows of A that a register tile reads stay in the nearest cache while the
+panels of B pass.
 
 Every floating-point element is a chain of fma for k = 0, 1, 2 and on, started from C: the interpreter's `exact` mode,
 whatever the width of the vectors and the shape of the register tile.  Only a plan that is not `exact` may differ.
-Integers wrap, so the order of their sums does not matter.
 
-Where a plan has a guard, a row block with special values takes the k of one operation at a time (`Plan.checked_k`):
-each such part is multiplied by the unit, or by the fallback where it has special values.  The result does not depend on
-how many operations are in a k-block.
+Where a plan has a guard, a row block with special values takes the k of one operation at a time (`Plan.checked_k`), by
+the unit or by the fallback.  So the result does not depend on how many operations are in a k-block.
 """
 
 from __future__ import annotations
@@ -142,8 +140,7 @@ class MacroKernel:
         builder, plan, length = self.builder, self.plan, self.plan.checked_k
 
         def part(first: Number) -> None:
-            is_first = builder.compared("eq", first, 0)
-            start = chosen(builder, is_first, c_in, c_out)
+            start = chosen(builder, builder.compared("eq", first, 0), c_in, c_out)
             rows = builder.moved(a[0], builder.multiply(first, self.a_step)), a[1]
 
             def add(column: Number, states: list[Register]) -> list[Register]:

@@ -38,12 +38,10 @@ class Operand:
     room: Number = UNBOUNDED  # How many iterations have tiles that are valid along k.
     in_rows: str = "true"  # An i1: what is valid of a tile lies in memory, in rows of neighbors.
     is_whole: str = "true"  # An i1: `in_rows`, and all of a tile is valid in the other dimension.
-    is_row_major: bool = True
-    """Whether rows are of neighbors, as far as the program says: then a tile that is not whole lies over an edge."""
+    is_row_major: bool = True  # As far as the program says: then a tile that is not whole lies over an edge
     is_zero_padded: bool = True  # Whether a tile has zeros over an edge.
     load: Operation | None = None  # What reads it, where that may fail.
-    keys: list[Number] = field(default_factory=list)
-    """What the operand is found by where it is packed, if it is not the indices of its tiles."""
+    keys: list[Number] = field(default_factory=list)  # What it is found by packed, if not the indices of its tiles
 
     def at(self, builder: Builder, iteration: Number) -> str:
         """A pointer to the tile of an iteration."""
@@ -51,10 +49,7 @@ class Operand:
 
 
 def view_operand(emission: Emission, load: ViewLoad, side: int, first: Number, batch: Number, plan: Plan) -> Operand:
-    """A (side 0) or B through a view; the loop begins with a `first` number.
-
-    The matrix is its last two dimensions; those before have one element each, or are a batch.
-    """
+    """A (side 0) or B through a view; dimensions before its matrix are 1 or a batch; iterations count from `first`."""
     builder, along, across = emission.builder, 1 - side, side
     access = view_access.tile_access(emission, load.operation)
     view = access.view
@@ -88,11 +83,8 @@ def view_operand(emission: Emission, load: ViewLoad, side: int, first: Number, b
 
 
 def pointer_operand(emission: Emission, load: PointerLoad, side: int, reader: AffineReader, plan: Plan) -> Operand:
-    """A (side 0) or B through pointers.
-
-    The conditions of the reader make sure of it: rows of neighbors, tiles side by side, and all of it in the array that
-    the pointers come from, as far as masks do not leave it out.
-    """
+    """A (side 0) or B through pointers; the reader's conditions make sure that rows are neighbors, tiles lie side by
+    side, and all that masks leave in lies in the array of the pointers."""
     builder, along = emission.builder, COLUMN if side == 0 else ROW
     size, extent = memory_bytes(load.element), (plan.m, plan.n)[side]
     access = reader.access(load)

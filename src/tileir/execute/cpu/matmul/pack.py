@@ -3,9 +3,8 @@
 Rows in memory are packed by a function (`pack_rows`), many tiles at a time.  Whatever is converted, scaled, transposed
 or computed is packed tile by tile by a loop nest (`TilePacker`), into the same layout.
 
-Where columns lie in memory one after another, as those of B in Q K^T do, vectors along a row would have to be gathered,
-an element at a time.  Vectors along columns are plain loads; as many of them as they have elements, a square, are
-transposed by shuffles.
+Of a column-major operand, as B in Q K^T, vectors along rows would be gathers.  Vectors along columns are plain loads,
+and shuffles transpose a square of them.
 """
 
 from __future__ import annotations
@@ -45,10 +44,7 @@ _LINE: Final = 64
 def pack_rows(
     emission: Emission, layout: Layout, source: Rows, count: Number, valid: tuple[Number, Number] | None, to: Rows
 ) -> str:
-    """Pack so many rows into an operand of so many k; an i1: there are special values.
-
-    Of rows and columns only so many are `valid`, if not all: zeros for the others.
-    """
+    """Pack `count` rows, with zeros for rows and columns that are not `valid`; an i1: there are special values."""
     (pointer, row), (target, k) = source, to
     parameters = {
         "%source": ("ptr", pointer), "%row": ("i64", row), "%to": ("ptr", target), "%k": ("i64", k),
@@ -62,11 +58,7 @@ def pack_rows(
 
 
 class _RowPacker:
-    """Writes `pack_rows`: a row at a time, with all columns.
-
-    For matrix tiles a few rows, or a tile of two panels, at a time: so lines are read as a whole, and written next to
-    each other.
-    """
+    """Writes `pack_rows`: a whole row at a time; for matrix tiles a few rows, to read and write whole cache lines."""
 
     def __init__(self, emission: Emission, layout: Layout, is_masked: bool) -> None:
         self.emission: Final = emission
@@ -74,8 +66,7 @@ class _RowPacker:
         self.layout: Final = layout
         self.is_masked: Final = is_masked
         plan = layout.plan
-        self.depth: Final = (4, AMX_ROWS)[layout.side] if layout.is_tiled else 1
-        """Rows that are packed before the next columns."""
+        self.depth: Final = (4, AMX_ROWS)[layout.side] if layout.is_tiled else 1  # Rows before the next columns
         width = plan.lanes if is_masked and not layout.is_tiled else plan.column_block
         if not layout.side:
             width = min(layout.adjacent, emission.target.vector_bytes // layout.unit, 32)
@@ -156,10 +147,7 @@ class _RowPacker:
 
 
 def load_valid(emission: Emission, dtype: DType, width: int, pointer: str, count: Number) -> Register:
-    """Load a vector, of which so many elements are valid, 32 at most: zeros for the others.
-
-    The mask is made of bits in a register: it is one instruction away wherever it is used.
-    """
+    """Load a vector, zeros for elements that are not valid; 32 at most, as bits in a register are the mask."""
     builder = emission.builder
     least = builder.call("i64", "llvm.smax.i64", [f"i64 {count}", "i64 0"])
     number = builder.call("i64", "llvm.umin.i64", [f"i64 {least}", f"i64 {width}"])
@@ -233,8 +221,7 @@ class TilePacker:
                 with nest.at_level(row.level):
                     number = builder.add(builder.multiply(row.base, layout.group), member)
                 member_row = Axis(number, row.lanes and layout.group == 1, row.level)
-                element = self._element(nest, member_row, column)
-                members.append(nest.spread_lanes(element, column))
+                members.append(nest.spread_lanes(self._element(nest, member_row, column), column))
             with nest.at_level(nest.depth):
                 place = builder.moved(to, layout.offset(builder, row.base, column.base, k))
                 layout.store(builder, interleaved(builder, members), place)
@@ -263,11 +250,7 @@ class TilePacker:
     # --- column-major tiles ---
 
     def _transpose(self, to: str, k: Number, side: int) -> None:
-        """Pack a column-major tile in squares of so many packed rows.
-
-        Each goes through memory on the stack: transposing it takes as long as that, and is written once, not for every
-        edge.
-        """
+        """Pack a column-major tile in squares of packed rows through the stack, with one transpose for all edges."""
         builder, layout = self.builder, self.layout
         size = side * side * layout.unit
         square = self.emission.frame.stack("i8", size, 64, f"square{size}")

@@ -53,16 +53,13 @@ _CHECKED_BYTES: Final = 2048  # Bytes of a row of A that are checked for special
 
 _DOT_LANES: Final = 16  # Accumulators in a vector of AVX512_BF16.
 _UNIT_ELEMENTS: Final = (BF16, F16, F8E4M3FN, F8E5M2)  # The floats that a matrix unit multiplies.
-_ROWS: Final = 6
-"""Rows of a large register tile.  No power of two is a multiple of six, but each from 16 on a sum of sixes and
-fives."""
+_ROWS: Final = 6  # Of a large register tile; each power of two from 16 on is a sum of sixes and fives
 _UNROLL: Final = 4  # Steps along k in one iteration of the innermost loop, if they are short.
 _LONG_STEP: Final = 16  # Vectors of C that make a step long enough to take half as many.
 
 Shape = tuple[int, int, int]
 Rows = tuple[str, Number]  # A matrix in memory: a pointer to it, and the distance of its rows in bytes.
-RowBlock = tuple[str, list[Number]]
-"""The rows of A of a register tile: a pointer to the first, and the offset of each from it; none if A is packed."""
+RowBlock = tuple[str, list[Number]]  # A pointer to rows of A, and the offset of each; none if A is packed
 
 
 def chosen(builder: Builder, condition: str, rows: Rows, otherwise: Rows) -> Rows:
@@ -75,10 +72,8 @@ def chosen(builder: Builder, condition: str, rows: Rows, otherwise: Rows) -> Row
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a matmul of an m x k by a k x n tile is computed; the table above lists the kinds.
-
-    The register tile of the kernel has `mr` rows, and `nr` columns in vectors of `lanes` (`amx`: two panels of `nr`).
-    """
+    """How a matmul of an m x k by a k x n tile is computed; the table above lists the kinds.  The register tile has
+    `mr` rows, and `nr` columns in vectors of `lanes` (`amx`: two panels of `nr`)."""
 
     kind: str
     m: int
@@ -116,11 +111,8 @@ class Plan:
 
     @property
     def row_blocks(self) -> list[tuple[int, int]]:
-        """How the rows of C are divided, from the first on: so many rows at a time, up to a row.
-
-        Where `mr` does not divide them the last blocks have one row less: a much smaller block would read as much of a
-        panel, and wait for it.
-        """
+        """How the rows of C are divided: so many rows at a time, up to a row.  Where `mr` does not divide them the last
+        blocks have one row less, as a much smaller one would read as much of a panel, and wait for it."""
         count = -(-self.m // self.mr)
         rows = -(-self.m // count)
         smaller = count * rows - self.m
@@ -156,9 +148,7 @@ class Plan:
 
 class Layout:
     """Where the elements of A (side 0) or B (side 1) lie: rows of A as they are or in matrix tiles, panels of B.
-
-    `group` rows are packed into one, whose elements alternate; so many columns are `adjacent`.
-    """
+    `group` rows are interleaved into one; so many columns are `adjacent`."""
 
     def __init__(self, plan: Plan, side: int) -> None:
         self.plan: Final = plan
@@ -168,12 +158,9 @@ class Layout:
         self.group: Final[int] = plan.k_group if side else 1
         self.unit: Final[int] = self.group * self.dtype.itemsize
         self.adjacent: Final[int] = plan.nr if side else plan.tile_k if self.is_tiled else plan.k
-        self.shape: Final = (plan.k // self.group, plan.n) if side else (plan.m, plan.k)
-        """The packed rows and the columns of a tile."""
-        self.step: Final[int] = plan.b_step if side else plan.a_step if self.is_tiled else self.unit
-        """Bytes from one k to the next."""
+        self.shape: Final = (plan.k // self.group, plan.n) if side else (plan.m, plan.k)  # Packed rows, columns
+        self.step: Final[int] = plan.b_step if side else plan.a_step if self.is_tiled else self.unit  # Bytes to next k
         self.elements: Final[int] = self.shape[0] * self.group * self.shape[1] * plan.parts
-        """How many a packed tile has."""
 
     def offset(self, builder: Builder, row: Number, column: Number, k: Number) -> Number:
         """The bytes in front of a packed row and a column, of an operand with so many k."""
@@ -209,10 +196,7 @@ def make_plan(
     exact: bool,
     signed: tuple[bool, bool] = (True, True),
 ) -> Plan:
-    """Choose for mmaf and mmai; the extents m, n and k are powers of two.
-
-    With `exact` the sums of floats are those of the chain of fma, whatever the machine has.
-    """
+    """Choose for mmaf and mmai; extents are powers of two, and `exact` keeps the sums of the chain of fma."""
     if isinstance(accumulator, FloatType):
         if not exact and lhs in _UNIT_ELEMENTS and rhs in _UNIT_ELEMENTS:
             found = _narrow(target, shape, lhs, rhs)
@@ -264,12 +248,8 @@ def _single(target: Target, shape: Shape) -> Plan:
 
 
 def _blocks(target: Target, kind: str, shape: Shape, factors: DType, accumulator: DType, group: int = 1) -> Plan:
-    """A block of C in registers: half of them for it, the other half for the factors.
-
-    A step of fma needs no others, so that three quarters of them can hold C where it is large enough: six rows of four
-    vectors, or of two; twelve rows of two where C has no more columns.  The more of C a step computes, the fewer
-    elements are loaded for each.
-    """
+    """A block of C in half of the registers, the factors in the others.  A step of fma needs fewer, so a large C gets
+    three quarters: six rows of four or two vectors, or twelve of two.  Larger blocks load fewer elements per step."""
     m, n, _ = shape
     lanes = min(n, target.vector_bytes // max(factors.itemsize * group, accumulator.itemsize))
     registers = 16 if target.vector_bytes == 64 or target.is_aarch64 else 8

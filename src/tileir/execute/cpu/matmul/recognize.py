@@ -1,12 +1,11 @@
 """Recognition of matmuls: the `Matmul` statement of an operation, or of a loop over k that only adds matmuls.
 
 The tiles that a k-loop multiplies lie side by side in memory, so many matmuls of short tiles are one of long ones, a
-k-block.  The result is the same: its terms are added in the same order.  Accumulators stay in registers from the first
-term to the last, and B is packed in k-blocks that fill a good part of the second cache, whatever the tiles are.
+k-block, with the terms added in the same order.  Accumulators stay in registers, and B is packed in k-blocks that fill
+a good part of the second cache, whatever the tiles are.
 
-Pointers of a k-loop advance by constant steps, as far as the program says (`affine`); its scalars decide whether tiles
-lie side by side then, and all of them in their arrays.  Where they do not, the loop runs as it is: so an access outside
-is found where the program makes it.
+Pointers of a k-loop advance by constant steps (`affine`); at run time its scalars decide whether tiles lie side by side
+and in their arrays.  Otherwise the loop runs as it is and finds an access outside where the program makes it.
 """
 
 from __future__ import annotations
@@ -114,10 +113,8 @@ def _plan(lowering: Lowering, operation: Operation) -> Plan:
 
 
 def _accumulator(lowering: Lowering, operation: Operation, plan: Plan, busy: frozenset[Buffer]) -> tuple[Buffer, bool]:
-    """The buffer that gets the result, and whether the addend is zero and not there yet.
-
-    It is the addend's own buffer where nobody else needs it.
-    """
+    """The result's buffer (the addend's own if nothing else needs it), and whether the addend is zeros not yet
+    there."""
     value, result = operation.operands[2], operation.results[0]
     type = tile_of(result)
     place = lowering.expression(value)
@@ -218,8 +215,7 @@ def from_loop(lowering: Lowering, loop: statements.LoopStatement) -> list[Matmul
 
 
 def _stays_in_arrays(lowering: Lowering, matmul: Matmul) -> bool:
-    """Whether no load of a matmul can fail: of several errors a loop finds that of the first iteration, whatever
-    accumulator it belongs to, and k-loops that follow each other would not."""
+    """Whether no load of a matmul can fail: successive k-loops would not find the error of the first iteration."""
     return all(
         isinstance(read, ViewLoad) and lowering.origins.stays_in_array(source_of(read))
         for read in matmul.lhs.reads | matmul.rhs.reads
@@ -227,8 +223,7 @@ def _stays_in_arrays(lowering: Lowering, matmul: Matmul) -> bool:
 
 
 def _does_nothing_else(loop: statements.LoopStatement, matmuls: list[Matmul], reader: AffineReader | None) -> bool:
-    """Whether a loop carries nothing but accumulators, and with a reader also counts and carries tokens, and integers
-    that each iteration advances by as much."""
+    """Whether a loop carries only accumulators; with a reader also counts, tokens and integers that advance evenly."""
     *body, end = loop.body
     others = [each for each in body if not isinstance(each, Matmul)]
     if not isinstance(end, statements.Terminator) or not all(

@@ -1,8 +1,7 @@
 """Where the result of a matmul is stored.
 
-A matmul writes its result where it is stored as it is, without a copy in scratch memory.  Where something is still
-computed from each element, the store says at least how much of the result is needed: rows and columns over an edge of
-the tensor are not stored, so that nobody has to multiply for them.
+A matmul writes a result that is stored as it is without a copy in scratch memory.  Where something is still computed
+from each element, the store at least says which rows and columns lie over an edge, and need no multiplication.
 """
 
 from __future__ import annotations
@@ -83,8 +82,7 @@ def _target(program: Program, body: list[Statement], matmul: Matmul, overlapping
 
 
 def _make_place(body: list[Statement], matmul: Matmul, target: StoreTarget) -> None:
-    """Move the scalars and views between a matmul and its store before the matmul: so it knows where its result is
-    stored.  What is made of its own results stays."""
+    """Move what lies between a matmul and its store, and uses no result of it, before the matmul."""
     first = body.index(matmul)
     between = body[first + 1 : body.index(target.user)]
     if not _is_plain(between):
@@ -142,8 +140,7 @@ class Destination(NamedTuple):
     rows: Rows
     extents: tuple[Number, Number]  # The rows and columns of the tile that lie in its tensor.
     target: StoreTarget
-    direct: str = "false"
-    """An i1: the matmul may write them, since the whole tile lies in its tensor and is stored as it is."""
+    direct: str = "false"  # An i1: the whole tile lies in its tensor, and the matmul may write it as it is
 
 
 def destination_of(emission: Emission, matmul: Matmul) -> Destination | None:

@@ -1,10 +1,8 @@
 """A launch's arguments in its record, checked at the cost of a small kernel's launch.
 
-`arguments.bind` says what a launch takes, and is what runs for anything out of the ordinary: every refusal, and most
-kinds of arrays.  A contiguous, writable NumPy array of the declared type, a contiguous tensor of torch on the CPU, an
-`int` and a `float` take the short way here, which accepts a part of what `bind` accepts and writes the same bits.
-
-The short way is a Python function written for the kernel: a loop over the parameters takes twice the time.
+`arguments.bind` says what a launch takes, and runs for every refusal and most kinds of arrays.  A contiguous, writable
+NumPy array of the declared type, a contiguous tensor of torch on the CPU, an `int` and a `float` take the short way
+here, which writes the same bits: a Python function written for the kernel, twice as fast as a loop over parameters.
 """
 
 from __future__ import annotations
@@ -40,8 +38,7 @@ from tileir.execute.overlap import overlapped
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
 
-Arguments = tuple[object, ...] | Again
-"""The arguments of a launch, or what gives them, and further memory, where they are looked at again."""
+Arguments = tuple[object, ...] | Again  # The arguments of a launch, or what gives them again, with further memory
 
 
 def listed(arguments: Arguments) -> tuple[object, ...]:
@@ -61,8 +58,7 @@ class Binding:
     def __init__(self, record: Record) -> None:
         self.record: Record = record
         self.overlap: bool = False
-        self.bound: BoundArguments | None = None
-        """What `arguments.bind` made, where the short way was not taken; keeps converted arrays alive."""
+        self.bound: BoundArguments | None = None  # What `arguments.bind` made, with converted arrays
         self.table: object = None  # The table of the launch's memory that the record names.
 
 
@@ -78,7 +74,6 @@ class Binder:
         reserves = sum([each.declaration is ALLOCA for each in operations])
         self.layout: Layout = Layout(len(self.types), self._pointers, list(regions), reserves)
         self._writes: list[bool] = [may_write(entry, number) for number in self._pointers]
-        """Of the pointers, in order: whether the kernel may write through it."""
         count = len(self.types) + REGION_WORDS * len(self._pointers)
         self._pack_bits = struct.Struct(f"{HEADER_FORMAT}{count}Q").pack_into
         used = {str(each.attributes["name"]).removeprefix("@") for each in operations if each.declaration is GET_GLOBAL}
@@ -102,10 +97,8 @@ class Binder:
         fill: Fill | None = None,
         numbers: tuple[Any, ...] = (),
     ) -> Binding:
-        """Check arguments and fill a record with them; to be given back to `recycle` after the launch.
-
-        `fill` does it with `numbers`, where somebody has looked at the arguments already (`filling`).
-        """
+        """Check arguments and fill a record with them, to give back to `recycle` after the launch.  `fill` does it with
+        `numbers`, where the arguments are checked already (`filling`)."""
         binding = self.take()
         x, y, z = grid
         slots = binding.record.slots
@@ -179,17 +172,16 @@ class Binder:
 
     def _overlapping_pairs(self, names: list[int]) -> list[tuple[int, int]]:
         """The pairs of pointers of which one at least may be written through, as it is they that must not overlap."""
-        pairs = []
-        for one, name in enumerate(names):
-            for other in range(one):
-                if self._writes[one] or self._writes[other]:
-                    pairs.append((name, names[other]))
-        return pairs
+        return [
+            (name, names[other])
+            for one, name in enumerate(names)
+            for other in range(one)
+            if self._writes[one] or self._writes[other]
+        ]
 
 
 _ALL_BITS: Final = (1 << 64) - 1
-HEADER: Final = "0, count, x, y, z, 0, chunk"
-"""The beginning of a record, up to the size of the chunks; the rest of it is zero."""
+HEADER: Final = "0, count, x, y, z, 0, chunk"  # Up to the size of the chunks; the rest of a record is zero
 HEADER_FORMAT: Final = f"<7q{SLOT_BYTES * (ARGUMENTS - 7)}x"
 
 
@@ -228,8 +220,8 @@ def _quick_function(binder: Binder) -> Fill:
 
 
 def filling(binder: Binder, kind: Sequence[Given]) -> Fill | None:
-    """What fills the records of a kernel for arguments of a kind, which whoever launches has looked at already: the
-    cuTile bridge, a bound launch; None if the kernel takes something else."""
+    """What fills records with arguments of a kind that the caller (the cuTile bridge, a bound launch) has checked; None
+    if the kernel takes something else."""
     slots = slots_of_numbers(binder.types, kind, HEADER_FORMAT, "return None")
     if slots is None or list(slots.arrays) != binder.layout.pointers:
         return None
@@ -312,11 +304,8 @@ def places_of(arrays: Sequence[object]) -> tuple[list[Where], list[Where]] | Non
 
 
 class Repeated:
-    """A launch whose record is filled once; `run` makes it, and says whether that was enough.
-
-    A call sees whether the arrays are still where they were.  Whatever is out of the ordinary (an array that was moved,
-    a context of `overlap`, a second thread that calls at the same time) goes the way of a single launch, `once`.
-    """
+    """A launch whose record is filled once; `run` makes it, and says whether that was enough.  Whatever is out of the
+    ordinary (an array that was moved, a context of `overlap`, a second thread at the same time) goes through `once`."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """What memory launches work in, and which of them must therefore wait for which.
 
-Memory is divided where an array of a launch begins or ends.  Of each part it is known who writes it last and who has
-read it since: who reads it waits for the former, who writes it for all of them.
+Memory is divided where arrays of launches begin and end.  A reader of a part waits for its last writer, a writer also
+for those who have read it since.
 """
 
 from __future__ import annotations
@@ -84,11 +84,8 @@ class ReachableMemory:
     """What a kernel may access beside its arguments, derived from the program."""
 
     def __init__(self, entry: Operation, globals: Mapping[str, Region]) -> None:
-        self.is_known: bool = True
-        """False if it makes pointers of numbers or of what is in memory: they may lead anywhere."""
-        self.may_leave_arrays: bool = False
-        """Whether it writes through pointers, or views that differ from tile block to tile block, which may lead from
-        one argument into any other."""
+        self.is_known: bool = True  # False if it makes pointers of numbers or of what is in memory
+        self.may_leave_arrays: bool = False  # Whether its pointers, or views made per tile block, may write anywhere
         self.spans: list[Span] = []  # Global variables.
         origins = Origins(entry, False)
         for operation in entry.walk():

@@ -1,13 +1,13 @@
 """The launch record: what Python and the workers of a launch share, an array of 64-bit slots.
 
 Python fills it before the launch and looks at it afterwards; generated code takes tile blocks from it and leaves the
-first failure in it.  The worker of every thread is one function
+first failure in it.  Every thread calls
 
     i64 worker(ptr record, ptr scratch)
 
 which runs tile blocks until none is left, `STOP` is set, or a tile block failed.  `scratch` is scratch memory of the
-thread, aligned to 64 bytes, of the size the compiled kernel states.  Its content does not matter, except for the first
-words: a number that differs from launch to launch (panels kept from an earlier launch are void), `RANGE` and `BUDGET`.
+thread, aligned to 64 bytes, of the size the compiled kernel states.  Only its first words matter: a number that differs
+from launch to launch (panels kept from an earlier launch are void), `RANGE` and `BUDGET`.
 """
 
 from __future__ import annotations
@@ -19,42 +19,33 @@ from typing import Final
 NEXT: Final = 0  # The next number to hand out, advanced atomically by CHUNK, or less within TAIL.
 COUNT: Final = 1  # Where the numbers end: how many tile blocks there are, or fewer where a launch is made in slices.
 GRID: Final = 2  # Three slots: the extents of the grid.
-STOP: Final = 5
-"""Not zero: finish the tile block, or the turn of its loop, and return (an interrupt, or another worker failed)."""
+STOP: Final = 5  # Not zero: finish the tile block or loop iteration and return (interrupt, failed worker)
 CHUNK: Final = 6  # How many tile blocks a worker takes at a time.
 FAILED: Final = 7  # Zero, or one more than the number of the failed check; the first failing worker sets it.
-FAILURE: Final = 8
-"""Four slots about the failure: the tile block's number, the element's index in row-major order, two details."""
+FAILURE: Final = 8  # Four slots: the tile block's number, the element's row-major index, two details
 CALLBACK: Final = 12  # The address of `void callback(i64 site, i64 block, ptr values)`, called by `print_tko`.
 REGIONS: Final = 13
 """Two slots: the address of a table of known memory, and its number of entries.  For the sanitizer it is sorted, and an
 entry has the words of `sites`; otherwise `REGION_WORDS`, and there is one only where the launch has more memory than
 that of its own arguments and globals (`Layout`)."""
-TAIL: Final = 15
-"""How many of the last tile blocks are taken in small chunks, so that no thread waits long for the others to end."""
+TAIL: Final = 15  # How many of the last tile blocks go in small chunks, so that no thread waits long
 TAIL_SHIFT: Final = 3  # The binary logarithm of how much smaller these are.
 RANGES: Final = 16
 """The address of the first of several ranges of tile blocks, `RANGE_WORDS` apart.  A worker begins with its own
 (`RANGE`) and goes on with those after it.  Only where tile blocks may run in any order (`order`)."""
-RANGE_COUNT: Final = 17
-"""How many ranges there are; if none, all workers take numbers from `NEXT`.  Below zero: there must not be any."""
-CACHED: Final = 18
-"""How many bytes the caches hold of what the launch reads and writes: it streams only if it is more (`traffic`)."""
-ARGUMENTS: Final = 19
-"""From here on the arguments of the kernel: addresses, and scalars by their bits, zero extended (`Layout`)."""
+RANGE_COUNT: Final = 17  # If 0, all workers take numbers from `NEXT`; if negative, there must be none
+CACHED: Final = 18  # How many bytes of the launch the caches hold: it streams only if it moves more
+ARGUMENTS: Final = 19  # From here on addresses, and scalars by their bits, zero extended (`Layout`)
 INSPECTION_SLOTS: Final = 2
 
 RANGE: Final = 1  # A word of scratch memory: the range that the worker takes tile blocks from.
-BUDGET: Final = 2
-"""A word of scratch memory: after how many chunks the worker returns, which it counts down; 0 for no limit."""
+BUDGET: Final = 2  # In scratch memory: chunks until the worker returns, counted down; 0 for no limit
 
 RANGE_NEXT: Final = 0  # A word of a range: the next number to hand out.
 RANGE_END: Final = 1  # A word of a range: where its numbers end.
-RANGE_WORDS: Final = 32
-"""Words from range to range.  Each has two cache lines, since processors fetch them by the pair."""
+RANGE_WORDS: Final = 32  # Each has two cache lines, since processors fetch them by the pair
 
-Callback: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-"""What compiled code calls: a site, the number of a tile block, a table of values."""
+Callback: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)  # Site, tile block, values
 
 SLOT_BYTES: Final = 8
 
@@ -75,21 +66,18 @@ class PoolWords:
     SIGNAL: Final = 0  # 32 bits, a futex: changes with each launch.  Workers watch it, then sleep on it.
     SLEEPERS: Final = 1  # 32 bits: how many workers sleep or are about to.
     OPEN: Final = 16  # How many workers may enter, those in the first slots; 0 if no launch is open.
-    FUNCTION: Final = 17
-    """Seven words about a launch: the kernel's worker, the record, the number of the launch, and what follows."""
+    FUNCTION: Final = 17  # Seven words about a launch: the kernel's worker, the record, its number, and what follows
     RECORD: Final = 18
     NUMBER: Final = 19
     WORKERS: Final = 20  # How many workers take part.
-    LEFT: Final = 21
-    """Whether the launch is left to the workers: it is over when one of them has found no tile block left."""
+    LEFT: Final = 21  # Left to the workers: it is over when one of them finds no tile block left
     WAKES: Final = 22  # How many sleeping workers to wake.
     SPIN: Final = 23  # Nanoseconds to spin before sleeping.
     SYSCALL: Final = 24  # The address of `syscall`.
     CLOCK: Final = 25  # The address of `clock_gettime`.
     TIMEOUT: Final = 26  # Two words, a timespec: how long `finish` sleeps, after which Python looks for signals.
     FINISHED: Final = 32  # 32 bits, a futex: whether a worker has found no tile block left.
-    SLOTS: Final = 48
-    """The first slot, which is the caller's; the others are the workers'.  A slot begins with a range."""
+    SLOTS: Final = 48  # The caller's, then those of the workers; a slot begins with a range
     INSIDE: Final = 16  # In a slot, 32 bits, a futex: 0 outside, 1 inside a launch, 2 inside while the caller sleeps.
     SCRATCH: Final = 17  # In a slot: the scratch memory of the worker.
 

@@ -49,8 +49,7 @@ def _check_declarations(text: str) -> None:
 
 AS_WRITTEN: Final = "plain."  # How the names of functions begin that the passes over LLVM IR find nothing in.
 
-_MANY_BRANCHES: Final = 80
-"""With more, only cheap passes run: those about loops take time that grows with the square of their number."""
+_MANY_BRANCHES: Final = 80  # With more, passes about loops, which take quadratic time, do not run
 
 _MANY_LOOPS: Final = 240
 """With more branches than these two more passes are left out, which run while instructions are chosen: loop strength
@@ -125,11 +124,7 @@ def _with_less_effort(llvm: Any) -> Iterator[None]:
 
 @contextmanager
 def _owned(passes: Any) -> Iterator[Any]:
-    """A list of passes, given back at the end with all that they remember, some hundred kilobytes.
-
-    llvmlite means to do so when it is closed, but the function that would stands behind one that does nothing among
-    the classes of a list.
-    """
+    """A list of passes, freed at the end: llvmlite's own `close` reaches a function that does nothing."""
     try:
         yield passes
     finally:
@@ -144,12 +139,9 @@ def _owned(passes: Any) -> Iterator[Any]:
 
 
 def _run_passes(llvm: Any, machine: Any, module: Any, is_large: bool) -> None:
-    """LLVM's passes over one function, at the level of -O1: what is computed twice, and what does not change in loops.
-
-    The rest of its list, at any level, is about calls between functions and about loops to be made vectors of, which
-    generated code has no need of; it took as long again, and no kernel was faster for it.  With `is_large` only those
-    passes run whose time grows with the text.
-    """
+    """LLVM's passes over one function, at the level of -O1: common subexpressions and loop invariants.  Its other
+    passes, for calls and vectorization, took as long again and made no kernel faster.  With `is_large` only those
+    passes run whose time grows with the text."""
     with llvm.create_pipeline_tuning_options(speed_level=1) as options:
         for name in ("loop_vectorization", "slp_vectorization", "loop_interleaving", "loop_unrolling"):
             setattr(options, name, False)

@@ -1,10 +1,9 @@
 """Calls that no interrupt comes into.
 
 Python runs signal handlers on the main thread, between any two of its steps, and what one raises ends whatever was
-under way.  llvmlite does not stand that: what LLVM has made and nobody holds yet is given back after the context it was
-made in; what was given back and is not marked so yet is given back once more; a lock that was taken and not entered
-anywhere is never released.  So everything that LLVM takes part in is done on a thread of its own, which signal handlers
-do not run on, while the caller waits.  A caller that is interrupted goes its way; the call is carried on to its end.
+under way.  llvmlite does not stand that: it frees objects after their context, or twice, or never releases a lock.  So
+everything that LLVM takes part in is done on a thread of its own, which signal handlers do not run on, while the caller
+waits.  A caller that is interrupted goes its way; the call is carried on to its end.
 
 One call runs at a time, with `NO_FORK` held: a process made by a fork finds each of them done or not begun.  Nothing
 that LLVM owns is let go on another thread either: `give_back_after` leaves that to this one.

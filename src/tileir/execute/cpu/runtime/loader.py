@@ -32,8 +32,7 @@ class Loaded:
         self.call: Callable[[int, int], int] = cast("Callable[[int, int], int]", _WORKER(address))
         """The worker: the address of a record and that of scratch memory."""
         self.repeats: bool = False  # Whether a tile block has loops, which may take any time.
-        self.ns_per_block: int = 0
-        """How many nanoseconds a tile block took in the last launch, 0 before the first: `thread_pool` keeps it."""
+        self.ns_per_block: int = 0  # Of the last launch, kept by `thread_pool`; 0 before the first
         self._deciding: Callable[[Any], object] | None = None
         self._measured: object = None
 

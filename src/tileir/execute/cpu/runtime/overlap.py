@@ -1,14 +1,14 @@
-"""Launches under way at the same time, each after those whose memory it needs.
+"""Launches under way at the same time, each after those whose memory it needs (`conflicts`).
 
-A launch begins when no earlier unfinished one conflicts with it (`conflicts`).  Workers of the pool (`thread_pool`)
-take launches that may begin, and leave when there is none; who waits for launches works too.  A launch that is worth
-several threads has the native workers of the pool, one such launch at a time; the others have a thread each beside it.
+Workers of the pool (`thread_pool`) take launches that may begin, and leave when there is none; who waits for launches
+works too.  A launch that is worth several threads has the native workers of the pool, one such launch at a time; the
+others have a thread each beside it.
 
 When a launch fails, later ones that have not begun are left out, as they would not have been reached without overlap;
 earlier ones are run.  So which error is the first does not depend on the threads.
 
-An interrupt may come between any two steps of the main thread.  Nothing is then taken to be in order but the list of
-workers at work: they are waited for, and all launches are forgotten (`abort`).
+An interrupt may come between any two steps of the main thread.  Only the list of workers at work is reliable then: they
+are waited for, and all launches are forgotten (`abort`).
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from tileir.execute.cpu.runtime.thread_pool import numbers, pool
 WORTH_SHARING: Final = 30_000  # Nanoseconds of work below which one thread does it: workers come by way of Python.
 AT_ONCE: Final = 15_000  # Nanoseconds below which a launch is over sooner than it is left to others.
 _MOST: Final = 256  # Launches under way; one more waits until half of them are done.
-_PAUSE: Final = 0.05
-"""Seconds of a wait: on Windows it cannot be interrupted, and where several threads wait only one is woken."""
+_PAUSE: Final = 0.05  # Seconds: Windows cannot interrupt a wait, and only one of several waiting threads is woken
 
 
 class Launch:
@@ -71,8 +70,7 @@ class Launches:
     def __init__(self) -> None:
         self.is_closed: bool = False
         self._process: int = os.getpid()
-        self._inside: set[int] = set()
-        """Threads in the middle of something here: a signal handler that runs then must not wait for them."""
+        self._inside: set[int] = set()  # Threads at work here: no signal handler may wait for them
         self._threads: int = parallel_launch.default_threads()
         self._lock = threading.Lock()
         self._news = _thread.allocate_lock()  # Released when there is something new for who waits.
@@ -128,8 +126,7 @@ class Launches:
                     self._add(launch, spans)
 
     def wait_for_all(self, mistake: Exception | None = None) -> None:
-        """Wait for all launches, and raise the error of the first that failed; others are noted on it.  All are noted
-        on a mistake that is raised already."""
+        """Wait for all launches; raise the first error with the others as notes, or note all on a `mistake`."""
         with self._entered():
             self._wait(0)
             errors = self._errors()

@@ -1,15 +1,14 @@
 """The threads of a launch: how many, and how they share it.
 
 A launch is one call of the kernel's worker per thread; each takes tile blocks until none is left (`launch_record`).
-The calling thread takes part, beside workers of the pool (`thread_pool`).  A launch too short for a second thread to be
-worth waking stays on the calling thread.
+The calling thread takes part, beside workers of the pool (`thread_pool`); a short launch has no other.
 
-Python runs signal handlers on the main thread and between its own instructions only, so a native call there would hold
-up Ctrl-C.  The main thread therefore works in slices of some milliseconds.  A slice is one chunk of tile blocks at
-least, and how long that takes is not known where loops may run longer than they did (`trip_counts`): such a launch is
-left to workers while the main thread waits, as is one that calls back into Python, as no exception gets through native
-code.  An interrupt lets every worker finish the tile block at hand or the iteration of its loop, and is then raised.
-A launch that a signal handler forked in the middle of fails in the child.
+Python runs signal handlers on the main thread between its own instructions only, so a native call there would hold up
+Ctrl-C.  The main thread therefore works in slices of some milliseconds, one chunk of tile blocks at least.  A launch
+whose loops may run longer than they did (`trip_counts`) is left to workers while the main thread waits.  So is one that
+calls back into Python, as no exception gets through native code.  An interrupt lets every worker finish its tile block
+or the iteration of its loop, and is then raised.  A launch that a signal handler forked in the middle of fails in the
+child.
 """
 
 from __future__ import annotations
@@ -34,15 +33,12 @@ from tileir.processors import memory_nodes, processors
 VARIABLE: Final = "TILEIR_NUM_THREADS"
 
 SLICE: Final = 20_000_000  # Nanoseconds that a native call may hold up the main thread.
-WORTH_WAKING: Final = 12_000 if sys.platform == "linux" else 30_000
-"""Nanoseconds of work below which a launch stays on one thread; less where workers need no Python to begin."""
+WORTH_WAKING: Final = 12_000 if sys.platform == "linux" else 30_000  # Nanoseconds; workers on Linux need no Python
 WORTH_SLICING: Final = 30_000  # Nanoseconds of work below which a launch on one thread goes the shortest way.
-_SHORT: Final = 1_000_000
-"""Nanoseconds of work below which a launch is not made in slices, even if it takes twenty times as long."""
+_SHORT: Final = 1_000_000  # Nanoseconds; no slices below this, even if it takes twenty times as long
 _SHARE: Final = 800  # Nanoseconds that each further thread costs.
 _WAKING: Final = 1_500  # Nanoseconds that it takes to wake a thread which is asleep.
-_MEASURABLE: Final = 1_000_000
-"""Nanoseconds below which a launch on several threads says more about waking them than about the kernel."""
+_MEASURABLE: Final = 1_000_000  # Nanoseconds; shorter launches on several threads measure waking
 
 
 def default_threads() -> int:
@@ -74,10 +70,8 @@ def worth_waking(expected: int) -> int:
 def run(
     function: Loaded, record: Record, scratch_bytes: int, threads: int, keep: object = None, calls_back: bool = False
 ) -> None:
-    """Run all tile blocks of a record; `keep` is what must stay alive as long as native code runs.
-
-    An exception out of this, an interrupt above all, leaves the record to whoever still uses it: do not use it again.
-    """
+    """Run all tile blocks of a record; `keep` must live as long as native code runs.  After an exception do not use the
+    record again: workers may still use it."""
     slots = record.slots
     count = slots[COUNT]
     expected = function.ns_per_block * count
@@ -294,10 +288,7 @@ def _run_jobs(function: Loaded, record: Record, scratch_bytes: int, wanted: int,
 
 
 def tell_progress(slots: Any, count: int, progress: Callable[[int, int], None], run: Callable[[], None]) -> None:
-    """Run, and tell how far the launch is, ten times a second, from a thread that looks at its record.
-
-    What `progress` raises ends the launch as an interrupt does.
-    """
+    """Run, and report progress ten times a second from a thread; what `progress` raises is an interrupt."""
     # Locks of the system, which an interrupt does not find half taken.
     over, ended = _thread.allocate_lock(), _thread.allocate_lock()
     over.acquire()

@@ -1,8 +1,7 @@
 """The machine that code is made for: its name to LLVM, its features, its vector width.
 
-The host is looked at once.  A name given by the caller or in TILEIR_CPU replaces it: to make code that runs on older
-machines too, to see what another machine would get, to test.  What such a machine has is in the table below, since
-LLVM does not tell.
+The host is looked at once.  A name given by the caller or in TILEIR_CPU replaces it, for older machines or for tests.
+LLVM does not tell what such a machine has: the table below does.
 """
 
 from __future__ import annotations
@@ -86,23 +85,19 @@ class Target:
         self.is_x86: bool = triple.startswith(("x86_64", "amd64"))
         self.is_aarch64: bool = triple.startswith(("aarch64", "arm64"))
         self.has_fma: bool = "fma" in enabled or self.is_aarch64  # Fused multiply-add is an instruction, not a call.
-        self.has_f16c: bool = "f16c" in enabled or self.is_aarch64
-        """Half precision is converted to and from single by an instruction."""
+        self.has_f16c: bool = "f16c" in enabled or self.is_aarch64  # An instruction converts f16 to and from f32
         self.has_avx512: bool = {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= enabled
         self.has_avx512_bf16: bool = self.has_avx512 and "avx512bf16" in enabled
         """bfloat16 is rounded to, and multiplied in pairs, by instructions that flush subnormal numbers."""
         self.has_bf16_dots: bool = self.has_avx512_bf16 and name.startswith("znver")
         """Pairs of bfloat16 are multiplied and added fast; Intel's instruction takes longer than two fused ones."""
-        self.has_amx: bool = {"amx-tile", "amx-bf16"} <= enabled
-        """Matrix tiles of bfloat16, which the operating system lets this process use."""
-        self.has_amx_fp16: bool = {"amx-tile", "amx-fp16"} <= enabled
-        """Matrix tiles of half precision, subnormal numbers included."""
+        self.has_amx: bool = {"amx-tile", "amx-bf16"} <= enabled  # Matrix tiles of bf16, if the system allows
+        self.has_amx_fp16: bool = {"amx-tile", "amx-fp16"} <= enabled  # Matrix tiles of f16, also subnormal
         self.has_amx_int8: bool = {"amx-tile", "amx-int8"} <= enabled
         self.vector_bytes: int = 64 if self.has_avx512 else 32 if "avx2" in enabled else 16
         # By the generation: code is made for a kind of machine.
         large = "amx-tile" in enabled
         self.second_cache_bytes: int = 1 << (21 if large else 20 if self.has_avx512 or self.is_aarch64 else 19)
-        """About how large the second cache of a core is."""
 
     def __repr__(self) -> str:
         return f"Target({self.name!r}, {self.triple!r}, vectors of {self.vector_bytes} bytes)"
@@ -213,11 +208,8 @@ _USUAL_CACHE: Final = 32 << 20  # Bytes of the last-level cache where the system
 
 
 def cached_bytes(threads: int) -> int:
-    """What the caches keep of a launch on so many threads.
-
-    Half of the last-level caches, since what a launch works with is seldom all there is, and others use them too: a
-    virtual machine sees the whole cache of a host of which it has some processors.
-    """
+    """What the caches keep of a launch on so many threads: half of the last level, as others use it too; a virtual
+    machine sees the whole cache of its host."""
     return min(last_level_bytes() // 2, SHARE * threads)
 
 

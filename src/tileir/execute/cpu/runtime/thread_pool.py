@@ -69,8 +69,7 @@ class Scratch:
                 self._memory.madvise(mmap.MADV_HUGEPAGE)
             except OSError:
                 pass
-        self.words: Any = memoryview(self._memory).cast("q")
-        """The first one is the number of the launch; others are those of `launch_record`."""
+        self.words: Any = memoryview(self._memory).cast("q")  # First the launch's number, then `launch_record`
         self.address: int = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
 
 
@@ -210,8 +209,8 @@ class Pool:
             self.token.extend(taken)
 
     def launch(self, function: Loaded, record: Record, workers: int, wakes: int, is_left: bool, own: int = 0) -> int:
-        """Open a launch for workers, with `is_left` for them alone; run tile blocks and finish it if there is scratch
-        memory.  Returns as `finish` does."""
+        """Open a launch, with `is_left` for workers alone; with scratch memory take part and finish it.  Returns as
+        `finish` does."""
         # Where threads share processors, who spins is in the way of who works.
         spin = SPIN if workers < processors() else 0
         job = (function.address, record.address, next(numbers), workers, is_left, wakes, spin)

@@ -1,12 +1,11 @@
 """The code of checks: of accesses before they happen, and of the operands of operations.
 
-Each check has a fast way, which proves that all is well or leaves a doubt.  For an access that is a few instructions
-for a whole tile: one of a view, or of pointers whose least and greatest address are known (`value_ranges`).  In doubt
-the addresses go to scratch memory and are checked one by one (`sites`), and only if that fails too is Python called
-(`report`), which reports it and says which elements may be touched.
+A fast check proves that all is well in a few instructions for a whole tile of a view, or of pointers whose least and
+greatest address are known (`value_ranges`).  In doubt the addresses go to scratch memory and are checked one by one
+(`sites`).  Only if that fails too is Python called (`report`), which says which elements may be touched.
 
-The rules about integers are those of `tileir.execute.sanitizer.integer_checks`: traced, they are the code here.
-Promises (`assume`) are a comparison each; those about groups of elements are left to Python.
+The rules about integers are those of `tileir.execute.sanitizer.integer_checks`, traced.  Promises (`assume`) are a
+comparison each; those about groups of elements are left to Python.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """The findings of sanitized code, reported as the interpreter's sanitizer does.
 
-Compiled code calls when it is in doubt.  The values it passes become what the interpreter would have passed to its
-sanitizer (an `Access`, operands, an error), and that decides: the same rules, the same messages.
-
-Threads call in any order.  A finding is reported for the tile block with the lowest number, and findings are in the
-order of tile blocks, so that the report does not depend on the number of threads.
+Compiled code calls when it is in doubt.  Its values become what the interpreter would have passed to its sanitizer (an
+`Access`, operands, an error): the same rules, the same messages.  A finding is reported for the lowest tile block, and
+findings are in the order of tile blocks, so that the report does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -109,8 +107,7 @@ class Inspector:
         self._memory: Memory = memory
         self._collector: _Collector = _Collector()
         self._lock: threading.Lock = threading.Lock()
-        self._shadows: dict[int, Array] = {}
-        """By the start of a region: a byte for each of its bytes, not zero where it was never written."""
+        self._shadows: dict[int, Array] = {}  # By a region's start: nonzero bytes were never written
         self.error: BaseException | None = None
         self.stop: Callable[[], None] = lambda: None
         for region, offset, chosen in unwritten_bytes(memory, unwritten):
@@ -197,8 +194,7 @@ class Inspector:
                 operands.append(SimpleNamespace(address=words[2] & _UNSIGNED))
                 continue
             dtype = value_dtype(type.element)
-            raw = bytes_at(words[2 + number], count * dtype.itemsize, False)
-            array = raw.copy().view(dtype)
+            array = bytes_at(words[2 + number], count * dtype.itemsize, False).copy().view(dtype)
             if count == type.count:
                 array = array.reshape(type.shape)
             operands.append(array if array.ndim else array[()])
@@ -210,8 +206,7 @@ class Inspector:
         axes = promised_dimensions(access.operation)
         if axes and access.view is not None:
             check_inbounds(self._collector, access, axes)
-        shape = access.addresses.shape
-        answer = numpy.ones(shape, bool) if allowed is None else numpy.array(allowed)
+        answer = numpy.ones(access.addresses.shape, bool) if allowed is None else numpy.array(allowed)
         touched = answer if access.mask is None else numpy.logical_and(answer, access.mask)
         if access.box is None or 0 not in access.box[1]:
             self._check_written(access, touched, shadows)

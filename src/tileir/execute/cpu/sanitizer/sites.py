@@ -72,7 +72,6 @@ def define_functions(module: Module) -> None:
 
 
 def _contains(builder: Builder, words: str, address: str) -> str:
-    """Whether an address lies in a region, an i1."""
     begun = builder.emit(f"icmp uge i64 {address}, {builder.word(words, START)}")
     return builder.all_of([begun, builder.emit(f"icmp ult i64 {address}, {builder.word(words, END)}")])
 

@@ -1,6 +1,4 @@
-"""LLVM IR as text: a module, and a function under construction.
-
-Text, because it is many times as fast to make as objects of a binding, and LLVM parses it in no time.
+"""LLVM IR as text, many times as fast to make as objects of a binding: a module, and a function under construction.
 
 Control flow is structured: `branch`, `attempt` and loops take functions that write their parts, and give back what the
 parts give, joined by phis.  A part that ends its basic block, by a return or a jump, does not come back.
@@ -35,18 +33,13 @@ class Module:
 
     def __init__(self) -> None:
         # What the machine has.
-        self.native_half: bool = True
-        """Conversions between f16 and f32; where not, LLVM would call functions that are not there."""
+        self.native_half: bool = True  # Conversions of f16 and f32; without, LLVM would call missing functions
         self.native_fma: bool = True  # Fused multiply-add; where not, LLVM would call the C library for every lane.
-        self.native_scale: bool = False
-        """AVX-512's scaling by powers of two and its first guesses of reciprocals and roots."""
-        self.native_bf16: bool = False
-        """AVX512_BF16's rounding of f32 to bf16, which takes subnormal numbers for zeros."""
+        self.native_scale: bool = False  # AVX-512's scaling by powers of two, and guesses of reciprocals and roots
+        self.native_bf16: bool = False  # AVX512_BF16's rounding of f32 to bf16, which takes subnormal numbers for zeros
         self.native_range: bool = False  # AVX-512's maxima and minima, which order zeros and leave out quiet NaNs.
-        self.native_extremes: bool = False
-        """Maxima and minima that order zeros, and give the number where one operand is a quiet NaN."""
-        self.widened_lanes: int = 0
-        """How many lanes of f32 the machine widens to f64 at a time, in less time from memory; 0 where it does not."""
+        self.native_extremes: bool = False  # Maxima and minima that order zeros and ignore one quiet NaN
+        self.widened_lanes: int = 0  # How many f32 are widened to f64 at a time, faster from memory; 0 for none
         self.fast: bool = False  # Whether functions may be near the interpreter's results instead of equal to them.
         self.symbols: set[str] = set()  # The functions beside the kernel's that the text has already.
         self._declarations: dict[str, None] = {}
@@ -95,8 +88,7 @@ class Builder:
     def __init__(self, module: Module) -> None:
         self.module: Module = module
         self.lines: list[str] = []
-        self.asked: Callable[[Register], bool] = lambda mask: True
-        """What `tracing` tells a kernel that asks whether a mask is set anywhere."""
+        self.asked: Callable[[Register], bool] = lambda mask: True  # Answers whether a mask is set, to `tracing`
         self.products: dict[str, tuple[Register, Register]] | None = None
         """While multiplications and additions of doubles may be fused: the factors of the products, by name."""
         self.stack: Callable[[str, int, int, str], str] | None = None
@@ -157,10 +149,8 @@ class Builder:
     def branch(
         self, condition: str, then: Part | None = None, otherwise: Part | None = None, likely: bool = False
     ) -> list[str]:
-        """One part where an i1 holds, the other elsewhere; `likely` says that it nearly always does.
-
-        Both give as many values, or do not come back; the names of those that are known afterwards.
-        """
+        """One part where an i1 holds (nearly always if `likely`), the other elsewhere.  Both give as many values, or do
+        not come back; returns the names afterwards."""
         name = self.fresh("if")
         parts = {"then": then, "else": otherwise}
         if condition in ("true", "false"):
@@ -324,8 +314,7 @@ class Builder:
             return divmod(number, divisor)
         if divisor == 1:
             return number, 0
-        quotient = self.emit(f"udiv i64 {number}, {divisor}")
-        return quotient, self.emit(f"urem i64 {number}, {divisor}")
+        return self.emit(f"udiv i64 {number}, {divisor}"), self.emit(f"urem i64 {number}, {divisor}")
 
     def smaller(self, left: Number, right: Number) -> Number:
         """The smaller of two numbers that are not negative."""
@@ -346,10 +335,7 @@ class Builder:
         return self.emit(f"icmp {comparison} i64 {left}, {right}")
 
     def opaque(self, number: Number) -> Number:
-        """The same number, of which LLVM does not know what others it is the sum of.
-
-        It makes addresses in a loop from as few registers as it can, which takes instructions in every turn.
-        """
+        """The same number, opaque to LLVM, which would compute it again in every iteration to save registers."""
         return number if isinstance(number, int) else self.emit(f"freeze i64 {number}")
 
     def opaque_pointer(self, pointer: str) -> str:

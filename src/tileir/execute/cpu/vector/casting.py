@@ -174,12 +174,8 @@ _WIDENED_BY_MEMORY: Final = 8  # Vectors of doubles from which on that is faster
 
 
 def widened(builder: Builder, value: Register) -> Register:
-    """float32 as doubles, for a function of them.
-
-    x86 takes two steps to widen half of a register, and another to get at its upper half, most of them on one of the
-    two units that compute.  From memory, even if it was written just now, it is one step that may go to either.  It
-    takes longer until the result is there, so that only several vectors side by side gain from it.
-    """
+    """float32 as doubles, for a function of them.  Widening from memory is one step on x86, against two or three in
+    registers.  Its latency is longer, so only several vectors side by side gain from it."""
     module, width = builder.module, value.width
     lanes = module.widened_lanes
     if builder.stack is None or not lanes or width < _WIDENED_BY_MEMORY * lanes or value.dtype != SINGLE:
@@ -286,11 +282,8 @@ def _single_to_odd(builder: Builder, value: Register) -> Register:
 
 
 def decode(builder: Builder, pattern: Register, form: floats.FloatFormat) -> Register:
-    """float32 of patterns in an unsigned integer.
-
-    A normalised value is its pattern moved to float32's place; a subnormal one is an integer times a power of two,
-    which avoids float32's own subnormals.
-    """
+    """float32 of patterns in an unsigned integer.  A normal value is its pattern moved to float32's place; a subnormal
+    one is an integer times a power of two, which avoids float32's own subnormals."""
     wide = convert(builder, "zext", pattern, UINT32) if pattern.dtype != UINT32 else pattern
     sign_place = form.width - 1
     magnitude = binary(builder, "and", wide, (1 << sign_place) - 1) if form.has_sign else wide
@@ -326,11 +319,9 @@ def decode_power(builder: Builder, pattern: Register) -> Register:
 
 
 def encode(builder: Builder, value: Register, form: floats.FloatFormat) -> Register:
-    """Patterns of float32 values, rounded to nearest even, in the unsigned integer that holds them.
-
-    Above the smallest normalised value rounding adds just under half a unit, and one more where the last kept bit is
-    odd; below it the float32 addition of a number whose unit is the smallest value does the rounding.
-    """
+    """Patterns of float32 values, rounded to nearest even, in the unsigned integer that holds them.  Normal values
+    round by adding just under half a unit, and one more where the last kept bit is odd; smaller ones by a float32
+    addition of a number whose unit is the smallest value."""
     pattern = reinterpret(builder, value, UINT32)
     magnitude = binary(builder, "and", pattern, _SINGLE_SIGN - 1)
     shift = 23 - form.mantissa_bits

@@ -3,10 +3,9 @@
 They are used where an operation asks for them (`rounding<approx>`) and in kernels compiled with `fast=True`.  Narrower
 types go through f32; f64 keeps the exact functions.
 
-A function is a formula over traced values, as the exact ones are.  Each is written once for every width as an LLVM
-function of its own, which is always inlined: there it may branch, which code in the middle of a kernel's loops may not.
-Polynomials are near-minimax, in Horner's order.  Results may be subnormal, and zeros, infinities and NaN come out as
-those of the exact functions.
+A function is a formula over traced values.  Each is an always inlined LLVM function per width: there it may branch,
+which code in the middle of a kernel's loops may not.  Polynomials are near-minimax, in Horner's order.  Results may be
+subnormal; zeros, infinities and NaN come out as those of the exact functions.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import BF16, F16, F32
 
-SHIFTER: Final = 1.5 * 2.0**23
-"""Added and taken away again, it rounds to an integer; in between the integer is in the low bits."""
+SHIFTER: Final = 1.5 * 2.0**23  # Adding and subtracting it rounds to an integer, which is in the low bits in between
 
 _REGISTER_BITS: Final = {4: 128, 8: 256, 16: 512}
 _SHIFTER_BITS: Final = int(numpy.float32(SHIFTER).view(numpy.int32))
@@ -39,11 +37,8 @@ ONE_BITS: Final = 0x3F800000
 
 
 class Machine:
-    """What the functions need beyond NumPy's words, on traced values.
-
-    The instructions of AVX-512 that give first guesses and scale by powers of two are used where `Module.native_scale`
-    says so and a vector fills a register or several; everything else is code for any machine.
-    """
+    """What the functions need beyond NumPy, on traced values; with AVX-512's instructions for first guesses and powers
+    of two where `Module.native_scale` says so and vectors fill registers."""
 
     __slots__ = ("builder", "width")
 
@@ -67,10 +62,8 @@ class Machine:
         return total
 
     def scale(self, value: Any, shifted: Any) -> Any:
-        """A number near 1 times two to the power of a small integer; `shifted` is that plus `SHIFTER`.
-
-        Two factors, each a normal number, give subnormal results with one rounding, and NaN for NaN.
-        """
+        """A number near 1 times two to the power of a small integer; `shifted` is that plus `SHIFTER`.  Two normal
+        factors round subnormal results once."""
         if self.has_guesses:
             return self._native("mask.scalef.ps", [value, shifted - SHIFTER])
         count = shifted.view(INT32) - _SHIFTER_BITS
@@ -79,10 +72,7 @@ class Machine:
         return value * first * second
 
     def divide(self, numerator: Any, denominator: Any, rest: Any = None) -> Any:
-        """A quotient of normal numbers that are neither very large nor very small.
-
-        What the denominator lost when it was rounded counts where there is fused multiply-add.
-        """
+        """A quotient of normal numbers of medium size; `rest` is what rounding took from the denominator."""
         if self.has_guesses:
             guess = self._native("rcp14.ps", [denominator])
             inverse = self.fma(guess, self.fma(-denominator, guess, 1.0), guess)
@@ -106,10 +96,7 @@ class Machine:
         return numpy.where(error == error, better, guess)
 
     def unless_rare(self, rare: Any, usual: Any, exact: str, slow: Callable[[Any], Any], value: Any) -> Any:
-        """`usual`, but `slow(value)` in the lanes that are `rare`: a branch that is hardly ever taken.
-
-        The slow function goes through the lanes one by one, so that its code is small.
-        """
+        """`usual`, but `slow(value)` in lanes that are `rare`, one by one, in a branch that is hardly ever taken."""
         builder = self.builder
         mask = rare.register
         found = mask.name
@@ -154,8 +141,7 @@ class Machine:
 
     def scale_unless(self, vanishes: Any, value: Any, power: Any) -> Any:
         """A number times two to the power of an integer, and zero where it vanishes, which then takes no time."""
-        there = numpy.logical_not(vanishes)
-        registers = [value.register, power.register, there.register]
+        registers = [value.register, power.register, numpy.logical_not(vanishes).register]
 
         def emit(parts: list[Register]) -> Register:
             return self._on_register("mask.scalef.ps", parts[:2], "", self._mask(parts[2]))
@@ -222,10 +208,7 @@ def _exp_parts(machine: Machine, value: Any) -> tuple[Any, Any]:
 
 
 def _unless_vanishing(value: Any, least: float, function: Callable[[Any], Any]) -> Any:
-    """A function that is zero below `least`: it is not asked there, as numbers that underflow take their time.
-
-    AVX-512 leaves lanes out of an instruction for nothing, and the last one is enough.
-    """
+    """A function that is zero below `least`, without slow underflows; AVX-512 masks only its last instruction."""
     vanishes = value < least
     return numpy.where(vanishes, 0.0, function(numpy.where(vanishes, 0.0, value)))
 
@@ -308,7 +291,6 @@ FORMULAS: Final[dict[OperationDeclaration, Formula]] = {
     ops.COS: partial(_sine, function=ops.COS, first=1),
     ops.RSQRT: Machine.reciprocal_root,
 }
-"""The machine and f32 operands to an f32 result."""
 
 
 def emit_fast(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:

@@ -1,9 +1,8 @@
 """Vectors taken apart and put together, and bf16 by the instruction of AVX512_BF16, which works on whole registers.
 
-That instruction takes the time of two additions where rounding by hand takes nine.  It rounds as it should, but for
-float32 numbers that are subnormal: they become zero.  So there is a test for them, where it is not known that there are
-none (`Register.normal`), and vectors that have one, which hardly any has, are rounded by hand.  As with the fast
-functions, this is an LLVM function of its own, which is always inlined: there it may branch.
+That instruction takes the time of two additions where rounding by hand takes nine, but flushes subnormal float32 to
+zero.  So vectors with a subnormal number are rounded by hand, after a test where there may be one (`Register.normal`),
+in an LLVM function that is always inlined: there it may branch.
 """
 
 from __future__ import annotations
@@ -48,8 +47,7 @@ def joined(builder: Builder, parts: list[Register]) -> Register:
 
 # --- bf16 ---
 
-ByHand = Callable[[Builder, Register], Register]
-"""Patterns of bf16 from float32, by instructions that every machine has."""
+ByHand = Callable[[Builder, Register], Register]  # f32 to patterns of bf16
 
 _LANES: Final = 16
 _MASK: Final = f"<{_LANES} x i1>"

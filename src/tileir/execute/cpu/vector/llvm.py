@@ -1,14 +1,8 @@
 """LLVM IR as text: its types and its values.
 
-A value is an SSA name or a literal with a NumPy dtype and a width: 0 is a scalar, n a vector of n lanes.
-
-| dtype                                  | LLVM                          |
-|----------------------------------------|-------------------------------|
-| bool_                                  | i1                            |
-| int8 uint8 .. int64 uint64             | i8 .. i64                     |
-| float16                                | half                          |
-| float32 float64                        | float double                  |
-| bfloat16 and the eight- and four-bit floats | i16, i8: their bit pattern |
+A value is an SSA name or a literal with a NumPy dtype and a width: 0 is a scalar, n a vector of n lanes.  bool_ is i1,
+integers are i8 .. i64, float16 is half, float32 and float64 are float and double; bfloat16 (i16) and the eight- and
+four-bit floats (i8) are their bit patterns.
 
 LLVM's own bfloat is never used: its conversion instruction flushes subnormal numbers on some machines and calls a
 function that is not there on others.
@@ -22,8 +16,7 @@ import numpy
 
 from tileir.execute.dtypes import DType
 
-_NAMED: Final = {"bool": "i1", "float16": "half", "float32": "float", "float64": "double"}
-"""What is not an integer as wide as the dtype."""
+_NAMED: Final = {"bool": "i1", "float16": "half", "float32": "float", "float64": "double"}  # Others are integers
 _SCALARS: Final[dict[DType, str]] = {}
 
 
@@ -118,6 +111,4 @@ def suffix_of(element: str, width: int = 0) -> str:
 
 
 def operand_type(operand: str) -> str:
-    if operand.startswith("<"):
-        return operand[: operand.index(">") + 1]
-    return operand.split(" ", 1)[0]
+    return operand[: operand.index(">") + 1] if operand.startswith("<") else operand.split(" ", 1)[0]

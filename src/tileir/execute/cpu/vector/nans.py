@@ -5,9 +5,8 @@ and its like by `x`: `handed_on` finds those, and `quieted` makes their results 
 
 Maxima and minima: NaN loses or wins, signalling or not, a NaN that is left is the canonical one, and -0.0 is below 0.0.
 No machine has an instruction for that.  Those of 64-bit ARM and, for vectors, one of AVX-512 order zeros and take a
-quiet NaN as they should.  Elsewhere it is made of `a > b ? a : b`, which is an instruction of x86 and gives `b` where
-the two are equal: for zeros the other way round gives the other one, and the two together, by `and` or `or` of their
-bits, the right one.
+quiet NaN as they should.  Elsewhere it is x86's `a > b ? a : b` both ways round: for two zeros
+these differ, and `and` or `or` of their bits is right.
 """
 
 from __future__ import annotations

@@ -40,12 +40,9 @@ from tileir.ir.types import F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, FNV8E5M3
 
 
 def trace(builder: Builder, kernel: Callable[..., Any], operands: list[Register]) -> Register:
-    """Emit what a kernel computes of operands of one width (scalars among vectors are spread).
-
-    A kernel that does more where a mask is set somewhere (`numpy.count_nonzero(mask)`) is emitted twice if that is
-    much more: without it, and, behind a test of all such masks, whole.  So is one that asks before all else, and then
-    goes one way or another.
-    """
+    """Emit what a kernel computes of operands of one width (scalars among vectors are spread).  A kernel that does much
+    more where a mask is set somewhere (`numpy.count_nonzero(mask)`), or asks before all else, is emitted twice: without
+    that, and whole behind a test of all such masks."""
     width = max([operand.width for operand in operands])
     spread = [builder.splat(operand, width) for operand in operands]
     outer = builder.lines
@@ -67,10 +64,8 @@ _MAGNITUDE: Final = 0x7FFFFFFF  # All bits of a float32 but its sign.
 
 
 class _Traced:
-    """The result of a kernel, the instructions for it, and the masks it asked about; `taken` answers for all of them.
-
-    The first was asked about after `asked` instructions.
-    """
+    """A kernel's result, instructions and masks asked about (the first after `asked` instructions), all answered
+    `taken`."""
 
     def __init__(self, builder: Builder, kernel: Callable[..., Any], operands: list[Register], taken: bool) -> None:
         self.masks: Final[list[Register]] = []
@@ -171,11 +166,8 @@ class Tracer(NDArrayOperatorsMixin):
         return bool(_asked(self))
 
     def any_beyond(self, limit: Any) -> int:
-        """Whether an element is beyond a limit; `rounding.any_beyond` asks.
-
-        The patterns of magnitudes are in their order, and those of NaNs above them: one comparison for the largest of
-        several vectors.  Its mask is narrower than others, so it must be the only question of its kernel.
-        """
+        """Whether an element is beyond a limit (`rounding.any_beyond`), by one comparison of the largest pattern of
+        magnitudes of several vectors.  The mask is narrower than others, so it must be the kernel's only question."""
         builder = self.builder
         pattern = reinterpret(builder, self.register, casting.UINT32)
         largest = binary(builder, "and", pattern, _MAGNITUDE)
@@ -269,9 +261,7 @@ def _promotable(value: Any) -> Any:
     """What `resolve_dtypes` takes for an operand: a dtype, or the type of a weak Python scalar."""
     if isinstance(value, Tracer):
         return value.dtype
-    if type(value) in (int, float):
-        return type(value)
-    return numpy.asarray(value).dtype
+    return type(value) if type(value) in (int, float) else numpy.asarray(value).dtype
 
 
 @cache
@@ -327,8 +317,7 @@ def _known_table(builder: Builder, table: Any, index: Register) -> Register | No
         return casting.to_single(builder, reinterpret(builder, index, numpy.dtype(numpy.float16)))
     for element in (F4E2M1FN, F8E4M3FN, F8E5M2, FNV8E5M3FNU, F8E8M0FNU):
         if table is rounding.value_table(element) or table is rounding.single_table(element):
-            is_power = element is F8E8M0FNU
-            form = None if is_power else rounding.float_format(element)
+            form = None if element is F8E8M0FNU else rounding.float_format(element)
             single = casting.decode_power(builder, index) if form is None else casting.decode(builder, index, form)
             return cast(builder, single, DOUBLE) if table.dtype == DOUBLE else single
     return None

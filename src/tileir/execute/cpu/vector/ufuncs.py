@@ -95,11 +95,10 @@ def emit_ufunc(builder: Builder, name: str, operands: list[Register]) -> Registe
 def is_fusible(function: OperationDeclaration, element: Type) -> bool:
     """Whether fusing the multiplications and additions of a function changes no result.
 
-    The interpreter computes functions of f32 and narrower types in double, far more precisely than the type needs, and
-    rounds once.  NumPy has no fused multiply-add; with it the same program takes two thirds of the time, and the last
-    bits of its doubles differ.  Rounding hides that for all but about one argument in 2**30.  The trait says that none
-    of the 2**32 arguments is such a one: `tests/execute/cpu/test_fusible.py` compares them all with `make test-long`,
-    and every argument of the narrower types always.  Functions of two operands have too many arguments for that.
+    The interpreter computes functions of f32 and narrower types in double and rounds once.  Fused multiply-adds take
+    two thirds of the time and change the last bits of the doubles, which rounding hides but for one argument in 2**30.
+    The trait says that none of the 2**32 arguments is such a one: `tests/execute/cpu/test_fusible.py` compares them all
+    with `make test-long`, and every argument of the narrower types always.  Two operands would have too many.
     """
     return function.has_trait(FUSIBLE) and element in (F32, F16, BF16)
 
@@ -201,10 +200,7 @@ def _shift(builder: Builder, instruction: str, value: Register, amount: Register
 
 
 def _divide(builder: Builder, instruction: str, left: Register, right: Register) -> tuple[Register, Register]:
-    """The quotient towards zero, and where the divisor is zero.
-
-    There, and where the quotient overflows, the divisor counts as 1.
-    """
+    """The quotient towards zero, and where the divisor is zero; there, and on overflow, the divisor counts as 1."""
     is_signed = instruction == "sdiv"
     size = left.dtype.itemsize
     known = literal_integer(right)
