@@ -245,7 +245,8 @@ class KLoop:
             if room != UNBOUNDED:
                 is_before = builder.emit(f"icmp ult i64 {first}, {room}")
                 end = builder.smaller(builder.emit(f"select i1 {is_before}, i64 {room}, i64 {end}"), end)
-            self._k_block(first, builder.smaller(builder.subtract(end, first), self.matmul.iterations))
+            count = builder.smaller(builder.subtract(end, first), self.matmul.iterations)
+            self._k_block(first, count)
             # A tile block that would not end can still be stopped.
             builder.branch(is_stopped(self.emission), lambda: leave_worker(self.emission, 2))
 
