@@ -20,7 +20,6 @@ from unittest import mock
 
 from measure import Line, add_line_options, finish, table
 from tileir.execute.cpu.runtime import parallel_launch, target
-from tileir.execute.cpu.runtime.binder import chunk_for
 from tileir.execute.cpu.runtime.launch_record import TAIL_SHIFT
 from tileir.execute.cpu.runtime.parallel_launch import worth_waking
 
@@ -114,7 +113,7 @@ def run(
     count = len(blocks)
     alone = sum(blocks)
     expected = alone if expected is None else expected
-    chunk = chunk_for(count, machine.cores)
+    chunk = parallel_launch.chunk_for((count, 1, 1), machine.cores)
     threads = min(machine.cores, -(-count // chunk))
     if threads < 2 or 0 < expected < parallel_launch.WORTH_WAKING:
         return _on_one(machine, blocks, homes)

@@ -96,7 +96,8 @@ class CpuKernel(KernelCode, PreparedKernel):
             return None
         threads = self._threads if options.num_threads is None else options.num_threads
         places = places_of(arrays)
-        binding = self._binder(request.arguments, request.grid, threads, request.fill, request.numbers)
+        chunk = parallel_launch.chunk_for(request.grid, threads)
+        binding = self._binder(request.arguments, request.grid, chunk, request.fill, request.numbers)
         if binding.bound is not None or places is None:
             return None
         version = self.version(binding.overlap, False, options.unchecked)
@@ -120,7 +121,8 @@ class CpuKernel(KernelCode, PreparedKernel):
         """`sanitizer`, if any, gets the findings; `apart` takes views to stay in their arrays until seen otherwise."""
         options = request.options
         threads = self._threads if options.num_threads is None else options.num_threads
-        binding = self._binder(request.arguments, request.grid, threads, request.fill, request.numbers)
+        chunk = parallel_launch.chunk_for(request.grid, threads)
+        binding = self._binder(request.arguments, request.grid, chunk, request.fill, request.numbers)
         binding.overlap = binding.overlap or not apart
         key = (binding.overlap, sanitizer is not None, options.unchecked)
         version = self._versions.get(key) or self.version(*key)

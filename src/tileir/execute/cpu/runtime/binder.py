@@ -45,11 +45,6 @@ def listed(arguments: Arguments) -> tuple[object, ...]:
     return arguments if isinstance(arguments, tuple) else arguments()[0]
 
 
-def chunk_for(count: int, threads: int) -> int:
-    """How many tile blocks a thread takes at a time."""
-    return min(count // (8 * threads), 64) or 1
-
-
 class Binding:
     """A launch ready to run: its record, and whether arrays share memory of which the kernel writes to one."""
 
@@ -93,7 +88,7 @@ class Binder:
         self,
         arguments: Arguments,
         grid: BlockId,
-        threads: int,
+        chunk: int,
         fill: Fill | None = None,
         numbers: tuple[Any, ...] = (),
     ) -> Binding:
@@ -103,7 +98,6 @@ class Binder:
         x, y, z = grid
         slots = binding.record.slots
         count = x * y * z
-        chunk = chunk_for(count, threads) if count > threads else 1
         if fill is None:
             overlap = self._quick(arguments, slots, count, x, y, z, chunk)
         else:

@@ -27,7 +27,7 @@ from tileir.execute.cpu.runtime import launch_record, target, thread_pool
 from tileir.execute.cpu.runtime.launch_record import BUDGET, CACHED, CHUNK, COUNT, FAILED, STOP, TAIL, Record
 from tileir.execute.cpu.runtime.loader import Loaded
 from tileir.execute.cpu.runtime.thread_pool import FIRST, Scratch, is_main_thread, pool, spare, take_scratch
-from tileir.execute.errors import LaunchError
+from tileir.execute.errors import BlockId, LaunchError
 from tileir.processors import memory_nodes, processors
 
 VARIABLE: Final = "TILEIR_NUM_THREADS"
@@ -65,6 +65,12 @@ def worth_sharing(expected: int, threads: int) -> int:
 def worth_waking(expected: int) -> int:
     """How many sleepers a launch is to wake: with n of them it takes about expected / n + n `_WAKING`."""
     return isqrt(expected // _WAKING) if expected else MOST_THREADS
+
+
+def chunk_for(grid: BlockId, threads: int) -> int:
+    """How many tile blocks a thread takes at a time."""
+    count = grid[0] * grid[1] * grid[2]
+    return min(count // (8 * threads), 64) or 1 if count > threads else 1
 
 
 def run(
