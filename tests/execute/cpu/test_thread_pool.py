@@ -620,6 +620,21 @@ def test_the_last_chunks_of_a_compiled_kernel_are_small_and_complete(
         assert 0 <= beyond < (max(1, chunk >> TAIL_SHIFT) if tail else chunk)
 
 
+def test_a_range_of_an_earlier_launch_is_none_of_a_smaller_one() -> None:
+    kernel = cpu_kernel(tileir.compile(tileir.parse(_COUNTING), backend="cpu"))
+    # The first one divides its tile blocks into three ranges and takes them from one counter.
+    for extents, threads, lanes in (((1000, 1, 1), 3, -1), ((3, 5, 7), 2, 0)):
+        visits = numpy.zeros(extents[::-1], numpy.int32)
+        binding = kernel._binder((visits, *extents), extents, 64)
+        binding.record.slots[RANGE_COUNT] = lanes
+        version = kernel.version(binding.overlap, False)
+        version.loaded.ns_per_block = 10_000_000
+        for memory in thread_pool.spare:
+            memory.words[RANGE] = 2
+        parallel_launch.run(version.loaded, binding.record, version.scratch_bytes, threads)
+        assert (visits == 1).all()
+
+
 _COUNTING = """
 cuda_tile.module @m {
   entry @k(%p: tile<ptr<i32>>, %x: tile<i32>, %y: tile<i32>, %z: tile<i32>) {

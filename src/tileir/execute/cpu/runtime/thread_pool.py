@@ -31,7 +31,7 @@ from typing import Any, Final
 
 from tileir.execute.arguments.binding import MOST_THREADS
 from tileir.execute.cache import code_cache
-from tileir.execute.cpu.runtime.launch_record import RANGE_WORDS, SLOT_BYTES, STOP, PoolWords, Record
+from tileir.execute.cpu.runtime.launch_record import RANGE, RANGE_WORDS, SLOT_BYTES, STOP, PoolWords, Record
 from tileir.execute.cpu.runtime.loader import Loaded, key_of, load_all
 from tileir.execute.cpu.runtime.target import host
 from tileir.execute.errors import LaunchError
@@ -97,6 +97,8 @@ def take_scratch(size: int) -> Scratch:
     except IndexError:
         found = Scratch(size)
     found.words[0] = next(numbers)
+    # What an earlier launch left may be no range of this one.
+    found.words[RANGE] = 0
     return found
 
 
