@@ -115,7 +115,7 @@ class CpuKernel(KernelCode, PreparedKernel):
     def short_version(self, unchecked: bool) -> Version | None:
         """The version for arrays apart, if any, and if its launches are soon over: it has no loops and no prints."""
         version = self._versions.get((False, False, unchecked))
-        return None if version is None or version.print_count or version.loaded.repeats else version
+        return version if version is not None and version.is_simple else None
 
     def _launch(self, request: Request, sanitizer: Sanitizer | None = None, apart: bool = True) -> None:
         """`sanitizer`, if any, gets the findings; `apart` takes views to stay in their arrays until seen otherwise."""
@@ -139,9 +139,9 @@ class CpuKernel(KernelCode, PreparedKernel):
                 launches.wait_for_all()
         if calls_back:
             self._run_with_callbacks(version, binding, threads, request, sanitizer)
-        elif version.is_simple and 0 < version.loaded.ns_per_block * slots[record.COUNT] < parallel_launch.WORTH_WAKING:
+        elif version.is_simple and 0 < version.loaded.ns_per_block * slots[record.COUNT] < WORTH_WAKING:
             # The shortest launches: few steps matter.
-            parallel_launch.run_short(version.loaded, binding.record, version.scratch_bytes, slots[record.COUNT])
+            run_short(version.loaded, binding.record, version.scratch_bytes, slots[record.COUNT])
         else:
             self._run(version, binding, threads, (request, binding))
         if slots[record.FAILED] and self._is_unsuited(version, slots, request):
