@@ -19,7 +19,28 @@ import time
 # Type checkers know the name.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from functools import cached_property as cached_property
     from typing import Any, Final
+else:
+
+    class cached_property:
+        """As in `functools`, without the lock of Python 3.11 and earlier: a forked process would wait for it forever.
+
+        Two threads may compute a value at the same time.
+        """
+
+        def __init__(self, function):
+            self._function = function
+            self.__doc__ = function.__doc__
+
+        def __set_name__(self, owner, name):
+            self._name = name
+
+        def __get__(self, instance, owner=None):
+            if instance is None:
+                return self
+            return instance.__dict__.setdefault(self._name, self._function(instance))
+
 
 NO_FORK: Final = _thread.RLock()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tileir.analyze.difference import rendering
@@ -16,6 +15,7 @@ from tileir.analyze.difference.names import ProgramNames, shown_names
 from tileir.analyze.difference.summary import summary_of
 from tileir.analyze.difference.symbols import paired_symbols, unwrapped
 from tileir.collector import CollectorPaused
+from tileir.forking import cached_property
 from tileir.interface import load
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 
 from tileir.analyze.difference.keys import Keys, Numbers
 from tileir.analyze.runs import in_order, longest_run
+from tileir.forking import cached_property
 from tileir.ir.core import Block, Operation
 from tileir.ir.values import OperationResult, Value
 

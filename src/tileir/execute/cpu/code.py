@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +19,7 @@ from tileir.execute.cpu.runtime.target import Target
 from tileir.execute.engine.interface import LocatedText
 from tileir.execute.errors import CompilationError, converted, raise_if_interrupted
 from tileir.execute.memory import Region, available_memory
+from tileir.forking import cached_property
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
-from functools import cached_property
 from math import prod
 from typing import Final, NamedTuple
 
 from tileir.execute.errors import AssemblerWarning, LaunchError, warn_caller
 from tileir.execute.locations.source_locations import user_location
+from tileir.forking import cached_property
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.symbols import lookup_symbol

@@ -13,7 +13,6 @@ import zlib
 from array import array
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final, NamedTuple, cast
 
 import numpy
@@ -22,6 +21,7 @@ from tileir.dialect.ops import REDUCE, SCAN
 from tileir.execute.dtypes import Array
 from tileir.execute.locations.program_text import ArgumentNames, Spelling
 from tileir.execute.locations.script import Script
+from tileir.forking import cached_property
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of, source_of
 from tileir.ir.traversal import ancestors

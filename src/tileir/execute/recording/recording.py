@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final, Literal
 
 import numpy
@@ -33,6 +32,7 @@ from tileir.execute.recording.script_variables import FunctionVariables, ScriptV
 from tileir.execute.sanitizer.coverage import Coverage
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
 from tileir.execute.sanitizer.sanitizer import Sanitizer
+from tileir.forking import cached_property
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy
 
 from tileir.execute.dtypes import Array
 from tileir.execute.recording.program import NumberedProgram, ValueHistory
+from tileir.forking import cached_property
 from tileir.ir.core import Operation
 from tileir.ir.traversal import ancestors
 from tileir.ir.values import BlockArgument, Value

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from array import array
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, cast
 
@@ -21,6 +20,7 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, constant_array, memory_bytes
 from tileir.execute.errors import BlockId
 from tileir.execute.observing.observer import Access, even_steps
+from tileir.forking import cached_property
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
 

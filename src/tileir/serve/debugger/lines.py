@@ -14,7 +14,7 @@ import ast
 import linecache
 import os
 import re
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Final, Literal
 
 import numpy
@@ -25,6 +25,7 @@ from tileir.execute.locations.python_source import character_column
 from tileir.execute.locations.script import Script
 from tileir.execute.locations.source_locations import author_frames
 from tileir.execute.recording.program import NumberedProgram
+from tileir.forking import cached_property
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of, source_of
 from tileir.ir.location import SourceText

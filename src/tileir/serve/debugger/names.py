@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cached_property
 
 from tileir.dialect.ops import CONSTANT, FOR
 from tileir.dialect.types import TileType
@@ -19,6 +18,7 @@ from tileir.execute.locations.source_locations import author_frames
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.script_variables import ScriptVariables
+from tileir.forking import cached_property
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
 from tileir.serve.debugger.lines import Lines, function_node

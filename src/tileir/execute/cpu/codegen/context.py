@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 
 from tileir.dialect.ops import GLOBAL
@@ -27,6 +26,7 @@ from tileir.execute.cpu.sanitizer.sites import Site
 from tileir.execute.cpu.vector.builder import Builder, Loop, Module, Number
 from tileir.execute.cpu.vector.casting import BOOL, from_storage, to_storage
 from tileir.execute.cpu.vector.llvm import Register, storage_type, wrapped
+from tileir.forking import cached_property
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
 from tileir.ir.values import Value

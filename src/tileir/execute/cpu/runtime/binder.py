@@ -11,7 +11,6 @@ import functools
 import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence, Set
-from functools import cached_property
 from typing import Any, Final, cast
 
 import numpy
@@ -35,6 +34,7 @@ from tileir.execute.engine.interface import Again, Given
 from tileir.execute.errors import BlockId
 from tileir.execute.memory import Region
 from tileir.execute.overlap import overlapped
+from tileir.forking import cached_property
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Final
 
 from tileir.execute.gpu.driver.library import (
@@ -19,7 +18,7 @@ from tileir.execute.gpu.driver.library import (
     version_words,
 )
 from tileir.execute.gpu.targets import target_of_device
-from tileir.forking import NO_FORK
+from tileir.forking import NO_FORK, cached_property
 from tileir.ir.diagnostics import OptionError
 
 # Numbers of the driver's questions about devices, and about pointers.

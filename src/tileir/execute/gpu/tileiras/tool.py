@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from functools import cached_property
 from typing import Final, NamedTuple
 
 from tileir.execute.cache.private_files import name_of, stamp_of
 from tileir.execute.errors import CompilationError, MissingDependencyError
 from tileir.execute.gpu.nvidia_tools import find_tool
 from tileir.execute.gpu.targets import host_here
+from tileir.forking import cached_property
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.versions import VERSIONS, Version, version_text
 

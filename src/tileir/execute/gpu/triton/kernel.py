@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +25,7 @@ from tileir.execute.gpu.triton.stored_code import keep_schedule, kept_schedule, 
 from tileir.execute.gpu.triton.toolchain import NOT_RUN, TritonTarget, installed_triton, triton_target
 from tileir.execute.gpu.triton.variants import Classifier, coarser, general, launch_views
 from tileir.execute.memory import Region
+from tileir.forking import cached_property
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
