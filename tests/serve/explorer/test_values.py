@@ -184,6 +184,24 @@ def test_values_follow_the_moment_and_can_be_filtered(page_for: Callable[..., An
     page.locator("#listed-0[aria-selected=true]").wait_for()
 
 
+def test_a_comparison_chosen_while_a_tile_is_fetched_is_shown(page_for: Callable[..., Any], sums: Recording) -> None:
+    page = page_for(explorer_of(sums), "values&step=300")
+    page.locator(".tile-grid[aria-busy=false]").wait_for()
+    page.evaluate("""async () => {
+        const grid = document.querySelector(".tile-grid");
+        const fetching = new Promise((done) => {
+            new MutationObserver(() => grid.getAttribute("aria-busy") === "true" && done())
+                .observe(grid, { attributes: true });
+        });
+        location.hash = "#view=values&step=303";
+        await fetching;
+        const select = document.querySelector("[aria-label='Compare with']");
+        select.value = "f64";
+        select.dispatchEvent(new Event("change"));
+    }""")
+    page.locator(".heat-maps.three").wait_for()
+
+
 def test_a_comparison_shows_both_runs_and_leads_to_the_first_wrong_value(
     page_for: Callable[..., Any], sums: Recording
 ) -> None:

@@ -230,30 +230,36 @@ export function createView(context) {
     const found = chosen(selection, known, script);
     nothing.hidden = found !== null;
     tile.hidden = found === null;
-    await compare(block);
+    // What is chosen while this waits for answers belongs to the next update.
+    const other = comparing;
+    await compare(block, other);
     if (found === null) {
       shownKey = "";
       return;
     }
-    const key = [block, found.value, selection.array, found.step, comparing, side, cursor.slice(0, -2)].join();
+    cursor = found.source.shape.map((extent, axis) => Math.min(cursor[axis] ?? 0, extent - 1));
+    const key = [block, found.value, selection.array, found.step, other, side, cursor.slice(0, -2)].join();
     if (key === shownKey) {
       for (const { map } of pictures) map.redraw();
       return;
     }
-    await show(found, block);
-    shownKey = [block, found.value, selection.array, found.step, comparing, side, cursor.slice(0, -2)].join();
+    await show(found, block, other, side);
+    shownKey = key;
   }
 
-  /** @param {number} block */
-  async function compare(block) {
-    if (comparing === null) {
+  /**
+   * @param {number} block
+   * @param {string | null} other
+   */
+  async function compare(block, other) {
+    if (other === null) {
       differences.set(null);
       return;
     }
     const waiting = setTimeout(() => differences.waiting(), 150);
     try {
       /** @type {Comparison} */
-      const comparison = await context.ask("comparison", { id: comparing, block });
+      const comparison = await context.ask("comparison", { id: other, block });
       differences.set(comparison);
     } finally {
       clearTimeout(waiting);
@@ -263,29 +269,29 @@ export function createView(context) {
   /**
    * @param {NonNullable<ReturnType<typeof chosen>>} found
    * @param {number} block
+   * @param {string | null} other
+   * @param {Side} wanted
    */
-  async function show(found, block) {
+  async function show(found, block, other, wanted) {
     left = found.source;
     const rank = left.shape.length;
-    cursor = left.shape.map((extent, axis) => Math.min(cursor[axis] ?? 0, extent - 1));
+    const leading = cursor.slice(0, Math.max(0, rank - 2));
     table.busy();
     fill(title, found.name);
     fill(about, found.about);
     /** @type {Record<Side, Tile> | null} */
     let compared = null;
-    const parameters = { id: comparing ?? "", block, step: found.step, value: found.value ?? 0 };
-    if (comparing !== null && found.value !== null) {
+    const parameters = { id: other ?? "", block, step: found.step, value: found.value ?? 0 };
+    if (other !== null && found.value !== null) {
       try {
         compared = await context.ask("compared", parameters);
       } catch (error) {
         fill(about, `${found.about}. Not compared: ${error instanceof Error ? error.message : String(error)}.`);
       }
     }
-    if (compared === null) side = "left";
-    source = compared === null ? left : sideOf(side, left, compared[side], parameters);
+    source = compared === null ? left : sideOf(wanted, left, compared[wanted], parameters);
     const whole = await source.part();
-    const leading = cursor.slice(0, Math.max(0, rank - 2));
-    drawSides(compared !== null);
+    drawSides(compared !== null, wanted);
     drawSlices(left.shape);
     for (const { side: of, map } of pictures) {
       const used = of === "left" || compared !== null;
@@ -301,8 +307,11 @@ export function createView(context) {
     fill(cellWords, rank === 0 ? "" : `${indexWords(cursor)} ${table.textAt(cursor) ?? ""}`);
   }
 
-  /** @param {boolean} compared */
-  function drawSides(compared) {
+  /**
+   * @param {boolean} compared
+   * @param {Side} wanted
+   */
+  function drawSides(compared, wanted) {
     sides.hidden = !compared;
     if (!compared) return;
     fill(
@@ -314,7 +323,7 @@ export function createView(context) {
             side = one.side;
             void refresh();
           },
-          { "aria-pressed": String(side === one.side) },
+          { "aria-pressed": String(wanted === one.side) },
         ),
       ),
     );
@@ -350,7 +359,7 @@ export function createView(context) {
     element: root,
     update: refresh,
     picture() {
-      return tile.hidden ? null : (pictures.find((one) => one.side === side) ?? pictures[0]).map.picture();
+      return tile.hidden ? null : (pictures.find((one) => one.side === side && !one.map.element.hidden) ?? pictures[0]).map.picture();
     },
   };
 }
