@@ -71,9 +71,13 @@ class CpuKernel(KernelCode, PreparedKernel):
         super().__init__(entry, globals, fast, exact, target if target is not None else host(), self._binder.layout)
         self._reach: ReachableMemory | None = None
         self._threads: int = parallel_launch.default_threads()
+        self._path: _LaunchPath | None = None  # Of the last launch
 
     def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
-        self._launch(Request(grid, arguments, options))
+        path = self._path
+        if path is None or path.options is not options:
+            path = self._path = self.path(self._binder.quick, options)
+        self.launch_on(path, grid, (arguments,), arguments)
 
     def sanitize(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> SanitizerReport:
         from tileir.execute.sanitizer.sanitizer import Sanitizer
@@ -84,7 +88,33 @@ class CpuKernel(KernelCode, PreparedKernel):
 
     def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
         fill = filling(self._binder, kind)
-        return None if fill is None else _DirectLaunches(self, fill, options)
+        return None if fill is None else _DirectLaunches(self, self.path(fill, options))
+
+    def path(self, fill: Fill, options: LaunchOptions) -> _LaunchPath:
+        threads = self._threads if options.num_threads is None else options.num_threads
+        return _LaunchPath(fill, options, WORTH_WAKING if threads > 1 else WORTH_SLICING)
+
+    def launch_on(
+        self, path: _LaunchPath, grid: BlockId, given: tuple[Any, ...], arguments: Arguments, memory: Sequence[int] = ()
+    ) -> None:
+        """Launch with what `path.fill` takes.  A launch that is over before another thread could help takes as few
+        steps as possible."""
+        version = path.version
+        x, y, z = grid
+        count = x * y * z
+        apart = True
+        if version is None:
+            if path.is_plain:
+                path.version = self._short_version(path.options.unchecked)
+        elif not memory and 0 < version.loaded.ns_per_block * count < path.limit and overlapped() is None:
+            binding = self._binder.take()
+            slots = binding.record.slots
+            if path.fill(slots, count, x, y, z, (count >> 4) or 1, *given) is False:
+                if not run_short(version.loaded, binding.record, version.scratch_bytes, count):
+                    self._binder.recycle(binding)
+                    return
+                apart = not self._is_unsuited(version, slots, Request(grid, arguments, path.options))
+        self._launch(Request(grid, arguments, path.options, path.fill, given, memory), None, apart)
 
     def bind(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> Callable[[], None] | None:
         return self.repeated(Request(grid, arguments, options), [each for each in arguments if is_array(each)])
@@ -112,7 +142,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         again = Request(request.grid, request.arguments, options)
         return Repeated(binding.record, places, run, lambda: self._launch(again))
 
-    def short_version(self, unchecked: bool) -> Version | None:
+    def _short_version(self, unchecked: bool) -> Version | None:
         """The version for arrays apart, if any, and if its launches are soon over: it has no loops and no prints."""
         version = self._versions.get((False, False, unchecked))
         return version if version is not None and version.is_simple else None
@@ -139,9 +169,6 @@ class CpuKernel(KernelCode, PreparedKernel):
                 launches.wait_for_all()
         if calls_back:
             self._run_with_callbacks(version, binding, threads, request, sanitizer)
-        elif version.is_simple and 0 < version.loaded.ns_per_block * slots[record.COUNT] < WORTH_WAKING:
-            # The shortest launches: few steps matter.
-            run_short(version.loaded, binding.record, version.scratch_bytes, slots[record.COUNT])
         else:
             self._run(version, binding, threads, (request, binding))
         if slots[record.FAILED] and self._is_unsuited(version, slots, request):
@@ -323,40 +350,32 @@ class CpuKernel(KernelCode, PreparedKernel):
         return record.Callback(call)
 
 
+class _LaunchPath:
+    """What launches of one kind have in common: a function that fills records and the options."""
+
+    __slots__ = ("fill", "is_plain", "limit", "options", "version")
+
+    def __init__(self, fill: Fill, options: LaunchOptions, limit: int) -> None:
+        self.fill: Fill = fill
+        self.options: LaunchOptions = options
+        self.limit: int = limit  # Nanoseconds below which a launch is neither shared nor sliced
+        self.is_plain: bool = not options.memory and options.progress is None and not options.sanitize
+        self.version: Version | None = None  # For arrays apart, without prints and loops
+
+
 class _DirectLaunches(DirectLaunches):
     """Launches of a kernel whose arguments are of a kind that was looked at."""
 
-    __slots__ = ("_fill", "_is_plain", "_kernel", "_options", "_short", "_version")
+    __slots__ = ("_kernel", "_path")
 
-    def __init__(self, kernel: CpuKernel, fill: Fill, options: LaunchOptions) -> None:
+    def __init__(self, kernel: CpuKernel, path: _LaunchPath) -> None:
         self._kernel: CpuKernel = kernel
-        self._fill: Fill = fill
-        self._options: LaunchOptions = options
-        self._is_plain: bool = not options.memory and options.progress is None and not options.sanitize
-        threads = kernel._threads if options.num_threads is None else options.num_threads
-        self._short: int = WORTH_WAKING if threads > 1 else WORTH_SLICING  # Nanoseconds; no sharing or slices below
-        self._version: Version | None = None  # For arrays apart, without prints and loops
+        self._path: _LaunchPath = path
 
     def launch(self, grid: BlockId, numbers: tuple[Any, ...], again: Again, memory: Sequence[int] = ()) -> None:
-        kernel, version = self._kernel, self._version
-        x, y, z = grid
-        count = x * y * z
-        apart = True
-        if version is None:
-            if self._is_plain:
-                self._version = kernel.short_version(self._options.unchecked)
-        elif not memory and 0 < version.loaded.ns_per_block * count < self._short and overlapped() is None:
-            # What is over before another thread could help goes the way of `_launch` with as few steps as there can be.
-            binding = kernel._binder.take()
-            slots = binding.record.slots
-            if self._fill(slots, count, x, y, z, (count >> 4) or 1, *numbers) is False:
-                if not run_short(version.loaded, binding.record, version.scratch_bytes, count):
-                    kernel._binder.recycle(binding)
-                    return
-                apart = not kernel._is_unsuited(version, slots, Request(grid, again, self._options))
-        kernel._launch(Request(grid, again, self._options, self._fill, numbers, memory), None, apart)
+        self._kernel.launch_on(self._path, grid, numbers, again, memory)
 
     def bind(
         self, grid: BlockId, numbers: tuple[Any, ...], again: Again, arrays: Sequence[object]
     ) -> Callable[[], None] | None:
-        return self._kernel.repeated(Request(grid, again, self._options, self._fill, numbers), arrays)
+        return self._kernel.repeated(Request(grid, again, self._path.options, self._path.fill, numbers), arrays)

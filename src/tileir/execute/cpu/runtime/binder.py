@@ -81,7 +81,8 @@ class Binder:
         self._spare: list[Binding] = []
 
     @cached_property
-    def _quick(self) -> Fill:
+    def quick(self) -> Fill:
+        """Fills a record with arguments of the usual kinds, given as one tuple."""
         return _quick_function(self)
 
     def __call__(
@@ -99,9 +100,8 @@ class Binder:
         slots = binding.record.slots
         count = x * y * z
         if fill is None:
-            overlap = self._quick(arguments, slots, count, x, y, z, chunk)
-        else:
-            overlap = fill(slots, count, x, y, z, chunk, *numbers)
+            fill, numbers = self.quick, (arguments,)
+        overlap = fill(slots, count, x, y, z, chunk, *numbers)
         if overlap is None:
             self._thorough(listed(arguments), binding, (0, count, x, y, z, 0, chunk))
         else:
@@ -210,7 +210,7 @@ def _quick_function(binder: Binder) -> Fill:
     slots.names |= {"ndarray": numpy.ndarray, **array_addresses.NAMES}
     # Another number of arguments; a tensor of an old torch, or one whose data cannot be had.
     unusual = "TypeError, ValueError, AttributeError, RuntimeError"
-    return _filling(binder, slots, "arguments, slots, count, x, y, z, chunk", slots.lines, unusual)
+    return _filling(binder, slots, "slots, count, x, y, z, chunk, arguments", slots.lines, unusual)
 
 
 def filling(binder: Binder, kind: Sequence[Given]) -> Fill | None:
