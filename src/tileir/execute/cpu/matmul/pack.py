@@ -149,9 +149,9 @@ class _RowPacker:
 def load_valid(emission: Emission, dtype: DType, width: int, pointer: str, count: Number) -> Register:
     """Load a vector, zeros for elements that are not valid; 32 at most, as bits in a register are the mask."""
     builder = emission.builder
-    least = builder.call("i64", "llvm.smax.i64", [f"i64 {count}", "i64 0"])
-    number = builder.call("i64", "llvm.umin.i64", [f"i64 {least}", f"i64 {width}"])
-    bits = builder.emit(f"sub i64 {builder.emit(f'shl i64 1, {number}')}, 1")
+    at_least_0 = builder.call("i64", "llvm.smax.i64", [f"i64 {count}", "i64 0"])
+    valid = builder.call("i64", "llvm.umin.i64", [f"i64 {at_least_0}", f"i64 {width}"])
+    bits = builder.emit(f"sub i64 {builder.emit(f'shl i64 1, {valid}')}, 1")
     if width == 1:
         mask = builder.emit(f"insertelement <1 x i1> poison, i1 {builder.emit(f'trunc i64 {bits} to i1')}, i64 0")
     else:
