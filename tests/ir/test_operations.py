@@ -109,6 +109,14 @@ def test_setting_all_operands_moves_all_uses():
     assert (one.use_count, two.use_count) == (1, 1)
 
 
+@pytest.mark.parametrize("kind", [list, tuple, iter])
+def test_operands_may_come_from_any_iterable(kind):
+    one, two = argument(), argument()
+    user = Operation(ADDI, [one, one], [TYPE])
+    user.set_operands(kind([two, one]))
+    assert user.operands == [two, one]
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_use_lists_agree_with_operands_through_random_changes(seed):
     rng = Random(seed)

@@ -7,7 +7,7 @@ a program has many operations.
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Final, Iterator, Sequence
+from tileir.annotations import TYPE_CHECKING, Final, Iterable, Iterator, Sequence
 from tileir.ir.accessors import Accessors, plain_attributes
 from tileir.ir.attributes import Attribute, StringAttribute
 from tileir.ir.interning import HOOKS, ProgramPart
@@ -235,15 +235,16 @@ class Operation(Accessors):
             self.operands[index] = value
             value.add_user(self)
 
-    def set_operands(self, operands: list[Value], segments: tuple[int, ...] | None = None) -> None:
-        for value in operands:
+    def set_operands(self, operands: Iterable[Value], segments: tuple[int, ...] | None = None) -> None:
+        values = list(operands)
+        for value in values:
             if not isinstance(value, Value):
                 raise TypeError(f"an operand is a Value, not {type_text(value)}")
         for value in self.operands:
             value.drop_user(self)
-        for value in operands:
+        for value in values:
             value.add_user(self)
-        self.operands = operands
+        self.operands = values
         self.segments = segments
 
     def detach(self) -> None:
@@ -313,12 +314,12 @@ class Block(ProgramPart):
 
     __slots__ = ("arguments", "first", "last", "parent")
 
-    def __init__(self, argument_types: list[Type] | None = None) -> None:
+    def __init__(self, argument_types: Iterable[Type] | None = None) -> None:
         self.arguments: list[BlockArgument] = []
         self.first: Operation | None = None
         self.last: Operation | None = None
         self.parent: Region | None = None
-        if argument_types:
+        if argument_types is not None:
             for type in argument_types:
                 self.add_argument(type)
 
@@ -385,10 +386,10 @@ class Region(ProgramPart):
 
     __slots__ = ("blocks", "parent")
 
-    def __init__(self, blocks: list[Block] | None = None) -> None:
+    def __init__(self, blocks: Iterable[Block] | None = None) -> None:
         self.blocks: list[Block] = []
         self.parent: Operation | None = None
-        if blocks:
+        if blocks is not None:
             for block in blocks:
                 self.append(block)
 

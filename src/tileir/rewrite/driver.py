@@ -15,7 +15,7 @@ creates no operations.  Everything else is a pattern.  A pattern that does not m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from tileir.annotations import Final
 from tileir.ir.attributes import Attribute
@@ -146,8 +146,8 @@ class _Rules:
 
 def apply_greedily(
     root: Operation,
-    patterns: list[Pattern],
-    folds: list[Fold] | None = None,
+    patterns: Iterable[Pattern],
+    folds: Iterable[Fold] | None = None,
     limit: int | None = None,
     *,
     statistics: Statistics | None = None,
@@ -164,13 +164,13 @@ def apply_greedily(
     """
     if not isinstance(root, Operation):
         raise TypeError(f"patterns are applied to an operation, not to {type_text(root)}")
-    if folds is None:
-        folds = []
-    rules: list[object] = [*patterns, *folds]
+    pattern_list = list(patterns)
+    fold_list = [] if folds is None else list(folds)
+    rules: list[object] = [*pattern_list, *fold_list]
     for rule in rules:
         if not isinstance(rule, (Pattern, Fold)):
             raise TypeError(f"the rules are tileir.Pattern and tileir.Fold objects, not {type_text(rule)}")
-    driver = _Driver(root, patterns, folds, keep_locations)
+    driver = _Driver(root, pattern_list, fold_list, keep_locations)
     if limit is not None:
         driver.limit = limit
     if statistics is not None:
