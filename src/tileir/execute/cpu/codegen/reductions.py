@@ -334,8 +334,9 @@ class _Columns:
     def sources(self, position: Number) -> Registers:
         """The elements at a position along the reduced dimension."""
         offset = self.builder.add(self._source, self.builder.multiply(position, self._step))
-        buffers = [cast(ex.BufferRead, source).buffer for source in self.statement.sources]
-        return [self._load(self.emission.buffer(buffer), buffer.dtype, offset) for buffer in buffers]
+        # A packed tile reads the buffer of another one, whose dtype it does not have.
+        reads = [cast(ex.BufferRead, source) for source in self.statement.sources]
+        return [self._load(self.emission.buffer(read.buffer), read.dtype, offset) for read in reads]
 
     def partial(self, position: Number) -> Registers:
         offset = self.builder.multiply(position, self._width)
