@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 
 from tileir.analyze.lint.configuration import LintOptions, options_for
-from tileir.analyze.lint.fixing import FixedText, fixed_text
-from tileir.analyze.lint.linting import lint_module
+from tileir.analyze.lint.linting import FixedText, fixed_text, lint_module
 from tileir.analyze.lint.rule import GROUPS, LintFinding, Rule
 from tileir.analyze.lint.rules import RULES
 from tileir.analyze.lint.settings import LintSettings, unknown_rule

@@ -6,7 +6,7 @@ import pytest
 
 import tileir
 from tileir.analyze.lint.fixes import applied
-from tileir.analyze.lint.fixing import fixed_text
+from tileir.analyze.lint.linting import fixed_text
 from tileir.analyze.lint.rule import Rule
 from tileir.analyze.lint.rules import RULES
 from tileir.analyze.lint.settings import LintSettings

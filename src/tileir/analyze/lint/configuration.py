@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -27,29 +28,18 @@ _LISTS: Final = ("select", "extend-select", "ignore", "target")
 _KEYS: Final = (*_LISTS, "bytecode-version", "per-file-ignores")
 
 
+@dataclass(slots=True)
 class LintOptions:
     """What was said, on a command line or in a file; None where nothing was."""
 
-    __slots__ = ("extend_select", "folder", "ignore", "per_file_ignores", "select", "target", "version")
-
-    def __init__(
-        self,
-        select: Sequence[str] | None = None,
-        extend_select: Sequence[str] = (),
-        ignore: Sequence[str] = (),
-        target: Sequence[str] | None = None,
-        version: str | None = None,
-        per_file_ignores: Mapping[str, Sequence[str]] | None = None,
-        folder: str = "",
-    ) -> None:
-        self.select: Sequence[str] | None = select
-        self.extend_select: Sequence[str] = extend_select
-        self.ignore: Sequence[str] = ignore
-        self.target: Sequence[str] | None = target
-        self.version: str | None = version
-        self.per_file_ignores: Mapping[str, Sequence[str]] = per_file_ignores if per_file_ignores is not None else {}
-        self.folder: str = folder
-        """What the patterns of files are relative to."""
+    select: Sequence[str] | None = None
+    extend_select: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    target: Sequence[str] | None = None
+    version: str | None = None
+    per_file_ignores: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    folder: str = ""
+    """What the patterns of files are relative to."""
 
     def over(self, below: LintOptions) -> LintOptions:
         """What holds where these options are said on top of others."""

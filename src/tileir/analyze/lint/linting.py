@@ -1,15 +1,24 @@
-"""Programs in, findings out."""
+"""Programs in, findings out; and texts with their fixes made."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import NamedTuple
 
+from tileir.analyze.lint.fixes import FixesTogether, TextEdit, WrittenText, applied, text_edits
 from tileir.analyze.lint.rule import LintFinding, Rule
 from tileir.analyze.lint.rules import RULES
-from tileir.analyze.lint.rules.silences import UNKNOWN_RULE, UNUSED_SILENCE
 from tileir.analyze.lint.settings import LintSettings, unknown_rule
-from tileir.analyze.lint.silences import Silence, Silences, silences_in, silences_in_script
+from tileir.analyze.lint.silences import (
+    UNKNOWN_RULE,
+    UNUSED_SILENCE,
+    Silence,
+    Silences,
+    silences_in,
+    silences_in_script,
+)
 from tileir.analyze.lint.subject import Subject
+from tileir.annotations import Final
 from tileir.execute.locations.source_locations import user_location
 from tileir.interface import check_module, names_given
 from tileir.ir.core import Operation
@@ -18,6 +27,9 @@ from tileir.ir.location import CharacterLocation, Location, SourceText, TextLoca
 from tileir.ir.traversal import functions
 from tileir.rewrite.facts import Facts
 from tileir.text.lexer import TOKEN
+
+# A fix may bring to light another one: what only a deleted operation used.
+_MOST_ROUNDS: Final = 10
 
 
 def lint(
@@ -151,3 +163,38 @@ def _in_order(found: list[LintFinding], module: Operation) -> list[LintFinding]:
         return (1, order.get(finding.operation, 0) if finding.operation is not None else 0, 0, finding.rule)
 
     return [found[index] for index in sorted(range(len(found)), key=key)]
+
+
+# --- fixes ---
+
+
+class FixedText(NamedTuple):
+    """A text, and how many fixes were made in it."""
+
+    text: str
+    count: int
+
+
+def fixed_text(text: str, read: Callable[[str], Operation | None], settings: LintSettings) -> FixedText:
+    """A text with its fixes made; `read` gives the verified program of a text, or None if it is none.
+
+    A round of fixes whose text is no longer a correct program is not made.
+    """
+    count = 0
+    for _ in range(_MOST_ROUNDS):
+        module = read(text)
+        if module is None or not isinstance(module.location, TextLocation):
+            break
+        written = WrittenText(module.location.source)
+        fixes: list[list[TextEdit]] = []
+        together = FixesTogether()
+        for finding in lint_module(module, settings):
+            edits = text_edits(finding.fix, written) if finding.fix is not None else None
+            # One that contradicts another has its turn in the next round, if it is still wanted.
+            if finding.fix is not None and edits is not None and together.take(finding.fix):
+                fixes.append(edits)
+        changed, made = applied(written.source.text, fixes)
+        if not made or read(changed) is None:
+            break
+        text, count = changed, count + made
+    return FixedText(text, count)

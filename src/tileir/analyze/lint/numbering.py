@@ -20,8 +20,6 @@ _COMPUTED: Final = PURE | NO_MEMORY_EFFECT
 class Numbering:
     """Numbers of values, found when they are asked for."""
 
-    __slots__ = ("_facts", "_keys", "_numbers")
-
     def __init__(self, facts: Facts) -> None:
         self._facts: Facts = facts
         self._numbers: dict[Value, int] = {}

@@ -27,8 +27,6 @@ class LintSettings:
     away.  `targets` are names of GPUs or architectures, `version` the oldest version that a program has to work with.
     """
 
-    __slots__ = ("_rules", "targets", "version")
-
     def __init__(
         self,
         select: Sequence[str] | None = None,
@@ -40,22 +38,17 @@ class LintSettings:
         for words in (select or (), ignore, extend_select):
             for word in words:
                 check_word(word)
-        self._rules: list[Rule] = [rule for rule in RULES.values() if _is_on(rule, select, ignore, extend_select)]
+        self.rules: list[Rule] = [rule for rule in RULES.values() if _is_on(rule, select, ignore, extend_select)]
         for target in targets:
             architecture_named(target)
         self.targets: tuple[str, ...] = tuple(targets)
         self.version: Version = NEWEST if version == "" else version_named(version)
 
-    @property
-    def rules(self) -> list[Rule]:
-        """The rules that are on, in their order."""
-        return self._rules
-
     def without(self, words: Iterable[str]) -> LintSettings:
         """These settings without the rules of some words, which come from a file's own line in the configuration."""
         words = list(words)
         fewer = LintSettings()
-        fewer._rules = [rule for rule in self._rules if not any(_exactness(word, rule) for word in words)]
+        fewer.rules = [rule for rule in self.rules if not any(_exactness(word, rule) for word in words)]
         fewer.targets, fewer.version = self.targets, self.version
         return fewer
 

@@ -19,8 +19,6 @@ class Varying:
     regions not all tile blocks run, or not as often.
     """
 
-    __slots__ = ("_chosen", "_pending", "branching", "values")
-
     def __init__(self, operations: list[Operation]) -> None:
         self.values: set[Value] = set()
         self.branching: set[Operation] = set()

@@ -25,6 +25,36 @@ _DEPTH_BYTES: Final = 32
 """Of each row of a factor, that an instruction multiplies."""
 
 
+def _program(rows: int) -> str:
+    return f"""\
+entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>) {{
+  %none = constant <f32: 0.0> : tile<{rows}x64xf32>
+  %a_tensor = make_tensor_view %q, shape = [{rows}, 64], strides = [64, 1] : tensor_view<{rows}x64xf16, strides=[64,1]>
+  %a_view = make_partition_view %a_tensor : partition_view<tile=({rows}x64), tensor_view<{rows}x64xf16, strides=[64,1]>>
+  %b_tensor = make_tensor_view %q, shape = [64, 64], strides = [64, 1] : tensor_view<64x64xf16, strides=[64,1]>
+  %b_view = make_partition_view %b_tensor : partition_view<tile=(64x64), tensor_view<64x64xf16, strides=[64,1]>>
+  %c_tensor = make_tensor_view %p, shape = [{rows}, 64], strides = [64, 1] : tensor_view<{rows}x64xf32, strides=[64,1]>
+  %c_view = make_partition_view %c_tensor : partition_view<tile=({rows}x64), tensor_view<{rows}x64xf32, strides=[64,1]>>
+  %0 = constant <i32: 0> : tile<i32>
+  %a, %t = load_view_tko weak %a_view[%0, %0] : partition_view<tile=({rows}x64), tensor_view<{rows}x64xf16, strides=[64,1]>>, tile<i32> -> tile<{rows}x64xf16>, token
+  %b, %u = load_view_tko weak %b_view[%0, %0] : partition_view<tile=(64x64), tensor_view<64x64xf16, strides=[64,1]>>, tile<i32> -> tile<64x64xf16>, token
+  %c = mmaf %a, %b, %none : tile<{rows}x64xf16>, tile<64x64xf16>, tile<{rows}x64xf32> // here
+  %v = store_view_tko weak %c, %c_view[%0, %0] : tile<{rows}x64xf32>, partition_view<tile=({rows}x64), tensor_view<{rows}x64xf32, strides=[64,1]>>, tile<i32> -> token
+  return
+}}
+"""  # noqa: E501
+
+
+@Rule(
+    "idle-tensor-cores",
+    "hardware",
+    "The tiles of a product are too small for tensor cores",
+    reason="They multiply 16 rows and 8 columns at once, and rows of 32 bytes; sm_90 and sm_100 are at their best with "
+    "64 rows or more. Smaller products are filled up with zeros, or computed by ordinary instructions, many times "
+    "slower.",
+    remedy="Use larger tiles; if the problem has few rows, exchange rows and columns: `(B^T A^T)^T`.",
+    example=(_program(8), _program(64)),
+)
 def _idle(subject: Subject) -> Iterable[LintFinding]:
     for product in subject.operations(MMAF, MMAI):
         left, total = _tile(product.operands[0]), _tile(product.acc)
@@ -64,43 +94,32 @@ def _multiplies_in_groups(element: str, architecture: Architecture) -> bool:
     return element in architecture.factors and (architecture.has_wgmma or architecture.has_tensor_memory)
 
 
-def _program(rows: int, marked: bool) -> str:
-    return f"""\
-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>) {{
-  %none = constant <f32: 0.0> : tile<{rows}x64xf32>
-  %a_tensor = make_tensor_view %q, shape = [{rows}, 64], strides = [64, 1] : tensor_view<{rows}x64xf16, strides=[64,1]>
-  %a_view = make_partition_view %a_tensor : partition_view<tile=({rows}x64), tensor_view<{rows}x64xf16, strides=[64,1]>>
-  %b_tensor = make_tensor_view %q, shape = [64, 64], strides = [64, 1] : tensor_view<64x64xf16, strides=[64,1]>
-  %b_view = make_partition_view %b_tensor : partition_view<tile=(64x64), tensor_view<64x64xf16, strides=[64,1]>>
-  %c_tensor = make_tensor_view %p, shape = [{rows}, 64], strides = [64, 1] : tensor_view<{rows}x64xf32, strides=[64,1]>
-  %c_view = make_partition_view %c_tensor : partition_view<tile=({rows}x64), tensor_view<{rows}x64xf32, strides=[64,1]>>
-  %0 = constant <i32: 0> : tile<i32>
-  %a, %t = load_view_tko weak %a_view[%0, %0] : partition_view<tile=({rows}x64), tensor_view<{rows}x64xf16, strides=[64,1]>>, tile<i32> -> tile<{rows}x64xf16>, token
-  %b, %u = load_view_tko weak %b_view[%0, %0] : partition_view<tile=(64x64), tensor_view<64x64xf16, strides=[64,1]>>, tile<i32> -> tile<64x64xf16>, token
-  %c = mmaf %a, %b, %none : tile<{rows}x64xf16>, tile<64x64xf16>, tile<{rows}x64xf32>{" // here" * marked}
-  %v = store_view_tko weak %c, %c_view[%0, %0] : tile<{rows}x64xf32>, partition_view<tile=({rows}x64), tensor_view<{rows}x64xf32, strides=[64,1]>>, tile<i32> -> token
-  return
-}}
-"""  # noqa: E501
-
-
-IDLE_TENSOR_CORES: Final = Rule(
-    "idle-tensor-cores",
-    "hardware",
-    "The tiles of a product are too small for tensor cores",
-    reason="They multiply 16 rows and 8 columns at once, and rows of 32 bytes; sm_90 and sm_100 are at their best with "
-    "64 rows or more. Smaller products are filled up with zeros, or computed by ordinary instructions, many times "
-    "slower.",
-    remedy="Use larger tiles; if the problem has few rows, exchange rows and columns: `(B^T A^T)^T`.",
-    positive=_program(8, True),
-    negative=_program(64, False),
-    check=_idle,
-)
-
-
 # --- f32 ---
 
 
+@Rule(
+    "f32-product",
+    "hardware",
+    "A product of f32, which tensor cores do not multiply",
+    reason="A tf32 has the exponents of f32 and 11 significant bits: factors are rounded to within 0.05 %, products "
+    "are summed in f32, and tensor cores multiply them. For networks that is enough as a rule, for solvers it is not.",
+    remedy="Convert both factors: `ftof %a : tile<64x64xf32> -> tile<64x64xtf32>`. Where that is too coarse, split "
+    "each into a tf32 and what is left of it, and add three products.",
+    severity=REMARK,
+    example="""\
+ entry @k(%p: tile<ptr<f32>>) {
+   %tensor = make_tensor_view %p, shape = [64, 64], strides = [64, 1] : tensor_view<64x64xf32, strides=[64,1]>
+   %view = make_partition_view %tensor : partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>
+   %0 = constant <i32: 0> : tile<i32>
+   %a, %t = load_view_tko weak %view[%0, %0] : partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> tile<64x64xf32>, token
+-  %c = mmaf %a, %a, %a : tile<64x64xf32>, tile<64x64xf32>, tile<64x64xf32> // here
++  %x = ftof %a : tile<64x64xf32> -> tile<64x64xtf32>
++  %c = mmaf %x, %x, %a : tile<64x64xtf32>, tile<64x64xtf32>, tile<64x64xf32>
+   %u = store_view_tko weak %c, %view[%0, %0] token=%t : tile<64x64xf32>, partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> token
+   return
+ }
+""",  # noqa: E501
+)
 def _single_products(subject: Subject) -> Iterable[LintFinding]:
     for product in subject.operations(MMAF):
         if _tile(product.operands[0]).element is not F32:
@@ -146,39 +165,6 @@ def _gain(architecture: Architecture) -> float:
         if peaks is not None and "tf32" in peaks.matrix:
             gains.append(peaks.matrix["tf32"] / peaks.f32)
     return round(max(gains), 1)
-
-
-_FACTORS: Final = """\
-entry @k(%p: tile<ptr<f32>>) {
-  %tensor = make_tensor_view %p, shape = [64, 64], strides = [64, 1] : tensor_view<64x64xf32, strides=[64,1]>
-  %view = make_partition_view %tensor : partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>
-  %0 = constant <i32: 0> : tile<i32>
-  %a, %t = load_view_tko weak %view[%0, %0] : partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> tile<64x64xf32>, token
-"""  # noqa: E501
-_STORED: Final = """\
-  %u = store_view_tko weak %c, %view[%0, %0] token=%t : tile<64x64xf32>, partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> token
-  return
-}
-"""  # noqa: E501
-
-F32_PRODUCT: Final = Rule(
-    "f32-product",
-    "hardware",
-    "A product of f32, which tensor cores do not multiply",
-    reason="A tf32 has the exponents of f32 and 11 significant bits: factors are rounded to within 0.05 %, products "
-    "are summed in f32, and tensor cores multiply them. For networks that is enough as a rule, for solvers it is not.",
-    remedy="Convert both factors: `ftof %a : tile<64x64xf32> -> tile<64x64xtf32>`. Where that is too coarse, split "
-    "each into a tf32 and what is left of it, and add three products.",
-    positive=_FACTORS
-    + "  %c = mmaf %a, %a, %a : tile<64x64xf32>, tile<64x64xf32>, tile<64x64xf32> // here\n"
-    + _STORED,
-    negative=_FACTORS
-    + "  %x = ftof %a : tile<64x64xf32> -> tile<64x64xtf32>\n"
-    + "  %c = mmaf %x, %x, %a : tile<64x64xtf32>, tile<64x64xtf32>, tile<64x64xf32>\n"
-    + _STORED,
-    check=_single_products,
-    severity=REMARK,
-)
 
 
 def _tile(value: Value) -> TileType:
