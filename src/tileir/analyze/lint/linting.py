@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from tileir.analyze.lint.fixes import FixesTogether, TextEdit, WrittenText, applied, text_edits
 from tileir.analyze.lint.rule import LintFinding, Rule
@@ -168,7 +168,8 @@ def _in_order(found: list[LintFinding], module: Operation) -> list[LintFinding]:
 # --- fixes ---
 
 
-class FixedText(NamedTuple):
+@dataclass(slots=True)
+class FixedText:
     """A text, and how many fixes were made in it."""
 
     text: str
