@@ -3,10 +3,10 @@
     rule            what a rule is: a name, a reason, a remedy, an example, and the function that finds where it applies
     rules/          the rules, one idea each; to add one, write a function under `@Rule(..)` in a module there
     subject         what rules are given: a kernel with what rules share, and the targets it is meant for
-    numbering, varying, steps, targets
+    value_facts, steps, targets
                     what rules share: equal values, what differs between tile blocks, strides of tiles, what GPUs have
     fixes           what would remove a finding, as changes of a text
-    settings        which rules are on; configuration: as `pyproject.toml` says
+    configuration   which rules are on, by words and by `pyproject.toml`
     silences        comments that silence findings
     linting         programs in, findings out; a text with its fixes made
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tileir.analyze.lint.configuration import LintSettings, unknown_rule
 from tileir.analyze.lint.fixes import FixesTogether, TextEdit, WrittenText, applied, text_edits
 from tileir.analyze.lint.rule import LintFinding, Rule
 from tileir.analyze.lint.rules import RULES
-from tileir.analyze.lint.settings import LintSettings, unknown_rule
 from tileir.analyze.lint.silences import (
     UNKNOWN_RULE,
     UNUSED_SILENCE,

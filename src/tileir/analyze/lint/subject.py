@@ -5,8 +5,7 @@ Rules ask for the operations they are about (`operations(LOAD_VIEW_TKO, ..)`) in
 
 from __future__ import annotations
 
-from tileir.analyze.lint.numbering import Numbering
-from tileir.analyze.lint.varying import Varying
+from tileir.analyze.lint.value_facts import Numbering, Varying
 from tileir.annotations import Final
 from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, LOAD_VIEW_TKO, STORE_VIEW_TKO
 from tileir.forking import cached_property
