@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 
 from tileir.analyze.cost.occupancy import MOST_REGISTERS, USUAL_WARPS
 from tileir.dialect import ops
+from tileir.dialect.constraints import tile_type_of
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.gpu.gpus import REGISTERS, WARP_SIZE
 from tileir.execute.gpu.targets import Architecture
@@ -75,7 +76,7 @@ def registers_of(type: TileType) -> int:
 
 def multiplies_on_tensor_cores(operation: Operation, architecture: Architecture) -> bool:
     """Whether a product is of a type and a size that the assembler gives to tensor cores."""
-    left, total = _tile(operation.operands[0]), _tile(operation.acc)
+    left, total = tile_type_of(operation.operands[0]), tile_type_of(operation.acc)
     if operation.declaration is ops.MMAF_SCALED:
         return architecture.has_scaled_products
     is_large = total.shape[-2] >= _LEAST_ROWS and total.shape[-1] >= _LEAST_COLUMNS
@@ -250,7 +251,7 @@ def _is_elsewhere(value: Value, maker: Operation | None, architecture: Architect
     """Whether a tile is in shared memory, or in the memory of sums."""
     if maker is not None and maker.declaration.reads is not None:
         return goes_into_products(value)
-    if not architecture.has_tensor_memory or registers_of(_tile(value)) > _SUMS:
+    if not architecture.has_tensor_memory or registers_of(tile_type_of(value)) > _SUMS:
         return False
     if maker is not None:
         return maker.declaration in PRODUCTS and all(user.declaration is ops.CONTINUE for user in value.users)
@@ -264,7 +265,7 @@ def _adds_up(user: Operation, value: Value, architecture: Architecture) -> bool:
 
 def _taken_by_product(operation: Operation, architecture: Architecture) -> int:
     """What a product takes beside the tiles of the program."""
-    left, total = _tile(operation.operands[0]), _tile(operation.acc)
+    left, total = tile_type_of(operation.operands[0]), tile_type_of(operation.acc)
     if multiplies_on_tensor_cores(operation, architecture):
         is_short = left.element in (F8E4M3FN, F8E5M2) and total.element is F32 and operation.declaration is ops.MMAF
         if is_short and architecture.has_short_accumulators and "fast_acc" not in operation.attributes:
@@ -277,8 +278,3 @@ def _taken_by_product(operation: Operation, architecture: Architecture) -> int:
 
 def _bits(element: Type) -> int:
     return 64 if isinstance(element, PointerType) else 8 * element_size(element)
-
-
-def _tile(value: Value) -> TileType:
-    assert isinstance(value.type, TileType)
-    return value.type

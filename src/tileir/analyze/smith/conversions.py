@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from tileir.analyze.smith.tiles import Tile, count_of, range_of, width_of
+from tileir.analyze.smith.tiles import FLOATS, INTEGERS, SMALL_FLOATS, Tile, count_of, range_of, width_of
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.types import ELEMENT_SINCE, tile_error, tile_type
-from tileir.ir.types import (
-    BF16,
-    F4E2M1FN,
-    F8E4M3FN,
-    F8E5M2,
-    F8E8M0FNU,
-    F16,
-    F32,
-    F64,
-    FNV8E5M3FNU,
-    I1,
-    I4,
-    I8,
-    I16,
-    I32,
-    I64,
-    TF32,
-    Type,
-)
+from tileir.ir.types import F16, F32, I1, I4, I8, I16, I32, I64, Type
 from tileir.ir.versions import V13_1, V13_4
 
-INTEGERS: tuple[Type, ...] = (I8, I16, I32, I64)
-FLOATS: tuple[Type, ...] = (F16, BF16, F32, F64)
-SMALL_FLOATS: tuple[Type, ...] = (TF32, F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN, FNV8E5M3FNU)
+TF32, F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN, FNV8E5M3FNU = SMALL_FLOATS
 # What conversions keep away from: numbers that are too large, whose results tools disagree on, and for types without a
 # sign those below zero.
 _LARGEST: dict[Type, float] = {TF32: 1e30, F8E4M3FN: 448.0, F8E5M2: 57344.0, F4E2M1FN: 6.0}

@@ -7,47 +7,27 @@ from typing import Any
 
 from tileir.analyze.smith.bits import Bits
 from tileir.analyze.smith.families import ASKED_FOR, EVERYTHING, FAMILIES
-from tileir.analyze.smith.tiles import Tile, count_of
+from tileir.analyze.smith.tiles import FLOATS, INTEGERS, Tile, count_of
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute.arguments.argument_text import LaunchWords
+from tileir.execute.gpu.targets import ARCHITECTURES
 from tileir.execute.launching.entries import entries_of
 from tileir.interface import to_bytecode
 from tileir.ir.attributes import Attribute, string_attribute, type_attribute
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.diagnostics import OptionError
-from tileir.ir.types import (
-    BF16,
-    F4E2M1FN,
-    F8E8M0FNU,
-    F16,
-    F32,
-    F64,
-    FNV8E5M3FNU,
-    I8,
-    I16,
-    I32,
-    I64,
-    FloatType,
-    IntegerType,
-    Type,
-    function_type,
-)
+from tileir.ir.types import BF16, F16, F32, F64, I32, I64, FloatType, IntegerType, Type, function_type
 from tileir.ir.versions import NEWEST, Version, version_named
 
 STREAM = 1
 """Which programs the seeds stand for: another number where a seed gives another program than before."""
 DEFAULT_SIZE = 80
 ENTRY = "kernel"
-_INTEGERS: tuple[Type, ...] = (I8, I16, I32, I64)
-_FLOATS: tuple[Type, ...] = (F16, BF16, F32, F64)
 _GRIDS = ((1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 2, 1), (1, 2, 2))
-
-
-# Where NVIDIA's assembler 13.4 takes programs: a GPU that has the types.
+# GPUs with more and more types.
 _TARGETS = ("sm_90", "sm_100", "sm_107")
-_NEEDED: dict[Type, str] = {F8E8M0FNU: "sm_100", F4E2M1FN: "sm_100", FNV8E5M3FNU: "sm_107"}
 
 
 class SmithProgram:
@@ -94,12 +74,9 @@ class SmithProgram:
     @property
     def target(self) -> str:
         """A GPU that has all types it uses, for NVIDIA's assembler."""
-        found = _TARGETS[0]
-        for operation in self.module.walk():
-            for result in operation.results:
-                if isinstance(result.type, TileType):
-                    found = max(found, _NEEDED.get(result.type.element, found), key=_TARGETS.index)
-        return found
+        types = {result.type for operation in self.module.walk() for result in operation.results}
+        elements = {type.element.text for type in types if isinstance(type, TileType)}
+        return next(name for name in _TARGETS if elements.isdisjoint(ARCHITECTURES[name].lacks))
 
     def text(self) -> str:
         """The program, its launch in a comment on the first line."""
@@ -254,8 +231,8 @@ def program(
     alone = any(statement in ASKED_FOR for statement in statements)
     grid = _GRIDS[0] if alone else bits.choice(_GRIDS)
     writer = Writer(bits, dialect, statements, DEFAULT_SIZE if size is None else size, grid)
-    writer.integers = [_INTEGERS[place] for place in bits.order(len(_INTEGERS))[: bits.between(1, 2)]]
-    writer.floats = [_FLOATS[place] for place in bits.order(len(_FLOATS))[: bits.between(1, 2)]]
+    writer.integers = [INTEGERS[place] for place in bits.order(len(INTEGERS))[: bits.between(1, 2)]]
+    writer.floats = [FLOATS[place] for place in bits.order(len(FLOATS))[: bits.between(1, 2)]]
     writer.is_open = allow_open
     writer.fill(writer.size)
     expose(writer)

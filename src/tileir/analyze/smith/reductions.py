@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tileir.analyze.smith.tiles import Shape, Tile, range_of
+from tileir.analyze.smith.tiles import FLOATS, Shape, Tile, range_of
 from tileir.analyze.smith.writer import Scope, Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.literals import number_attribute
@@ -16,22 +16,7 @@ from tileir.dialect.types import ELEMENT_SINCE, scalar_tile
 from tileir.ir.attributes import array_attribute
 from tileir.ir.core import Block, Region
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.types import (
-    BF16,
-    F4E2M1FN,
-    F8E4M3FN,
-    F8E5M2,
-    F8E8M0FNU,
-    F16,
-    F32,
-    F64,
-    FNV8E5M3FNU,
-    I8,
-    I32,
-    TF32,
-    FloatType,
-    Type,
-)
+from tileir.ir.types import F16, F32, F64, FLOAT_TYPES, I8, I32, FloatType, Type
 from tileir.ir.values import Value
 from tileir.ir.versions import V13_1
 
@@ -160,14 +145,27 @@ STATEMENTS = (Statement(ops.REDUCE, _any(ops.REDUCE)), Statement(ops.SCAN, _any(
 # Factors of at most 3 and an accumulator of at most 255 stay below 2^11 with K up to 64: exact in f16, and in the 14
 # bits that tensor cores keep of a sum of f8.
 _FACTOR, _ACCUMULATOR = 3, 255
-_PAIRS: tuple[tuple[Type, Type], ...] = (
-    (F32, F32), (F16, F32), (F16, F16), (BF16, F32), (F64, F64), (TF32, F32), (F8E4M3FN, F32), (F8E5M2, F32),
-    (F8E4M3FN, F16),
+_PAIRS = (
+    "f32 f32",
+    "f16 f32",
+    "f16 f16",
+    "bf16 f32",
+    "f64 f64",
+    "tf32 f32",
+    "f8E4M3FN f32",
+    "f8E5M2 f32",
+    "f8E4M3FN f16",
+)
+"""Types of factors and sums."""
+_SCALED = (
+    ("f8E4M3FN f8E8M0FNU", 32), ("f8E5M2 f8E8M0FNU", 32), ("f4E2M1FN f8E4M3FN", 16), ("f4E2M1FN f8E8M0FNU", 32),
+    ("f4E2M1FN fnv8E5M3FNU", 16),
 )  # fmt: skip
-_SCALED: tuple[tuple[Type, Type, int], ...] = (
-    (F8E4M3FN, F8E8M0FNU, 32), (F8E5M2, F8E8M0FNU, 32), (F4E2M1FN, F8E4M3FN, 16), (F4E2M1FN, F8E8M0FNU, 32),
-    (F4E2M1FN, FNV8E5M3FNU, 16),
-)  # fmt: skip
+"""Types of factors and scales, and how many factors have one scale."""
+
+
+def _named(names: str) -> list[Type]:
+    return [FLOAT_TYPES[name] for name in names.split()]
 
 
 def _shapes(writer: Writer, most: int = 64) -> tuple[Shape, int, int, int]:
@@ -180,7 +178,7 @@ def _shapes(writer: Writer, most: int = 64) -> tuple[Shape, int, int, int]:
 
 def _factor(writer: Writer, shape: Shape, element: Type) -> Tile:
     """Small integers in a type that may have no conversion of its own."""
-    if element in (F16, BF16, F32, F64):
+    if element in FLOATS:
         return writer.whole(shape, element, _FACTOR)
     source = writer.whole(shape, F32, _FACTOR)
     return Tile(writer.value(ops.FTOF, source, element))
@@ -188,7 +186,7 @@ def _factor(writer: Writer, shape: Shape, element: Type) -> Tile:
 
 def _float_product(writer: Writer) -> None:
     batch, m, n, k = _shapes(writer)
-    element, total = writer.bits.choice(_PAIRS)
+    element, total = _named(writer.bits.choice(_PAIRS))
     left = _factor(writer, (*batch, m, k), element)
     right = _factor(writer, (*batch, k, n), element)
     added = writer.whole((*batch, m, n), total, _ACCUMULATOR)
@@ -208,8 +206,13 @@ def _integer_product(writer: Writer) -> None:
 
 
 def _scaled_product(writer: Writer) -> None:
-    known = [kinds for kinds in _SCALED if all(ELEMENT_SINCE.get(kind, V13_1) <= writer.version for kind in kinds[:2])]
-    element, scale, block = writer.bits.choice(known)
+    known = [
+        (names, block)
+        for names, block in _SCALED
+        if all(ELEMENT_SINCE.get(kind, V13_1) <= writer.version for kind in _named(names))
+    ]
+    names, block = writer.bits.choice(known)
+    element, scale = _named(names)
     batch, m, n, _ = _shapes(writer)
     count = writer.bits.choice((1, 2))
     k = block * count
@@ -225,7 +228,9 @@ def _scaled_product(writer: Writer) -> None:
 def _scale(writer: Writer, shape: Shape, element: Type) -> Tile:
     """1 or 2, from integers that are 1 or 2."""
     source = writer.clamped(writer.whole(shape, F32, 3), 1.0, 2.0)
-    return Tile(writer.value(ops.FTOF, source, element, rounding_mode="zero" if element is F8E8M0FNU else None))
+    return Tile(
+        writer.value(ops.FTOF, source, element, rounding_mode="zero" if element.spelling == "f8E8M0FNU" else None)
+    )
 
 
 PRODUCTS = (

@@ -13,10 +13,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tileir.dialect.types import TileType
-from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.ir.types import BF16, F16, F32, F64, FLOAT_TYPES, I8, I16, I32, I64, FloatType, IntegerType, Type
 from tileir.ir.values import Value
 
 Shape = tuple[int, ...]
+
+# What there is arithmetic of, and what is converted to and from.
+INTEGERS: tuple[Type, ...] = (I8, I16, I32, I64)
+FLOATS: tuple[Type, ...] = (F16, BF16, F32, F64)
+SMALL_FLOATS: tuple[Type, ...] = tuple(
+    [FLOAT_TYPES[name] for name in ("tf32", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")]
+)
 
 
 class Tile:

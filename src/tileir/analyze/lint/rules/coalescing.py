@@ -9,17 +9,8 @@ from tileir.analyze.lint.steps import Steps, TileSteps
 from tileir.analyze.lint.subject import Subject
 from tileir.analyze.lint.targets import architectures_where, named
 from tileir.annotations import Final
-from tileir.dialect.ops import (
-    INT_TO_PTR,
-    LOAD_PTR_TKO,
-    LOAD_VIEW_TKO,
-    MAKE_PARTITION_VIEW,
-    MAKE_STRIDED_VIEW,
-    MAKE_TENSOR_VIEW,
-    OFFSET,
-    STORE_PTR_TKO,
-    STORE_VIEW_TKO,
-)
+from tileir.dialect import ops
+from tileir.dialect.constraints import tile_type_of
 from tileir.dialect.types import (
     DYNAMIC,
     PartitionViewType,
@@ -74,13 +65,13 @@ _LEAST_WASTE: Final = 2
 """,  # noqa: E501
 )
 def _uncoalesced(subject: Subject) -> Iterable[LintFinding]:
-    for access in subject.operations(LOAD_VIEW_TKO, STORE_VIEW_TKO):
+    for access in subject.operations(ops.LOAD_VIEW_TKO, ops.STORE_VIEW_TKO):
         type = access.view.type
         if isinstance(type, (PartitionViewType, StridedViewType)):
             strides = tuple([type.tensor.strides[axis] for axis in type.dim_map])
             steps = tuple([None if stride == DYNAMIC else stride for stride in strides])
             yield from _finding(access, type.tile, steps)
-    pointers = [each for each in subject.operations(LOAD_PTR_TKO, STORE_PTR_TKO) if _moved(each).shape]
+    pointers = [each for each in subject.operations(ops.LOAD_PTR_TKO, ops.STORE_PTR_TKO) if _moved(each).shape]
     if pointers:
         known = TileSteps(subject.all_operations, subject.facts)
         for access in pointers:
@@ -88,13 +79,11 @@ def _uncoalesced(subject: Subject) -> Iterable[LintFinding]:
 
 
 def _pointers(access: Operation) -> Value:
-    return access.source if access.declaration is LOAD_PTR_TKO else access.destination
+    return access.source if access.declaration is ops.LOAD_PTR_TKO else access.destination
 
 
 def _moved(access: Operation) -> TileType:
-    value = access.results[0] if access.declaration is LOAD_PTR_TKO else access.value
-    assert isinstance(value.type, TileType)
-    return value.type
+    return tile_type_of(access.results[0] if access.declaration is ops.LOAD_PTR_TKO else access.value)
 
 
 def _finding(access: Operation, tile: TileType, steps: Steps) -> Iterable[LintFinding]:
@@ -156,11 +145,11 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f16>>) {{
     example=(_rows(100), _rows(104)),
 )
 def _misaligned(subject: Subject) -> Iterable[LintFinding]:
-    for view in subject.operations(MAKE_TENSOR_VIEW):
+    for view in subject.operations(ops.MAKE_TENSOR_VIEW):
         type = view.results[0].type
         if not isinstance(type, TensorViewType) or not _has_wide_rows(view, type):
             continue
-        if type.element is I64 and subject.operations(INT_TO_PTR):
+        if type.element is I64 and subject.operations(ops.INT_TO_PTR):
             # The table of a list of arrays, which cuTile lays out: an address, extents and strides for each.
             continue
         size = element_size(type.element)
@@ -190,7 +179,7 @@ def _has_wide_rows(view: Operation, type: TensorViewType) -> bool:
     """Whether a tile of it has several rows that could be read in vectors; the tables that cuTile makes have one."""
     size = element_size(type.element)
     for user in view.results[0].users:
-        made = user.results[0].type if user.declaration in (MAKE_PARTITION_VIEW, MAKE_STRIDED_VIEW) else None
+        made = user.results[0].type if user.declaration in (ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW) else None
         if isinstance(made, (PartitionViewType, StridedViewType)) and (
             type.rank == 1 or sum([extent > 1 for extent in made.tile_shape]) > 1
         ):
@@ -203,7 +192,7 @@ def _has_wide_rows(view: Operation, type: TensorViewType) -> bool:
 def _start(base: Value, subject: Subject) -> int:
     """Bytes from an aligned address to a pointer; 0 if that is not known."""
     maker = base.defining_operation
-    if maker is None or maker.declaration is not OFFSET:
+    if maker is None or maker.declaration is not ops.OFFSET:
         return 0
     distance = subject.facts.integer(maker.operands[1])
     if distance is None or subject.facts.divisor(maker.operands[0]) < _VECTOR:
@@ -247,7 +236,7 @@ def _unknown(subject: Subject) -> Iterable[LintFinding]:
     # Only who says what it is to run on cares about the last factor.
     if not subject.targets:
         return
-    for view in subject.operations(MAKE_TENSOR_VIEW):
+    for view in subject.operations(ops.MAKE_TENSOR_VIEW):
         type = view.results[0].type
         if not isinstance(type, TensorViewType) or not _has_wide_rows(view, type):
             continue

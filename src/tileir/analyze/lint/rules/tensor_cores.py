@@ -9,14 +9,13 @@ from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.analyze.lint.targets import architectures_where, named
 from tileir.annotations import Final
+from tileir.dialect.constraints import tile_type_of
 from tileir.dialect.ops import FTOF, MMAF, MMAI
-from tileir.dialect.types import TileType
 from tileir.execute.gpu.gpus import GPUS, peaks_of
 from tileir.execute.gpu.targets import ARCHITECTURES, Architecture
 from tileir.execute.work.evaluation import element_size
 from tileir.ir.core import Operation
 from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32
-from tileir.ir.values import Value
 
 _LEAST_ROWS, _LEAST_COLUMNS = 16, 8
 _GROUP_ROWS: Final = 64
@@ -57,7 +56,7 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>) {{
 )
 def _idle(subject: Subject) -> Iterable[LintFinding]:
     for product in subject.operations(MMAF, MMAI):
-        left, total = _tile(product.operands[0]), _tile(product.acc)
+        left, total = tile_type_of(product.operands[0]), tile_type_of(product.acc)
         rows, columns, depth = total.shape[-2], total.shape[-1], left.shape[-1]
         shown = f"{rows}x{columns}x{depth}"
         where = architectures_where(subject, partial(_multiplies, left.element.text))
@@ -122,7 +121,7 @@ def _multiplies_in_groups(element: str, architecture: Architecture) -> bool:
 )
 def _single_products(subject: Subject) -> Iterable[LintFinding]:
     for product in subject.operations(MMAF):
-        if _tile(product.operands[0]).element is not F32:
+        if tile_type_of(product.operands[0]).element is not F32:
             continue
         where = architectures_where(subject, _gains)
         if not where:
@@ -144,7 +143,7 @@ def _narrow_source(product: Operation) -> str:
     found: set[str] = set()
     for factor in product.operands[:2]:
         maker = factor.defining_operation
-        source = _tile(maker.operands[0]).element if maker is not None and maker.declaration is FTOF else None
+        source = tile_type_of(maker.operands[0]).element if maker is not None and maker.declaration is FTOF else None
         if source not in (F16, BF16, F8E4M3FN, F8E5M2):
             return ""
         found.add(source.text if source is not None else "")
@@ -165,8 +164,3 @@ def _gain(architecture: Architecture) -> float:
         if peaks is not None and "tf32" in peaks.matrix:
             gains.append(peaks.matrix["tf32"] / peaks.f32)
     return round(max(gains), 1)
-
-
-def _tile(value: Value) -> TileType:
-    assert isinstance(value.type, TileType)
-    return value.type
