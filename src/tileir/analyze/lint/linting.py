@@ -93,9 +93,9 @@ def lint_steps(
         finding.location = user_location(finding.location)
     source = _source_of(module)
     if source is not None:
-        found = _heard(found, silences_in(source), source, settings)
+        found = _unsilenced(found, silences_in(source), source, settings)
     for name, text in (scripts or {}).items():
-        found = _heard(found, silences_in_script(text), SourceText(text, name, TOKEN), settings)
+        found = _unsilenced(found, silences_in_script(text), SourceText(text, name, TOKEN), settings)
     return _in_order(found, module)
 
 
@@ -105,14 +105,14 @@ def _source_of(module: Operation) -> SourceText | None:
     return location.source if isinstance(location, TextLocation) else None
 
 
-def _heard(
+def _unsilenced(
     found: list[LintFinding], silences: Silences, source: SourceText, settings: LintSettings
 ) -> list[LintFinding]:
     """The findings that no comment of a text silences, and those about such comments."""
     if not silences.all:
         return found
-    heard = [finding for finding in found if not _is_silenced(finding, silences, source)]
-    return [*heard, *_about_silences(silences, settings, source)]
+    left = [finding for finding in found if not _is_silenced(finding, silences, source)]
+    return [*left, *_about_silences(silences, settings, source)]
 
 
 def _is_silenced(finding: LintFinding, silences: Silences, source: SourceText) -> bool:
@@ -131,8 +131,8 @@ def _about_silences(silences: Silences, settings: LintSettings, source: SourceTe
             if name not in RULES:
                 own.append(_silence_finding(UNKNOWN_RULE, unknown_rule(name), location))
             elif name in on and name not in silence.used and RULES[name].check is not None:
-                words = f"this silences no finding of '{name}'{_where(silence)}"
-                own.append(_silence_finding(UNUSED_SILENCE, words, location))
+                message = f"this silences no finding of '{name}'{_where(silence)}"
+                own.append(_silence_finding(UNUSED_SILENCE, message, location))
         if silence.rules is None and not silence.used:
             own.append(_silence_finding(UNUSED_SILENCE, f"this silences no finding{_where(silence)}", location))
         found.extend([finding for finding in own if finding.rule in on])

@@ -64,9 +64,9 @@ class LintFinding:
     def diagnostic(self, reasons: tuple[str, ...] = ()) -> Diagnostic:
         """The finding as tools show it: the name of its rule at the end, then the notes, then `reasons`."""
         notes = [
-            note(words, user_location(about.location) if about is not None else UNKNOWN) for words, about in self.notes
+            note(text, user_location(about.location) if about is not None else UNKNOWN) for text, about in self.notes
         ]
-        notes.extend([note(words, UNKNOWN) for words in reasons])
+        notes.extend([note(text, UNKNOWN) for text in reasons])
         return Diagnostic(self.severity, f"{self.message} [{self.rule}]", self.location, notes)
 
     def __str__(self) -> str:

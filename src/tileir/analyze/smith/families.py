@@ -96,5 +96,5 @@ _TOGETHER = Family(
     ),
 )
 FAMILIES: dict[str, Family] = {family.name: family for family in (*_ALONE, _TOGETHER)}
-ASKED_FOR: tuple[Statement, ...] = control_flow.PRINTING
+ON_REQUEST: tuple[Statement, ...] = control_flow.PRINTING
 """What no family has: programs print only where that is asked for by name."""

@@ -42,7 +42,7 @@ def _numbers(writer: Writer, shape: Shape, element: Type, least: int) -> Tile:
     return Tile(writer.value(ops.ITOF, small, element, "signed"), small.low, small.high, whole=True)
 
 
-def _looked_at(writer: Writer, tile: Tile, values: Sequence[float]) -> None:
+def _observe(writer: Writer, tile: Tile, values: Sequence[float]) -> None:
     """Compare results with a number between them."""
     threshold = _threshold(writer, values)
     if writer.is_open and len(writer.scopes) == 1:
@@ -62,7 +62,7 @@ def _unary(declaration: OperationDeclaration, function: Callable[[float], float]
         if element is F32 and writer.may_have(declaration, "rounding_mode") and writer.bits.chance(30):
             named["rounding_mode"] = "approx"
         found = writer.apply(declaration, source, **named)
-        _looked_at(writer, found, [function(float(x)) for x in range(source.low, source.high + 1)])
+        _observe(writer, found, [function(float(x)) for x in range(source.low, source.high + 1)])
 
     return Statement(declaration, build)
 
@@ -101,7 +101,7 @@ def _of_two(
     function: Callable[[float, float], float],
 ) -> None:
     pairs = [(float(x), y) for x in range(left.low, left.high + 1) for y in range(right.low, right.high + 1)]
-    _looked_at(writer, writer.apply(declaration, left, right), [function(x, y) for x, y in pairs])
+    _observe(writer, writer.apply(declaration, left, right), [function(x, y) for x, y in pairs])
 
 
 STATEMENTS = (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tileir.analyze.smith.bits import Bits
-from tileir.analyze.smith.families import ASKED_FOR, EVERYTHING, FAMILIES
+from tileir.analyze.smith.families import EVERYTHING, FAMILIES, ON_REQUEST
 from tileir.analyze.smith.tiles import FLOATS, INTEGERS, Tile, count_of
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
@@ -228,7 +228,7 @@ def program(
     bits = Bits(STREAM, seed, family, ",".join(operations or ()), version, size, *(["open"] if allow_open else []))
     name, statements = _chosen(bits, family, operations, dialect)
     # What several tile blocks print has no order.
-    alone = any(statement in ASKED_FOR for statement in statements)
+    alone = any(statement in ON_REQUEST for statement in statements)
     grid = _GRIDS[0] if alone else bits.choice(_GRIDS)
     writer = Writer(bits, dialect, statements, DEFAULT_SIZE if size is None else size, grid)
     writer.integers = [INTEGERS[place] for place in bits.order(len(INTEGERS))[: bits.between(1, 2)]]
@@ -251,7 +251,7 @@ def _chosen(
         name = bits.choice(list(FAMILIES)) if family is None else family
         return name, [statement for statement in FAMILIES[name].statements if statement.is_in(version)]
     name = EVERYTHING if family is None else family
-    known = {statement.declaration.mnemonic: statement for statement in (*FAMILIES[name].statements, *ASKED_FOR)}
+    known = {statement.declaration.mnemonic: statement for statement in (*FAMILIES[name].statements, *ON_REQUEST)}
     found = []
     for word in operations:
         statement = known.get(word.removeprefix("cuda_tile."))

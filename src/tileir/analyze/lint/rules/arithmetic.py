@@ -262,14 +262,14 @@ def _cheap_divisions(subject: Subject) -> Iterable[LintFinding]:
             yield LintFinding(division, f"the divisor is 1: the result is {result}")
         elif left[1] < right[0] and division.keyword("rounding") in ("", "zero", "negative_inf"):
             result = "0" if is_division else "the dividend"
-            words = f"the dividend is {left[1]} at most, less than the divisor: the result is {result}"
-            yield LintFinding(division, words)
+            message = f"the dividend is {left[1]} at most, less than the divisor: the result is {result}"
+            yield LintFinding(division, message)
         elif signed and right[0] == right[1] and right[0] & (right[0] - 1) == 0:
             if division.keyword("rounding") in ("", "zero"):
                 shorter = "a shift" if is_division else "an 'and'"
-                words = f"the dividend is never negative: as unsigned, this division by {right[0]} is {shorter}"
+                message = f"the dividend is never negative: as unsigned, this division by {right[0]} is {shorter}"
                 fix = LintFix("Divide as unsigned", replacements=[(division, "signed", "unsigned")])
-                yield LintFinding(division, words, fix=fix, remedy="Divide as `unsigned`.")
+                yield LintFinding(division, message, fix=fix, remedy="Divide as `unsigned`.")
 
 
 _FLOAT_SUMS: Final = ("addf",)

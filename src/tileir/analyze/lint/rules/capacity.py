@@ -77,14 +77,14 @@ def _spills(subject: Subject) -> Iterable[LintFinding]:
     live = known[most]
     assert live is not None
     capacity = min([_capacity(entry, each) for each in lacking])
-    words = (
+    message = (
         f"tiles that are needed at once take {live.registers} registers; a tile block has {capacity} on "
         f"{named(lacking)}"
     )
     notes = [(_part(value, registers), value.defining_operation) for value, registers in live.tiles[:_SHOWN]]
     if live.factors:
         notes.append((f"{live.factors} of them are factors of the product, which has no tensor cores", None))
-    yield LintFinding(live.operation, words, notes=notes, remedy=_remedy(entry, live, lacking))
+    yield LintFinding(live.operation, message, notes=notes, remedy=_remedy(entry, live, lacking))
 
 
 def _capacity(entry: Operation, architecture: Architecture) -> int:
@@ -136,12 +136,12 @@ def _stages(subject: Subject) -> Iterable[LintFinding]:
         lacking = architectures_where(subject, is_too_small)
         if lacking:
             capacity = max([each.shared_memory_per_block for each in lacking]) // 1024
-            words = (
+            message = (
                 f"the factors of an iteration take {-(-needed // 1024)} KiB of shared memory; "
                 f"a tile block has no more than {capacity} KiB on {named(lacking)}"
             )
             notes = [(f"{_bytes(load.results[0]) // 1024} KiB are loaded here", load) for load in found[:_SHOWN]]
-            yield LintFinding(loop, words, notes=[(text, about) for text, about in notes])
+            yield LintFinding(loop, message, notes=[(text, about) for text, about in notes])
 
 
 def _bytes(value: Value) -> int:
@@ -187,8 +187,8 @@ def _contradictions(subject: Subject) -> Iterable[LintFinding]:
         kind = _KINDS.get(operation.declaration, "pointer" if operation.declaration.accesses_memory else "")
         for name, hints in attribute.entries.entries:
             if isinstance(hints, DictionaryAttribute):
-                for words in architecture_errors(name, hints, kind, subject.version):
-                    yield LintFinding(operation, words)
+                for message in architecture_errors(name, hints, kind, subject.version):
+                    yield LintFinding(operation, message)
                 without = name in ARCHITECTURES and not ARCHITECTURES[name].has_tma
                 if without and any(key == "allow_tma" for key, _ in hints.entries):
                     yield LintFinding(operation, f"{name} has no TMA: the hint allow_tma says nothing")
@@ -209,21 +209,21 @@ def _advised(attribute: OptimizationHintsAttribute, subject: Subject) -> list[Ar
 def _too_many(entry: Operation, architecture: Architecture) -> Iterable[LintFinding]:
     """Whether as many tile blocks as are advised fit on a multiprocessor."""
     name = architecture.name
-    wanted = hint_of(entry, "occupancy", name) or 0
+    advised = hint_of(entry, "occupancy", name) or 0
     warps = hint_of(entry, "num_worker_warps_per_cta", name) or 0
-    if wanted < 2:
+    if advised < 2:
         return
-    threads = wanted * (warps or USUAL_WARPS) * WARP_SIZE
-    if wanted > architecture.blocks or threads > architecture.threads:
+    threads = advised * (warps or USUAL_WARPS) * WARP_SIZE
+    if advised > architecture.blocks or threads > architecture.threads:
         blocks = min(architecture.blocks, architecture.threads // ((warps or USUAL_WARPS) * WARP_SIZE))
         each = f"of {warps} warps " if warps else ""
-        yield LintFinding(entry, f"{wanted} tile blocks {each}are advised on {name}, which holds {blocks}")
+        yield LintFinding(entry, f"{advised} tile blocks {each}are advised on {name}, which holds {blocks}")
         return
     live = live_tiles(entry, architecture)
-    capacity = register_capacity(architecture, warps, wanted)
+    capacity = register_capacity(architecture, warps, advised)
     if live is not None and capacity <= live.registers < register_capacity(architecture, warps):
-        words = (
-            f"with {wanted} tile blocks on a multiprocessor of {name}, as advised, each has {capacity} registers, and "
+        message = (
+            f"with {advised} tile blocks on a multiprocessor of {name}, as advised, each has {capacity} registers, and "
             f"tiles that are needed at once take {live.registers}"
         )
-        yield LintFinding(entry, words, notes=[("they are needed here", live.operation)])
+        yield LintFinding(entry, message, notes=[("they are needed here", live.operation)])

@@ -107,13 +107,15 @@ def _finding(access: Operation, tile: TileType, steps: Steps) -> Iterable[LintFi
         together *= extent
     apart = moving[0][0]
     if together > 1:
-        waste, words = _SECTOR // (together * size), f"{together} elements lie together"
+        waste, message = _SECTOR // (together * size), f"{together} elements lie together"
     else:
-        waste, words = min(_SECTOR // size, apart), f"elements are {apart * size} bytes apart"
+        waste, message = min(_SECTOR // size, apart), f"elements are {apart * size} bytes apart"
     if waste >= _LEAST_WASTE:
         verb = "reads" if access.declaration.reads is not None else "writes"
-        words = f"{verb} a {tile.spelling} of which {words} in memory: about {waste} times as much is moved as is used"
-        yield LintFinding(access, words)
+        message = (
+            f"{verb} a {tile.spelling} of which {message} in memory: about {waste} times as much is moved as is used"
+        )
+        yield LintFinding(access, message)
 
 
 _VECTOR: Final = 16
@@ -155,14 +157,14 @@ def _misaligned(subject: Subject) -> Iterable[LintFinding]:
         size = element_size(type.element)
         for axis, (extent, stride) in enumerate(zip(type.shape, type.strides, strict=True)):
             if stride not in (DYNAMIC, 1) and extent != 1 and stride * size % _VECTOR:
-                words = f"steps along dimension {axis} are {stride * size} bytes, no multiple of {_VECTOR}"
-                yield LintFinding(view, f"{words}: {_narrow(subject)}")
+                message = f"steps along dimension {axis} are {stride * size} bytes, no multiple of {_VECTOR}"
+                yield LintFinding(view, f"{message}: {_narrow(subject)}")
                 break
         else:
             apart = _start(view.base, subject)
             if apart % _VECTOR:
-                words = f"the view begins {apart} bytes behind an aligned address: {_narrow(subject)}"
-                yield LintFinding(view, words)
+                message = f"the view begins {apart} bytes behind an aligned address: {_narrow(subject)}"
+                yield LintFinding(view, message)
 
 
 def _narrow(subject: Subject) -> str:

@@ -91,7 +91,7 @@ def _constant_comparisons(subject: Subject) -> Iterable[LintFinding]:
         if facts.integer(left) is not None and facts.integer(right) is not None:
             # What a front end writes for constants of the script; it is folded, and nobody wrote it.
             continue
-        if _is_told_of_its_user(comparison):
+        if _is_reported_elsewhere(comparison):
             continue
         signed = comparison.signedness == "signed"
         ranges = [_range_words(*facts.range(value, signed)) for value in (left, right)]
@@ -109,7 +109,7 @@ def _range_words(low: int, high: int) -> str:
     return str(low) if low == high else f"from {low} to {high}"
 
 
-def _is_told_of_its_user(comparison: Operation) -> bool:
+def _is_reported_elsewhere(comparison: Operation) -> bool:
     """Whether another rule tells of the only thing that a comparison decides, or nobody wrote it."""
     users = comparison.results[0].users
     if len(users) == 1 and (users[0].declaration in _MASKED or users[0].declaration is ops.IF):
@@ -152,10 +152,10 @@ def _constant_conditions(subject: Subject) -> Iterable[LintFinding]:
         if maker is not None and maker.declaration is not ops.CONSTANT:
             notes.append((f"this is always {_truth(known)}", maker))
         has_other = len(branching.regions) > 1 and len(branching.regions[1].blocks) > 0
-        words = f"the {'second' if known else 'first'} branch never runs"
+        message = f"the {'second' if known else 'first'} branch never runs"
         if not has_other:
-            words = "it need not be asked" if known else "what is inside never runs"
-        yield LintFinding(branching, f"the condition is always {_truth(known)}: {words}", notes=notes)
+            message = "it need not be asked" if known else "what is inside never runs"
+        yield LintFinding(branching, f"the condition is always {_truth(known)}: {message}", notes=notes)
     for choice in subject.operations(ops.SELECT):
         known = subject.facts.integer(choice.operands[0])
         maker = choice.operands[0].defining_operation

@@ -40,9 +40,9 @@ def _newer(subject: Subject) -> Iterable[LintFinding]:
         return
     known: dict[Type, str | None] = {}
     for operation in subject.all_operations:
-        words = newer_feature(operation, subject.version, known)
-        if words is not None:
-            yield LintFinding(operation, words)
+        message = newer_feature(operation, subject.version, known)
+        if message is not None:
+            yield LintFinding(operation, message)
 
 
 # --- targets ---

@@ -64,25 +64,25 @@ def _idle(subject: Subject) -> Iterable[LintFinding]:
             continue
         unit = _DEPTH_BYTES // element_size(left.element)
         if rows < _LEAST_ROWS or columns < _LEAST_COLUMNS:
-            words = (
+            message = (
                 f"a product of {shown} is computed without tensor cores on {named(where)}: "
                 f"they multiply {_LEAST_ROWS} rows and {_LEAST_COLUMNS} columns at least"
             )
-            yield LintFinding(product, words)
+            yield LintFinding(product, message)
         elif depth < unit:
-            words = (
+            message = (
                 f"of a product of {shown} tensor cores compute {depth} of {unit} along K on {named(where)}: "
                 "the rest is filled up with zeros"
             )
-            yield LintFinding(product, words)
+            yield LintFinding(product, message)
         elif rows < _GROUP_ROWS:
             where = architectures_where(subject, partial(_multiplies_in_groups, left.element.text))
             if where:
-                words = (
+                message = (
                     f"a product of {shown} is computed with the instructions of older GPUs on {named(where)}: "
                     f"theirs take {_GROUP_ROWS} rows at least"
                 )
-                yield LintFinding(product, words)
+                yield LintFinding(product, message)
 
 
 def _multiplies(element: str, architecture: Architecture) -> bool:
@@ -128,14 +128,14 @@ def _single_products(subject: Subject) -> Iterable[LintFinding]:
             continue
         gains = sorted({round(_gain(each)) for each in where})
         times = f"{gains[0]}" if len(gains) == 1 else f"{gains[0]} to {gains[-1]}"
-        words = f"f32 is multiplied without tensor cores: as tf32 up to {times} times as fast on {named(where)}"
+        message = f"f32 is multiplied without tensor cores: as tf32 up to {times} times as fast on {named(where)}"
         narrow = _narrow_source(product)
         if narrow:
-            words += f", and nothing is lost, since the factors are made of {narrow}"
-            yield LintFinding(product, words, remedy=f"Multiply {narrow} as it is: it accumulates in f32 too.")
+            message += f", and nothing is lost, since the factors are made of {narrow}"
+            yield LintFinding(product, message, remedy=f"Multiply {narrow} as it is: it accumulates in f32 too.")
         else:
-            words += ", with 11 bits of each factor instead of 24"
-            yield LintFinding(product, words)
+            message += ", with 11 bits of each factor instead of 24"
+            yield LintFinding(product, message)
 
 
 def _narrow_source(product: Operation) -> str:
