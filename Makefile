@@ -11,6 +11,7 @@ SOURCES := $(shell find src -name '*.py' 2>/dev/null)
 REFERENCE := docs/operations
 STUB := src/tileir/builder.pyi
 ACCESSORS := src/tileir/ir/accessors.py
+NAMES := src/tileir/__init__.pyi
 SUPPORT := docs/support.md
 LINT := docs/lint.md
 EDITORS := editors
@@ -168,7 +169,7 @@ fuzz: $(VENV)/.installed-test ## a bounded run of the fuzzers (FUZZ_SECONDS each
 docs: $(VENV)/.installed-test ## write docs/operations/*.md, docs/support.md, the rules of docs/lint.md, docs/pictures, the words of editors, the stub of the builder and the accessors of operations
 	$(BIN)/python -m tileir.tools.operation_index
 	$(BIN)/python -m tileir.tools.reference $(REFERENCE)
-	$(BIN)/python -m tileir.tools.builder_stub $(STUB) $(ACCESSORS)
+	$(BIN)/python -m tileir.tools.builder_stub $(STUB) $(ACCESSORS) $(NAMES)
 	$(BIN)/python -m tileir.tools.support $(SUPPORT)
 	$(BIN)/python -m tileir.tools.lint_page $(LINT)
 	$(BIN)/python -m tileir.tools.highlighting $(EDITORS)
@@ -181,9 +182,10 @@ docs-check: $(VENV)/.installed-test
 	@diff -r $(REFERENCE) build/$(REFERENCE) || { echo "$(REFERENCE) does not match the declarations: run make docs"; exit 1; }
 	@$(BIN)/python -m tileir.tools.operation_index build/docs/operations.py
 	@diff src/tileir/dialect/ops/__init__.py build/docs/operations.py || { echo "the index of operations does not match the declarations: run make docs"; exit 1; }
-	@$(BIN)/python -m tileir.tools.builder_stub build/docs/builder.pyi build/docs/accessors.py
+	@$(BIN)/python -m tileir.tools.builder_stub build/docs/builder.pyi build/docs/accessors.py build/docs/names.pyi
 	@diff $(STUB) build/docs/builder.pyi || { echo "$(STUB) does not match the declarations: run make docs"; exit 1; }
 	@diff $(ACCESSORS) build/docs/accessors.py || { echo "$(ACCESSORS) does not match the declarations: run make docs"; exit 1; }
+	@diff $(NAMES) build/docs/names.pyi || { echo "$(NAMES) does not match the table of names: run make docs"; exit 1; }
 	@$(BIN)/python -m tileir.tools.support build/$(SUPPORT)
 	@cp $(LINT) build/$(LINT) && $(BIN)/python -m tileir.tools.lint_page build/$(LINT)
 	@diff $(LINT) build/$(LINT) || { echo "$(LINT) does not match the rules: run make docs"; exit 1; }

@@ -292,16 +292,9 @@ def restored_operation(root: Operation, number: int) -> Operation:
     raise ValueError("the program has changed since an operation of it was pickled")
 
 
-def restored_region(operation: Operation, number: int) -> Region:
-    return operation.regions[number]
-
-
-def restored_block(region: Region, number: int) -> Block:
-    return region.blocks[number]
-
-
-def restored_value(owner: Operation | Block, number: int) -> Value:
-    return owner.results[number] if isinstance(owner, Operation) else owner.arguments[number]
+def restored_part(owner: Operation | Region | Block, kind: str, number: int) -> object:
+    """One of the regions or results of an operation, the blocks of a region, the arguments of a block."""
+    return getattr(owner, kind)[number]
 
 
 def restored_error(
@@ -329,13 +322,13 @@ def reduced(thing: object) -> Reduced:
             return restored_program, _program_rows(root)
         return restored_operation, (root, list(root.walk()).index(thing))
     if isinstance(thing, OperationResult):
-        return restored_value, (thing.operation, thing.index)
+        return restored_part, (thing.operation, "results", thing.index)
     if isinstance(thing, BlockArgument):
-        return restored_value, (thing.block, thing.index)
+        return restored_part, (thing.block, "arguments", thing.index)
     if isinstance(thing, Region) and thing.parent is not None:
-        return restored_region, (thing.parent, thing.parent.regions.index(thing))
+        return restored_part, (thing.parent, "regions", thing.parent.regions.index(thing))
     if isinstance(thing, Block) and thing.parent is not None:
-        return restored_block, (thing.parent, thing.parent.blocks.index(thing))
+        return restored_part, (thing.parent, "blocks", thing.parent.blocks.index(thing))
     if isinstance(thing, (Region, Block, Value)):
         raise TypeError(f"{type_text(thing)} that belongs to no operation cannot be pickled")
     things = Things()

@@ -101,6 +101,13 @@ def test_result_types_are_inferred(kernel: Any, mnemonic: str, types: list[str])
 # --- values ---
 
 
+def test_tf32_takes_four_bytes_where_it_is_packed(kernel: Any) -> None:
+    build, _ = kernel
+    packed = build.pack(build.ftof(build.constant([1.0, 2.0], f32), "tf32"))
+    assert packed.type is tile(8, i8)
+    assert build.unpack(packed, "tf32").type.shape == (2,)
+
+
 def test_one_result_is_a_value_several_are_a_tuple_none_is_none(kernel: Any) -> None:
     b, v = kernel
     assert isinstance(b.negi(v.ints), Value)

@@ -18,6 +18,7 @@ from tileir.tools.accessor_properties import accessors
 ROOT = Path(__file__).parents[2]
 STUB = ROOT / "src" / "tileir" / "builder.pyi"
 ACCESSORS = ROOT / "src" / "tileir" / "ir" / "accessors.py"
+NAMES = ROOT / "src" / "tileir" / "__init__.pyi"
 
 
 def methods(text: str, name: str) -> dict[str, ast.FunctionDef]:
@@ -34,6 +35,7 @@ def arguments(method: ast.FunctionDef) -> list[str]:
 def test_the_stub_is_that_of_the_declarations() -> None:
     assert STUB.read_text(encoding="utf-8") == builder_stub.stub(), "run: make docs"
     assert ACCESSORS.read_text(encoding="utf-8") == accessors(), "run: make docs"
+    assert NAMES.read_text(encoding="utf-8") == builder_stub.names_stub(), "run: make docs"
 
 
 def test_every_operation_has_a_method_with_its_arguments_and_words() -> None:

@@ -1,16 +1,18 @@
-"""Writes the stub of the builder and the accessors of operations: `python -m tileir.tools.builder_stub [FILE FILE]`.
+"""Writes the stubs of the builder and of `tileir`, and the accessors of operations:
+`python -m tileir.tools.builder_stub [FILE FILE FILE]`.
 
 `Builder` looks its operations up among the declarations when they are called; `tileir/builder.pyi` has a method for
 each, with its arguments, their types and its documentation, written from the same declarations.  `ir/accessors.py` has
-a property for each declared name (`accessor_properties.py`).  The same declarations give the same bytes; a test
+a property for each declared name (`accessor_properties.py`).  `tileir/__init__.pyi` imports the public names, which the
+package itself imports when they are first used.  The same declarations give the same bytes; a test
 compares them.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 
+import tileir
 from tileir.annotations import Final
 from tileir.declarations import declarations
 from tileir.dialect.enums import PADDING, enum_kind_of
@@ -23,7 +25,7 @@ from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE
 from tileir.tools.output import write_output
 from tileir.tools.programs import run_process
 
-FILES: Final = (os.path.join("src", "tileir", "builder.pyi"), os.path.join("src", "tileir", "ir", "accessors.py"))
+FILES: Final = ("src/tileir/builder.pyi", "src/tileir/ir/accessors.py", "src/tileir/__init__.pyi")
 
 # Operations whose methods are written by hand, in the builder and below.
 BY_HAND: Final = (CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MODULE, REDUCE, SCAN)
@@ -216,12 +218,25 @@ def main() -> int:
 
 
 def run(arguments: list[str]) -> int:
-    if len(arguments) not in (0, 2) or any(argument.startswith("-") for argument in arguments):
-        print("usage: python -m tileir.tools.builder_stub [STUB ACCESSORS]", file=sys.stderr)
+    if len(arguments) not in (0, 3) or any(argument.startswith("-") for argument in arguments):
+        print("usage: python -m tileir.tools.builder_stub [STUB ACCESSORS NAMES]", file=sys.stderr)
         return EXIT_USAGE
-    for file, text in zip(arguments or FILES, (stub(), accessors()), strict=True):
+    for file, text in zip(arguments or FILES, (stub(), accessors(), names_stub()), strict=True):
         write_output(file, text)
     return EXIT_FINE
+
+
+def names_stub() -> str:
+    """`tileir/__init__.pyi`: every public name, imported from its home."""
+    homes = {"tileir": sorted(tileir._MODULES)}
+    for name, home in tileir._HOME_OF.items():
+        homes.setdefault(home, []).append(name)
+    lines = ["# Written by `make docs` from the tables in `__init__.py`.", "# ruff: noqa", "# fmt: off"]
+    for home, names in sorted(homes.items()):
+        lines.append(f"from {home} import {', '.join([f'{name} as {name}' for name in sorted(names)])}")
+    # Of the tables, for whoever reads them.
+    lines += ["", "__version__: str", "__all__: list[str]", "_MODULES: tuple[str, ...]", "_HOME_OF: dict[str, str]"]
+    return "\n".join(lines) + "\n"
 
 
 def stub() -> str:

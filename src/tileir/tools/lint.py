@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from tileir.analyze.lint.configuration import LintOptions, options_for
-from tileir.analyze.lint.fixing import FixedText, fixed_text
-from tileir.analyze.lint.linting import lint_module
+from tileir.analyze.lint.configuration import LintOptions, LintSettings, options_for, unknown_rule
+from tileir.analyze.lint.linting import FixedText, fixed_text, lint_module
 from tileir.analyze.lint.rule import GROUPS, LintFinding, Rule
 from tileir.analyze.lint.rules import RULES
-from tileir.analyze.lint.settings import LintSettings, unknown_rule
 from tileir.annotations import TYPE_CHECKING
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError
@@ -108,7 +106,7 @@ def rules_text() -> str:
 
 def _explain(name: str) -> int:
     # Imported here: the layout of pages is of no use to who lints.
-    from tileir.analyze.documentation.rule_pages import rule_page
+    from tileir.analyze.documentation.pages import rule_page
     from tileir.tools.explain import page_text
 
     if name not in RULES:

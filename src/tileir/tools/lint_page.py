@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from tileir.analyze.documentation.markdown import page_lines
-from tileir.analyze.documentation.rule_pages import rule_page
+from tileir.analyze.documentation.pages import rule_page
 from tileir.analyze.lint.rule import GROUPS
 from tileir.analyze.lint.rules import RULES
 

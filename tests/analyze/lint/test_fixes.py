@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import tileir
+from tileir.analyze.lint.configuration import LintSettings
 from tileir.analyze.lint.fixes import applied
-from tileir.analyze.lint.fixing import fixed_text
+from tileir.analyze.lint.linting import fixed_text
 from tileir.analyze.lint.rule import Rule
 from tileir.analyze.lint.rules import RULES
-from tileir.analyze.lint.settings import LintSettings
 from tileir.ir.core import Operation
 
 FIXABLE = ["unused-value", "unused-load", "unused-constant", "missing-token", "cheap-division"]

@@ -8,8 +8,8 @@ import pytest
 from tests.kernels.export import TOOLS_MISSING, all_cases, export, tools_available
 
 import tileir
+from tileir.analyze.lint.configuration import LintSettings
 from tileir.analyze.lint.linting import lint_module
-from tileir.analyze.lint.settings import LintSettings
 
 ROOT = Path(__file__).parents[3]
 # Not a program: it shows what mistakes look like.

@@ -7,10 +7,8 @@ far off it is.
     estimating.py     one kernel, one target
     targets.py        the targets by name
     occupancy.py      how many tile blocks a multiprocessor holds; waves and tail of a grid
-    instructions.py   how many instructions an operation takes
     gpu_model.py      how long a launch takes on a GPU, with the reasons
     processor.py      what this processor can do, measured
     cpu_model.py      how long a launch takes on it, with the reasons
-    result.py         `Cost`
-    report.py         a `Cost` as text and HTML
+    result.py         `Cost`, with its text and HTML
 """

@@ -73,12 +73,12 @@ def estimate_on_processor(work: Work, machine: Processor, cores: int) -> tuple[f
     computing = compute_seconds(work, machine) * most / work.blocks
     reasons = []
     if work.footprint:
-        words = f"{quantity(work.footprint, 'B')} at {quantity(bandwidth, 'B/s')}, which {_cores(cores)} reached"
-        reasons.append(f"memory: {words} = {duration(memory)}")
+        text = f"{quantity(work.footprint, 'B')} at {quantity(bandwidth, 'B/s')}, which {_cores(cores)} reached"
+        reasons.append(f"memory: {text} = {duration(memory)}")
     for name, amount, rate, unit in parts:
         if amount:
-            words = f"{quantity(amount, '')} at {quantity(rate, unit)} on each of {_cores(cores)}"
-            reasons.append(f"{name}: {words} = {duration(amount / rate * most / work.blocks)}")
+            text = f"{quantity(amount, '')} at {quantity(rate, unit)} on each of {_cores(cores)}"
+            reasons.append(f"{name}: {text} = {duration(amount / rate * most / work.blocks)}")
     reasons.append(f"launch: {duration(LAUNCH)}, whatever the kernel does")
     if max(memory, computing) < LAUNCH:
         reasons.append("the launch itself takes longest: there is little to do")

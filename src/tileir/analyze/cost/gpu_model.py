@@ -99,7 +99,7 @@ class Term(NamedTuple):
 
     name: str
     seconds: float
-    words: str
+    text: str
 
 
 def estimate_on_gpu(
@@ -111,7 +111,7 @@ def estimate_on_gpu(
     terms = [*_memory_terms(work, target), *_unit_terms(work, units, gpu.multiprocessors, occupancy.cluster)]
     terms.append(_serial_term(work, units, target, occupancy, waves))
     longest = max(terms, key=lambda term: term.seconds)
-    reasons = [f"{term.name}: {term.words} = {duration(term.seconds)}" for term in terms if term.seconds > 0]
+    reasons = [f"{term.name}: {term.text} = {duration(term.seconds)}" for term in terms if term.seconds > 0]
     reasons.append(f"launch: {duration(LAUNCH)}, whatever the kernel does")
     reasons.append(
         f"{longest.name} decides"
@@ -160,7 +160,7 @@ class _Unit(NamedTuple):
 
     name: str
     seconds: float
-    words: str
+    text: str
     by_warps: bool
     hidden: float = 0.0
 
@@ -172,25 +172,23 @@ def _units(work: Work, target: GpuTarget) -> list[_Unit]:
     for element, amount in work.matrix_flops.items():
         peak = peaks.matrix_peak(element)
         if peak:
-            words = (
-                f"{quantity(amount, 'FLOP')} of {element} at {MATRIX_SHARE:.0%} of {quantity(peak * 1e12, 'FLOP/s')}"
-            )
-            found.append(_Unit(f"matrix units ({element})", amount / (peak * 1e12 * MATRIX_SHARE), words, False))
+            text = f"{quantity(amount, 'FLOP')} of {element} at {MATRIX_SHARE:.0%} of {quantity(peak * 1e12, 'FLOP/s')}"
+            found.append(_Unit(f"matrix units ({element})", amount / (peak * 1e12 * MATRIX_SHARE), text, False))
     issued, special, double, _ = instructions_of(work)
     rate = clocks * _PARTS * WARP_SIZE
     lanes = peaks.f32 * 1e12 / 2
     rate = min(rate, 2 * lanes)
     if issued:
-        words = f"{quantity(issued, '')} for one element each at {ISSUE_SHARE:.0%} of {quantity(rate, '/s')}"
-        found.append(_Unit("instructions", issued / (rate * ISSUE_SHARE), words, True))
+        text = f"{quantity(issued, '')} for one element each at {ISSUE_SHARE:.0%} of {quantity(rate, '/s')}"
+        found.append(_Unit("instructions", issued / (rate * ISSUE_SHARE), text, True))
     if special:
         rate = clocks * _SPECIAL_LANES
-        words = f"{quantity(special, '')} for one element each at {quantity(rate, '/s')}"
-        found.append(_Unit("special functions", special / rate, words, True, HIDDEN))
+        text = f"{quantity(special, '')} for one element each at {quantity(rate, '/s')}"
+        found.append(_Unit("special functions", special / rate, text, True, HIDDEN))
     if double and peaks.f64:
         rate = peaks.f64 * 1e12 / 2
-        words = f"{quantity(double, '')} instructions for one element each at {quantity(rate, '/s')}"
-        found.append(_Unit("f64 units", double / rate, words, True))
+        text = f"{quantity(double, '')} instructions for one element each at {quantity(rate, '/s')}"
+        found.append(_Unit("f64 units", double / rate, text, True))
     return found
 
 
@@ -199,7 +197,7 @@ def _unit_terms(work: Work, units: list[_Unit], multiprocessors: int, cluster: i
     most = max(-(-work.blocks * cluster // multiprocessors), work.imbalance) / cluster
     uneven = most * multiprocessors / work.blocks
     note = f", {uneven:.3g} times as long as evenly spread" if uneven > 1.005 else ""
-    return [Term(unit.name, unit.seconds * uneven, unit.words + note) for unit in units]
+    return [Term(unit.name, unit.seconds * uneven, unit.text + note) for unit in units]
 
 
 # --- one after the other ---
@@ -222,11 +220,11 @@ def _serial_term(work: Work, units: list[_Unit], target: GpuTarget, occupancy: O
     many = max(waves.waves, work.imbalance)
     parts = [f"{duration(computing)} in its units, one kind at a time"] if computing else []
     stopping = [(waits, "for memory"), (exchanges, "for its own warps"), (iterations, "between iterations")]
-    told = [f"{_times(number, 3)} {what}" for number, what in stopping if number]
-    if told:
-        parts.append(f"{duration(stopped)} waiting, {', '.join(told)}")
-    words = f"{_times(many, 4)} what a tile block takes by itself, {duration(alone)}: {'; '.join(parts)}"
-    return Term("one after the other", many * alone, words)
+    stops = [f"{_times(number, 3)} {what}" for number, what in stopping if number]
+    if stops:
+        parts.append(f"{duration(stopped)} waiting, {', '.join(stops)}")
+    text = f"{_times(many, 4)} what a tile block takes by itself, {duration(alone)}: {'; '.join(parts)}"
+    return Term("one after the other", many * alone, text)
 
 
 def _times(number: float, digits: int) -> str:

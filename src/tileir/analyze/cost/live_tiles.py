@@ -21,23 +21,8 @@ from math import isqrt
 from typing import Final, NamedTuple
 
 from tileir.analyze.cost.occupancy import MOST_REGISTERS, USUAL_WARPS
-from tileir.dialect.ops import (
-    ASSUME,
-    BITCAST,
-    BROADCAST,
-    CAT,
-    CONSTANT,
-    CONTINUE,
-    FOR,
-    IOTA,
-    LOOP,
-    MMAF,
-    MMAF_SCALED,
-    PERMUTE,
-    REDUCE,
-    RESHAPE,
-    SCAN,
-)
+from tileir.dialect import ops
+from tileir.dialect.constraints import tile_type_of
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.gpu.gpus import REGISTERS, WARP_SIZE
 from tileir.execute.gpu.targets import Architecture
@@ -51,9 +36,9 @@ from tileir.ir.types import F8E4M3FN, F8E5M2, F32, IntegerType, Type
 from tileir.ir.values import BlockArgument, Value
 
 PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
-_WHOLE: Final = (*PRODUCTS, REDUCE, SCAN, PERMUTE, CAT, FOR, LOOP, CONTINUE)
+_WHOLE: Final = (*PRODUCTS, ops.REDUCE, ops.SCAN, ops.PERMUTE, ops.CAT, ops.FOR, ops.LOOP, ops.CONTINUE)
 """Operations that need whole tiles."""
-_SAME: Final = (ASSUME, BITCAST, BROADCAST, RESHAPE)
+_SAME: Final = (ops.ASSUME, ops.BITCAST, ops.BROADCAST, ops.RESHAPE)
 """Their result is what they are given, seen in another way."""
 _LOADING_WARPS: Final = 4
 """Beside those that compute, on GPUs with TMA."""
@@ -91,8 +76,8 @@ def registers_of(type: TileType) -> int:
 
 def multiplies_on_tensor_cores(operation: Operation, architecture: Architecture) -> bool:
     """Whether a product is of a type and a size that the assembler gives to tensor cores."""
-    left, total = _tile(operation.operands[0]), _tile(operation.acc)
-    if operation.declaration is MMAF_SCALED:
+    left, total = tile_type_of(operation.operands[0]), tile_type_of(operation.acc)
+    if operation.declaration is ops.MMAF_SCALED:
         return architecture.has_scaled_products
     is_large = total.shape[-2] >= _LEAST_ROWS and total.shape[-1] >= _LEAST_COLUMNS
     return is_large and left.element.text in architecture.factors
@@ -234,7 +219,9 @@ def _sizes(values: Iterable[Value], architecture: Architecture) -> dict[Value, i
             cheap.add(value)
         elif not _is_elsewhere(value, maker, architecture):
             # Reductions take halves one by one; what is only added and multiplied stays packed.
-            is_split = _bits(type.element) == 16 and any(user.declaration in (REDUCE, SCAN) for user in value.users)
+            is_split = _bits(type.element) == 16 and any(
+                user.declaration in (ops.REDUCE, ops.SCAN) for user in value.users
+            )
             found[value] = type.count if is_split else registers_of(type)
     return found
 
@@ -242,7 +229,7 @@ def _sizes(values: Iterable[Value], architecture: Architecture) -> dict[Value, i
 def _is_cheap(maker: Operation | None, cheap: set[Value]) -> bool:
     if maker is None:
         return False
-    if maker.declaration in (CONSTANT, IOTA):
+    if maker.declaration in (ops.CONSTANT, ops.IOTA):
         return True
     result = maker.results[0].type
     if not maker.declaration.traits & ELEMENTWISE or not isinstance(result, TileType):
@@ -264,10 +251,10 @@ def _is_elsewhere(value: Value, maker: Operation | None, architecture: Architect
     """Whether a tile is in shared memory, or in the memory of sums."""
     if maker is not None and maker.declaration.reads is not None:
         return goes_into_products(value)
-    if not architecture.has_tensor_memory or registers_of(_tile(value)) > _SUMS:
+    if not architecture.has_tensor_memory or registers_of(tile_type_of(value)) > _SUMS:
         return False
     if maker is not None:
-        return maker.declaration in PRODUCTS and all(user.declaration is CONTINUE for user in value.users)
+        return maker.declaration in PRODUCTS and all(user.declaration is ops.CONTINUE for user in value.users)
     return value.has_uses and all(_adds_up(user, value, architecture) for user in value.users)
 
 
@@ -278,9 +265,9 @@ def _adds_up(user: Operation, value: Value, architecture: Architecture) -> bool:
 
 def _taken_by_product(operation: Operation, architecture: Architecture) -> int:
     """What a product takes beside the tiles of the program."""
-    left, total = _tile(operation.operands[0]), _tile(operation.acc)
+    left, total = tile_type_of(operation.operands[0]), tile_type_of(operation.acc)
     if multiplies_on_tensor_cores(operation, architecture):
-        is_short = left.element in (F8E4M3FN, F8E5M2) and total.element is F32 and operation.declaration is MMAF
+        is_short = left.element in (F8E4M3FN, F8E5M2) and total.element is F32 and operation.declaration is ops.MMAF
         if is_short and architecture.has_short_accumulators and "fast_acc" not in operation.attributes:
             return registers_of(total)
         return 0
@@ -291,8 +278,3 @@ def _taken_by_product(operation: Operation, architecture: Architecture) -> int:
 
 def _bits(element: Type) -> int:
     return 64 if isinstance(element, PointerType) else 8 * element_size(element)
-
-
-def _tile(value: Value) -> TileType:
-    assert isinstance(value.type, TileType)
-    return value.type

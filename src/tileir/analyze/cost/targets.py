@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Final
+from typing import Final, NamedTuple
 
 from tileir.execute.gpu.gpus import GPUS, Gpu, Peaks, peaks_of
 from tileir.ir.diagnostics import OptionError
@@ -12,14 +12,11 @@ DEFAULT: Final = "h200"
 PROCESSOR: Final = "cpu"
 
 
-class GpuTarget:
+class GpuTarget(NamedTuple):
     """A GPU: what it is, and what it can do at most."""
 
-    __slots__ = ("gpu", "peaks")
-
-    def __init__(self, gpu: Gpu, peaks: Peaks) -> None:
-        self.gpu: Gpu = gpu
-        self.peaks: Peaks = peaks
+    gpu: Gpu
+    peaks: Peaks
 
     @property
     def key(self) -> str:
@@ -33,7 +30,6 @@ class GpuTarget:
 class ProcessorTarget:
     """This machine."""
 
-    __slots__ = ()
     key: Final = PROCESSOR
     title: Final = "this processor"
 

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from typing import Final, NamedTuple
+
 from tileir.ir.versions import V13_1, V13_2, V13_3, V13_4, Version
 
 
-class Documentation:
+class Documentation(NamedTuple):
     """The words for one type or attribute; `names` are further names under which it can be asked for."""
 
-    __slots__ = ("description", "example", "group", "name", "names", "since", "summary", "syntax")
-
-    def __init__(
-        self,
-        name: str,
-        group: str,
-        summary: str,
-        syntax: str,
-        description: str,
-        example: str = "",
-        since: Version | None = V13_1,
-        names: tuple[str, ...] = (),
-    ) -> None:
-        self.name: str = name
-        self.group: str = group
-        self.summary: str = summary
-        self.syntax: str = syntax
-        self.description: str = description
-        self.example: str = example
-        self.since: Version | None = since
-        self.names: tuple[str, ...] = names
+    name: str
+    group: str
+    summary: str
+    syntax: str
+    description: str
+    example: str = ""
+    since: Version | None = V13_1
+    names: tuple[str, ...] = ()
 
 
 TYPES: Final[tuple[Documentation, ...]] = (
@@ -39,10 +27,9 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "An array of elements, the value programs compute with",
         "tile<(EXTENTx...)? ELEMENT>",
         "A tile has a fixed shape and one element type.  Each extent is a power of two, and a tile has at most "
-        "16777216 "
-        "elements.  Without extents it is 0-D, a scalar: `tile<f32>`.  Elements are numbers or pointers; a tile of "
-        "f4E2M1FN that is not 0-D has an even number of them.  There is no implicit broadcasting: the operands of an "
-        "operation must have equal shapes.",
+        "16777216 elements.  Without extents it is 0-D, a scalar: `tile<f32>`.  Elements are numbers or pointers; a "
+        "tile of f4E2M1FN that is not 0-D has an even number of them.  There is no implicit broadcasting: the operands "
+        "of an operation must have equal shapes.",
         "tile<4x8xf32>\ntile<128xptr<f16>>\ntile<i1>",
     ),
     Documentation(
@@ -51,9 +38,8 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "A pointer to a number in memory, as an element of a tile",
         "ptr<ELEMENT (, <none>)?>",
         "Pointers exist only as elements of tiles: a scalar pointer is a `tile<ptr<f32>>`.  They point to any number "
-        "type "
-        "except `i4`.  Version 13.4 added a pointer attribute, whose only value is `none`; a `tensor_view` has the "
-        "attribute of the pointer it was made from.",
+        "type except `i4`.  Version 13.4 added a pointer attribute, whose only value is `none`; a `tensor_view` has "
+        "the attribute of the pointer it was made from.",
         "tile<ptr<f32>>\ntile<64xptr<i8>>",
         names=("pointer", "ptr_attr"),
     ),
@@ -64,8 +50,7 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "tensor_view<(EXTENTx...)? ELEMENT (, strides=[STRIDE, ...])? (, #cuda_tile.ptr_attr<none>)?>",
         "Extents and strides are positive integers, or `?` if they are known only at run time.  Strides count "
         "elements, one per dimension; a 0-D tensor has none.  `make_tensor_view` creates one; tiles are read and "
-        "written "
-        "through a tile view over it.",
+        "written through a tile view over it.",
         "tensor_view<?x64xf32, strides=[64,1]>\ntensor_view<1024x1024xbf16, strides=[?,1]>\ntensor_view<f32>",
     ),
     Documentation(
@@ -75,23 +60,20 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "partition_view<tile=(EXTENTx...), (padding_value = PADDING_VALUE,)? TENSOR_VIEW (, dim_map=[DIMENSION, "
         "...])?>",
         "An access selects a tile by one index per dimension.  The tile has the same rank as the tensor, and its "
-        "extents are "
-        "powers of two.  `dim_map` maps each dimension of the tile to a dimension of the tensor; the default is the "
-        "identity.  Elements outside the tensor read as `padding_value`; without it they are unspecified.  "
-        "Values other than `zero` are only for float elements.",
-        "partition_view<tile=(64x64), tensor_view<?x128xf32, strides=[128,1]>>\n"
-        "partition_view<tile=(4x2), padding_value = nan, tensor_view<?x64xf32, strides=[64,1]>, dim_map=[1, 0]>",
+        "extents are powers of two.  `dim_map` maps each dimension of the tile to a dimension of the tensor; the "
+        "default is the identity.  Elements outside the tensor read as `padding_value`; without it they are "
+        "unspecified.  Values other than `zero` are only for float elements.",
+        "partition_view<tile=(64x64), tensor_view<?x128xf32, strides=[128,1]>>\npartition_view<tile=(4x2), "
+        "padding_value = nan, tensor_view<?x64xf32, strides=[64,1]>, dim_map=[1, 0]>",
     ),
     Documentation(
         "strided_view",
         "Types",
         "Tiles over a tensor at a fixed distance, which may overlap or leave gaps",
         "strided_view<tile=(EXTENTx...), traversal_strides=[STRIDE, ...], (padding_value = PADDING_VALUE,)? "
-        "TENSOR_VIEW "
-        "(, dim_map=[DIMENSION, ...])?>",
+        "TENSOR_VIEW (, dim_map=[DIMENSION, ...])?>",
         "Like a `partition_view`, except that neighbouring tiles start `traversal_strides` elements apart, one "
-        "positive "
-        "integer per dimension.  If the strides equal the extents of the tile, it is a partition.",
+        "positive integer per dimension.  If the strides equal the extents of the tile, it is a partition.",
         "strided_view<tile=(4x2), traversal_strides=[3,1], tensor_view<?x64xf32, strides=[64,1]>>",
         V13_3,
     ),
@@ -101,8 +83,7 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "Tiles whose positions along one dimension are given individually",
         "gather_scatter_view<tile=(EXTENTx...), (padding_value = PADDING_VALUE,)? TENSOR_VIEW, sparse_dim=DIMENSION>",
         "Along `sparse_dim`, an access takes a one-dimensional tile of positions, one for each element of the tile in "
-        "that "
-        "dimension; along each other dimension it takes one index, as for a `partition_view`.",
+        "that dimension; along each other dimension it takes one index, as for a `partition_view`.",
         "gather_scatter_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1]>, sparse_dim=0>",
         V13_3,
     ),
@@ -112,9 +93,8 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "A value that orders memory operations",
         "token",
         "Memory operations are ordered by tokens, not by their order in the program.  An operation whose name ends in "
-        "`_tko` "
-        "happens after the operations whose tokens it takes, and returns a token for operations that must follow it.  "
-        "`make_token` starts a chain, `join_tokens` joins several tokens into one.",
+        "`_tko` happens after the operations whose tokens it takes, and returns a token for operations that must "
+        "follow it.  `make_token` starts a chain, `join_tokens` joins several tokens into one.",
         "token",
     ),
     Documentation(
@@ -167,8 +147,7 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "div_by<DIVISOR (, every EXTENT along DIMENSION)?>",
         "For tiles of integers or pointers and, without the second part, for tensor views.  The divisor is a power of "
         "two up to 2^62.  Every element is a multiple of it.  With `every E along A`, only the first of each group of "
-        "E "
-        "elements along dimension A is a multiple, and the other elements of the group count up from it.",
+        "E elements along dimension A is a multiple, and the other elements of the group count up from it.",
         "div_by<16>\ndiv_by<16, every 4 along 0>",
     ),
     Documentation(
@@ -177,8 +156,7 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "Promise of `assume`: elements lie between two bounds",
         "bounded<(LOWER | ?), (UPPER | ?) (, strict)?>",
         "For tiles of integers, read as signed.  Both bounds are included; `?` means no bound.  `strict`, which exists "
-        "only "
-        "in the types draft, excludes the bounds themselves (docs/conflicts.md C2).",
+        "only in the types draft, excludes the bounds themselves (docs/conflicts.md C2).",
         "bounded<0, 1023>\nbounded<0, ?>",
     ),
     Documentation(
@@ -195,8 +173,8 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "Hints",
         "Advice for the compiler, per architecture",
         "optimization_hints = <ARCHITECTURE = {HINT = VALUE, ...}, ...>",
-        "Hints never change what a program computes.  By default, unknown hints are ignored; the verifier "
-        "can also warn about them or reject them.  `default` stands for all architectures that are not listed.",
+        "Hints never change what a program computes.  By default, unknown hints are ignored; the verifier can also "
+        "warn about them or reject them.  `default` stands for all architectures that are not listed.",
         "optimization_hints = <sm_100 = {num_cta_in_cga = 8}, default = {occupancy = 2}>",
     ),
     Documentation(
@@ -205,9 +183,8 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "The elements of a constant or global",
         "<ELEMENT: (NUMBER | [NUMBER, ...])>",
         "A single number is the value of all elements, a nested list gives each of them.  Numbers are decimal "
-        "integers, decimal "
-        "floats, the bits of a float in hexadecimal (`0x7FC00000`), or `true` and `false` for i1.  The drafts write "
-        "`dense<0>`, which is also accepted (docs/conflicts.md A1).",
+        "integers, decimal floats, the bits of a float in hexadecimal (`0x7FC00000`), or `true` and `false` for i1.  "
+        "The drafts write `dense<0>`, which is also accepted (docs/conflicts.md A1).",
         "<f32: [1.0, 2.5]>\n<i32: 0>\n<i1: true>",
     ),
     Documentation(
@@ -241,8 +218,8 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "di_subprogram",
         "Debug information",
         "A function of the source language",
-        "#cuda_tile.di_subprogram<file = DI_FILE, line = LINE, name = NAME, linkageName = NAME, "
-        "compileUnit = DI_COMPILE_UNIT (, scopeLine = LINE)?>",
+        "#cuda_tile.di_subprogram<file = DI_FILE, line = LINE, name = NAME, linkageName = NAME, compileUnit = "
+        "DI_COMPILE_UNIT (, scopeLine = LINE)?>",
         "The scope of an entry; its linkage name is the name of the entry.",
         '#cuda_tile.di_subprogram<file = <"k.py" in "/src">, line = 5, name = "k", linkageName = "k", '
         'compileUnit = <file = <"k.py" in "/src">>>',

@@ -13,6 +13,7 @@ import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.analyze.documentation.builder_examples import builder_example
 from tileir.analyze.documentation.grammar import allowed_keywords, grammar
 from tileir.analyze.documentation.meanings import Documentation
+from tileir.analyze.lint.rule import Rule
 from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.types import ELEMENT_SINCE
 from tileir.ir.declaration import (
@@ -89,6 +90,8 @@ class Page(NamedTuple):
     facts: tuple[str, ...]
     sections: tuple[Section, ...]
 
+
+RULES_GROUP: Final = "Lint rules"
 
 # In the order of the operations draft.
 CHAPTERS: Final[tuple[str, ...]] = (
@@ -337,3 +340,19 @@ def documentation_page(entry: Documentation) -> Page:
     if entry.example:
         sections.append(Section("Example", (Code(entry.example),)))
     return Page(entry.name, entry.group, entry.summary, (since,), tuple(sections))
+
+
+def rule_page(rule: Rule) -> Page:
+    """The page of a rule; its programs are the examples."""
+    facts = [f"group {rule.group}", f"a {rule.severity}", "on by default" if rule.default else "off by default"]
+    if rule.targets:
+        facts.append(f"needs --target, in the examples {', '.join(rule.targets)}")
+    if rule.version:
+        facts.append(f"needs --bytecode-version, in the examples {rule.version}")
+    sections = (
+        Section("Why", (Paragraph(rule.reason),)),
+        Section("What to do", (Paragraph(rule.remedy),)),
+        Section("Found here", (Code(rule.positive.strip("\n")),)),
+        Section("Not here", (Code(rule.negative.strip("\n")),)),
+    )
+    return Page(rule.name, RULES_GROUP, rule.summary, tuple(facts), sections)

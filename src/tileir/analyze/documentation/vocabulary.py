@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, ENUMERATIONS, KEYWORDS, TYPES, VERSIONS
 from tileir.analyze.documentation.pages import (
     CHAPTERS,
+    RULES_GROUP,
     Block,
     Bullets,
     Page,
@@ -22,10 +23,9 @@ from tileir.analyze.documentation.pages import (
     operations,
     other_names,
     prose,
+    rule_page,
     title_of,
 )
-from tileir.analyze.documentation.rule_pages import GROUP as RULE_GROUP
-from tileir.analyze.documentation.rule_pages import rule_page
 from tileir.analyze.documentation.written_types import written_type_section
 from tileir.analyze.lint.rules import RULES
 from tileir.dialect.attributes import ARCHITECTURES, HINT_DOCUMENTATION, HINTS_OF_KIND
@@ -289,7 +289,7 @@ def _other_news(version: Version) -> list[str]:
 
 
 def rule_entries() -> list[Entry]:
-    return [Entry(rule.name, RULE_GROUP, rule.summary, (), partial(rule_page, rule)) for rule in RULES.values()]
+    return [Entry(rule.name, RULES_GROUP, rule.summary, (), partial(rule_page, rule)) for rule in RULES.values()]
 
 
 # --- finding ---

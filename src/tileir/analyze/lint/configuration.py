@@ -1,4 +1,4 @@
-"""What a project says about its programs: the table `[tool.tileir.lint]` of its pyproject.toml.
+"""Which rules are on, and what programs are meant for: by words, and as a project says in its pyproject.toml.
 
     [tool.tileir.lint]
     select = ["all"]
@@ -8,18 +8,99 @@
 
 It is looked for in the folder of each program and in those above.  The command line goes first: its `--select` and
 `--target` replace those of the file, its `--ignore` adds to them.
+
+A rule is named by itself (`dead-store`), by its group (`memory`), by the beginning of names (`unused-`), or is one of
+`all`.  What names a rule more exactly decides: `--select all --ignore memory --select dead-store` has `dead-store` on.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from tileir.analyze.lint.settings import LintSettings, check_word
+from tileir.analyze.lint.rule import GROUPS, Rule
+from tileir.analyze.lint.rules import RULES
+from tileir.analyze.lint.targets import architecture_named
 from tileir.annotations import Final
 from tileir.ir.diagnostics import OptionError
+from tileir.ir.versions import NEWEST, Version, version_named
+
+ALL: Final = "all"
+# How exactly a word names a rule.
+_NOT, _ALL, _GROUP, _PREFIX, _NAME = range(5)
+
+
+class LintSettings:
+    """What programs are looked at for.
+
+    `select` replaces the rules that are on unless nobody says otherwise, `extend_select` adds to them, `ignore` takes
+    away.  `targets` are names of GPUs or architectures, `version` the oldest version that a program has to work with.
+    """
+
+    def __init__(
+        self,
+        select: Sequence[str] | None = None,
+        ignore: Sequence[str] = (),
+        extend_select: Sequence[str] = (),
+        targets: Sequence[str] = (),
+        version: str = "",
+    ) -> None:
+        for words in (select or (), ignore, extend_select):
+            for word in words:
+                check_word(word)
+        self.rules: list[Rule] = [rule for rule in RULES.values() if _is_on(rule, select, ignore, extend_select)]
+        for target in targets:
+            architecture_named(target)
+        self.targets: tuple[str, ...] = tuple(targets)
+        self.version: Version = NEWEST if version == "" else version_named(version)
+
+    def without(self, words: Iterable[str]) -> LintSettings:
+        """These settings without the rules of some words, which come from a file's own line in the configuration."""
+        words = list(words)
+        fewer = LintSettings()
+        fewer.rules = [rule for rule in self.rules if not any(_exactness(word, rule) for word in words)]
+        fewer.targets, fewer.version = self.targets, self.version
+        return fewer
+
+
+def _is_on(rule: Rule, select: Sequence[str] | None, ignore: Sequence[str], extend_select: Sequence[str]) -> bool:
+    wanted = max([_exactness(word, rule) for word in (*(select or ()), *extend_select)], default=_NOT)
+    if select is None and rule.default:
+        wanted = max(wanted, _ALL)
+    refused = max([_exactness(word, rule) for word in ignore], default=_NOT)
+    return wanted > refused or (wanted == _NAME and refused < _NAME)
+
+
+def _exactness(word: str, rule: Rule) -> int:
+    if word == rule.name:
+        return _NAME
+    if word == rule.group:
+        return _GROUP
+    if word == ALL:
+        return _ALL
+    return _PREFIX if word.endswith("-") and rule.name.startswith(word) else _NOT
+
+
+def check_word(word: object) -> None:
+    """A word that names no rule is a mistake of the user's."""
+    if not isinstance(word, str):
+        raise TypeError(f"rules are named by strings, such as 'unused-value', not by {word!r}")
+    if word == ALL or word in GROUPS or any(_exactness(word, rule) for rule in RULES.values()):
+        return
+    raise OptionError(unknown_rule(word))
+
+
+def unknown_rule(word: str) -> str:
+    """What to say about a word that names no rule."""
+    import difflib
+
+    close = difflib.get_close_matches(word, [*RULES, *GROUPS], 1, 0.6)
+    more = f"did you mean '{close[0]}'?" if close else "'tileir lint --list-rules' lists what there is"
+    return f"there is no rule and no group '{word}': {more}"
+
 
 FILE_NAME: Final = "pyproject.toml"
 _LARGEST: Final = 1 << 22
@@ -27,29 +108,18 @@ _LISTS: Final = ("select", "extend-select", "ignore", "target")
 _KEYS: Final = (*_LISTS, "bytecode-version", "per-file-ignores")
 
 
+@dataclass(slots=True)
 class LintOptions:
     """What was said, on a command line or in a file; None where nothing was."""
 
-    __slots__ = ("extend_select", "folder", "ignore", "per_file_ignores", "select", "target", "version")
-
-    def __init__(
-        self,
-        select: Sequence[str] | None = None,
-        extend_select: Sequence[str] = (),
-        ignore: Sequence[str] = (),
-        target: Sequence[str] | None = None,
-        version: str | None = None,
-        per_file_ignores: Mapping[str, Sequence[str]] | None = None,
-        folder: str = "",
-    ) -> None:
-        self.select: Sequence[str] | None = select
-        self.extend_select: Sequence[str] = extend_select
-        self.ignore: Sequence[str] = ignore
-        self.target: Sequence[str] | None = target
-        self.version: str | None = version
-        self.per_file_ignores: Mapping[str, Sequence[str]] = per_file_ignores if per_file_ignores is not None else {}
-        self.folder: str = folder
-        """What the patterns of files are relative to."""
+    select: Sequence[str] | None = None
+    extend_select: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    target: Sequence[str] | None = None
+    version: str | None = None
+    per_file_ignores: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    folder: str = ""
+    """What the patterns of files are relative to."""
 
     def over(self, below: LintOptions) -> LintOptions:
         """What holds where these options are said on top of others."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from tileir.ir.core import Operation
@@ -18,6 +19,7 @@ TextEdit = tuple[int, int, str]
 """From a character on, up to another one, with what stands there instead."""
 
 
+@dataclass(slots=True, eq=False)
 class LintFix:
     """Operations to be deleted, words of operations to be replaced, and operations to be ordered.
 
@@ -25,26 +27,15 @@ class LintFix:
     operation's name.  `orders` are pairs: the first is to take the token of the second.
     """
 
-    __slots__ = ("deletions", "orders", "replacements", "title")
-
-    def __init__(
-        self,
-        title: str,
-        deletions: Sequence[Operation] = (),
-        replacements: Sequence[tuple[Operation, str, str]] = (),
-        orders: Sequence[tuple[Operation, Operation]] = (),
-    ) -> None:
-        self.title: str = title
-        """What it does, as an editor offers it: "Delete this operation"."""
-        self.deletions: list[Operation] = list(deletions)
-        self.replacements: list[tuple[Operation, str, str]] = list(replacements)
-        self.orders: list[tuple[Operation, Operation]] = list(orders)
+    title: str
+    """What it does, as an editor offers it: "Delete this operation"."""
+    deletions: Sequence[Operation] = ()
+    replacements: Sequence[tuple[Operation, str, str]] = ()
+    orders: Sequence[tuple[Operation, Operation]] = ()
 
 
 class FixesTogether:
     """Fixes that can be made at once: none deletes what another one changes, or takes a token of."""
-
-    __slots__ = ("_deleted", "_needed")
 
     def __init__(self) -> None:
         self._deleted: set[Operation] = set()
@@ -63,8 +54,6 @@ class FixesTogether:
 
 class WrittenText:
     """The tokens of a text and where each begins."""
-
-    __slots__ = ("source", "starts", "tokens")
 
     def __init__(self, source: SourceText) -> None:
         self.source: SourceText = source

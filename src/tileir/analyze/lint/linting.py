@@ -1,15 +1,24 @@
-"""Programs in, findings out."""
+"""Programs in, findings out; and texts with their fixes made."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
 
+from tileir.analyze.lint.configuration import LintSettings, unknown_rule
+from tileir.analyze.lint.fixes import FixesTogether, TextEdit, WrittenText, applied, text_edits
 from tileir.analyze.lint.rule import LintFinding, Rule
 from tileir.analyze.lint.rules import RULES
-from tileir.analyze.lint.rules.silences import UNKNOWN_RULE, UNUSED_SILENCE
-from tileir.analyze.lint.settings import LintSettings, unknown_rule
-from tileir.analyze.lint.silences import Silence, Silences, silences_in, silences_in_script
+from tileir.analyze.lint.silences import (
+    UNKNOWN_RULE,
+    UNUSED_SILENCE,
+    Silence,
+    Silences,
+    silences_in,
+    silences_in_script,
+)
 from tileir.analyze.lint.subject import Subject
+from tileir.annotations import Final
 from tileir.execute.locations.source_locations import user_location
 from tileir.interface import check_module, names_given
 from tileir.ir.core import Operation
@@ -18,6 +27,9 @@ from tileir.ir.location import CharacterLocation, Location, SourceText, TextLoca
 from tileir.ir.traversal import functions
 from tileir.rewrite.facts import Facts
 from tileir.text.lexer import TOKEN
+
+# A fix may bring to light another one: what only a deleted operation used.
+_MOST_ROUNDS: Final = 10
 
 
 def lint(
@@ -81,9 +93,9 @@ def lint_steps(
         finding.location = user_location(finding.location)
     source = _source_of(module)
     if source is not None:
-        found = _heard(found, silences_in(source), source, settings)
+        found = _unsilenced(found, silences_in(source), source, settings)
     for name, text in (scripts or {}).items():
-        found = _heard(found, silences_in_script(text), SourceText(text, name, TOKEN), settings)
+        found = _unsilenced(found, silences_in_script(text), SourceText(text, name, TOKEN), settings)
     return _in_order(found, module)
 
 
@@ -93,14 +105,14 @@ def _source_of(module: Operation) -> SourceText | None:
     return location.source if isinstance(location, TextLocation) else None
 
 
-def _heard(
+def _unsilenced(
     found: list[LintFinding], silences: Silences, source: SourceText, settings: LintSettings
 ) -> list[LintFinding]:
     """The findings that no comment of a text silences, and those about such comments."""
     if not silences.all:
         return found
-    heard = [finding for finding in found if not _is_silenced(finding, silences, source)]
-    return [*heard, *_about_silences(silences, settings, source)]
+    left = [finding for finding in found if not _is_silenced(finding, silences, source)]
+    return [*left, *_about_silences(silences, settings, source)]
 
 
 def _is_silenced(finding: LintFinding, silences: Silences, source: SourceText) -> bool:
@@ -119,8 +131,8 @@ def _about_silences(silences: Silences, settings: LintSettings, source: SourceTe
             if name not in RULES:
                 own.append(_silence_finding(UNKNOWN_RULE, unknown_rule(name), location))
             elif name in on and name not in silence.used and RULES[name].check is not None:
-                words = f"this silences no finding of '{name}'{_where(silence)}"
-                own.append(_silence_finding(UNUSED_SILENCE, words, location))
+                message = f"this silences no finding of '{name}'{_where(silence)}"
+                own.append(_silence_finding(UNUSED_SILENCE, message, location))
         if silence.rules is None and not silence.used:
             own.append(_silence_finding(UNUSED_SILENCE, f"this silences no finding{_where(silence)}", location))
         found.extend([finding for finding in own if finding.rule in on])
@@ -151,3 +163,39 @@ def _in_order(found: list[LintFinding], module: Operation) -> list[LintFinding]:
         return (1, order.get(finding.operation, 0) if finding.operation is not None else 0, 0, finding.rule)
 
     return [found[index] for index in sorted(range(len(found)), key=key)]
+
+
+# --- fixes ---
+
+
+@dataclass(slots=True)
+class FixedText:
+    """A text, and how many fixes were made in it."""
+
+    text: str
+    count: int
+
+
+def fixed_text(text: str, read: Callable[[str], Operation | None], settings: LintSettings) -> FixedText:
+    """A text with its fixes made; `read` gives the verified program of a text, or None if it is none.
+
+    A round of fixes whose text is no longer a correct program is not made.
+    """
+    count = 0
+    for _ in range(_MOST_ROUNDS):
+        module = read(text)
+        if module is None or not isinstance(module.location, TextLocation):
+            break
+        written = WrittenText(module.location.source)
+        fixes: list[list[TextEdit]] = []
+        together = FixesTogether()
+        for finding in lint_module(module, settings):
+            edits = text_edits(finding.fix, written) if finding.fix is not None else None
+            # One that contradicts another has its turn in the next round, if it is still wanted.
+            if finding.fix is not None and edits is not None and together.take(finding.fix):
+                fixes.append(edits)
+        changed, made = applied(written.source.text, fixes)
+        if not made or read(changed) is None:
+            break
+        text, count = changed, count + made
+    return FixedText(text, count)

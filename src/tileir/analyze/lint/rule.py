@@ -1,12 +1,17 @@
 """What a rule is, and what it finds.
 
-A rule has a name, says why it matters and what to do, and carries two programs: one that has it, with `// here` at the
-line of each finding, and one that does not.  They are its documentation and its tests.
+    @Rule("print-in-kernel", "style", "A kernel prints", reason="..", remedy="..", example="..")
+    def _prints(subject: Subject) -> Iterable[LintFinding]:
+        for printing in subject.operations(PRINT_TKO):
+            yield LintFinding(printing, "the kernel prints")
+
+A rule stands in a module of `rules/`, and is found there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from tileir.analyze.lint.fixes import LintFix
 from tileir.analyze.lint.subject import Subject
@@ -18,6 +23,7 @@ from tileir.ir.location import UNKNOWN, Location
 
 WARNING: Final = "warning"
 REMARK: Final = "remark"
+MARK: Final = " // here"
 
 # The groups, in the order of the documentation, with what is in them.
 GROUPS: Final = {
@@ -32,44 +38,35 @@ GROUPS: Final = {
     "silences": "comments that silence findings",
 }
 
+Note = tuple[str, Operation | None]
+"""A sentence, and the operation it is about."""
 
+
+@dataclass(slots=True, repr=False, eq=False)
 class LintFinding:
-    """A place where a rule applies.
+    """What a rule finds at an operation; `location` is that of the operation unless it is given."""
 
-    `location` is that of the operation unless it is given.  `notes` say more, each with the operation it is about.
-    `rule` is the name of the rule, which the linter fills in.
-    """
+    operation: Operation | None
+    message: str
+    notes: Sequence[Note] = ()
+    fix: LintFix | None = None
+    remedy: str = ""
+    """What to do here, where that is more than the rule says."""
+    location: Location = UNKNOWN
+    rule: str = ""
+    """The name of the rule, which the linter fills in."""
+    severity: str = WARNING
 
-    __slots__ = ("fix", "location", "message", "notes", "operation", "remedy", "rule", "severity")
-
-    def __init__(
-        self,
-        operation: Operation | None,
-        message: str,
-        *,
-        notes: Iterable[tuple[str, Operation | None]] = (),
-        fix: LintFix | None = None,
-        remedy: str = "",
-        location: Location | None = None,
-    ) -> None:
-        self.operation: Operation | None = operation
-        self.message: str = message
-        self.notes: list[tuple[str, Operation | None]] = list(notes)
-        self.fix: LintFix | None = fix
-        self.remedy: str = remedy
-        """What to do here, where that is more than the rule says."""
-        if location is None:
-            location = operation.location if operation is not None else UNKNOWN
-        self.location: Location = location
-        self.rule: str = ""
-        self.severity: str = WARNING
+    def __post_init__(self) -> None:
+        if self.location is UNKNOWN and self.operation is not None:
+            self.location = self.operation.location
 
     def diagnostic(self, reasons: tuple[str, ...] = ()) -> Diagnostic:
         """The finding as tools show it: the name of its rule at the end, then the notes, then `reasons`."""
         notes = [
-            note(words, user_location(about.location) if about is not None else UNKNOWN) for words, about in self.notes
+            note(text, user_location(about.location) if about is not None else UNKNOWN) for text, about in self.notes
         ]
-        notes.extend([note(words, UNKNOWN) for words in reasons])
+        notes.extend([note(text, UNKNOWN) for text in reasons])
         return Diagnostic(self.severity, f"{self.message} [{self.rule}]", self.location, notes)
 
     def __str__(self) -> str:
@@ -82,70 +79,53 @@ class LintFinding:
 Check = Callable[[Subject], Iterable[LintFinding]]
 
 
+@dataclass(slots=True, eq=False)
 class Rule:
-    """A rule.
+    """A rule, and the decorator of the function that finds where it applies.
 
-    `reason` says why it matters, `remedy` what to do; both are sentences.  `positive` is a program with findings, each
-    line of which ends in `// here`, `negative` one that looks like it and has none.  `targets` and `version` are those
-    that the two are looked at for.  `for_scripts` says whether the author of a cuTile script can do something about
-    what is found in the program that cuTile makes of it.  `check` is called for every kernel, with `per_module` once
-    for every module; None for what the linter itself finds.
+    `reason` says why it matters, `remedy` what to do; both are sentences.  `example` is two programs in one, as `diff`
+    shows them: lines that begin with `-` are in the program with findings, each of whose lines ends in `// here`; lines
+    that begin with `+` are in the one without; all others are in both.  Or it is a pair of programs.  `targets` and
+    `version` are those that the two are looked at for.  `for_scripts` says whether the author of a cuTile script can do
+    something about what is found in the program that cuTile makes of it.  The function is called for every kernel, with
+    `per_module` once for every module.
     """
 
-    __slots__ = (
-        "check",
-        "default",
-        "for_scripts",
-        "group",
-        "name",
-        "negative",
-        "per_module",
-        "positive",
-        "reason",
-        "remedy",
-        "severity",
-        "summary",
-        "targets",
-        "version",
-    )
+    name: str
+    group: str
+    summary: str
+    reason: str
+    remedy: str
+    example: str | tuple[str, str] = field(repr=False)
+    severity: str = WARNING
+    default: bool = True
+    per_module: bool = False
+    for_scripts: bool = True
+    targets: tuple[str, ...] = ()
+    version: str = ""
+    check: Check | None = None
+    """None for what the linter itself finds."""
 
-    def __init__(
-        self,
-        name: str,
-        group: str,
-        summary: str,
-        *,
-        reason: str,
-        remedy: str,
-        positive: str,
-        negative: str,
-        check: Check | None,
-        severity: str = WARNING,
-        default: bool = True,
-        per_module: bool = False,
-        for_scripts: bool = True,
-        targets: tuple[str, ...] = (),
-        version: str = "",
-    ) -> None:
-        self.name: str = name
-        self.group: str = group
-        self.summary: str = summary
-        self.reason: str = reason
-        self.remedy: str = remedy
-        self.positive: str = positive
-        self.negative: str = negative
-        self.check: Check | None = check
-        self.severity: str = severity
-        self.default: bool = default
-        self.per_module: bool = per_module
-        self.for_scripts: bool = for_scripts
-        self.targets: tuple[str, ...] = targets
-        self.version: str = version
+    def __call__(self, check: Check) -> Rule:
+        self.check = check
+        return self
+
+    @property
+    def positive(self) -> str:
+        """The program with findings."""
+        return self.example[0] if isinstance(self.example, tuple) else _without("+", self.example)
+
+    @property
+    def negative(self) -> str:
+        """The program that looks like it and has none."""
+        text = self.example[1] if isinstance(self.example, tuple) else _without("-", self.example)
+        return text.replace(MARK, "")
 
     @property
     def link(self) -> str:
         """Where it is documented."""
         return f"docs/lint.md#{self.name}"
 
-    def __repr__(self) -> str:
-        return f"<Rule {self.name}>"
+
+def _without(side: str, difference: str) -> str:
+    return "".join([line[1:] for line in difference.splitlines(keepends=True) if line[0] != side])

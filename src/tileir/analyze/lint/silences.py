@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from dataclasses import dataclass, field
 
+from tileir.analyze.lint.rule import Rule
 from tileir.annotations import Final
 from tileir.ir.location import SourceText
 
@@ -21,37 +23,31 @@ _SILENCE: Final = re.compile(r"(?://|#)\s*tileir:\s*ignore(-file)?(?![\w-])\s*(\
 _COMMENT: Final = re.compile(r"//[^\n]*")
 
 
+@dataclass(slots=True, eq=False)
 class Silence:
     """A comment that silences rules, all of them if `rules` is None, of one line or (`line` 0) of the file."""
 
-    __slots__ = ("line", "offset", "rules", "used")
-
-    def __init__(self, rules: tuple[str, ...] | None, line: int, offset: int) -> None:
-        self.rules: tuple[str, ...] | None = rules
-        self.line: int = line
-        self.offset: int = offset
-        """Where the comment begins, in characters."""
-        self.used: set[str] = set()
-        """The rules that had something to silence."""
+    rules: tuple[str, ...] | None
+    line: int
+    offset: int
+    """Where the comment begins, in characters."""
+    used: set[str] = field(default_factory=set)
+    """The rules that had something to silence."""
 
 
 class Silences:
     """The silences of a text."""
 
-    __slots__ = ("_by_line", "all", "of_file")
-
     def __init__(self, found: list[Silence]) -> None:
         self.all: list[Silence] = found
-        self.of_file: list[Silence] = [silence for silence in found if not silence.line]
         self._by_line: dict[int, list[Silence]] = {}
         for silence in found:
-            if silence.line:
-                self._by_line.setdefault(silence.line, []).append(silence)
+            self._by_line.setdefault(silence.line, []).append(silence)
 
     def silence(self, rule: str, line: int) -> bool:
         """Whether a finding of a rule at a line is silenced; the comment has had its use then."""
         silenced = False
-        for each in (*self._by_line.get(line, ()), *self.of_file):
+        for each in (*self._by_line.get(line, ()), *self._by_line.get(0, ())):
             if each.rules is None or rule in each.rules:
                 each.used.add(rule)
                 silenced = True
@@ -125,3 +121,40 @@ def _silences(text: str, comments: list[tuple[int, int]], first_line: int) -> Si
 def _is_blank(text: str, starts: list[int], line: int) -> bool:
     end = starts[line + 1] if line + 1 < len(starts) else len(text)
     return not text[starts[line] : end].strip()
+
+
+# --- rules about silences, which the linter finds broken itself ---
+
+UNKNOWN_RULE: Final = Rule(
+    "unknown-rule",
+    "silences",
+    "A comment silences a rule that does not exist",
+    reason="A misspelled name silences nothing, and a rule that is gone need not be silenced.",
+    remedy="Name the rule as the finding does; `tileir lint --list-rules` lists them.",
+    example="""\
+ entry @k(%p: tile<ptr<f32>>) {
+-  // here
+-  %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // tileir: ignore[unused-laod, unused-load]
++  %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // tileir: ignore[unused-load]: it warms a cache
+   return
+ }
+""",
+)
+
+UNUSED_SILENCE: Final = Rule(
+    "unused-silence",
+    "silences",
+    "A comment silences a finding that is not there",
+    reason="It would hide the finding if it came back, and tells the reader of something that is no longer so.",
+    remedy="Delete the comment, or the names in it that silence nothing.",
+    example="""\
+ entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) {
+-  // here
+-  %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token // tileir: ignore[unused-value]
++  // tileir: ignore[unused-value]
++  %y = addf %x, %x : tile<f32>
++  %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
+   return
+ }
+""",
+)

@@ -10,24 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from tileir.dialect.ops import (
-    ADDI,
-    ASSUME,
-    BROADCAST,
-    CONSTANT,
-    CONTINUE,
-    EXTI,
-    FOR,
-    IF,
-    IOTA,
-    MULI,
-    OFFSET,
-    PERMUTE,
-    RESHAPE,
-    SHLI,
-    SUBI,
-    TRUNCI,
-)
+from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
@@ -72,11 +55,11 @@ class TileSteps:
             if rule is not None:
                 self._known[operation.results[0]] = rule(self, operation)
             elif declaration.is_loop:
-                first = 3 if declaration is FOR else 0
+                first = 3 if declaration is ops.FOR else 0
                 for argument, given in zip(_carried(operation), operation.operands[first:], strict=True):
                     if argument not in unsure:
                         self._known[argument] = self.of(given)
-            elif declaration is CONTINUE:
+            elif declaration is ops.CONTINUE:
                 for argument, given in zip(_carried(_loop_of(operation)), operation.operands, strict=True):
                     if argument not in unsure and self.of(argument) != self.of(given):
                         wrong.add(argument)
@@ -90,12 +73,12 @@ def _carried(loop: Operation | None) -> list[BlockArgument]:
     if loop is None or not loop.declaration.is_loop:
         return []
     arguments = loop.regions[0].block.arguments
-    return arguments[1:] if loop.declaration is FOR else arguments
+    return arguments[1:] if loop.declaration is ops.FOR else arguments
 
 
 def _loop_of(end: Operation) -> Operation | None:
     around = end.parent_operation
-    while around is not None and around.declaration is IF:
+    while around is not None and around.declaration is ops.IF:
         around = around.parent_operation
     return around
 
@@ -108,7 +91,7 @@ def _shape(value: Value) -> tuple[int, ...]:
 
 
 def _sum(steps: TileSteps, operation: Operation) -> Steps:
-    sign = -1 if operation.declaration is SUBI else 1
+    sign = -1 if operation.declaration is ops.SUBI else 1
     pairs = zip(*[steps.of(operand) for operand in operation.operands], strict=True)
     return tuple([None if left is None or right is None else left + sign * right for left, right in pairs])
 
@@ -117,7 +100,7 @@ def _product(steps: TileSteps, operation: Operation) -> Steps:
     for value, other in (operation.operands, operation.operands[::-1]):
         factor = steps.constant(other)
         if factor is not None:
-            if operation.declaration is SHLI:
+            if operation.declaration is ops.SHLI:
                 if other is operation.operands[0] or not 0 <= factor < 64:
                     continue
                 factor = 1 << factor
@@ -168,17 +151,17 @@ def _constant(steps: TileSteps, operation: Operation) -> Steps:
 
 
 _RULES: Final[dict[OperationDeclaration, Callable[[TileSteps, Operation], Steps]]] = {
-    ADDI: _sum,
-    ASSUME: _same,
-    BROADCAST: _broadcast,
-    CONSTANT: _constant,
-    EXTI: _same,
-    IOTA: _iota,
-    MULI: _product,
-    OFFSET: _sum,
-    PERMUTE: _permute,
-    RESHAPE: _reshape,
-    SHLI: _product,
-    SUBI: _sum,
-    TRUNCI: _same,
+    ops.ADDI: _sum,
+    ops.ASSUME: _same,
+    ops.BROADCAST: _broadcast,
+    ops.CONSTANT: _constant,
+    ops.EXTI: _same,
+    ops.IOTA: _iota,
+    ops.MULI: _product,
+    ops.OFFSET: _sum,
+    ops.PERMUTE: _permute,
+    ops.RESHAPE: _reshape,
+    ops.SHLI: _product,
+    ops.SUBI: _sum,
+    ops.TRUNCI: _same,
 }

@@ -5,13 +5,13 @@ Rules ask for the operations they are about (`operations(LOAD_VIEW_TKO, ..)`) in
 
 from __future__ import annotations
 
-from tileir.analyze.lint.numbering import Numbering
-from tileir.analyze.lint.varying import Varying
+from tileir.analyze.lint.value_facts import Numbering, Varying
 from tileir.annotations import Final
 from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, LOAD_VIEW_TKO, STORE_VIEW_TKO
+from tileir.forking import cached_property
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.traversal import pre_order
+from tileir.ir.traversal import memory_changes, pre_order
 from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST, Version
 from tileir.rewrite.facts import Facts
@@ -26,20 +26,6 @@ class Subject:
     `targets` are names of GPUs as `tileir cost` takes them (h100) and architectures (sm_90); empty where none was asked
     about.  `version` is the oldest version of the dialect that the program has to work with.
     """
-
-    __slots__ = (
-        "_by_declaration",
-        "_numbering",
-        "_ordering",
-        "_places",
-        "_varying",
-        "all_operations",
-        "entry",
-        "facts",
-        "module",
-        "targets",
-        "version",
-    )
 
     def __init__(
         self,
@@ -56,43 +42,38 @@ class Subject:
         self.version: Version = version
         self.all_operations: list[Operation] = pre_order(entry if entry is not None else module)
         """In program order, each before what it contains; the kernel itself is the first."""
-        self._numbering: Numbering | None = None
-        self._ordering: TokenOrder | None = None
-        self._varying: Varying | None = None
-        self._places: dict[Block, tuple[Operation | None, int]] = {}
-        self._by_declaration: dict[OperationDeclaration, list[Operation]] | None = None
+        self._nesting: dict[Block, tuple[Operation | None, int]] = {}
 
-    @property
+    @cached_property
     def numbering(self) -> Numbering:
         """Which values are the same."""
-        if self._numbering is None:
-            self._numbering = Numbering(self.facts)
-        return self._numbering
+        return Numbering(self.facts)
 
-    @property
+    @cached_property
     def ordering(self) -> TokenOrder:
         """Which memory operations come after which."""
-        if self._ordering is None:
-            self._ordering = TokenOrder(self.all_operations[0])
-        return self._ordering
+        return TokenOrder(self.all_operations[0])
 
-    @property
+    @cached_property
     def varying(self) -> Varying:
         """What may be different in another tile block."""
-        if self._varying is None:
-            self._varying = Varying(self.all_operations)
-        return self._varying
+        return Varying(self.all_operations)
+
+    @cached_property
+    def changing(self) -> set[Operation]:
+        """The operations that may change memory, or have such operations inside."""
+        return memory_changes(self.all_operations[0])
+
+    @cached_property
+    def _by_declaration(self) -> dict[OperationDeclaration, list[Operation]]:
+        found: dict[OperationDeclaration, list[Operation]] = {}
+        for operation in self.all_operations:
+            found.setdefault(operation.declaration, []).append(operation)
+        return found
 
     def operations(self, *declarations: OperationDeclaration) -> list[Operation]:
         """The operations of these declarations: in program order for each, one declaration after the other."""
-        found = self._by_declaration
-        if found is None:
-            found = self._by_declaration = {}
-            for operation in self.all_operations:
-                found.setdefault(operation.declaration, []).append(operation)
-        if len(declarations) == 1:
-            return found.get(declarations[0], [])
-        return [operation for declaration in declarations for operation in found.get(declaration, ())]
+        return [each for declaration in declarations for each in self._by_declaration.get(declaration, ())]
 
     def places(self, access: Operation) -> list[Value]:
         """The values that say where in memory an access goes: pointers, or a view and its indices."""
@@ -115,11 +96,11 @@ class Subject:
 
     def loop_of(self, operation: Operation) -> Operation | None:
         """The innermost loop that an operation is in."""
-        return self._place_of(operation.parent)[0]
+        return self._nest_of(operation.parent)[0]
 
     def depth(self, block: Block | None) -> int:
         """How many regions a block is in."""
-        return self._place_of(block)[1]
+        return self._nest_of(block)[1]
 
     def is_inside(self, value: Value, loop: Operation) -> bool:
         """Whether a value is made within a loop, anew in each round."""
@@ -131,12 +112,12 @@ class Subject:
             block = owner.parent if owner is not None else None
         return False
 
-    def _place_of(self, block: Block | None) -> tuple[Operation | None, int]:
+    def _nest_of(self, block: Block | None) -> tuple[Operation | None, int]:
         """The innermost loop around a block, and how deep it is."""
         path: list[Block] = []
         found: tuple[Operation | None, int] = (None, 0)
         while block is not None:
-            known = self._places.get(block)
+            known = self._nesting.get(block)
             if known is not None:
                 found = known
                 break
@@ -146,5 +127,5 @@ class Subject:
         for each in reversed(path):
             owner = each.parent_operation
             loop = owner if owner is not None and owner.declaration.is_loop else found[0]
-            found = self._places[each] = (loop, found[1] + 1)
+            found = self._nesting[each] = (loop, found[1] + 1)
         return found

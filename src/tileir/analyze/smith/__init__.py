@@ -3,9 +3,8 @@
     program.py       `program(seed, ..)` and `SmithProgram`: the module, its launch, its expected results
     families.py      what there is to choose from: families, and the statements of each
     writer.py        the kernel being written: values in sight, operations, values made to order
-    tiles.py         a value and what is known of it, which is what keeps programs well-defined
-    tokens.py        memory that is written, and the order of its accesses
-    exposing.py      the end of a kernel, where what it computed is stored
+    tiles.py         a value and what is known of it, memory and the order of its accesses: what keeps programs
+                     well-defined
     bits.py          where all choices come from: the same on every machine
 
 The rest are statements, by what they exercise: `arithmetic.py`, `conversions.py`, `shapes.py`, `reductions.py`, ..

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tileir.analyze.smith.tiles import Tile, either, range_of, width_of
-from tileir.analyze.smith.writer import SIGNED, UNSIGNED, Statement, Writer
+from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
-from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, OVERFLOW, ROUNDING
-from tileir.ir.attributes import UNIT, Attribute
+from tileir.dialect.enums import COMPARISON_PREDICATE
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import F32, I1
 
@@ -47,29 +46,27 @@ def _binary_integer(declaration: OperationDeclaration) -> Callable[[Writer], Non
         right = writer.want(left.shape, left.element)
         bounds = _bounds(declaration, left, right)
         fits = _fits(left, bounds) and width_of(left.element) > 1
-        attributes: dict[str, Attribute] = {}
+        promised: dict[str, str] = {}
         if writer.may_have(declaration, "overflow") and fits and bounds is not None and writer.bits.chance(40):
             words = ["no_signed_wrap"]
             if min(left.low, right.low, bounds[0]) >= 0:
                 words += ["no_unsigned_wrap", "no_wrap"]
-            attributes["overflow"] = OVERFLOW[writer.bits.choice(words)]
-        found = writer.apply(declaration, left, right, attributes=attributes)
+            promised["overflow"] = writer.bits.choice(words)
         known = bounds if fits and bounds is not None else (None, None)
-        writer.know(Tile(found.value, *known))
+        writer.know(Tile(writer.value(declaration, left, right, **promised), *known))
 
     return build
 
 
-def _signed_or_not(writer: Writer) -> dict[str, Attribute]:
-    return SIGNED if writer.bits.chance(60) else UNSIGNED
+def _signed_or_not(writer: Writer) -> str:
+    return "signed" if writer.bits.chance(60) else "unsigned"
 
 
 def _extreme(declaration: OperationDeclaration) -> Callable[[Writer], None]:
     def build(writer: Writer) -> None:
         left = writer.some(writer.integers)
         right = writer.want(left.shape, left.element)
-        found = writer.apply(declaration, left, right, attributes=_signed_or_not(writer))
-        writer.know(either(left, right, found.value))
+        writer.know(either(left, right, writer.value(declaration, left, right, _signed_or_not(writer))))
 
     return build
 
@@ -80,12 +77,13 @@ def _division(declaration: OperationDeclaration) -> Callable[[Writer], None]:
     def build(writer: Writer) -> None:
         left = writer.some(writer.integers)
         right = writer.positive(writer.want(left.shape, left.element))
-        attributes = dict(_signed_or_not(writer))
+        signedness = _signed_or_not(writer)
+        rounded: dict[str, str] = {}
         if writer.may_have(declaration, "rounding") and writer.bits.chance(40):
             # There is no floor of an unsigned quotient.
-            word = "negative_inf" if attributes == SIGNED and writer.bits.chance(50) else "positive_inf"
-            attributes["rounding"] = ROUNDING[word]
-        writer.know(Tile(writer.apply(declaration, left, right, attributes=attributes).value))
+            floor = signedness == "signed" and writer.bits.chance(50)
+            rounded["rounding"] = "negative_inf" if floor else "positive_inf"
+        writer.know(Tile(writer.value(declaration, left, right, signedness, **rounded)))
 
     return build
 
@@ -96,12 +94,12 @@ def _shift(declaration: OperationDeclaration) -> Callable[[Writer], None]:
     def build(writer: Writer) -> None:
         left = writer.some(writer.integers)
         amount = writer.below(writer.want(left.shape, left.element), width_of(left.element))
-        attributes: dict[str, Attribute] = {}
+        named: dict[str, str] = {}
         if declaration is ops.SHRI:
-            attributes = _signed_or_not(writer)
+            named["signedness"] = _signed_or_not(writer)
         elif writer.bits.chance(30) and left.low >= 0 and left.high << amount.high <= range_of(left.element)[1]:
-            attributes["overflow"] = OVERFLOW["no_wrap"]
-        writer.know(Tile(writer.apply(declaration, left, amount, attributes=attributes).value))
+            named["overflow"] = "no_wrap"
+        writer.know(Tile(writer.value(declaration, left, amount, **named)))
 
     return build
 
@@ -109,44 +107,37 @@ def _shift(declaration: OperationDeclaration) -> Callable[[Writer], None]:
 def _unary_integer(declaration: OperationDeclaration) -> Callable[[Writer], None]:
     def build(writer: Writer) -> None:
         source = writer.some(writer.integers)
-        attributes: dict[str, Attribute] = {}
+        promised: dict[str, str] = {}
         apart = source.low > range_of(source.element)[0]
         if apart and writer.may_have(declaration, "overflow") and writer.bits.chance(40):
-            attributes["overflow"] = OVERFLOW["no_signed_wrap"]
-        writer.know(Tile(writer.apply(declaration, source, attributes=attributes).value))
+            promised["overflow"] = "no_signed_wrap"
+        writer.know(Tile(writer.value(declaration, source, **promised)))
 
     return build
 
 
 def _high_half(writer: Writer) -> None:
     left = writer.some(writer.integers)
-    writer.know(Tile(writer.apply(ops.MULHII, left, writer.want(left.shape, left.element)).value))
-
-
-def compare_integers(writer: Writer, left: Tile) -> Tile:
-    right = writer.want(left.shape, left.element)
-    attributes = {
-        "comparison_predicate": COMPARISON_PREDICATE[writer.bits.choice(_PREDICATES)],
-        **_signed_or_not(writer),
-    }
-    return writer.know(Tile(writer.apply(ops.CMPI, left, right, element=I1, attributes=attributes).value))
+    writer.know(Tile(writer.value(ops.MULHII, left, writer.want(left.shape, left.element))))
 
 
 def _compare_integers(writer: Writer) -> None:
-    compare_integers(writer, writer.some(writer.integers))
+    left = writer.some(writer.integers)
+    right = writer.want(left.shape, left.element)
+    writer.know(writer.compare(writer.bits.choice(_PREDICATES), left, right, _signed_or_not(writer)))
 
 
 # --- floats ---
 
 
-def _rounding(writer: Writer, declaration: OperationDeclaration, tile: Tile) -> dict[str, Attribute]:
+def _rounding(writer: Writer, declaration: OperationDeclaration, tile: Tile) -> dict[str, object]:
     """A mode that says what every bit is, and now and then that subnormal numbers are zeros."""
-    attributes: dict[str, Attribute] = {}
+    named: dict[str, object] = {}
     if writer.may_have(declaration, "rounding_mode") and writer.bits.chance(25):
-        attributes["rounding_mode"] = ROUNDING[writer.bits.choice(IEEE_MODES)]
+        named["rounding_mode"] = writer.bits.choice(IEEE_MODES)
     if tile.element is F32 and writer.may_have(declaration, "flush_to_zero") and writer.bits.chance(15):
-        attributes["flush_to_zero"] = UNIT
-    return attributes
+        named["flush_to_zero"] = True
+    return named
 
 
 def _float_operation(declaration: OperationDeclaration, count: int) -> Callable[[Writer], None]:
@@ -157,10 +148,9 @@ def _float_operation(declaration: OperationDeclaration, count: int) -> Callable[
             _approximate(writer, declaration)
         first = writer.some(writer.floats)
         operands = [first, *[writer.want(first.shape, first.element) for _ in range(count - 1)]]
-        attributes = _rounding(writer, declaration, first)
-        found = writer.apply(declaration, *operands, attributes=attributes)
+        found = writer.value(declaration, *operands, **_rounding(writer, declaration, first))
         exact = declaration in (ops.ABSF, ops.NEGF, ops.CEIL, ops.FLOOR)
-        writer.know(Tile(found.value, numeric=exact and first.numeric))
+        writer.know(Tile(found, numeric=exact and first.numeric))
 
     return build
 
@@ -171,23 +161,18 @@ def _approximate(writer: Writer, declaration: OperationDeclaration) -> None:
     count = 2 if declaration is ops.DIVF else 1
     operands = [writer.clamped(writer.want(shape, F32), 0.25, 8.0) for _ in range(count)]
     modes = ("approx", "full") if declaration is ops.DIVF else ("approx",)
-    attributes: dict[str, Attribute] = {"rounding_mode": ROUNDING[writer.bits.choice(modes)]}
-    writer.loose.append(writer.apply(declaration, *operands, attributes=attributes))
+    writer.loose.append(writer.apply(declaration, *operands, rounding_mode=writer.bits.choice(modes)))
 
 
 def _float_extreme(declaration: OperationDeclaration) -> Callable[[Writer], None]:
     def build(writer: Writer) -> None:
         left = writer.some(writer.floats)
         right = writer.want(left.shape, left.element)
-        attributes: dict[str, Attribute] = {}
         spreads = writer.bits.chance(30)
-        if spreads:
-            attributes["propagate_nan"] = UNIT
-        if left.element is F32 and writer.bits.chance(15):
-            attributes["flush_to_zero"] = UNIT
-        found = writer.apply(declaration, left, right, attributes=attributes)
+        flushes = left.element is F32 and writer.bits.chance(15)
         numeric = left.numeric and right.numeric if spreads else left.numeric or right.numeric
-        writer.know(Tile(found.value, numeric=numeric))
+        found = writer.value(declaration, left, right, propagate_nan=spreads, flush_to_zero=flushes)
+        writer.know(Tile(found, numeric=numeric))
 
     return build
 
@@ -195,19 +180,15 @@ def _float_extreme(declaration: OperationDeclaration) -> Callable[[Writer], None
 def _compare_floats(writer: Writer) -> None:
     left = writer.some(writer.floats)
     right = writer.want(left.shape, left.element)
-    attributes: dict[str, Attribute] = {
-        "comparison_predicate": COMPARISON_PREDICATE[writer.bits.choice(_PREDICATES)],
-        "comparison_ordering": COMPARISON_ORDERING[writer.bits.choice(("ordered", "unordered"))],
-    }
-    writer.know(Tile(writer.apply(ops.CMPF, left, right, element=I1, attributes=attributes).value))
+    predicate = writer.bits.choice(_PREDICATES)
+    writer.know(writer.compare(predicate, left, right, writer.bits.choice(("ordered", "unordered"))))
 
 
 def _select(writer: Writer) -> None:
     left = writer.some([*writer.floats, *writer.integers, I1])
     right = writer.want(left.shape, left.element)
     mask = writer.want(left.shape, I1)
-    found = writer.add(ops.SELECT, [mask.value, left.value, right.value], [left.type]).results[0]
-    writer.know(either(left, right, found))
+    writer.know(either(left, right, writer.value(ops.SELECT, mask, left, right)))
 
 
 STATEMENTS = (

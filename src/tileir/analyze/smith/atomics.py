@@ -10,23 +10,18 @@ from tileir.analyze.smith.memory import apart, memory, small_shape
 from tileir.analyze.smith.tiles import Shape, Tile
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
-from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE
-from tileir.dialect.types import TOKEN, partition_view_type, tensor_view_type
-from tileir.ir.attributes import Attribute
 from tileir.ir.types import F16, F32, F64, I1, I32, I64, Type
-from tileir.ir.values import Value
 
 SHARED = 16
 """Elements of an array that all tile blocks share."""
 _COMMUTATIVE = ("and", "or", "xor", "add", "max", "min", "umax", "umin")
+_ANY_SCOPE = ("tl_blk", "device", "sys")
 _ORDERINGS = ("relaxed", "relaxed", "acquire", "release", "acq_rel")
 
 
-def _ordering(writer: Writer, scopes: tuple[str, ...]) -> dict[str, Attribute]:
-    return {
-        "memory_ordering_semantics": MEMORY_ORDERING[writer.bits.choice(_ORDERINGS)],
-        "memory_scope": MEMORY_SCOPE[writer.bits.choice(scopes)],
-    }
+def _ordering(writer: Writer, scopes: tuple[str, ...]) -> dict[str, object]:
+    semantics = writer.bits.choice(_ORDERINGS)
+    return {"memory_ordering_semantics": semantics, "memory_scope": writer.bits.choice(scopes)}
 
 
 def _own(writer: Writer) -> None:
@@ -39,16 +34,9 @@ def _own(writer: Writer) -> None:
     integer = found.element in (I32, I64)
     mode = writer.bits.choice((*_COMMUTATIVE, "xchg")) if integer else "xchg"
     pointers = writer.pointers(found.base, apart(writer, shape, found.count))
-    tokens = writer.joined(found.accesses)
-    attributes = {**_ordering(writer, ("tl_blk", "device", "sys")), "mode": ATOMIC_MODE[mode]}
-    types: list[Type] = [value.type, TOKEN]
-    old, token = writer.add(
-        ops.ATOMIC_RMW_TKO,
-        [pointers.value, value.value, *tokens],
-        types,
-        attributes,
-        segments=(1, 1, 0, len(tokens)),
-    ).results
+    token = writer.joined(found.accesses)
+    named = _ordering(writer, _ANY_SCOPE)
+    old, token = writer.op(ops.ATOMIC_RMW_TKO, pointers, value, token=token, mode=mode, **named).results
     found.was_written(token)
     writer.know(Tile(old))
 
@@ -60,16 +48,10 @@ def _swap(writer: Writer) -> None:
     shape = small_shape(writer, found.count)
     compared, value = (writer.numeric(writer.want(shape, found.element)) for _ in range(2))
     pointers = writer.pointers(found.base, apart(writer, shape, found.count))
-    masks = [writer.want(shape, I1).value] if writer.bits.chance(30) else []
-    tokens = writer.joined(found.accesses)
-    types: list[Type] = [value.type, TOKEN]
-    old, token = writer.add(
-        ops.ATOMIC_CAS_TKO,
-        [pointers.value, compared.value, value.value, *masks, *tokens],
-        types,
-        _ordering(writer, ("tl_blk", "device", "sys")),
-        segments=(1, 1, 1, len(masks), len(tokens)),
-    ).results
+    mask = writer.want(shape, I1) if writer.bits.chance(30) else None
+    token = writer.joined(found.accesses)
+    named = _ordering(writer, _ANY_SCOPE)
+    old, token = writer.op(ops.ATOMIC_CAS_TKO, pointers, compared, value, mask, token, **named).results
     found.was_written(token)
     writer.know(Tile(old))
 
@@ -96,16 +78,8 @@ def _together(writer: Writer) -> None:
     shape = writer.some_shape()
     value = _value(writer, shape, element)
     pointers = writer.pointers(base, writer.places(shape, SHARED))
-    masks = [writer.want(shape, I1).value] if writer.bits.chance(40) else []
-    attributes = {**_ordering(writer, ("device", "sys")), "mode": ATOMIC_MODE[mode]}
-    types: list[Type] = [value.type, TOKEN]
-    writer.add(
-        ops.ATOMIC_RMW_TKO,
-        [pointers.value, value.value, *masks],
-        types,
-        attributes,
-        segments=(1, 1, len(masks), 0),
-    )
+    mask = writer.want(shape, I1) if writer.bits.chance(40) else None
+    writer.op(ops.ATOMIC_RMW_TKO, pointers, value, mask, mode=mode, **_ordering(writer, ("device", "sys")))
 
 
 def _either(writer: Writer) -> None:
@@ -115,19 +89,10 @@ def _either(writer: Writer) -> None:
 def _through_view(writer: Writer) -> None:
     base, element, mode = _shared(writer)
     count = writer.bits.choice((4, 8, 16))
-    tensor = tensor_view_type(element, (SHARED,), (1,))
-    view_type = partition_view_type((count,), tensor)
-    whole = writer.add(ops.MAKE_TENSOR_VIEW, [base.value], [tensor], segments=(1, 0, 0)).results[0]
-    view = writer.add(ops.MAKE_PARTITION_VIEW, [whole], [view_type]).results[0]
+    view = writer.value(ops.MAKE_PARTITION_VIEW, writer.value(ops.MAKE_TENSOR_VIEW, base, [SHARED], [1]), (count,))
     value = _value(writer, (count,), element)
     index = writer.below(writer.want((), I32), SHARED // count)
-    attributes: dict[str, Attribute] = {
-        "memory_ordering_semantics": MEMORY_ORDERING["relaxed"],
-        "memory_scope": MEMORY_SCOPE["device"],
-        "mode": ATOMIC_MODE[mode],
-    }
-    operands: list[Value] = [view, index.value, value.value]
-    writer.add(ops.ATOMIC_RED_VIEW_TKO, operands, [TOKEN], attributes, segments=(1, 1, 1, 0))
+    writer.op(ops.ATOMIC_RED_VIEW_TKO, view, [index], value, None, "relaxed", "device", mode)
 
 
 STATEMENTS = (

@@ -1,13 +1,16 @@
-"""Statements with regions: branches and loops that end, with values and the order of memory passed through them."""
+"""Statements with regions: branches and loops that end, with values and the order of memory passed through them.
+
+And what a program says about itself, all of it true: asserts, assumptions, sizes of the grid, what it prints.
+"""
 
 from __future__ import annotations
 
 from tileir.analyze.smith.tiles import Tile, either
-from tileir.analyze.smith.writer import DEEPEST, SIGNED, Loop, Scope, Statement, Writer
+from tileir.analyze.smith.writer import DEEPEST, Loop, Scope, Statement, Writer
 from tileir.dialect import ops
-from tileir.dialect.enums import COMPARISON_PREDICATE
+from tileir.dialect.attributes import bounded, div_by, same_elements
 from tileir.dialect.types import TOKEN, TileType, scalar_tile
-from tileir.ir.attributes import UNIT, Attribute
+from tileir.ir.attributes import Attribute
 from tileir.ir.core import Block, Region
 from tileir.ir.types import I1, I32, I64, FloatType, IntegerType, Type
 from tileir.ir.values import Value
@@ -87,10 +90,10 @@ def _if(writer: Writer) -> None:
         writer.scopes.append(scope)
         tiles = _wanted(writer, types)
         yielded.append(tiles)
-        writer.add(ops.YIELD, [*[tile.value for tile in tiles], *[writer.token(memory) for memory in touched]], [])
+        writer.op(ops.YIELD, [*tiles, *[writer.token(memory) for memory in touched]])
         writer.scopes.pop()
     regions = [Region([scope.block]) for scope in scopes]
-    results = writer.add(ops.IF, [condition.value], [*types, *[TOKEN] * len(touched)], regions=regions).results
+    results = writer.op(ops.IF, condition, types=[*types, *[TOKEN] * len(touched)], regions=regions).results
     for memory, state in zip(writer.memories, before, strict=True):
         memory.state = state
     for memory, token in zip(touched, results[len(types) :], strict=True):
@@ -110,13 +113,12 @@ def _leave(writer: Writer) -> None:
 
 
 def _end(writer: Writer, loop: Loop, types: list[TileType], is_break: bool = False) -> None:
-    values: list[Value] = []
+    values: list[Value | Tile] = []
     if loop.counter is not None and not is_break:
-        one = writer.constant((), I32, 1)
-        values.append(writer.apply(ops.ADDI, loop.counter, one).value)
-    values += [tile.value for tile in _wanted(writer, types)]
+        values.append(writer.apply(ops.ADDI, loop.counter, writer.constant((), I32, 1)))
+    values += _wanted(writer, types)
     values += [writer.token(memory) for memory in loop.memories]
-    writer.add(ops.BREAK if is_break else ops.CONTINUE, values, [])
+    writer.op(ops.BREAK if is_break else ops.CONTINUE, values)
 
 
 # --- loops ---
@@ -167,12 +169,8 @@ def _for(writer: Writer) -> None:
     _end(writer, loop, types)
     writer.loops.pop()
     writer.scopes.pop()
-    attributes: dict[str, Attribute] = {}
-    if writer.version >= V13_2 and bits.chance(20):
-        attributes["unsignedCmp"] = UNIT
-    operands = [low.value, high.value, step.value, *initial]
-    found = [*types, *[TOKEN] * len(loop.memories)]
-    operation = writer.add(ops.FOR, operands, found, attributes, [Region([block])])
+    unsigned = writer.version >= V13_2 and bits.chance(20)
+    operation = writer.op(ops.FOR, low, high, step, initial, unsignedCmp=unsigned, regions=[Region([block])])
     _ended(writer, loop, list(operation.results), types)
 
 
@@ -187,11 +185,7 @@ def _loop(writer: Writer) -> None:
     counter = writer.know(Tile(block.arguments[0], 0, limit.high))
     loop = Loop(types, results, counter, list(writer.memories))
     writer.loops.append(loop)
-    attributes: dict[str, Attribute] = {
-        "comparison_predicate": COMPARISON_PREDICATE["greater_than_or_equal"],
-        **SIGNED,
-    }
-    enough = writer.apply(ops.CMPI, counter, limit, element=I1, attributes=attributes)
+    enough = writer.compare("greater_than_or_equal", counter, limit)
     before = [memory.state for memory in writer.memories]
     last = Block()
     _inside(writer, last)
@@ -199,13 +193,13 @@ def _loop(writer: Writer) -> None:
     writer.scopes.pop()
     for memory, state in zip(writer.memories, before, strict=True):
         memory.state = state
-    writer.add(ops.IF, [enough.value], [], regions=[Region([last]), Region()])
+    writer.op(ops.IF, enough, regions=[Region([last]), Region()])
     _body(writer)
     _end(writer, loop, types)
     writer.loops.pop()
     writer.scopes.pop()
     found = [*results, *[TOKEN] * len(loop.memories)]
-    operation = writer.add(ops.LOOP, [zero.value, *initial], found, regions=[Region([block])])
+    operation = writer.op(ops.LOOP, [zero, *initial], types=found, regions=[Region([block])])
     _ended(writer, loop, list(operation.results), results)
 
 
@@ -215,13 +209,12 @@ def _return(writer: Writer) -> None:
         _if(writer)
         return
     last = writer.constant((), I32, writer.blocks - 1)
-    attributes: dict[str, Attribute] = {"comparison_predicate": COMPARISON_PREDICATE["equal"], **SIGNED}
-    condition = writer.apply(ops.CMPI, writer.place, last, element=I1, attributes=attributes)
+    condition = writer.compare("equal", writer.place, last)
     block = Block()
     _inside(writer, block)
-    writer.add(ops.RETURN, [], [])
+    writer.op(ops.RETURN)
     writer.scopes.pop()
-    writer.add(ops.IF, [condition.value], [], regions=[Region([block]), Region()])
+    writer.op(ops.IF, condition, regions=[Region([block]), Region()])
 
 
 STATEMENTS = (
@@ -235,3 +228,60 @@ TERMINATORS = (
     Statement(ops.BREAK, _loop),
     Statement(ops.RETURN, _return),
 )
+
+
+def _assert(writer: Writer) -> None:
+    """That a value is within what is known of it."""
+    tile = writer.below(writer.some(writer.integers), 16)
+    limit = writer.constant(tile.shape, tile.element, tile.high)
+    writer.op(ops.ASSERT, writer.compare("less_than_or_equal", tile, limit), "within bounds")
+
+
+def _assume(writer: Writer) -> None:
+    bits = writer.bits
+    kind = bits.below(3)
+    source = writer.some(writer.integers)
+    predicate: Attribute
+    if kind == 0:
+        source = writer.below(source, 16)
+        predicate = bounded(source.low, None if bits.chance(30) else source.high)
+    elif kind == 1:
+        divisor = bits.choice((2, 4, 8))
+        source = writer.apply(ops.MULI, source, writer.constant(source.shape, source.element, divisor))
+        predicate = div_by(divisor)
+        source = Tile(source.value)
+    else:
+        scalar = writer.want((), source.element)
+        source = writer.filled(scalar, source.shape)
+        predicate = same_elements(source.shape)
+    writer.know(source.moved(writer.value(ops.ASSUME, source, predicate)))
+
+
+def _grid(writer: Writer) -> None:
+    values = writer.op(ops.GET_NUM_TILE_BLOCKS).results
+    for value, extent in zip(values, writer.grid, strict=True):
+        writer.know(Tile(value, extent, extent))
+
+
+def _block_id(writer: Writer) -> None:
+    values = writer.op(ops.GET_TILE_BLOCK_ID).results
+    for value, extent in zip(values, writer.grid, strict=True):
+        writer.know(Tile(value, 0, extent - 1))
+
+
+def _print(writer: Writer) -> None:
+    """One value, where there is one tile block: what several print has no order."""
+    tile = writer.numeric(writer.some([*writer.integers, *writer.floats], most=8))
+    assert isinstance(tile.element, (IntegerType, FloatType))
+    text = "%f\n" if isinstance(tile.element, FloatType) else "%d\n" if tile.element.width <= 32 else "%lld\n"
+    token = writer.value(ops.MAKE_TOKEN) if writer.version >= V13_2 else None
+    writer.op(ops.PRINT_TKO, [tile], token, f"value {text}")
+
+
+PROMISES = (
+    Statement(ops.ASSERT, _assert),
+    Statement(ops.ASSUME, _assume),
+    Statement(ops.GET_NUM_TILE_BLOCKS, _grid),
+    Statement(ops.GET_TILE_BLOCK_ID, _block_id),
+)
+PRINTING = (Statement(ops.PRINT_TKO, _print),)

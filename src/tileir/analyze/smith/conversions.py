@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-from tileir.analyze.smith.tiles import Tile, count_of, range_of, width_of
-from tileir.analyze.smith.writer import SIGNED, UNSIGNED, Statement, Writer
+from tileir.analyze.smith.tiles import FLOATS, INTEGERS, SMALL_FLOATS, Tile, count_of, range_of, width_of
+from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
-from tileir.dialect.enums import OVERFLOW, ROUNDING
 from tileir.dialect.types import ELEMENT_SINCE, tile_error, tile_type
-from tileir.ir.attributes import UNIT, Attribute
-from tileir.ir.types import (
-    BF16,
-    F4E2M1FN,
-    F8E4M3FN,
-    F8E5M2,
-    F8E8M0FNU,
-    F16,
-    F32,
-    F64,
-    FNV8E5M3FNU,
-    I1,
-    I4,
-    I8,
-    I16,
-    I32,
-    I64,
-    TF32,
-    Type,
-)
+from tileir.ir.types import F16, F32, I1, I4, I8, I16, I32, I64, Type
 from tileir.ir.versions import V13_1, V13_4
 
-INTEGERS: tuple[Type, ...] = (I8, I16, I32, I64)
-FLOATS: tuple[Type, ...] = (F16, BF16, F32, F64)
-SMALL_FLOATS: tuple[Type, ...] = (TF32, F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN, FNV8E5M3FNU)
+TF32, F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN, FNV8E5M3FNU = SMALL_FLOATS
 # What conversions keep away from: numbers that are too large, whose results tools disagree on, and for types without a
 # sign those below zero.
 _LARGEST: dict[Type, float] = {TF32: 1e30, F8E4M3FN: 448.0, F8E5M2: 57344.0, F4E2M1FN: 6.0}
 _LARGEST_SCALE = 64.0
 _UNSIGNED = (F8E8M0FNU, FNV8E5M3FNU)
+
+
+def _signedness(signed: bool) -> str:
+    return "signed" if signed else "unsigned"
 
 
 def known_in(writer: Writer, elements: tuple[Type, ...]) -> list[Type]:
@@ -51,7 +33,7 @@ def _extend(writer: Writer) -> None:
         return
     target = writer.bits.choice(wider)
     signed = writer.bits.chance(60)
-    found = writer.apply(ops.EXTI, source, element=target, attributes=SIGNED if signed else UNSIGNED)
+    found = writer.apply(ops.EXTI, source, target, _signedness(signed))
     low, high = source.low, source.high
     if source.element is I1 and signed:
         low, high = -high, -low
@@ -66,10 +48,10 @@ def _truncate(writer: Writer) -> None:
     target = writer.bits.choice(narrower)
     least, most = range_of(target)
     fits = least <= source.low and source.high <= most
-    attributes: dict[str, Attribute] = {}
+    overflow = None
     if fits and writer.bits.chance(40) and target is not I1:
-        attributes["overflow"] = OVERFLOW["no_signed_wrap" if source.low < 0 else "no_wrap"]
-    found = writer.apply(ops.TRUNCI, source, element=target, attributes=attributes)
+        overflow = "no_signed_wrap" if source.low < 0 else "no_wrap"
+    found = writer.apply(ops.TRUNCI, source, target, overflow=overflow)
     writer.know(Tile(found.value, source.low, source.high) if fits else Tile(found.value))
 
 
@@ -79,7 +61,7 @@ def _integer_to_float(writer: Writer) -> None:
     if target not in FLOATS:
         source = writer.below(source, 16)
     signed = writer.bits.chance(70) or target not in FLOATS
-    found = writer.apply(ops.ITOF, source, element=target, attributes=SIGNED if signed else UNSIGNED)
+    found = writer.apply(ops.ITOF, source, target, _signedness(signed))
     exact = target in FLOATS and signed and max(-source.low, source.high) <= 256
     # An i64 may be too large for an f16, which makes an infinity, and no NaN.
     writer.know(Tile(found.value, source.low, source.high, whole=True) if exact else Tile(found.value))
@@ -90,17 +72,14 @@ def _float_to_integer(writer: Writer) -> None:
     source = writer.some(writer.floats)
     target = writer.bits.choice(INTEGERS)
     signed = writer.bits.chance(60)
-    attributes = dict(SIGNED if signed else UNSIGNED)
     bound = 100 if target is I8 else writer.bits.choice((100, 30000))
     low = -bound if signed else 0
     if writer.version >= V13_4 and writer.bits.chance(30):
-        attributes["saturating"] = UNIT
-        found = writer.apply(ops.FTOI, writer.numeric(source), element=target, attributes=attributes)
-        writer.know(Tile(found.value))
+        number = writer.numeric(source)
+        writer.know(Tile(writer.value(ops.FTOI, number, target, _signedness(signed), saturating=True)))
         return
     inside = writer.clamped(source, float(low), float(bound))
-    found = writer.apply(ops.FTOI, inside, element=target, attributes=attributes)
-    writer.know(Tile(found.value, low, bound))
+    writer.know(Tile(writer.value(ops.FTOI, inside, target, _signedness(signed)), low, bound))
 
 
 def _float_to_float(writer: Writer) -> None:
@@ -110,23 +89,21 @@ def _float_to_float(writer: Writer) -> None:
     if element in SMALL_FLOATS:
         # Back to where there is arithmetic; none of these is NaN.
         target = F32 if element is F8E8M0FNU else writer.bits.choice((F32, *writer.floats))
-        found = writer.apply(ops.FTOF, source, element=target)
-        writer.know(Tile(found.value))
+        writer.know(Tile(writer.value(ops.FTOF, source, target)))
         return
     targets = [kind for kind in (*FLOATS, *small, *small) if kind is not element]
     target = writer.bits.choice(targets)
     if tile_error(source.shape, target, writer.version) is not None:
         return
-    attributes: dict[str, Attribute] = {}
+    rounding = None
     if target in SMALL_FLOATS:
         most = _LARGEST.get(target, _LARGEST_SCALE) if element is not F16 or target is not TF32 else 60000.0
         source = writer.clamped(source, 0.25 if target in _UNSIGNED else -most, most)
         if target is F8E8M0FNU:
-            attributes["rounding_mode"] = ROUNDING[writer.bits.choice(("zero", "positive_inf"))]
+            rounding = writer.bits.choice(("zero", "positive_inf"))
     elif writer.version >= V13_4 and writer.bits.chance(30):
-        attributes["rounding_mode"] = ROUNDING["zero"]
-    found = writer.apply(ops.FTOF, source, element=target, attributes=attributes)
-    writer.know(Tile(found.value, numeric=source.numeric))
+        rounding = "zero"
+    writer.know(Tile(writer.value(ops.FTOF, source, target, rounding_mode=rounding), numeric=source.numeric))
 
 
 def _bitcast(writer: Writer) -> None:
@@ -134,11 +111,8 @@ def _bitcast(writer: Writer) -> None:
     source = writer.numeric(writer.some([*writer.integers, *writer.floats]))
     width = width_of(source.element)
     targets = [kind for kind in (*INTEGERS, *FLOATS) if width_of(kind) == width and kind is not source.element]
-    if not targets:
-        return
-    target = writer.bits.choice(targets)
-    found = writer.apply(ops.BITCAST, source, element=target)
-    writer.know(Tile(found.value, numeric=False))
+    if targets:
+        writer.know(writer.apply(ops.BITCAST, source, writer.bits.choice(targets)))
 
 
 def _pack(writer: Writer) -> None:
@@ -147,11 +121,8 @@ def _pack(writer: Writer) -> None:
     )
     width = 32 if source.element is TF32 else width_of(source.element)
     count = count_of(source.shape)
-    if width == 8 or width * count % 8:
-        return
-    flat = writer.reshaped(source, (count,))
-    type = tile_type((width * count // 8,), I8)
-    writer.know(Tile(writer.add(ops.PACK, [flat.value], [type]).results[0]))
+    if width != 8 and width * count % 8 == 0:
+        writer.know(Tile(writer.value(ops.PACK, writer.reshaped(source, (count,)))))
 
 
 def _unpack(writer: Writer) -> None:
@@ -166,8 +137,7 @@ def _unpack(writer: Writer) -> None:
     type = tile_type((count * 8 // width_of(target),), target)
     if tile_error(type.shape, target, writer.version) is not None:
         return
-    found = writer.add(ops.UNPACK, [flat.value], [type]).results[0]
-    writer.know(Tile(found, numeric=target is F4E2M1FN))
+    writer.know(Tile(writer.value(ops.UNPACK, flat, type), numeric=target is F4E2M1FN))
 
 
 STATEMENTS = (

@@ -11,8 +11,6 @@ from tileir.analyze.smith import (
     conversions,
     functions,
     memory,
-    products,
-    promises,
     reductions,
     shapes,
     views,
@@ -74,7 +72,7 @@ _ALONE = (
     Family(
         "products",
         "mmaf, mmai and mmaf_scaled of numbers whose sums are exact",
-        (*products.STATEMENTS * 8, *arithmetic.STATEMENTS, *shapes.STATEMENTS),
+        (*reductions.PRODUCTS * 8, *arithmetic.STATEMENTS, *shapes.STATEMENTS),
     ),
 )
 EVERYTHING = "everything"
@@ -87,16 +85,16 @@ _TOGETHER = Family(
         *shapes.STATEMENTS,
         *reductions.STATEMENTS * 3,
         *functions.STATEMENTS,
-        *products.STATEMENTS,
+        *reductions.PRODUCTS,
         *control_flow.STATEMENTS * 2,
         *control_flow.TERMINATORS,
         *memory.STATEMENTS,
         *memory.FENCES,
         *views.STATEMENTS,
         *atomics.STATEMENTS,
-        *promises.STATEMENTS,
+        *control_flow.PROMISES,
     ),
 )
 FAMILIES: dict[str, Family] = {family.name: family for family in (*_ALONE, _TOGETHER)}
-ASKED_FOR: tuple[Statement, ...] = promises.PRINTING
+ON_REQUEST: tuple[Statement, ...] = control_flow.PRINTING
 """What no family has: programs print only where that is asked for by name."""

@@ -11,14 +11,12 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from tileir.analyze.smith.tiles import Shape, Tile
-from tileir.analyze.smith.writer import SIGNED, Statement, Writer
+from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
-from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, ROUNDING
-from tileir.ir.attributes import Attribute
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ELEMENTWISE, OPEN_BITS
-from tileir.ir.types import F32, I1, I32, Type
+from tileir.ir.types import F32, I32, Type
 
 _GAP = 0.08
 """How far apart two values are, relative to the larger, with a comparison between them."""
@@ -41,23 +39,17 @@ def _numbers(writer: Writer, shape: Shape, element: Type, least: int) -> Tile:
     if least <= 0:
         return writer.whole(shape, element, 7)
     small = writer.positive(writer.below(writer.want(shape, I32), 8))
-    found = writer.apply(ops.ITOF, small, element=element, attributes=SIGNED)
-    return Tile(found.value, small.low, small.high, whole=True)
+    return Tile(writer.value(ops.ITOF, small, element, "signed"), small.low, small.high, whole=True)
 
 
-def _looked_at(writer: Writer, tile: Tile, values: Sequence[float]) -> None:
+def _observe(writer: Writer, tile: Tile, values: Sequence[float]) -> None:
     """Compare results with a number between them."""
     threshold = _threshold(writer, values)
     if writer.is_open and len(writer.scopes) == 1:
         writer.loose.append(tile)
-    if threshold is None:
-        return
-    attributes: dict[str, Attribute] = {
-        "comparison_predicate": COMPARISON_PREDICATE[writer.bits.choice(("less_than", "greater_than"))],
-        "comparison_ordering": COMPARISON_ORDERING["ordered"],
-    }
-    limit = writer.float_constant(tile.shape, tile.element, threshold)
-    writer.know(Tile(writer.apply(ops.CMPF, tile, limit, element=I1, attributes=attributes).value))
+    if threshold is not None:
+        predicate = writer.bits.choice(("less_than", "greater_than"))
+        writer.know(writer.compare(predicate, tile, writer.float_constant(tile.shape, tile.element, threshold)))
 
 
 def _unary(declaration: OperationDeclaration, function: Callable[[float], float]) -> Statement:
@@ -66,11 +58,11 @@ def _unary(declaration: OperationDeclaration, function: Callable[[float], float]
     def build(writer: Writer) -> None:
         element = writer.bits.choice(writer.floats)
         source = _numbers(writer, writer.some_shape(), element, least)
-        attributes: dict[str, Attribute] = {}
+        named: dict[str, str] = {}
         if element is F32 and writer.may_have(declaration, "rounding_mode") and writer.bits.chance(30):
-            attributes["rounding_mode"] = ROUNDING["approx"]
-        found = writer.apply(declaration, source, attributes=attributes)
-        _looked_at(writer, found, [function(float(x)) for x in range(source.low, source.high + 1)])
+            named["rounding_mode"] = "approx"
+        found = writer.apply(declaration, source, **named)
+        _observe(writer, found, [function(float(x)) for x in range(source.low, source.high + 1)])
 
     return Statement(declaration, build)
 
@@ -86,29 +78,30 @@ def _least(function: Callable[[float], float]) -> int:
 
 
 def _power(writer: Writer) -> None:
-    element = writer.bits.choice(writer.floats)
-    shape = writer.some_shape()
-    source, exponent = _numbers(writer, shape, element, 1), writer.whole(shape, element, 3)
-    pairs = [(x, y) for x in range(source.low, source.high + 1) for y in range(exponent.low, exponent.high + 1)]
-    found = writer.apply(ops.POW, source, exponent)
-    _looked_at(writer, found, [float(x) ** y for x, y in pairs])
+    element, shape = writer.bits.choice(writer.floats), writer.some_shape()
+    _of_two(writer, ops.POW, _numbers(writer, shape, element, 1), writer.whole(shape, element, 3), pow)
 
 
 def _integer_power(writer: Writer) -> None:
     element = writer.bits.choice(writer.floats)
     source = _numbers(writer, writer.some_shape(), element, 1)
-    exponent = writer.below(writer.want(source.shape, I32), 4)
-    pairs = [(x, y) for x in range(source.low, source.high + 1) for y in range(exponent.low, exponent.high + 1)]
-    found = writer.apply(ops.FPOWI, source, exponent)
-    _looked_at(writer, found, [float(x) ** y for x, y in pairs])
+    _of_two(writer, ops.FPOWI, source, writer.below(writer.want(source.shape, I32), 4), pow)
 
 
 def _angle(writer: Writer) -> None:
-    element = writer.bits.choice(writer.floats)
-    shape = writer.some_shape()
-    x, y = writer.whole(shape, element, 3), _numbers(writer, shape, element, 1)
-    pairs = [(a, b) for a in range(x.low, x.high + 1) for b in range(y.low, y.high + 1)]
-    _looked_at(writer, writer.apply(ops.ATAN2, x, y), [math.atan2(a, b) for a, b in pairs])
+    element, shape = writer.bits.choice(writer.floats), writer.some_shape()
+    _of_two(writer, ops.ATAN2, writer.whole(shape, element, 3), _numbers(writer, shape, element, 1), math.atan2)
+
+
+def _of_two(
+    writer: Writer,
+    declaration: OperationDeclaration,
+    left: Tile,
+    right: Tile,
+    function: Callable[[float, float], float],
+) -> None:
+    pairs = [(float(x), y) for x in range(left.low, left.high + 1) for y in range(right.low, right.high + 1)]
+    _observe(writer, writer.apply(declaration, left, right), [function(x, y) for x, y in pairs])
 
 
 STATEMENTS = (

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from tileir.analyze.smith.tiles import Shape, Tile, count_of, width_of
-from tileir.analyze.smith.tokens import Memory
-from tileir.analyze.smith.writer import WEAK, Statement, Writer
+from tileir.analyze.smith.tiles import Memory, Shape, Tile, count_of, width_of
+from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
-from tileir.dialect.enums import MEMORY_ORDERING, MEMORY_SCOPE
-from tileir.dialect.types import TOKEN, PointerType, pointer_type, scalar_tile, tile_type
-from tileir.ir.attributes import (
-    Attribute,
-    integer_attribute,
-    string_attribute,
-    symbol_attribute,
-)
+from tileir.dialect.types import PointerType, pointer_type, scalar_tile, tile_type
+from tileir.ir.attributes import Attribute, string_attribute, symbol_attribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
@@ -62,13 +55,11 @@ def small_shape(writer: Writer, most: int) -> Shape:
     return shape if count_of(shape) <= most else (most,)
 
 
-def ordering(writer: Writer, strong: str) -> dict[str, Attribute]:
+def ordering(writer: Writer, strong: str) -> dict[str, object]:
     """Mostly weak; otherwise with a scope."""
     word = writer.bits.choice(("weak",) * 6 + ("relaxed", strong))
-    attributes: dict[str, Attribute] = {"memory_ordering_semantics": MEMORY_ORDERING[word]}
-    if word != "weak":
-        attributes["memory_scope"] = MEMORY_SCOPE[writer.bits.choice(("tl_blk", "device", "sys"))]
-    return attributes
+    scope = writer.bits.choice(("tl_blk", "device", "sys")) if word != "weak" else None
+    return {"memory_ordering_semantics": word, "memory_scope": scope}
 
 
 def _load(writer: Writer) -> None:
@@ -81,22 +72,14 @@ def _load(writer: Writer) -> None:
         return
     shape = writer.some_shape()
     pointers = writer.pointers(found.base, writer.places(shape, found.count))
-    read(writer, found, pointers, found.element)
+    read(writer, found, pointers)
 
 
-def read(writer: Writer, found: Memory, pointers: Tile, element: Type, numeric: bool = True) -> None:
-    operands: list[Value] = [pointers.value]
-    segments = [1, 0, 0, 0]
-    shape = pointers.shape
-    if writer.bits.chance(30):
-        mask, other = writer.want(shape, I1), writer.numeric(writer.want(shape, element))
-        operands += [mask.value, other.value]
-        segments[1:3] = [1, 1]
-    tokens = found.last_write
-    segments[3] = len(tokens)
-    types: list[Type] = [tile_type(shape, element), TOKEN]
-    value, token = writer.add(
-        ops.LOAD_PTR_TKO, [*operands, *tokens], types, ordering(writer, "acquire"), segments=tuple(segments)
+def read(writer: Writer, found: Memory, pointers: Tile, numeric: bool = True) -> None:
+    assert isinstance(pointers.element, PointerType)
+    masked = writer.maybe_masked(pointers.shape, pointers.element.pointee, 30)
+    value, token = writer.op(
+        ops.LOAD_PTR_TKO, pointers, *masked, found.state.write, **ordering(writer, "acquire")
     ).results
     found.was_read(token)
     writer.know(Tile(value, numeric=numeric))
@@ -109,21 +92,9 @@ def _store(writer: Writer) -> None:
     shape = small_shape(writer, found.count)
     value = writer.numeric(writer.want(shape, found.element))
     pointers = writer.pointers(found.base, apart(writer, shape, found.count))
-    write(writer, found, pointers, value)
-
-
-def write(writer: Writer, found: Memory, pointers: Tile, value: Tile) -> None:
-    operands: list[Value] = [pointers.value, value.value]
-    masks: list[Value] = [writer.want(value.shape, I1).value] if writer.bits.chance(30) else []
-    tokens = writer.joined(found.accesses)
-    (token,) = writer.add(
-        ops.STORE_PTR_TKO,
-        [*operands, *masks, *tokens],
-        [TOKEN],
-        ordering(writer, "release"),
-        segments=(1, 1, len(masks), len(tokens)),
-    ).results
-    found.was_written(token)
+    mask = writer.want(value.shape, I1) if writer.bits.chance(30) else None
+    token = writer.joined(found.accesses)
+    found.was_written(writer.value(ops.STORE_PTR_TKO, pointers, value, mask, token, **ordering(writer, "release")))
 
 
 def _alloca(writer: Writer) -> None:
@@ -132,18 +103,12 @@ def _alloca(writer: Writer) -> None:
         return
     element = writer.bits.choice([*writer.integers, *writer.floats])
     count = writer.bits.choice((8, 16, 32))
-    attributes: dict[str, Attribute] = {
-        "num_elem": integer_attribute(I64, count),
-        "alignment": integer_attribute(I64, writer.bits.choice((8, 16, 64))),
-    }
-    pointer = writer.add(ops.ALLOCA, [], [scalar_tile(pointer_type(element))], attributes).results[0]
-    found = Memory(Tile(pointer), element, count)
+    pointer = scalar_tile(pointer_type(element))
+    base = Tile(writer.value(ops.ALLOCA, pointer, count, writer.bits.choice((8, 16, 64))))
+    found = Memory(base, element, count)
     value = writer.numeric(writer.want((count,), element))
     pointers = writer.pointers(found.base, writer.lanes(count))
-    (token,) = writer.add(
-        ops.STORE_PTR_TKO, [pointers.value, value.value], [TOKEN], WEAK, segments=(1, 1, 0, 0)
-    ).results
-    found.was_written(token)
+    found.was_written(writer.value(ops.STORE_PTR_TKO, pointers, value))
     writer.memories.append(found)
 
 
@@ -166,13 +131,11 @@ def _global(writer: Writer) -> None:
         place = writer.bits.below(len(names))
         name = names[place]
         element = _element_of(writer, place)
+    # By hand: there is no module yet in which the name could be looked up.
     pointer = scalar_tile(pointer_type(element))
-    base = Tile(writer.add(ops.GET_GLOBAL, [], [pointer], {"name": symbol_attribute(name)}).results[0])
-    shape = writer.some_shape()
-    pointers = writer.pointers(base, writer.places(shape, count))
-    types: list[Type] = [tile_type(shape, element), TOKEN]
-    value = writer.add(ops.LOAD_PTR_TKO, [pointers.value], types, WEAK, segments=(1, 0, 0, 0)).results[0]
-    writer.know(Tile(value))
+    found = writer.append(Operation(ops.GET_GLOBAL, [], [pointer], {"name": symbol_attribute(name)}))
+    pointers = writer.pointers(Tile(found.result), writer.places(writer.some_shape(), count))
+    writer.know(Tile(writer.value(ops.LOAD_PTR_TKO, pointers)))
 
 
 def _pattern(writer: Writer, element: Type) -> int:
@@ -198,9 +161,8 @@ def _through_integers(writer: Writer) -> None:
         return
     shape = writer.some_shape()
     pointers = writer.pointers(found.base, writer.places(shape, found.count))
-    numbers = writer.add(ops.PTR_TO_INT, [pointers.value], [tile_type(shape, I64)]).results[0]
-    again = writer.add(ops.INT_TO_PTR, [numbers], [pointers.value.type]).results[0]
-    read(writer, found, Tile(again), found.element)
+    again = writer.value(ops.INT_TO_PTR, writer.value(ops.PTR_TO_INT, pointers), pointers.type)
+    read(writer, found, Tile(again))
 
 
 _TWINS: dict[Type, Type] = {F16: I16, BF16: I16, F32: I32, F64: I64, I16: F16, I32: F32, I64: F64}
@@ -214,10 +176,8 @@ def _other_pointers(writer: Writer) -> None:
     element = _TWINS[found.element]
     shape = writer.some_shape()
     pointers = writer.pointers(found.base, writer.places(shape, found.count))
-    type = tile_type(shape, pointer_type(element))
-    other = Tile(writer.add(ops.PTR_TO_PTR, [pointers.value], [type]).results[0])
-    assert isinstance(type.element, PointerType)
-    read(writer, found, other, element, numeric=not isinstance(element, FloatType))
+    other = Tile(writer.value(ops.PTR_TO_PTR, pointers, tile_type(shape, pointer_type(element))))
+    read(writer, found, other, numeric=not isinstance(element, FloatType))
 
 
 def _offset(writer: Writer) -> None:
@@ -229,10 +189,9 @@ def _offset(writer: Writer) -> None:
     places = writer.places(shape, found.count)
     far = writer.pointers(found.base, places)
     back = writer.apply(ops.SUBI, writer.constant(shape, I32, 0), places)
-    begin = writer.add(ops.OFFSET, [far.value, back.value], [far.value.type]).results[0]
-    again = writer.places(shape, found.count)
-    pointers = writer.add(ops.OFFSET, [begin, again.value], [far.value.type]).results[0]
-    read(writer, found, Tile(pointers), found.element)
+    begin = writer.value(ops.OFFSET, far, back)
+    pointers = writer.value(ops.OFFSET, begin, writer.places(shape, found.count))
+    read(writer, found, Tile(pointers))
 
 
 # --- tokens ---
@@ -241,43 +200,37 @@ def _offset(writer: Writer) -> None:
 def _tokens(writer: Writer, count: int) -> list[Value]:
     found = [token for memory in writer.memories for token in memory.last_write]
     while len(found) < count:
-        found.append(writer.add(ops.MAKE_TOKEN, [], [TOKEN]).results[0])
+        found.append(writer.value(ops.MAKE_TOKEN))
     return found[:4]
+
+
+def _ordered(writer: Writer, token: Value) -> None:
+    """Let all accesses that follow come after a token."""
+    for found in writer.memories:
+        found.was_read(token)
 
 
 def _join(writer: Writer) -> None:
     """A token for several, which a load comes after."""
-    tokens = _tokens(writer, 2)
-    joined = writer.add(ops.JOIN_TOKENS, tokens, [TOKEN]).results[0]
-    for found in writer.memories:
-        found.was_read(joined)
+    _ordered(writer, writer.value(ops.JOIN_TOKENS, _tokens(writer, 2)))
 
 
 def _make(writer: Writer) -> None:
-    token = writer.add(ops.MAKE_TOKEN, [], [TOKEN]).results[0]
-    for found in writer.memories:
-        found.was_read(token)
+    _ordered(writer, writer.value(ops.MAKE_TOKEN))
 
 
 def _fence(declaration: OperationDeclaration) -> Statement:
     """An operation between tokens that orders what comes after it with what came before."""
 
     def build(writer: Writer) -> None:
-        tokens = _tokens(writer, 1)[:1]
-        if declaration is not ops.MEMORY_FENCE_ALIAS_TKO and writer.bits.chance(50):
-            tokens = []
-        token = writer.add(declaration, tokens, [TOKEN]).results[0]
-        for found in writer.memories:
-            found.was_read(token)
+        token = _tokens(writer, 1)[0]
+        takes = declaration is ops.MEMORY_FENCE_ALIAS_TKO or not writer.bits.chance(50)
+        _ordered(writer, writer.value(declaration, token if takes else None))
 
     return Statement(declaration, build)
 
 
-FENCES = (
-    _fence(ops.MEMORY_FENCE_ALIAS_TKO),
-    _fence(ops.GDC_WAIT_TKO),
-    _fence(ops.GDC_LAUNCH_DEPENDENTS_TKO),
-)
+FENCES = tuple(map(_fence, (ops.MEMORY_FENCE_ALIAS_TKO, ops.GDC_WAIT_TKO, ops.GDC_LAUNCH_DEPENDENTS_TKO)))
 STATEMENTS = (
     Statement(ops.LOAD_PTR_TKO, _load),
     Statement(ops.LOAD_PTR_TKO, _load),

@@ -6,46 +6,28 @@ from collections.abc import Sequence
 from typing import Any
 
 from tileir.analyze.smith.bits import Bits
-from tileir.analyze.smith.exposing import expose, expose_loose
-from tileir.analyze.smith.families import ASKED_FOR, EVERYTHING, FAMILIES
+from tileir.analyze.smith.families import EVERYTHING, FAMILIES, ON_REQUEST
+from tileir.analyze.smith.tiles import FLOATS, INTEGERS, Tile, count_of
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute.arguments.argument_text import LaunchWords
+from tileir.execute.gpu.targets import ARCHITECTURES
 from tileir.execute.launching.entries import entries_of
 from tileir.interface import to_bytecode
 from tileir.ir.attributes import Attribute, string_attribute, type_attribute
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.diagnostics import OptionError
-from tileir.ir.types import (
-    BF16,
-    F4E2M1FN,
-    F8E8M0FNU,
-    F16,
-    F32,
-    F64,
-    FNV8E5M3FNU,
-    I8,
-    I16,
-    I32,
-    I64,
-    Type,
-    function_type,
-)
+from tileir.ir.types import BF16, F16, F32, F64, I32, I64, FloatType, IntegerType, Type, function_type
 from tileir.ir.versions import NEWEST, Version, version_named
 
 STREAM = 1
 """Which programs the seeds stand for: another number where a seed gives another program than before."""
 DEFAULT_SIZE = 80
 ENTRY = "kernel"
-_INTEGERS: tuple[Type, ...] = (I8, I16, I32, I64)
-_FLOATS: tuple[Type, ...] = (F16, BF16, F32, F64)
 _GRIDS = ((1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 2, 1), (1, 2, 2))
-
-
-# Where NVIDIA's assembler 13.4 takes programs: a GPU that has the types.
+# GPUs with more and more types.
 _TARGETS = ("sm_90", "sm_100", "sm_107")
-_NEEDED: dict[Type, str] = {F8E8M0FNU: "sm_100", F4E2M1FN: "sm_100", FNV8E5M3FNU: "sm_107"}
 
 
 class SmithProgram:
@@ -92,12 +74,9 @@ class SmithProgram:
     @property
     def target(self) -> str:
         """A GPU that has all types it uses, for NVIDIA's assembler."""
-        found = _TARGETS[0]
-        for operation in self.module.walk():
-            for result in operation.results:
-                if isinstance(result.type, TileType):
-                    found = max(found, _NEEDED.get(result.type.element, found), key=_TARGETS.index)
-        return found
+        types = {result.type for operation in self.module.walk() for result in operation.results}
+        elements = {type.element.text for type in types if isinstance(type, TileType)}
+        return next(name for name in _TARGETS if elements.isdisjoint(ARCHITECTURES[name].lacks))
 
     def text(self) -> str:
         """The program, its launch in a comment on the first line."""
@@ -172,6 +151,63 @@ def first_difference(found: Any, wanted: Any, tolerance: float | None = None) ->
     return f"[{place}] is {shown[0]}, expected {shown[1]}; {places.size} of {wanted.size} differ"
 
 
+TOLERANCES: dict[Type, float] = {F64: 1e-9, F32: 1e-4, F16: 1e-2, BF16: 5e-2}
+"""How far a result may be from the interpreter's where bits are left open: times one and its magnitude together."""
+
+
+def expose(writer: Writer) -> None:
+    """Store values that nothing else used, the last ones first, and a few others."""
+    bits = writer.bits
+    tiles = [tile for tile in writer.scopes[0].all if _is_stored(tile) and tile is not writer.place]
+    unused = [tile for tile in reversed(tiles) if not tile.value.has_uses]
+    others = [tile for tile in reversed(tiles) if tile.value.has_uses and bits.chance(20)]
+    chosen = [*unused, *others][: writer.stores]
+    if not chosen and tiles:
+        chosen = tiles[-1:]
+    room: dict[Type, int] = {}
+    for tile in chosen:
+        room[tile.element] = room.get(tile.element, 0) + count_of(tile.shape)
+    arrays: dict[Type, Tile] = {}
+    begun: dict[Type, int] = {}
+    for tile in chosen:
+        element = tile.element
+        if element not in arrays:
+            base = writer.array(element, room[element] * writer.blocks, None)
+            arrays[element] = writer.own_part(base, room[element])
+            begun[element] = 0
+        _store(writer, arrays[element], tile, begun[element])
+        begun[element] += count_of(tile.shape)
+
+
+def expose_loose(writer: Writer) -> dict[int, float]:
+    """Store what the dialect leaves open to some degree, in arrays apart; the tolerance of each, by argument."""
+    found: dict[int, float] = {}
+    for tile in writer.loose[: writer.stores]:
+        count = count_of(tile.shape)
+        base = writer.own_part(writer.array(tile.element, count * writer.blocks, None), count)
+        found[len(writer.arguments) - 1] = TOLERANCES[tile.element]
+        _store(writer, base, tile, 0)
+    return found
+
+
+def _is_stored(tile: Tile) -> bool:
+    """Pointers differ from launch to launch, and four bits are less than a byte of memory."""
+    element = tile.element
+    return isinstance(element, (IntegerType, FloatType)) and (element.width >= 8 or element.width == 1)
+
+
+def _store(writer: Writer, base: Tile, tile: Tile, start: int) -> None:
+    number = writer.numeric(tile)
+    if not tile.shape:
+        flat, places = number, writer.constant((), I64, start)
+    else:
+        flat = writer.reshaped(number, (count_of(tile.shape),))
+        places = writer.lanes(count_of(tile.shape))
+        if start:
+            places = writer.apply(ops.ADDI, places, writer.constant(flat.shape, I32, start))
+    writer.op(ops.STORE_PTR_TKO, writer.pointers(base, places), flat)
+
+
 def program(
     seed: int,
     *,
@@ -192,16 +228,16 @@ def program(
     bits = Bits(STREAM, seed, family, ",".join(operations or ()), version, size, *(["open"] if allow_open else []))
     name, statements = _chosen(bits, family, operations, dialect)
     # What several tile blocks print has no order.
-    alone = any(statement in ASKED_FOR for statement in statements)
+    alone = any(statement in ON_REQUEST for statement in statements)
     grid = _GRIDS[0] if alone else bits.choice(_GRIDS)
     writer = Writer(bits, dialect, statements, DEFAULT_SIZE if size is None else size, grid)
-    writer.integers = [_INTEGERS[place] for place in bits.order(len(_INTEGERS))[: bits.between(1, 2)]]
-    writer.floats = [_FLOATS[place] for place in bits.order(len(_FLOATS))[: bits.between(1, 2)]]
+    writer.integers = [INTEGERS[place] for place in bits.order(len(INTEGERS))[: bits.between(1, 2)]]
+    writer.floats = [FLOATS[place] for place in bits.order(len(FLOATS))[: bits.between(1, 2)]]
     writer.is_open = allow_open
     writer.fill(writer.size)
     expose(writer)
     tolerances = expose_loose(writer)
-    writer.add(ops.RETURN, [], [])
+    writer.op(ops.RETURN)
     return SmithProgram(_module(writer), seed, name, dialect, grid, writer.arguments, tolerances)
 
 
@@ -215,7 +251,7 @@ def _chosen(
         name = bits.choice(list(FAMILIES)) if family is None else family
         return name, [statement for statement in FAMILIES[name].statements if statement.is_in(version)]
     name = EVERYTHING if family is None else family
-    known = {statement.declaration.mnemonic: statement for statement in (*FAMILIES[name].statements, *ASKED_FOR)}
+    known = {statement.declaration.mnemonic: statement for statement in (*FAMILIES[name].statements, *ON_REQUEST)}
     found = []
     for word in operations:
         statement = known.get(word.removeprefix("cuda_tile."))

@@ -1,4 +1,4 @@
-"""Statements of reductions and scans whose result does not depend on the order in which elements are combined.
+"""Statements of reductions, scans and matrix products whose result does not depend on the order of their sums.
 
 The dialect leaves the order open, so combinations are associative and commutative in every bit: of integers, of the
 larger and the smaller, of the first position of the largest, and of float sums that do not round.
@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tileir.analyze.smith.tiles import Shape, Tile, range_of
-from tileir.analyze.smith.writer import SIGNED, UNSIGNED, Scope, Statement, Writer
+from tileir.analyze.smith.tiles import FLOATS, Shape, Tile, range_of
+from tileir.analyze.smith.writer import Scope, Statement, Writer
 from tileir.dialect import ops
-from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE
-from tileir.dialect.types import scalar_tile, tile_type
-from tileir.ir.attributes import Attribute, array_attribute, bool_attribute, float_attribute, integer_attribute
+from tileir.dialect.literals import number_attribute
+from tileir.dialect.types import ELEMENT_SINCE, scalar_tile
+from tileir.ir.attributes import array_attribute
 from tileir.ir.core import Block, Region
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.floats import FORMATS, from_double
-from tileir.ir.types import F16, F32, F64, I1, I32, FloatType, IntegerType, Type
+from tileir.ir.types import F16, F32, F64, FLOAT_TYPES, I8, I32, FloatType, Type
 from tileir.ir.values import Value
+from tileir.ir.versions import V13_1
 
 Body = Callable[[Writer, list[Tile]], list[Value]]
 """Combines two elements of each tile: x, y, then those of the next tile."""
@@ -31,72 +31,49 @@ def _aggregate(
     declaration: OperationDeclaration,
     tiles: list[Tile],
     axis: int,
-    identities: list[Attribute],
+    identities: list[float],
     body: Body,
 ) -> list[Value]:
-    types: list[Type] = []
-    for tile in tiles:
-        types += [scalar_tile(tile.element)] * 2
-    block = Block(types)
+    block = Block([scalar_tile(tile.element) for tile in tiles for _ in range(2)])
     writer.scopes.append(Scope(block))
-    results = body(writer, [Tile(argument) for argument in block.arguments])
-    writer.add(ops.YIELD, results, [])
+    writer.op(ops.YIELD, body(writer, [Tile(argument) for argument in block.arguments]))
     writer.scopes.pop()
-    attributes: dict[str, Attribute] = {
-        "dim": integer_attribute(I32, axis),
-        "identities": array_attribute(tuple(identities)),
-    }
-    shape = tiles[0].shape
-    if declaration is ops.SCAN:
-        attributes["reverse"] = bool_attribute(writer.bits.chance(40))
-    else:
-        shape = (*shape[:axis], *shape[axis + 1 :])
-    found = [tile_type(shape, tile.element) for tile in tiles]
-    operation = writer.add(declaration, [tile.value for tile in tiles], found, attributes, [Region([block])])
-    return list(operation.results)
+    named: dict[str, object] = {"reverse": writer.bits.chance(40)} if declaration is ops.SCAN else {}
+    numbers = [number_attribute(number, tile.element) for number, tile in zip(identities, tiles, strict=True)]
+    named["identities"] = array_attribute(tuple(numbers))
+    return list(writer.op(declaration, tiles, dim=axis, regions=[Region([block])], **named).results)
 
 
-def _integer(element: Type, value: int) -> Attribute:
-    assert isinstance(element, IntegerType)
-    return integer_attribute(element, value)
-
-
-def _float(element: Type, value: float) -> Attribute:
-    assert isinstance(element, FloatType)
-    return float_attribute(element, from_double(FORMATS[element.name], value))
-
-
-def _one(declaration: OperationDeclaration, attributes: dict[str, Attribute] | None = None) -> Body:
+def _one(declaration: OperationDeclaration, *arguments: str) -> Body:
     """A combination that is one operation."""
-    return lambda writer, xs: [writer.apply(declaration, xs[0], xs[1], attributes=attributes or {}).value]
+    return lambda writer, xs: [writer.value(declaration, *xs, *arguments)]
 
 
 def _integers(writer: Writer, declaration: OperationDeclaration) -> None:
     tile = writer.some(writer.integers, 1)
-    element = tile.element
-    least, most = range_of(element)
+    least, most = range_of(tile.element)
     choices: list[tuple[int, Body]] = [
         (0, _one(ops.ADDI)),
         (1, _one(ops.MULI)),
         (-1, _one(ops.ANDI)),
         (0, _one(ops.ORI)),
         (0, _one(ops.XORI)),
-        (least, _one(ops.MAXI, SIGNED)),
-        (0, _one(ops.MAXI, UNSIGNED)),
-        (most, _one(ops.MINI, SIGNED)),
-        (-1, _one(ops.MINI, UNSIGNED)),
+        (least, _one(ops.MAXI, "signed")),
+        (0, _one(ops.MAXI, "unsigned")),
+        (most, _one(ops.MINI, "signed")),
+        (-1, _one(ops.MINI, "unsigned")),
         (0, _both_and_product),
     ]
     identity, body = writer.bits.choice(choices)
     axis = writer.bits.below(len(tile.shape))
-    (value,) = _aggregate(writer, declaration, [tile], axis, [_integer(element, identity)], body)
+    (value,) = _aggregate(writer, declaration, [tile], axis, [identity], body)
     writer.know(Tile(value))
 
 
 def _both_and_product(writer: Writer, xs: list[Tile]) -> list[Value]:
     """x + y + x y, which is (1 + x)(1 + y) - 1: associative, commutative, with the identity 0."""
-    product = writer.apply(ops.MULI, xs[0], xs[1])
-    return [writer.apply(ops.ADDI, writer.apply(ops.ADDI, xs[0], xs[1]), product).value]
+    product = writer.value(ops.MULI, *xs)
+    return [writer.value(ops.ADDI, writer.value(ops.ADDI, *xs), product)]
 
 
 def _float_extremes(writer: Writer, declaration: OperationDeclaration) -> None:
@@ -105,7 +82,7 @@ def _float_extremes(writer: Writer, declaration: OperationDeclaration) -> None:
     infinity = float("-inf") if largest else float("inf")
     axis = writer.bits.below(len(tile.shape))
     body = _one(ops.MAXF if largest else ops.MINF)
-    (value,) = _aggregate(writer, declaration, [tile], axis, [_float(tile.element, infinity)], body)
+    (value,) = _aggregate(writer, declaration, [tile], axis, [infinity], body)
     writer.know(Tile(value))
 
 
@@ -116,12 +93,12 @@ def _float_sums(writer: Writer, declaration: OperationDeclaration) -> None:
     axis = writer.bits.below(len(shape))
     if writer.is_open and len(writer.scopes) == 1 and element is not F16:
         rounded = writer.clamped(writer.want(shape, element), -8.0, 8.0)
-        (value,) = _aggregate(writer, declaration, [rounded], axis, [_float(element, 0.0)], _one(ops.ADDF))
+        (value,) = _aggregate(writer, declaration, [rounded], axis, [0.0], _one(ops.ADDF))
         writer.loose.append(Tile(value))
     tile = writer.whole(shape, element, 7)
     if max(-tile.low, tile.high) * shape[axis] > _EXACT[element]:
         return
-    (value,) = _aggregate(writer, declaration, [tile], axis, [_float(element, 0.0)], _one(ops.ADDF))
+    (value,) = _aggregate(writer, declaration, [tile], axis, [0.0], _one(ops.ADDF))
     bound = max(-tile.low, tile.high) * shape[axis]
     writer.know(Tile(value, -bound, bound, whole=True))
 
@@ -135,17 +112,12 @@ def _first_of_the_largest(writer: Writer, declaration: OperationDeclaration) -> 
 
     def body(writer: Writer, xs: list[Tile]) -> list[Value]:
         x, y, i, j = xs
-        greater, equal = _compare(writer, "greater_than", x, y), _compare(writer, "equal", x, y)
-        before = _compare(writer, "less_than", i, j)
-        left = writer.apply(ops.ORI, greater, writer.apply(ops.ANDI, equal, before))
-        chosen = [
-            writer.add(ops.SELECT, [left.value, one.value, other.value], [one.type]).results[0]
-            for one, other in ((x, y), (i, j))
-        ]
-        return list(chosen)
+        greater, equal = writer.compare("greater_than", x, y), writer.compare("equal", x, y)
+        before = writer.compare("less_than", i, j)
+        left = writer.value(ops.ORI, greater, writer.value(ops.ANDI, equal, before))
+        return [writer.value(ops.SELECT, left, one, other) for one, other in ((x, y), (i, j))]
 
-    least = _float(tile.element, float("-inf")) if floating else _integer(tile.element, range_of(tile.element)[0])
-    identities = [least, _integer(I32, range_of(I32)[1])]
+    identities = [float("-inf") if floating else range_of(tile.element)[0], range_of(I32)[1]]
     value, place = _aggregate(writer, declaration, [tile, places], axis, identities, body)
     # Both zeros compare equal: which of them comes out is told by its place, and both orders agree.
     writer.know(Tile(value))
@@ -157,17 +129,7 @@ def _along(writer: Writer, shape: Shape, axis: int) -> Tile:
     lanes = writer.lanes(shape[axis])
     flat = tuple([extent if place == axis else 1 for place, extent in enumerate(shape)])
     found = writer.reshaped(lanes, flat)
-    if flat != shape:
-        found = found.moved(writer.add(ops.BROADCAST, [found.value], [tile_type(shape, I32)]).results[0])
-    return found
-
-
-def _compare(writer: Writer, predicate: str, left: Tile, right: Tile) -> Tile:
-    attributes: dict[str, Attribute] = {"comparison_predicate": COMPARISON_PREDICATE[predicate]}
-    if isinstance(left.element, FloatType):
-        attributes["comparison_ordering"] = COMPARISON_ORDERING["ordered"]
-        return writer.apply(ops.CMPF, left, right, element=I1, attributes=attributes)
-    return writer.apply(ops.CMPI, left, right, element=I1, attributes={**attributes, **SIGNED})
+    return found if flat == shape else found.moved(writer.value(ops.BROADCAST, found, shape))
 
 
 _KINDS = (_integers, _integers, _float_extremes, _float_sums, _first_of_the_largest)
@@ -178,3 +140,101 @@ def _any(declaration: OperationDeclaration) -> Callable[[Writer], None]:
 
 
 STATEMENTS = (Statement(ops.REDUCE, _any(ops.REDUCE)), Statement(ops.SCAN, _any(ops.SCAN)))
+
+
+# Factors of at most 3 and an accumulator of at most 255 stay below 2^11 with K up to 64: exact in f16, and in the 14
+# bits that tensor cores keep of a sum of f8.
+_FACTOR, _ACCUMULATOR = 3, 255
+_PAIRS = (
+    "f32 f32",
+    "f16 f32",
+    "f16 f16",
+    "bf16 f32",
+    "f64 f64",
+    "tf32 f32",
+    "f8E4M3FN f32",
+    "f8E5M2 f32",
+    "f8E4M3FN f16",
+)
+"""Types of factors and sums."""
+_SCALED = (
+    ("f8E4M3FN f8E8M0FNU", 32), ("f8E5M2 f8E8M0FNU", 32), ("f4E2M1FN f8E4M3FN", 16), ("f4E2M1FN f8E8M0FNU", 32),
+    ("f4E2M1FN fnv8E5M3FNU", 16),
+)  # fmt: skip
+"""Types of factors and scales, and how many factors have one scale."""
+
+
+def _named(names: str) -> list[Type]:
+    return [FLOAT_TYPES[name] for name in names.split()]
+
+
+def _shapes(writer: Writer, most: int = 64) -> tuple[Shape, int, int, int]:
+    bits = writer.bits
+    batch: Shape = (2,) if bits.chance(15) else ()
+    m, n = (bits.choice((2, 4, 8, 16)) for _ in range(2))
+    k = bits.choice([extent for extent in (2, 4, 8, 16, 32) if extent <= most])
+    return batch, m, n, k
+
+
+def _factor(writer: Writer, shape: Shape, element: Type) -> Tile:
+    """Small integers in a type that may have no conversion of its own."""
+    if element in FLOATS:
+        return writer.whole(shape, element, _FACTOR)
+    source = writer.whole(shape, F32, _FACTOR)
+    return Tile(writer.value(ops.FTOF, source, element))
+
+
+def _float_product(writer: Writer) -> None:
+    batch, m, n, k = _shapes(writer)
+    element, total = _named(writer.bits.choice(_PAIRS))
+    left = _factor(writer, (*batch, m, k), element)
+    right = _factor(writer, (*batch, k, n), element)
+    added = writer.whole((*batch, m, n), total, _ACCUMULATOR)
+    bound = _FACTOR * _FACTOR * k + max(-added.low, added.high)
+    writer.know(Tile(writer.value(ops.MMAF, left, right, added), -bound, bound, whole=True))
+
+
+def _integer_product(writer: Writer) -> None:
+    """Sums that do not overflow: some hardware wraps, some saturates."""
+    batch, m, n, k = _shapes(writer)
+    left, right = writer.want((*batch, m, k), I8), writer.want((*batch, k, n), I8)
+    source = writer.want((*batch, m, n), I32)
+    added = source if max(-source.low, source.high) < 1 << 24 else writer.below(source, 1 << 16)
+    words = [writer.bits.choice(("signed", "unsigned")) for _ in range(2)]
+    bound = max(-added.low, added.high) + 255 * 255 * k
+    writer.know(Tile(writer.value(ops.MMAI, left, right, added, *words), -bound, bound))
+
+
+def _scaled_product(writer: Writer) -> None:
+    known = [
+        (names, block)
+        for names, block in _SCALED
+        if all(ELEMENT_SINCE.get(kind, V13_1) <= writer.version for kind in _named(names))
+    ]
+    names, block = writer.bits.choice(known)
+    element, scale = _named(names)
+    batch, m, n, _ = _shapes(writer)
+    count = writer.bits.choice((1, 2))
+    k = block * count
+    left, right = _factor(writer, (*batch, m, k), element), _factor(writer, (*batch, k, n), element)
+    added = writer.whole((*batch, m, n), F32, _ACCUMULATOR)
+    scales = [_scale(writer, (*batch, *shape), scale) for shape in ((m, count), (count, n))]
+    value = writer.value(ops.MMAF_SCALED, left, right, added, *scales)
+    # Scales of at most 2 each.
+    bound = 4 * _FACTOR * _FACTOR * k + max(-added.low, added.high)
+    writer.know(Tile(value, -bound, bound, whole=True))
+
+
+def _scale(writer: Writer, shape: Shape, element: Type) -> Tile:
+    """1 or 2, from integers that are 1 or 2."""
+    source = writer.clamped(writer.whole(shape, F32, 3), 1.0, 2.0)
+    return Tile(
+        writer.value(ops.FTOF, source, element, rounding_mode="zero" if element.spelling == "f8E8M0FNU" else None)
+    )
+
+
+PRODUCTS = (
+    Statement(ops.MMAF, _float_product),
+    Statement(ops.MMAI, _integer_product),
+    Statement(ops.MMAF_SCALED, _scaled_product),
+)

@@ -3,15 +3,27 @@
 What the dialect leaves undefined or open depends on values: a division by zero, a shift that is too far, the bits of a
 NaN, the order of a sum that rounds.  Statements ask for values of which enough is known, or add the operations that
 make sure of it.
+
+Without a path of tokens two accesses of one tile block have no order.  Every read of memory comes after the last write,
+every write after that and all reads since; what passes through loops and branches passes its tokens too.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tileir.dialect.types import TileType
-from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.ir.types import BF16, F16, F32, F64, FLOAT_TYPES, I8, I16, I32, I64, FloatType, IntegerType, Type
 from tileir.ir.values import Value
 
 Shape = tuple[int, ...]
+
+# What there is arithmetic of, and what is converted to and from.
+INTEGERS: tuple[Type, ...] = (I8, I16, I32, I64)
+FLOATS: tuple[Type, ...] = (F16, BF16, F32, F64)
+SMALL_FLOATS: tuple[Type, ...] = tuple(
+    [FLOAT_TYPES[name] for name in ("tf32", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")]
+)
 
 
 class Tile:
@@ -87,3 +99,36 @@ def count_of(shape: Shape) -> int:
     for extent in shape:
         total *= extent
     return total
+
+
+class State(NamedTuple):
+    """The token of the last write, where there is one, and those of the reads since."""
+
+    write: Value | None
+    reads: tuple[Value, ...]
+
+
+class Memory:
+    """The part of an array that belongs to one tile block."""
+
+    def __init__(self, base: Tile, element: Type, count: int) -> None:
+        self.base: Tile = base
+        self.element: Type = element
+        self.count: int = count
+        self.state: State = State(None, ())
+
+    @property
+    def last_write(self) -> list[Value]:
+        """What a read comes after."""
+        return [] if self.state.write is None else [self.state.write]
+
+    @property
+    def accesses(self) -> list[Value]:
+        """What a write comes after."""
+        return [*self.last_write, *self.state.reads]
+
+    def was_read(self, token: Value) -> None:
+        self.state = State(self.state.write, (*self.state.reads, token))
+
+    def was_written(self, token: Value) -> None:
+        self.state = State(token, ())

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from tileir.analyze.smith.memory import ordering
 from tileir.analyze.smith.tiles import Shape, Tile, count_of
-from tileir.analyze.smith.writer import WEAK, Statement, Writer
+from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
-from tileir.dialect.enums import PADDING
-from tileir.dialect.types import (
-    DYNAMIC,
-    TOKEN,
-    TensorViewType,
-    TileViewType,
-    gather_scatter_view_type,
-    partition_view_type,
-    scalar_tile,
-    strided_view_type,
-    tensor_view_type,
-)
-from tileir.ir.attributes import dense_array_attribute
+from tileir.dialect.types import GatherScatterViewType, TileViewType
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.types import I1, I32, I64, FloatType, Type
+from tileir.ir.types import I32, I64, FloatType, Type
 from tileir.ir.values import Value
 from tileir.ir.versions import V13_3, V13_4
 
@@ -30,38 +19,16 @@ from tileir.ir.versions import V13_3, V13_4
 _TILES: tuple[Shape, ...] = ((4,), (8,), (16,), (32,), (2, 4), (4, 4), (4, 8), (8, 2), (1, 8), (2, 2, 4))
 
 
-class _Tensor:
-    """A tensor in an array: its view, its extents."""
-
-    def __init__(self, value: Value, extents: Shape) -> None:
-        self.value: Value = value
-        self.extents: Shape = extents
-
-    @property
-    def type(self) -> TensorViewType:
-        type = self.value.type
-        assert isinstance(type, TensorViewType)
-        return type
-
-
-def _tensor(writer: Writer, base: Tile, element: Type, extents: Shape, strides: Shape) -> _Tensor:
-    """A tensor view; some sizes and strides are known only at the launch."""
+def _tensor(writer: Writer, base: Tile, extents: Shape) -> Value:
+    """A view of a tensor without holes, its dimensions in any order; some sizes are known only at the launch."""
     bits = writer.bits
+    strides = _packed(writer, extents)
     index = bits.choice((I32, I64))
-    shown: list[list[int]] = []
-    given: list[list[Value]] = []
-    for numbers in (extents, strides):
-        known, values = list(numbers), []
-        for place, number in enumerate(numbers):
-            if bits.chance(25):
-                known[place] = DYNAMIC
-                values.append(writer.number(index, number).value)
-        shown.append(known)
-        given.append(values)
-    type = tensor_view_type(element, tuple(shown[0]), tuple(shown[1]))
-    operands = [base.value, *given[0], *given[1]]
-    segments = (1, len(given[0]), len(given[1]))
-    return _Tensor(writer.add(ops.MAKE_TENSOR_VIEW, operands, [type], segments=segments).results[0], extents)
+    known = [
+        [writer.number(index, number) if bits.chance(25) else number for number in numbers]
+        for numbers in (extents, strides)
+    ]
+    return writer.value(ops.MAKE_TENSOR_VIEW, base, *known)
 
 
 def _packed(writer: Writer, extents: Shape) -> Shape:
@@ -75,20 +42,13 @@ def _packed(writer: Writer, extents: Shape) -> Shape:
     return tuple(strides)
 
 
-class _View:
+class _View(NamedTuple):
     """A view of a tensor: how many tiles there are along each dimension, whether a tile may reach over an edge."""
 
-    def __init__(self, value: Value, counts: Shape, reaches: bool, numeric: bool) -> None:
-        self.value: Value = value
-        self.counts: Shape = counts
-        self.reaches: bool = reaches
-        self.numeric: bool = numeric
-
-    @property
-    def type(self) -> TileViewType:
-        type = self.value.type
-        assert isinstance(type, TileViewType)
-        return type
+    value: Value
+    counts: Shape
+    reaches: bool
+    numeric: bool
 
 
 def _view(writer: Writer, declaration: OperationDeclaration) -> _View:
@@ -112,14 +72,9 @@ def _view(writer: Writer, declaration: OperationDeclaration) -> _View:
         return _gathered(writer, tile, element)
     reaches = any(steps[place] * (counts[place] - 1) + tile[place] > extents[axis] for place, axis in enumerate(axes))
     padding = _padding(writer, element) if reaches or bits.chance(20) else None
-    tensor = _tensor(writer, writer.input(element), element, tuple(extents), _packed(writer, tuple(extents)))
-    word = None if padding is None else PADDING[padding]
-    type: TileViewType
-    if declaration is ops.MAKE_STRIDED_VIEW:
-        type = strided_view_type(tile, tensor.type, steps, word, axes)
-    else:
-        type = partition_view_type(tile, tensor.type, word, axes)
-    value = writer.add(declaration, [tensor.value], [type]).results[0]
+    tensor = _tensor(writer, writer.input(element), tuple(extents))
+    strides = (steps,) if declaration is ops.MAKE_STRIDED_VIEW else ()
+    value = writer.value(declaration, tensor, tile, *strides, padding=padding, dim_map=axes)
     return _View(value, counts, padding is not None, padding != "nan")
 
 
@@ -134,22 +89,18 @@ def _gathered(writer: Writer, tile: Shape, element: Type) -> _View:
     bits = writer.bits
     sparse = bits.below(len(tile))
     extents = tuple([8 if axis == sparse else extent for axis, extent in enumerate(tile)])
-    tensor = _tensor(writer, writer.input(element), element, extents, _packed(writer, extents))
-    type = gather_scatter_view_type(tile, tensor.type, sparse)
-    value = writer.add(ops.MAKE_GATHER_SCATTER_VIEW, [tensor.value], [type]).results[0]
+    tensor = _tensor(writer, writer.input(element), extents)
+    value = writer.value(ops.MAKE_GATHER_SCATTER_VIEW, tensor, tile, sparse)
     counts = tuple([8 if axis == sparse else 1 for axis in range(len(tile))])
     return _View(value, counts, False, True)
 
 
-def _indices(writer: Writer, view: _View, declaration: OperationDeclaration) -> list[Value]:
-    found: list[Value] = []
-    for axis, count in enumerate(view.counts):
-        if declaration is ops.MAKE_GATHER_SCATTER_VIEW and count == 8:
-            rows = writer.want((view.type.tile_shape[axis],), I32)
-            found.append(writer.below(rows, count).value)
-        else:
-            found.append(writer.below(writer.want((), I32), count).value)
-    return found
+def _indices(writer: Writer, view: _View) -> list[Tile]:
+    type = view.value.type
+    assert isinstance(type, TileViewType)
+    sparse = type.sparse_dim if isinstance(type, GatherScatterViewType) else -1
+    shapes = [(type.tile_shape[axis],) if axis == sparse else () for axis in range(len(view.counts))]
+    return [writer.below(writer.want(shape, I32), count) for shape, count in zip(shapes, view.counts, strict=True)]
 
 
 def _load_through(declaration: OperationDeclaration) -> Callable[[Writer], None]:
@@ -161,16 +112,12 @@ def _load_through(declaration: OperationDeclaration) -> Callable[[Writer], None]
                 kinds += [ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW]
             made = writer.bits.choice(kinds)
         view = _view(writer, made)
-        indices = _indices(writer, view, made)
-        attributes = ordering(writer, "acquire")
+        indices = _indices(writer, view)
+        named = ordering(writer, "acquire")
         inside = not view.reaches and made is not ops.MAKE_GATHER_SCATTER_VIEW
         if writer.version >= V13_4 and inside and writer.bits.chance(40):
-            attributes["inbounds"] = dense_array_attribute(I1, (1,) * len(indices))
-        types: list[Type] = [view.type.tile, TOKEN]
-        operands = [view.value, *indices]
-        segments = (1, len(indices), 0)
-        value = writer.add(ops.LOAD_VIEW_TKO, operands, types, attributes, segments=segments).results[0]
-        writer.know(Tile(value, numeric=view.numeric))
+            named["inbounds"] = [True] * len(indices)
+        writer.know(Tile(writer.value(ops.LOAD_VIEW_TKO, view.value, indices, **named), numeric=view.numeric))
 
     return build
 
@@ -188,32 +135,28 @@ def _store_view(writer: Writer) -> None:
     extents = (tile[0] * writer.blocks, *tile[1:])
     if len(tile) > 1:
         extents = (*extents[:-1], extents[-1] - across)
-    base = writer.array(element, count_of(extents), None)
-    tensor = _tensor(writer, base, element, extents, _packed(writer, extents))
-    type = partition_view_type(tile, tensor.type)
-    view = writer.add(ops.MAKE_PARTITION_VIEW, [tensor.value], [type]).results[0]
-    zero = writer.constant((), I32, 0).value
-    indices = [writer.place.value, *[zero] * (len(tile) - 1)]
-    operands = [value.value, view, *indices]
-    writer.add(ops.STORE_VIEW_TKO, operands, [TOKEN], WEAK, segments=(1, 1, len(indices), 0))
+    tensor = _tensor(writer, writer.array(element, count_of(extents), None), extents)
+    view = writer.value(ops.MAKE_PARTITION_VIEW, tensor, tile)
+    indices = [writer.place, *[writer.constant((), I32, 0)] * (len(tile) - 1)]
+    writer.op(ops.STORE_VIEW_TKO, value, view, indices)
+
+
+def _sizes(writer: Writer, declaration: OperationDeclaration, of: Value, sizes: Shape) -> None:
+    """Ask for sizes that are known here."""
+    values = writer.op(declaration, of, type=writer.bits.choice((I32, I64))).results
+    for value, size in zip(values, sizes, strict=True):
+        writer.know(Tile(value, size, size))
 
 
 def _tensor_shape(writer: Writer) -> None:
     element = writer.bits.choice([*writer.integers, *writer.floats])
     extents = tuple([writer.bits.between(1, 6) for _ in range(writer.bits.between(1, 3))])
-    tensor = _tensor(writer, writer.input(element), element, extents, _packed(writer, extents))
-    types = [scalar_tile(writer.bits.choice((I32, I64)))] * len(extents)
-    values = writer.add(ops.GET_TENSOR_SHAPE, [tensor.value], types).results
-    for value, extent in zip(values, extents, strict=True):
-        writer.know(Tile(value, extent, extent))
+    _sizes(writer, ops.GET_TENSOR_SHAPE, _tensor(writer, writer.input(element), extents), extents)
 
 
 def _index_space(writer: Writer) -> None:
     view = _view(writer, ops.MAKE_PARTITION_VIEW)
-    types = [scalar_tile(writer.bits.choice((I32, I64)))] * len(view.counts)
-    values = writer.add(ops.GET_INDEX_SPACE_SHAPE, [view.value], types).results
-    for value, count in zip(values, view.counts, strict=True):
-        writer.know(Tile(value, count, count))
+    _sizes(writer, ops.GET_INDEX_SPACE_SHAPE, view.value, view.counts)
 
 
 STATEMENTS = (

@@ -6,16 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tileir.analyze.smith.bits import Bits
-from tileir.analyze.smith.tiles import Shape, Tile, count_of, range_of, width_of
-from tileir.analyze.smith.tokens import Memory
+from tileir.analyze.smith.tiles import Memory, Shape, Tile, count_of, range_of, width_of
 from tileir.dialect import ops
-from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, MEMORY_ORDERING, SIGNEDNESS
-from tileir.dialect.types import TOKEN, TileType, pointer_type, scalar_tile, tile_type
-from tileir.ir.attributes import Attribute
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
+from tileir.dialect.inference import Call, result_types
+from tileir.dialect.signature import bind, made_operation, make_operands, signature_of
+from tileir.dialect.types import TileType, pointer_type, scalar_tile, tile_type
+from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import dense_attribute, element_bytes, element_mask
 from tileir.ir.floats import FORMATS, from_double
+from tileir.ir.location import UNKNOWN
+from tileir.ir.symbols import Symbols
 from tileir.ir.types import BF16, F16, F32, F64, I1, I8, I16, I32, I64, FloatType, IntegerType, Type
 from tileir.ir.values import Value
 from tileir.ir.versions import Version
@@ -24,9 +25,6 @@ SHAPES: tuple[Shape, ...] = (
     (4,), (8,), (16,), (32,), (64,), (128,), (2, 8), (4, 8), (8, 4), (8, 8), (16, 4), (1, 16), (16, 1), (2, 4, 4),
     (4, 1, 8), (2, 2, 2, 4), (1,), (1, 1),
 )  # fmt: skip
-WEAK: dict[str, Attribute] = {"memory_ordering_semantics": MEMORY_ORDERING["weak"]}
-SIGNED: dict[str, Attribute] = {"signedness": SIGNEDNESS["signed"]}
-UNSIGNED: dict[str, Attribute] = {"signedness": SIGNEDNESS["unsigned"]}
 INPUT = 256
 """Elements of an array that is read anywhere; a power of two, so that a mask keeps places inside."""
 DEEPEST = 3
@@ -36,6 +34,9 @@ _FLOATS = (0.0, 1.0, -1.0, 0.5, -2.0, 3.0, -0.0, 0.1, 1.5, -7.25, 100.0, 1e-6, 6
 
 # The others come from conversions: some have no constants, some no negative numbers.
 _MADE: tuple[Type, ...] = (I1, I8, I16, I32, I64, F16, BF16, F32, F64)
+
+
+_NO_SYMBOLS = Symbols()
 
 
 class Statement(NamedTuple):
@@ -97,8 +98,8 @@ class Writer:
         self.shapes: list[Shape] = [SHAPES[place] for place in few]
         self.integers: list[Type] = []
         self.floats: list[Type] = []
-        x, y, z = self.add(ops.GET_TILE_BLOCK_ID, [], [scalar_tile(I32)] * 3).results
-        self.block_ids: list[Tile] = [Tile(value, 0, extent - 1) for value, extent in zip((x, y, z), grid, strict=True)]
+        ids = self.op(ops.GET_TILE_BLOCK_ID).results
+        self.block_ids: list[Tile] = [Tile(value, 0, extent - 1) for value, extent in zip(ids, grid, strict=True)]
         self.place: Tile = self._place()
         if self.blocks > 1:
             self.know(self.place)
@@ -120,42 +121,38 @@ class Writer:
     def scope(self) -> Scope:
         return self.scopes[-1]
 
-    def add(
-        self,
-        declaration: OperationDeclaration,
-        operands: list[Value],
-        types: Sequence[Type],
-        attributes: dict[str, Attribute] = NO_ATTRIBUTES,
-        regions: list[Region] = NO_REGIONS,
-        segments: tuple[int, ...] | None = None,
-    ) -> Operation:
-        """Append an operation; attributes at their default are left out, as everywhere."""
-        if attributes:
-            defaults = declaration.defaults
-            attributes = {name: value for name, value in attributes.items() if defaults.get(name) is not value}
-        operation = Operation(
-            declaration, operands, list(types), attributes or NO_ATTRIBUTES, regions, segments=segments
-        )
-        self.scopes[-1].block.append(operation)
+    def append(self, operation: Operation) -> Operation:
+        self.scope.block.append(operation)
         self.written += 1
         return operation
+
+    def op(self, declaration: OperationDeclaration, *arguments: object, **named: object) -> Operation:
+        """Append an operation; its arguments are those of `tileir.Builder`, and tiles stand for their values."""
+        signature = signature_of(declaration)
+        call = Call(declaration, self.scope.block, _NO_SYMBOLS)
+        plain = tuple([_plain(each) for each in arguments])
+        bind(signature, call, plain, {name: _plain(each) for name, each in named.items()})
+        make_operands(call, UNKNOWN)
+        return self.append(made_operation(call, result_types(call, signature.inference), UNKNOWN))
+
+    def value(self, declaration: OperationDeclaration, *arguments: object, **named: object) -> Value:
+        """The first result of one more operation."""
+        return self.op(declaration, *arguments, **named).results[0]
+
+    def apply(self, declaration: OperationDeclaration, *arguments: object, **named: object) -> Tile:
+        """A result of which nothing is known yet, and no statement hears."""
+        return Tile(self.value(declaration, *arguments, **named), numeric=False)
+
+    def compare(self, predicate: str, left: Tile, right: Tile, how: str = "") -> Tile:
+        """A comparison: signed or ordered, unless `how` says otherwise."""
+        if isinstance(left.element, FloatType):
+            return Tile(self.value(ops.CMPF, left, right, predicate, how or "ordered"))
+        return Tile(self.value(ops.CMPI, left, right, predicate, how or "signed"))
 
     def may_have(self, declaration: OperationDeclaration, name: str) -> bool:
         """Whether the version has an attribute of an operation."""
         declared = declaration.inherent.get(name)
         return declared is not None and (declared.since is None or declared.since <= self.version)
-
-    def apply(
-        self,
-        declaration: OperationDeclaration,
-        *operands: Tile,
-        element: Type | None = None,
-        attributes: dict[str, Attribute] = NO_ATTRIBUTES,
-    ) -> Tile:
-        """An operation whose result is like its first operand, of which nothing is known yet and no statement hears."""
-        type: Type = operands[0].type if element is None else tile_type(operands[0].shape, element)
-        found = self.add(declaration, [tile.value for tile in operands], [type], attributes).results[0]
-        return Tile(found, numeric=False)
 
     def know(self, tile: Tile) -> Tile:
         """Let statements use a value from here on."""
@@ -181,9 +178,7 @@ class Writer:
         size, mask = element_bytes(element), element_mask(element)
         data = b"".join([(pattern & mask).to_bytes(size, "little") for pattern in patterns])
         value = dense_attribute(type, shape, element, data)
-        return self.keep(
-            value, lambda: Tile(self.add(ops.CONSTANT, [], [type], {"value": value}).results[0], low, high)
-        )
+        return self.keep(value, lambda: Tile(self.value(ops.CONSTANT, type, value), low, high))
 
     def constant(self, shape: Shape, element: Type, number: int) -> Tile:
         return self.bits_constant(shape, element, [number], number, number)
@@ -272,9 +267,7 @@ class Writer:
         element = self.bits.choice([*self.integers, I32])
         left, right = self.want(shape, element), self.want(shape, element)
         predicate = self.bits.choice(("less_than", "equal", "greater_than", "not_equal"))
-        attributes: dict[str, Attribute] = {"comparison_predicate": COMPARISON_PREDICATE[predicate], **SIGNED}
-        found = self.apply(ops.CMPI, left, right, element=I1, attributes=attributes)
-        return self.know(Tile(found.value))
+        return self.know(self.compare(predicate, left, right))
 
     def condition(self) -> Tile:
         """A boolean that may differ from tile block to tile block."""
@@ -298,7 +291,7 @@ class Writer:
 
     def lanes(self, count: int, element: Type = I32) -> Tile:
         type = tile_type((count,), element)
-        return self.keep(("lanes", type), lambda: Tile(self.add(ops.IOTA, [], [type]).results[0], 0, count - 1))
+        return self.keep(("lanes", type), lambda: Tile(self.value(ops.IOTA, type), 0, count - 1))
 
     def filled(self, scalar: Tile, shape: Shape) -> Tile:
         """A tile of one scalar."""
@@ -306,18 +299,15 @@ class Writer:
             return scalar
 
         def make() -> Tile:
-            ones = tile_type((1,) * len(shape), scalar.element)
-            found: Value = self.add(ops.RESHAPE, [scalar.value], [ones]).results[0]
-            if count_of(shape) > 1:
-                found = self.add(ops.BROADCAST, [found], [tile_type(shape, scalar.element)]).results[0]
-            return scalar.moved(found)
+            found = self.value(ops.RESHAPE, scalar, (1,) * len(shape))
+            return scalar.moved(self.value(ops.BROADCAST, found, shape) if count_of(shape) > 1 else found)
 
         return self.keep(("filled", scalar.value, shape), make)
 
     def reshaped(self, tile: Tile, shape: Shape) -> Tile:
         if tile.shape == shape:
             return tile
-        return tile.moved(self.add(ops.RESHAPE, [tile.value], [tile_type(shape, tile.element)]).results[0])
+        return tile.moved(self.value(ops.RESHAPE, tile, shape))
 
     # --- values of which enough is known ---
 
@@ -342,14 +332,8 @@ class Writer:
         """The same floats with a number in place of every NaN."""
         if tile.numeric or not isinstance(tile.element, FloatType):
             return tile
-        ordered: dict[str, Attribute] = {
-            "comparison_predicate": COMPARISON_PREDICATE["equal"],
-            "comparison_ordering": COMPARISON_ORDERING["ordered"],
-        }
-        same = self.apply(ops.CMPF, tile, tile, element=I1, attributes=ordered)
-        other = self.float_constant(tile.shape, tile.element, 1.0)
-        found = self.add(ops.SELECT, [same.value, tile.value, other.value], [tile.type]).results[0]
-        return Tile(found)
+        same = self.compare("equal", tile, tile)
+        return Tile(self.value(ops.SELECT, same, tile, self.float_constant(tile.shape, tile.element, 1.0)))
 
     def clamped(self, tile: Tile, low: float, high: float) -> Tile:
         """Floats between two numbers; NaN becomes the lower one."""
@@ -370,7 +354,7 @@ class Writer:
             half = self.constant(shape, small.element, most // 2)
             shifted = self.apply(ops.SUBI, small, half)
             small = Tile(shifted.value, small.low - most // 2, small.high - most // 2)
-        found = self.apply(ops.ITOF, small, element=element, attributes=SIGNED)
+        found = self.apply(ops.ITOF, small, element, "signed")
         return self.know(Tile(found.value, small.low, small.high, whole=True))
 
     # --- memory ---
@@ -391,8 +375,7 @@ class Writer:
 
     def pointers(self, base: Tile, places: Tile) -> Tile:
         """Pointers to the elements at these places of an array."""
-        spread = self.filled(base, places.shape)
-        return Tile(self.add(ops.OFFSET, [spread.value, places.value], [spread.value.type]).results[0])
+        return Tile(self.value(ops.OFFSET, self.filled(base, places.shape), places))
 
     def places(self, shape: Shape, count: int) -> Tile:
         """Integers from 0 up to a power of two: neighbours, or anything that is there."""
@@ -410,31 +393,29 @@ class Writer:
     def loaded(self, shape: Shape, element: Type) -> Tile:
         """What is in an array that nobody writes."""
         pointers = self.pointers(self.input(element), self.places(shape, INPUT))
-        operands = [pointers.value]
-        segments = (1, 0, 0, 0)
-        if self.bits.chance(25):
-            # Without a value for masked elements they would be unspecified.
-            mask, other = self.want(shape, I1), self.numeric(self.want(shape, element))
-            operands += [mask.value, other.value]
-            segments = (1, 1, 1, 0)
-        types: list[Type] = [tile_type(shape, element), TOKEN]
-        return Tile(self.add(ops.LOAD_PTR_TKO, operands, types, WEAK, segments=segments).results[0])
+        return Tile(self.value(ops.LOAD_PTR_TKO, pointers, *self.maybe_masked(shape, element, 25)))
 
-    def joined(self, tokens: list[Value]) -> list[Value]:
+    def maybe_masked(self, shape: Shape, element: Type, percent: int) -> tuple[Tile | None, Tile | None]:
+        """A mask for a load now and then; without a value for masked elements they would be unspecified."""
+        if not self.bits.chance(percent):
+            return None, None
+        return self.want(shape, I1), self.numeric(self.want(shape, element))
+
+    def joined(self, tokens: list[Value]) -> Value | None:
         """One token for all, or none."""
-        return tokens if len(tokens) < 2 else [self.add(ops.JOIN_TOKENS, tokens, [TOKEN]).results[0]]
+        if len(tokens) < 2:
+            return tokens[0] if tokens else None
+        return self.value(ops.JOIN_TOKENS, tokens)
 
     def token(self, memory: Memory) -> Value:
         """One token for all accesses so far."""
-        found = self.joined(memory.accesses)
-        return found[0] if found else self.add(ops.MAKE_TOKEN, [], [TOKEN]).results[0]
+        return self.joined(memory.accesses) or self.value(ops.MAKE_TOKEN)
 
     def own_part(self, base: Tile, count: int) -> Tile:
         """Where the part of this tile block begins in an array that has a part for each."""
         if self.blocks == 1:
             return base
-        start = self.apply(ops.MULI, self.place, self.constant((), I32, count))
-        return Tile(self.add(ops.OFFSET, [base.value, start.value], [base.value.type]).results[0])
+        return Tile(self.value(ops.OFFSET, base, self.apply(ops.MULI, self.place, self.constant((), I32, count))))
 
     # --- statements ---
 
@@ -444,3 +425,10 @@ class Writer:
             if self.written >= self.size - 6 * self.stores:
                 return
             self.bits.choice(self.statements).build(self)
+
+
+def _plain(argument: object) -> object:
+    """An argument with values in place of tiles."""
+    if isinstance(argument, list):
+        return [_plain(each) for each in argument]
+    return argument.value if isinstance(argument, Tile) else argument

@@ -23,7 +23,7 @@ from tileir.dialect.constraints import (
 from tileir.dialect.construct import element, tile
 from tileir.dialect.enums import OVERFLOW, ROUNDING
 from tileir.dialect.inference import CONVERTED, Call, Inference
-from tileir.dialect.types import TileType, with_element
+from tileir.dialect.types import TileType, scalar_tile, with_element
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     OperationDeclaration,
@@ -50,8 +50,6 @@ from tileir.ir.types import (
     I8,
     I64,
     TF32,
-    FloatType,
-    IntegerType,
     Type,
 )
 from tileir.ir.versions import V13_3, V13_4
@@ -366,8 +364,7 @@ TRUNCI: Final[OperationDeclaration] = _conversion(
 
 
 def _packed(call: Call) -> list[Type]:
-    source = call.tile("source")
-    return [tile(source.count * element_width(source) // 8, I8)]
+    return [tile(_tile_bits(call.tile("source")) // 8, I8)]
 
 
 def _unpacked(call: Call) -> list[Type]:
@@ -375,8 +372,7 @@ def _unpacked(call: Call) -> list[Type]:
     if isinstance(requested, TileType):
         return [requested]
     kind = element(requested)
-    width = kind.width if isinstance(kind, (IntegerType, FloatType)) else 64
-    return [tile(call.tile("source").count * 8 // width, kind)]
+    return [tile(call.tile("source").count * 8 // _tile_bits(scalar_tile(kind)), kind)]
 
 
 PACK: Final[OperationDeclaration] = OperationDeclaration(

@@ -4,130 +4,114 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tileir.analyze.lint.rule import LintFinding, Rule
+from tileir.analyze.lint.fixes import LintFix
+from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
+from tileir.dialect import ops
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute
-from tileir.dialect.ops import (
-    ANDI,
-    ASSUME,
-    CMPI,
-    DIVF,
-    DIVI,
-    MAXF,
-    MAXI,
-    MINF,
-    MINI,
-    ORI,
-    REMF,
-    REMI,
-    SELECT,
-    SHLI,
-    SHRI,
-    SUBF,
-    SUBI,
-    XORI,
-)
+from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.values import Value
 from tileir.rewrite.fact import trailing_zeros
 
 # What comes of two equal operands; of NaN and infinity subf and divf make NaN.
 _OF_ITSELF: Final[dict[OperationDeclaration, str]] = {
-    ANDI: "the operand itself",
-    CMPI: "always the same",
-    DIVF: "1 or NaN",
-    DIVI: "1",
-    MAXF: "the operand itself",
-    MAXI: "the operand itself",
-    MINF: "the operand itself",
-    MINI: "the operand itself",
-    ORI: "the operand itself",
-    REMF: "0 or NaN",
-    REMI: "0",
-    SUBF: "0 or NaN",
-    SUBI: "0",
-    XORI: "0",
+    ops.ANDI: "the operand itself",
+    ops.CMPI: "always the same",
+    ops.DIVF: "1 or NaN",
+    ops.DIVI: "1",
+    ops.MAXF: "the operand itself",
+    ops.MAXI: "the operand itself",
+    ops.MINF: "the operand itself",
+    ops.MINI: "the operand itself",
+    ops.ORI: "the operand itself",
+    ops.REMF: "0 or NaN",
+    ops.REMI: "0",
+    ops.SUBF: "0 or NaN",
+    ops.SUBI: "0",
+    ops.XORI: "0",
 }
 
 
-def _identical_operands(subject: Subject) -> Iterable[LintFinding]:
-    for operation in subject.operations(*_OF_ITSELF):
-        if operation.operands[0] is operation.operands[1]:
-            result = _OF_ITSELF[operation.declaration]
-            yield LintFinding(operation, f"both operands are the same value: the result is {result}")
-    for choice in subject.operations(SELECT):
-        if choice.operands[1] is choice.operands[2]:
-            yield LintFinding(choice, "both choices are the same value")
-
-
-IDENTICAL_OPERANDS: Final = Rule(
+@Rule(
     "identical-operands",
     "suspicious",
     "An operation takes the same value twice where that makes no sense",
     reason="The result does not depend on the value, or is the value: another operand was meant in all likelihood.",
     remedy="Give the operand that was meant.",
-    positive="""\
-entry @k(%p: tile<ptr<f32>>, %a: tile<f32>) {
-  %x = subf %a, %a : tile<f32> // here
-  %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
+    example="""\
+ entry @k(%p: tile<ptr<f32>>, %a: tile<f32>) {
+-  %x = subf %a, %a : tile<f32> // here
++  %double = addf %a, %a : tile<f32>
++  %square = mulf %double, %double : tile<f32>
++  %is_number = cmpf equal ordered %a, %a : tile<f32> -> tile<i1>
++  %x = select %is_number, %square, %double : tile<i1>, tile<f32>
+   %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
+   return
+ }
 """,
-    negative="""\
-entry @k(%p: tile<ptr<f32>>, %a: tile<f32>) {
-  %double = addf %a, %a : tile<f32>
-  %square = mulf %double, %double : tile<f32>
-  %is_number = cmpf equal ordered %a, %a : tile<f32> -> tile<i1>
-  %x = select %is_number, %square, %double : tile<i1>, tile<f32>
-  %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
-""",
-    check=_identical_operands,
 )
+def _identical_operands(subject: Subject) -> Iterable[LintFinding]:
+    for operation in subject.operations(*_OF_ITSELF):
+        if operation.operands[0] is operation.operands[1]:
+            result = _OF_ITSELF[operation.declaration]
+            yield LintFinding(operation, f"both operands are the same value: the result is {result}")
+    for choice in subject.operations(ops.SELECT):
+        if choice.operands[1] is choice.operands[2]:
+            yield LintFinding(choice, "both choices are the same value")
 
 
+@Rule(
+    "undefined-arithmetic",
+    "suspicious",
+    "A division by 0, or a shift by more bits than there are",
+    reason="The result is undefined: it differs between targets, and a compiler may make anything of it.",
+    remedy="Correct the second operand.",
+    example="""\
+-entry @k(%p: tile<ptr<i32>>, %a: tile<i32>) {
+-  %bits = constant <i32: 32> : tile<i32>
+-  %x = shli %a, %bits : tile<i32> // here
+-  %t = store_ptr_tko weak %p, %x : tile<ptr<i32>>, tile<i32> -> token
++entry @k(%p: tile<ptr<i32>>, %a: tile<i32>, %b: tile<i32>) {
++  %bits = constant <i32: 31> : tile<i32>
++  %x = shli %a, %bits : tile<i32>
++  %y = divi %x, %b signed : tile<i32>
++  %t = store_ptr_tko weak %p, %y : tile<ptr<i32>>, tile<i32> -> token
+   return
+ }
+""",
+)
 def _undefined_arithmetic(subject: Subject) -> Iterable[LintFinding]:
     facts = subject.facts
-    for division in subject.operations(DIVI, REMI):
+    for division in subject.operations(ops.DIVI, ops.REMI):
         if facts.integer(division.operands[1]) == 0:
             yield LintFinding(division, "the divisor is always 0")
-    for shift in subject.operations(SHLI, SHRI):
+    for shift in subject.operations(ops.SHLI, ops.SHRI):
         width = facts.fact(shift.operands[1]).width
         least = facts.range(shift.operands[1], False)[0]
         if least >= width:
             yield LintFinding(shift, f"the shift is by {least} bits or more, and there are {width}")
 
 
-UNDEFINED_ARITHMETIC: Final = Rule(
-    "undefined-arithmetic",
+@Rule(
+    "false-assumption",
     "suspicious",
-    "A division by 0, or a shift by more bits than there are",
-    reason="The result is undefined: it differs between targets, and a compiler may make anything of it.",
-    remedy="Correct the second operand.",
-    positive="""\
-entry @k(%p: tile<ptr<i32>>, %a: tile<i32>) {
-  %bits = constant <i32: 32> : tile<i32>
-  %x = shli %a, %bits : tile<i32> // here
-  %t = store_ptr_tko weak %p, %x : tile<ptr<i32>>, tile<i32> -> token
-  return
-}
+    "An assumption cannot hold",
+    reason="What is computed from an assumption that does not hold is undefined.",
+    remedy="Correct the assumption.",
+    example="""\
+ entry @k(%p: tile<ptr<i32>>) {
+   %x, %y, %z = get_tile_block_id : tile<i32>
+-  %bounded = assume bounded<?, -1>, %x : tile<i32> // here
++  %bounded = assume bounded<?, 1023>, %x : tile<i32>
+   %t = store_ptr_tko weak %p, %bounded : tile<ptr<i32>>, tile<i32> -> token
+   return
+ }
 """,
-    negative="""\
-entry @k(%p: tile<ptr<i32>>, %a: tile<i32>, %b: tile<i32>) {
-  %bits = constant <i32: 31> : tile<i32>
-  %x = shli %a, %bits : tile<i32>
-  %y = divi %x, %b signed : tile<i32>
-  %t = store_ptr_tko weak %p, %y : tile<ptr<i32>>, tile<i32> -> token
-  return
-}
-""",
-    check=_undefined_arithmetic,
 )
-
-
 def _false_assumptions(subject: Subject) -> Iterable[LintFinding]:
-    for assume in subject.operations(ASSUME):
+    for assume in subject.operations(ops.ASSUME):
         fact = subject.facts.fact(assume.operands[0])
         predicate = assume.attributes.get("predicate")
         if not fact.width:
@@ -148,27 +132,229 @@ def _false_assumptions(subject: Subject) -> Iterable[LintFinding]:
                 )
 
 
-FALSE_ASSUMPTION: Final = Rule(
-    "false-assumption",
-    "suspicious",
-    "An assumption cannot hold",
-    reason="What is computed from an assumption that does not hold is undefined.",
-    remedy="Correct the assumption.",
-    positive="""\
-entry @k(%p: tile<ptr<i32>>) {
-  %x, %y, %z = get_tile_block_id : tile<i32>
-  %bounded = assume bounded<?, -1>, %x : tile<i32> // here
-  %t = store_ptr_tko weak %p, %bounded : tile<ptr<i32>>, tile<i32> -> token
-  return
-}
-""",
-    negative="""\
-entry @k(%p: tile<ptr<i32>>) {
-  %x, %y, %z = get_tile_block_id : tile<i32>
-  %bounded = assume bounded<?, 1023>, %x : tile<i32>
-  %t = store_ptr_tko weak %p, %bounded : tile<ptr<i32>>, tile<i32> -> token
-  return
-}
-""",
-    check=_false_assumptions,
+_THROUGH: Final = (
+    ops.ADDI,
+    ops.SUBI,
+    ops.MULI,
+    ops.SHLI,
+    ops.BROADCAST,
+    ops.RESHAPE,
+    ops.PERMUTE,
+    ops.EXTI,
+    ops.SELECT,
+    ops.ASSUME,
 )
+# Values that are followed from a product.
+_FURTHEST: Final = 64
+_MOST: Final = 1 << 31
+
+
+@Rule(
+    "index-overflow",
+    "numerics",
+    "The product of two variable numbers, in 32 bits, becomes an address",
+    reason="In an array of more than 2147483648 elements the product wraps around, and the address is another one.",
+    remedy="Extend the operands to 64 bits first (`exti`); or promise that it fits, by "
+    "`overflow<no_signed_wrap>` or by `assume bounded` of the operands.",
+    severity=REMARK,
+    example="""\
+ entry @k(%p: tile<ptr<f32>>, %stride: tile<i32>, %x: tile<f32>) {
+   %row, %y, %z = get_tile_block_id : tile<i32>
+-  %start = muli %row, %stride : tile<i32> // here
+-  %q = offset %p, %start : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
++  %wide_row = exti %row signed : tile<i32> -> tile<i64>
++  %wide_stride = exti %stride signed : tile<i32> -> tile<i64>
++  %start = muli %wide_row, %wide_stride : tile<i64>
++  %q = offset %p, %start : tile<ptr<f32>>, tile<i64> -> tile<ptr<f32>>
+   %t = store_ptr_tko weak %q, %x : tile<ptr<f32>>, tile<f32> -> token
++  %hundred = constant <i32: 100> : tile<i32>
++  %first = muli %row, %hundred : tile<i32>
++  %r = offset %p, %first : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
++  %u = store_ptr_tko weak %r, %x token=%t : tile<ptr<f32>>, tile<f32> -> token
+   return
+ }
+""",
+)
+def _overflowing_indices(subject: Subject) -> Iterable[LintFinding]:
+    facts = subject.facts
+    for product in subject.operations(ops.MULI):
+        if facts.fact(product.results[0]).width != 32 or product.keyword("overflow") not in ("", "none"):
+            continue
+        left, right = facts.range(product.operands[0]), facts.range(product.operands[1])
+        if left[0] == left[1] or right[0] == right[1]:
+            # A constant many for each tile block: who has so many of them knows.
+            continue
+        if max(abs(a * b) for a in left for b in right) < _MOST:
+            continue
+        used = _address_from(product)
+        if used is None or all(_counts_blocks(value) for value in product.operands):
+            continue
+        notes: list[tuple[str, Operation | None]] = [("it becomes an address here", used)]
+        yield LintFinding(product, "the product is computed in 32 bits and may overflow", notes=notes)
+
+
+def _counts_blocks(value: Value) -> bool:
+    """Whether a number is made of the ids and numbers of tile blocks alone: no launch has so many of them."""
+    pending, seen = [value], {value}
+    while pending:
+        maker = pending.pop().defining_operation
+        if maker is None or len(seen) > _FURTHEST:
+            return False
+        if maker.declaration in (ops.GET_TILE_BLOCK_ID, ops.GET_NUM_TILE_BLOCKS, ops.CONSTANT):
+            continue
+        if maker.declaration not in _THROUGH:
+            return False
+        for operand in maker.operands:
+            if operand not in seen:
+                seen.add(operand)
+                pending.append(operand)
+    return True
+
+
+def _address_from(product: Operation) -> Operation | None:
+    """Where a product becomes part of an address."""
+    pending, seen = [product.results[0]], {product.results[0]}
+    while pending and len(seen) < _FURTHEST:
+        value = pending.pop()
+        for user in value.users:
+            if user.declaration is ops.OFFSET and user.operands[1] is value:
+                return user
+            if user.declaration in _THROUGH and user.results[0] not in seen:
+                seen.add(user.results[0])
+                pending.append(user.results[0])
+    return None
+
+
+@Rule(
+    "cheap-division",
+    "performance",
+    "A division that need not be one, by what is known of its operands",
+    reason="A division of integers takes tens of instructions; a signed one by a power of two more than a shift.",
+    remedy="Leave it out, or divide as `unsigned` what is never negative.",
+    severity=REMARK,
+    for_scripts=False,
+    example="""\
+-entry @k(%p: tile<ptr<i32>>) {
++entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
+   %x, %y, %z = get_tile_block_id : tile<i32>
+   %eight = constant <i32: 8> : tile<i32>
+-  %group = divi %x, %eight signed : tile<i32> // here
+-  %t = store_ptr_tko weak %p, %group : tile<ptr<i32>>, tile<i32> -> token
++  %group = divi %x, %eight unsigned : tile<i32>
++  %signed = divi %n, %eight signed : tile<i32>
++  %sum = addi %group, %signed : tile<i32>
++  %rest = remi %sum, %n signed : tile<i32>
++  %t = store_ptr_tko weak %p, %rest : tile<ptr<i32>>, tile<i32> -> token
+   return
+ }
+""",
+)
+def _cheap_divisions(subject: Subject) -> Iterable[LintFinding]:
+    facts = subject.facts
+    for division in subject.operations(ops.DIVI, ops.REMI):
+        signed = division.keyword("signedness") == "signed"
+        left, right = facts.range(division.operands[0], signed), facts.range(division.operands[1], signed)
+        if left[0] < 0 or right[0] < 1 or left[0] == left[1]:
+            continue
+        is_division = division.declaration is ops.DIVI
+        if right == (1, 1):
+            result = "the dividend" if is_division else "0"
+            yield LintFinding(division, f"the divisor is 1: the result is {result}")
+        elif left[1] < right[0] and division.keyword("rounding") in ("", "zero", "negative_inf"):
+            result = "0" if is_division else "the dividend"
+            message = f"the dividend is {left[1]} at most, less than the divisor: the result is {result}"
+            yield LintFinding(division, message)
+        elif signed and right[0] == right[1] and right[0] & (right[0] - 1) == 0:
+            if division.keyword("rounding") in ("", "zero"):
+                shorter = "a shift" if is_division else "an 'and'"
+                message = f"the dividend is never negative: as unsigned, this division by {right[0]} is {shorter}"
+                fix = LintFix("Divide as unsigned", replacements=[(division, "signed", "unsigned")])
+                yield LintFinding(division, message, fix=fix, remedy="Divide as `unsigned`.")
+
+
+_FLOAT_SUMS: Final = ("addf",)
+
+
+@Rule(
+    "order-dependent-sum",
+    "numerics",
+    "Floats are added up by atomic operations",
+    reason="Tile blocks come in any order, and floats that are added in another order give another sum: two launches "
+    "with the same arguments differ in the last bits.",
+    remedy="Let each tile block write its part, and add the parts in a second kernel; or silence it, if it is meant.",
+    severity=REMARK,
+    example="""\
+-entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) {
+-  %old, %t = atomic_rmw_tko relaxed device %p, addf, %x : tile<ptr<f32>>, tile<f32> -> tile<f32>, token // here
++entry @k(%p: tile<ptr<i32>>, %x: tile<i32>) {
++  %old, %t = atomic_rmw_tko relaxed device %p, add, %x : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
+   return
+ }
+""",
+)
+def _sums_of_atomics(subject: Subject) -> Iterable[LintFinding]:
+    for atomic in subject.operations(ops.ATOMIC_RMW_TKO, ops.ATOMIC_RED_VIEW_TKO):
+        if atomic.keyword("mode") in _FLOAT_SUMS:
+            yield LintFinding(atomic, "the sum depends on the order in which tile blocks add to it")
+
+
+# (a - b) - c is not a - (b - c), and a - b not b - a.
+_NOT_ASSOCIATIVE: Final[tuple[OperationDeclaration, ...]] = (
+    ops.SUBF,
+    ops.SUBI,
+    ops.DIVF,
+    ops.DIVI,
+    ops.REMF,
+    ops.REMI,
+    ops.SHLI,
+    ops.SHRI,
+    ops.POW,
+)
+
+
+@Rule(
+    "order-dependent-reduction",
+    "numerics",
+    "A reduction or scan combines elements by an operation that is not associative",
+    reason="In which order elements are combined is not specified: the result is another one on another target.",
+    remedy="Combine by an associative operation: `a - b - c` is `a - (b + c)`.",
+    example="""\
+ entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) {
+   %base = reshape %x : tile<f32> -> tile<1xf32>
+   %tile = broadcast %base : tile<1xf32> -> tile<8xf32>
+-  %r = reduce %tile dim=0 identities=[0.0 : f32] : tile<8xf32> -> tile<f32> // here
++  %r = reduce %tile dim=0 identities=[0.0 : f32] : tile<8xf32> -> tile<f32>
+   (%a: tile<f32>, %b: tile<f32>) {
+-    %d = subf %a, %b : tile<f32>
+-    yield %d : tile<f32>
++    %s = addf %a, %b : tile<f32>
++    yield %s : tile<f32>
+   }
+   %t = store_ptr_tko weak %p, %r : tile<ptr<f32>>, tile<f32> -> token
+   return
+ }
+""",
+)
+def _order_dependent_bodies(subject: Subject) -> Iterable[LintFinding]:
+    for aggregate in subject.operations(ops.REDUCE, ops.SCAN):
+        body = aggregate.regions[0].block
+        last = body.last
+        if last is None or last.declaration is not ops.YIELD:
+            continue
+        arguments: set[Value] = set(body.arguments)
+        for value in last.operands:
+            maker = value.defining_operation
+            if maker is not None and _is_order_dependent(maker, aggregate, arguments):
+                what = "reduction" if aggregate.declaration is ops.REDUCE else "scan"
+                yield LintFinding(
+                    aggregate,
+                    f"the {what} depends on an order that is not specified",
+                    notes=[(f"'{maker.declaration.mnemonic}' is not associative", maker)],
+                )
+                break
+
+
+def _is_order_dependent(maker: Operation, aggregate: Operation, arguments: set[Value]) -> bool:
+    if maker.declaration not in _NOT_ASSOCIATIVE or not aggregate.is_ancestor_of(maker):
+        return False
+    return all(operand in arguments for operand in maker.operands)

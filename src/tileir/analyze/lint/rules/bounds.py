@@ -7,12 +7,7 @@ from collections.abc import Iterable
 from tileir.analyze.lint.rule import LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
-from tileir.dialect.ops import (
-    ATOMIC_RED_VIEW_TKO,
-    LOAD_VIEW_TKO,
-    REDUCE,
-    STORE_VIEW_TKO,
-)
+from tileir.dialect import ops
 from tileir.dialect.types import DYNAMIC, PartitionViewType, TileType
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
@@ -25,8 +20,35 @@ _SUMMED: Final = {"lhs": 1, "rhs": 2, "lhs_scale": 1, "rhs_scale": 2}
 _FURTHEST: Final = 64
 
 
+@Rule(
+    "missing-padding",
+    "memory",
+    "The elements of a tile that reaches beyond its array are added up, and have no padding value",
+    reason="Elements outside of the array are unspecified: they may be anything, and go into the sum or product.",
+    remedy="Give the view a padding value: `padding_value = zero` for sums, `neg_inf` for maxima.",
+    example="""\
+ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %i: tile<i32>) {
+   %tensor = make_tensor_view %p, shape = [100], strides = [1] : tensor_view<100xf32, strides=[1]>
+-  %tiles = make_partition_view %tensor : partition_view<tile=(32), tensor_view<100xf32, strides=[1]>>
+-  // here
+-  %x, %t = load_view_tko weak %tiles[%i] : partition_view<tile=(32), tensor_view<100xf32, strides=[1]>>, tile<i32>
++  %tiles = make_partition_view %tensor
++      : partition_view<tile=(32), padding_value = zero, tensor_view<100xf32, strides=[1]>>
++  %x, %t = load_view_tko weak %tiles[%i]
++      : partition_view<tile=(32), padding_value = zero, tensor_view<100xf32, strides=[1]>>, tile<i32>
+       -> tile<32xf32>, token
+   %sum = reduce %x dim=0 identities=[0.0 : f32] : tile<32xf32> -> tile<f32>
+   (%a: tile<f32>, %b: tile<f32>) {
+     %s = addf %a, %b : tile<f32>
+     yield %s : tile<f32>
+   }
+   %u = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
+   return
+ }
+""",
+)
 def _missing_padding(subject: Subject) -> Iterable[LintFinding]:
-    for load in subject.operations(LOAD_VIEW_TKO):
+    for load in subject.operations(ops.LOAD_VIEW_TKO):
         view = load.operands[0].type
         if not isinstance(view, PartitionViewType) or view.padding is not None:
             continue
@@ -92,57 +114,35 @@ def _combines(user: Operation, value: Value, dimension: int) -> bool:
             name in _SUMMED and user.operand(name) is value and rank - _SUMMED[name] == dimension for name in names
         )
     backwards = user.attributes.get("reverse")
-    if user.declaration is REDUCE or (isinstance(backwards, IntegerAttribute) and backwards.value):
+    if user.declaration is ops.REDUCE or (isinstance(backwards, IntegerAttribute) and backwards.value):
         along = user.attributes.get("dim")
         return isinstance(along, IntegerAttribute) and along.value == dimension
     return False
 
 
-MISSING_PADDING: Final = Rule(
-    "missing-padding",
+@Rule(
+    "index-outside-view",
     "memory",
-    "The elements of a tile that reaches beyond its array are added up, and have no padding value",
-    reason="Elements outside of the array are unspecified: they may be anything, and go into the sum or product.",
-    remedy="Give the view a padding value: `padding_value = zero` for sums, `neg_inf` for maxima.",
-    positive="""\
-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %i: tile<i32>) {
-  %tensor = make_tensor_view %p, shape = [100], strides = [1] : tensor_view<100xf32, strides=[1]>
-  %tiles = make_partition_view %tensor : partition_view<tile=(32), tensor_view<100xf32, strides=[1]>>
-  // here
-  %x, %t = load_view_tko weak %tiles[%i] : partition_view<tile=(32), tensor_view<100xf32, strides=[1]>>, tile<i32>
-      -> tile<32xf32>, token
-  %sum = reduce %x dim=0 identities=[0.0 : f32] : tile<32xf32> -> tile<f32>
-  (%a: tile<f32>, %b: tile<f32>) {
-    %s = addf %a, %b : tile<f32>
-    yield %s : tile<f32>
-  }
-  %u = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
+    "An index is always outside of the view",
+    reason="An access outside of a view's index space is undefined.",
+    remedy="Correct the index, or the shape of the view.",
+    example="""\
+ entry @k(%p: tile<ptr<f32>>) {
+   %x = constant <f32: 0.0> : tile<32xf32>
+-  %four = constant <i32: 4> : tile<i32>
++  %three = constant <i32: 3> : tile<i32>
+   %tensor = make_tensor_view %p, shape = [128], strides = [1] : tensor_view<128xf32, strides=[1]>
+   %tiles = make_partition_view %tensor : partition_view<tile=(32), tensor_view<128xf32, strides=[1]>>
+-  // here
+-  %t = store_view_tko weak %x, %tiles[%four]
++  %t = store_view_tko weak %x, %tiles[%three]
+       : tile<32xf32>, partition_view<tile=(32), tensor_view<128xf32, strides=[1]>>, tile<i32> -> token
+   return
+ }
 """,
-    negative="""\
-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %i: tile<i32>) {
-  %tensor = make_tensor_view %p, shape = [100], strides = [1] : tensor_view<100xf32, strides=[1]>
-  %tiles = make_partition_view %tensor
-      : partition_view<tile=(32), padding_value = zero, tensor_view<100xf32, strides=[1]>>
-  %x, %t = load_view_tko weak %tiles[%i]
-      : partition_view<tile=(32), padding_value = zero, tensor_view<100xf32, strides=[1]>>, tile<i32>
-      -> tile<32xf32>, token
-  %sum = reduce %x dim=0 identities=[0.0 : f32] : tile<32xf32> -> tile<f32>
-  (%a: tile<f32>, %b: tile<f32>) {
-    %s = addf %a, %b : tile<f32>
-    yield %s : tile<f32>
-  }
-  %u = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
-""",
-    check=_missing_padding,
 )
-
-
 def _indices_outside(subject: Subject) -> Iterable[LintFinding]:
-    for access in subject.operations(LOAD_VIEW_TKO, STORE_VIEW_TKO, ATOMIC_RED_VIEW_TKO):
+    for access in subject.operations(ops.LOAD_VIEW_TKO, ops.STORE_VIEW_TKO, ops.ATOMIC_RED_VIEW_TKO):
         name = access.declaration.reads or access.declaration.writes or ""
         view = access.operand_group(name)[0].type
         if not isinstance(view, PartitionViewType):
@@ -159,36 +159,3 @@ def _indices_outside(subject: Subject) -> Iterable[LintFinding]:
                     access, f"index {dimension} is {least} or more, and there are {tiles} along that dimension"
                 )
                 break
-
-
-INDEX_OUTSIDE_VIEW: Final = Rule(
-    "index-outside-view",
-    "memory",
-    "An index is always outside of the view",
-    reason="An access outside of a view's index space is undefined.",
-    remedy="Correct the index, or the shape of the view.",
-    positive="""\
-entry @k(%p: tile<ptr<f32>>) {
-  %x = constant <f32: 0.0> : tile<32xf32>
-  %four = constant <i32: 4> : tile<i32>
-  %tensor = make_tensor_view %p, shape = [128], strides = [1] : tensor_view<128xf32, strides=[1]>
-  %tiles = make_partition_view %tensor : partition_view<tile=(32), tensor_view<128xf32, strides=[1]>>
-  // here
-  %t = store_view_tko weak %x, %tiles[%four]
-      : tile<32xf32>, partition_view<tile=(32), tensor_view<128xf32, strides=[1]>>, tile<i32> -> token
-  return
-}
-""",
-    negative="""\
-entry @k(%p: tile<ptr<f32>>) {
-  %x = constant <f32: 0.0> : tile<32xf32>
-  %three = constant <i32: 3> : tile<i32>
-  %tensor = make_tensor_view %p, shape = [128], strides = [1] : tensor_view<128xf32, strides=[1]>
-  %tiles = make_partition_view %tensor : partition_view<tile=(32), tensor_view<128xf32, strides=[1]>>
-  %t = store_view_tko weak %x, %tiles[%three]
-      : tile<32xf32>, partition_view<tile=(32), tensor_view<128xf32, strides=[1]>>, tile<i32> -> token
-  return
-}
-""",
-    check=_indices_outside,
-)

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tileir.analyze.cost.live_tiles import LiveTiles, live_tiles, register_capacity
+from tileir.analyze.cost.occupancy import USUAL_WARPS
 from tileir.analyze.lint.rule import LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
-from tileir.analyze.lint.targets import architectures_where, named
+from tileir.analyze.lint.targets import architecture_named, architectures_where, named
 from tileir.annotations import Final
-from tileir.dialect.attributes import hint_of
-from tileir.dialect.ops import LOAD_PTR_TKO, LOAD_VIEW_TKO
+from tileir.dialect.attributes import HINTS_OF_KIND, OptimizationHintsAttribute, architecture_errors, hint_of
+from tileir.dialect.ops import ENTRY, LOAD_PTR_TKO, LOAD_VIEW_TKO, STORE_VIEW_TKO
 from tileir.dialect.types import TileType
-from tileir.execute.gpu.targets import Architecture
+from tileir.execute.gpu.gpus import WARP_SIZE
+from tileir.execute.gpu.targets import ARCHITECTURES, Architecture
 from tileir.execute.work.evaluation import element_size
 from tileir.execute.work.operations import goes_into_products
+from tileir.ir.attributes import DictionaryAttribute
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
 
@@ -22,6 +25,41 @@ _SHOWN: Final = 3
 _MORE_WARPS: Final = 8
 
 
+def _program(columns: int, depth: int) -> str:
+    """A loop of products of 128 rows, of so many columns and so deep."""
+    left = f"partition_view<tile=(128x{depth}), tensor_view<4096x4096xf16, strides=[4096,1]>>"
+    right = f"partition_view<tile=({depth}x{columns}), tensor_view<4096x4096xf16, strides=[4096,1]>>"
+    total = f"partition_view<tile=(128x{columns}), tensor_view<4096x4096xf32, strides=[4096,1]>>"
+    sums = f"tile<128x{columns}xf32>"
+    return f"""\
+entry @k(%a: {left}, %b: {right}, %c: {total}) {{
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %0 = constant <i32: 0> : tile<i32>
+  %1 = constant <i32: 1> : tile<i32>
+  %n = constant <i32: {4096 // depth}> : tile<i32>
+  %none = constant <f32: 0.0> : {sums}
+  %sum = for %i in (%0 to %n, step %1) : tile<i32> iter_values(%s = %none) -> ({sums}) {{ // here
+    %l, %t = load_view_tko weak %a[%x, %i] : {left}, tile<i32> -> tile<128x{depth}xf16>, token
+    %r, %u = load_view_tko weak %b[%i, %y] : {right}, tile<i32> -> tile<{depth}x{columns}xf16>, token
+    %next = mmaf %l, %r, %s : tile<128x{depth}xf16>, tile<{depth}x{columns}xf16>, {sums}
+    continue %next : {sums}
+  }}
+  %v = store_view_tko weak %sum, %c[%x, %y] : {sums}, {total}, tile<i32> -> token
+  return
+}}
+"""
+
+
+@Rule(
+    "register-spill",
+    "hardware",
+    "Tiles that are needed at the same time take more registers than a tile block has",
+    reason="What does not fit into registers is kept in memory and fetched again and again, often in the innermost "
+    "loop.",
+    remedy="Use smaller tiles, or spread them over more warps: `num_worker_warps_per_cta` in `optimization_hints`.",
+    targets=("sm_90",),
+    example=(_program(256, 32), _program(128, 32)),
+)
 def _spills(subject: Subject) -> Iterable[LintFinding]:
     entry = subject.entry
     if entry is None:
@@ -39,14 +77,14 @@ def _spills(subject: Subject) -> Iterable[LintFinding]:
     live = known[most]
     assert live is not None
     capacity = min([_capacity(entry, each) for each in lacking])
-    words = (
+    message = (
         f"tiles that are needed at once take {live.registers} registers; a tile block has {capacity} on "
         f"{named(lacking)}"
     )
     notes = [(_part(value, registers), value.defining_operation) for value, registers in live.tiles[:_SHOWN]]
     if live.factors:
         notes.append((f"{live.factors} of them are factors of the product, which has no tensor cores", None))
-    yield LintFinding(live.operation, words, notes=notes, remedy=_remedy(entry, live, lacking))
+    yield LintFinding(live.operation, message, notes=notes, remedy=_remedy(entry, live, lacking))
 
 
 def _capacity(entry: Operation, architecture: Architecture) -> int:
@@ -71,48 +109,18 @@ def _remedy(entry: Operation, live: LiveTiles, lacking: list[Architecture]) -> s
     return f"Use smaller tiles, or advise more warps: `optimization_hints = <{hints}>`."
 
 
-def _program(columns: int, depth: int, marked: bool) -> str:
-    """A loop of products of 128 rows, of so many columns and so deep."""
-    left = f"partition_view<tile=(128x{depth}), tensor_view<4096x4096xf16, strides=[4096,1]>>"
-    right = f"partition_view<tile=({depth}x{columns}), tensor_view<4096x4096xf16, strides=[4096,1]>>"
-    total = f"partition_view<tile=(128x{columns}), tensor_view<4096x4096xf32, strides=[4096,1]>>"
-    sums = f"tile<128x{columns}xf32>"
-    return f"""\
-entry @k(%a: {left}, %b: {right}, %c: {total}) {{
-  %x, %y, %z = get_tile_block_id : tile<i32>
-  %0 = constant <i32: 0> : tile<i32>
-  %1 = constant <i32: 1> : tile<i32>
-  %n = constant <i32: {4096 // depth}> : tile<i32>
-  %none = constant <f32: 0.0> : {sums}
-  %sum = for %i in (%0 to %n, step %1) : tile<i32> iter_values(%s = %none) -> ({sums}) {{{" // here" * marked}
-    %l, %t = load_view_tko weak %a[%x, %i] : {left}, tile<i32> -> tile<128x{depth}xf16>, token
-    %r, %u = load_view_tko weak %b[%i, %y] : {right}, tile<i32> -> tile<{depth}x{columns}xf16>, token
-    %next = mmaf %l, %r, %s : tile<128x{depth}xf16>, tile<{depth}x{columns}xf16>, {sums}
-    continue %next : {sums}
-  }}
-  %v = store_view_tko weak %sum, %c[%x, %y] : {sums}, {total}, tile<i32> -> token
-  return
-}}
-"""
-
-
-REGISTER_SPILL: Final = Rule(
-    "register-spill",
-    "hardware",
-    "Tiles that are needed at the same time take more registers than a tile block has",
-    reason="What does not fit into registers is kept in memory and fetched again and again, often in the innermost "
-    "loop.",
-    remedy="Use smaller tiles, or spread them over more warps: `num_worker_warps_per_cta` in `optimization_hints`.",
-    positive=_program(256, 32, True),
-    negative=_program(128, 32, False),
-    check=_spills,
-    targets=("sm_90",),
-)
-
-
 # --- shared memory ---
 
 
+@Rule(
+    "shared-memory-exceeded",
+    "hardware",
+    "The factors of products that an iteration loads do not fit into shared memory",
+    reason="Tensor cores read factors from there, and those of the next iteration should arrive in the meantime: what "
+    "does not fit goes through registers, which then run out.",
+    remedy="Use tiles that are less deep along K: a row of 64 to 128 bytes is enough.",
+    example=(_program(128, 512), _program(128, 64)),
+)
 def _stages(subject: Subject) -> Iterable[LintFinding]:
     loads: dict[Operation, list[Operation]] = {}
     for load in subject.operations(LOAD_VIEW_TKO, LOAD_PTR_TKO):
@@ -128,12 +136,12 @@ def _stages(subject: Subject) -> Iterable[LintFinding]:
         lacking = architectures_where(subject, is_too_small)
         if lacking:
             capacity = max([each.shared_memory_per_block for each in lacking]) // 1024
-            words = (
+            message = (
                 f"the factors of an iteration take {-(-needed // 1024)} KiB of shared memory; "
                 f"a tile block has no more than {capacity} KiB on {named(lacking)}"
             )
             notes = [(f"{_bytes(load.results[0]) // 1024} KiB are loaded here", load) for load in found[:_SHOWN]]
-            yield LintFinding(loop, words, notes=[(text, about) for text, about in notes])
+            yield LintFinding(loop, message, notes=[(text, about) for text, about in notes])
 
 
 def _bytes(value: Value) -> int:
@@ -141,14 +149,81 @@ def _bytes(value: Value) -> int:
     return type.count * element_size(type.element) if isinstance(type, TileType) else 0
 
 
-SHARED_MEMORY: Final = Rule(
-    "shared-memory-exceeded",
+_KINDS: Final = {ENTRY: "entry", LOAD_VIEW_TKO: "view", STORE_VIEW_TKO: "view"}
+
+
+@Rule(
+    "contradicting-hints",
     "hardware",
-    "The factors of products that an iteration loads do not fit into shared memory",
-    reason="Tensor cores read factors from there, and those of the next iteration should arrive in the meantime: what "
-    "does not fit goes through registers, which then run out.",
-    remedy="Use tiles that are less deep along K: a row of 64 to 128 bytes is enough.",
-    positive=_program(128, 512, True),
-    negative=_program(128, 64, False),
-    check=_stages,
+    "A hint asks for what the GPU or the program cannot give",
+    reason="Hints are advice, and bad advice is silently ignored or followed: as many tile blocks on a multiprocessor "
+    f"as were asked for may leave each too few registers. Hints of kernels are {', '.join(HINTS_OF_KIND['entry'])}.",
+    remedy="Ask for less, use smaller tiles, or leave the hint out.",
+    example="""\
+-entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) optimization_hints=<sm_90 = {occupancy = 4 : i32}> { // here
++entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) optimization_hints=<sm_90 = {occupancy = 2 : i32}> {
+   %tensor = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
+   %view = make_partition_view %tensor : partition_view<tile=(16384), tensor_view<?xf32, strides=[1]>>
+   %x, %y, %z = get_tile_block_id : tile<i32>
+   %a, %t = load_view_tko weak %view[%x] : partition_view<tile=(16384), tensor_view<?xf32, strides=[1]>>, tile<i32> -> tile<16384xf32>, token
+   %m = reduce %a dim=0 identities=[0.0 : f32] : tile<16384xf32> -> tile<f32> (%e: tile<f32>, %f: tile<f32>) {
+     %g = addf %e, %f : tile<f32>
+     yield %g : tile<f32>
+   }
+   %m_1 = reshape %m : tile<f32> -> tile<1xf32>
+   %all = broadcast %m_1 : tile<1xf32> -> tile<16384xf32>
+   %d = subf %a, %all : tile<16384xf32>
+   %u = store_view_tko weak %d, %view[%x] token=%t : tile<16384xf32>, partition_view<tile=(16384), tensor_view<?xf32, strides=[1]>>, tile<i32> -> token
+   return
+ }
+""",  # noqa: E501
 )
+def _contradictions(subject: Subject) -> Iterable[LintFinding]:
+    entry = subject.entry
+    for operation in subject.all_operations:
+        attribute = operation.attributes.get("optimization_hints")
+        if not isinstance(attribute, OptimizationHintsAttribute):
+            continue
+        kind = _KINDS.get(operation.declaration, "pointer" if operation.declaration.accesses_memory else "")
+        for name, hints in attribute.entries.entries:
+            if isinstance(hints, DictionaryAttribute):
+                for message in architecture_errors(name, hints, kind, subject.version):
+                    yield LintFinding(operation, message)
+                without = name in ARCHITECTURES and not ARCHITECTURES[name].has_tma
+                if without and any(key == "allow_tma" for key, _ in hints.entries):
+                    yield LintFinding(operation, f"{name} has no TMA: the hint allow_tma says nothing")
+        if operation is entry:
+            for architecture in _advised(attribute, subject):
+                yield from _too_many(operation, architecture)
+
+
+def _advised(attribute: OptimizationHintsAttribute, subject: Subject) -> list[Architecture]:
+    """The GPUs that a kernel has hints for; of those for all GPUs, the ones that are asked about."""
+    names = [name for name, _ in attribute.entries.entries]
+    found = [ARCHITECTURES[name] for name in names if name in ARCHITECTURES]
+    if "default" in names:
+        found += [architecture_named(text) for text in subject.targets]
+    return list(dict.fromkeys(found))
+
+
+def _too_many(entry: Operation, architecture: Architecture) -> Iterable[LintFinding]:
+    """Whether as many tile blocks as are advised fit on a multiprocessor."""
+    name = architecture.name
+    advised = hint_of(entry, "occupancy", name) or 0
+    warps = hint_of(entry, "num_worker_warps_per_cta", name) or 0
+    if advised < 2:
+        return
+    threads = advised * (warps or USUAL_WARPS) * WARP_SIZE
+    if advised > architecture.blocks or threads > architecture.threads:
+        blocks = min(architecture.blocks, architecture.threads // ((warps or USUAL_WARPS) * WARP_SIZE))
+        each = f"of {warps} warps " if warps else ""
+        yield LintFinding(entry, f"{advised} tile blocks {each}are advised on {name}, which holds {blocks}")
+        return
+    live = live_tiles(entry, architecture)
+    capacity = register_capacity(architecture, warps, advised)
+    if live is not None and capacity <= live.registers < register_capacity(architecture, warps):
+        message = (
+            f"with {advised} tile blocks on a multiprocessor of {name}, as advised, each has {capacity} registers, and "
+            f"tiles that are needed at once take {live.registers}"
+        )
+        yield LintFinding(entry, message, notes=[("they are needed here", live.operation)])

@@ -6,13 +6,34 @@ from collections.abc import Iterable
 
 from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
-from tileir.annotations import Final
 from tileir.dialect.ops import BREAK, FOR, IF, LOAD_PTR_TKO, LOAD_VIEW_TKO, LOOP, RETURN
 from tileir.ir.core import Operation
-from tileir.ir.traversal import memory_changes
 from tileir.ir.values import Value
 
 
+@Rule(
+    "endless-loop",
+    "suspicious",
+    "A loop cannot end",
+    reason="The kernel never comes to its end; on a GPU it has to be killed, and its results with it.",
+    remedy="End the loop with a `break` under a condition, or use `for`.",
+    example="""\
+ entry @k(%p: tile<ptr<i32>>) {
+-  loop { // here
++  %zero = constant <i32: 0> : tile<i32>
++  loop {
+     %old, %t = load_ptr_tko relaxed device %p : tile<ptr<i32>> -> tile<i32>, token
+-    print_tko "%d\\n", %old : tile<i32> -> token
++    %done = cmpi not_equal %old, %zero, signed : tile<i32> -> tile<i1>
++    if %done {
++      break
++    }
+     continue
+   }
+   return
+ }
+""",
+)
 def _endless_loops(subject: Subject) -> Iterable[LintFinding]:
     for loop in subject.operations(LOOP):
         if not _can_be_left(loop):
@@ -35,40 +56,30 @@ def _can_be_left(loop: Operation) -> bool:
     return False
 
 
-ENDLESS_LOOP: Final = Rule(
-    "endless-loop",
+@Rule(
+    "idle-loop",
     "suspicious",
-    "A loop cannot end",
-    reason="The kernel never comes to its end; on a GPU it has to be killed, and its results with it.",
-    remedy="End the loop with a `break` under a condition, or use `for`.",
-    positive="""\
-entry @k(%p: tile<ptr<i32>>) {
-  loop { // here
-    %old, %t = load_ptr_tko relaxed device %p : tile<ptr<i32>> -> tile<i32>, token
-    print_tko "%d\\n", %old : tile<i32> -> token
-    continue
-  }
-  return
-}
+    "A loop never runs, or once at most",
+    reason="Its bounds leave room for no second round, so what it is there for does not happen.",
+    remedy="Correct the bounds or the step, or do without the loop.",
+    severity=REMARK,
+    example="""\
+-entry @k(%p: tile<ptr<i32>>) {
+-  %lower = constant <i32: 8> : tile<i32>
+-  %upper = constant <i32: 0> : tile<i32>
+-  %step = constant <i32: 1> : tile<i32>
+-  for %i in (%lower to %upper, step %step) : tile<i32> { // here
++entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
++  %lower = constant <i32: 0> : tile<i32>
++  %step = constant <i32: 8> : tile<i32>
++  for %i in (%lower to %n, step %step) : tile<i32> {
+     print_tko "%d\\n", %i : tile<i32> -> token
+     continue
+   }
+   return
+ }
 """,
-    negative="""\
-entry @k(%p: tile<ptr<i32>>) {
-  %zero = constant <i32: 0> : tile<i32>
-  loop {
-    %old, %t = load_ptr_tko relaxed device %p : tile<ptr<i32>> -> tile<i32>, token
-    %done = cmpi not_equal %old, %zero, signed : tile<i32> -> tile<i1>
-    if %done {
-      break
-    }
-    continue
-  }
-  return
-}
-""",
-    check=_endless_loops,
 )
-
-
 def _idle_loops(subject: Subject) -> Iterable[LintFinding]:
     facts = subject.facts
     for loop in subject.operations(FOR):
@@ -81,49 +92,36 @@ def _idle_loops(subject: Subject) -> Iterable[LintFinding]:
             yield LintFinding(loop, f"the loop runs once at most: its step, {step[0]}, is as long as its whole range")
 
 
-IDLE_LOOP: Final = Rule(
-    "idle-loop",
-    "suspicious",
-    "A loop never runs, or once at most",
-    reason="Its bounds leave room for no second round, so what it is there for does not happen.",
-    remedy="Correct the bounds or the step, or do without the loop.",
+@Rule(
+    "invariant-load",
+    "performance",
+    "Every round of a loop loads the same tile again",
+    reason="A compiler may not move a load out of a loop if it cannot see that nobody writes there meanwhile.",
+    remedy="Load the tile once before the loop, unless that takes more registers than there are.",
     severity=REMARK,
-    positive="""\
-entry @k(%p: tile<ptr<i32>>) {
-  %lower = constant <i32: 8> : tile<i32>
-  %upper = constant <i32: 0> : tile<i32>
-  %step = constant <i32: 1> : tile<i32>
-  for %i in (%lower to %upper, step %step) : tile<i32> { // here
-    print_tko "%d\\n", %i : tile<i32> -> token
-    continue
-  }
-  return
-}
+    example="""\
+ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
+   %zero = constant <i32: 0> : tile<i32>
+   %one = constant <i32: 1> : tile<i32>
+   %start = constant <f32: 0.0> : tile<f32>
+   %sum = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%s = %start) -> (tile<f32>) {
+-    %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // here
++    %r = offset %p, %i : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
++    %x, %t = load_ptr_tko weak %r : tile<ptr<f32>> -> tile<f32>, token
+     %more = addf %s, %x : tile<f32>
+     continue %more : tile<f32>
+   }
+   %u = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
+   return
+ }
 """,
-    negative="""\
-entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
-  %lower = constant <i32: 0> : tile<i32>
-  %step = constant <i32: 8> : tile<i32>
-  for %i in (%lower to %n, step %step) : tile<i32> {
-    print_tko "%d\\n", %i : tile<i32> -> token
-    continue
-  }
-  return
-}
-""",
-    check=_idle_loops,
 )
-
-
 def _invariant_loads(subject: Subject) -> Iterable[LintFinding]:
-    changing: set[Operation] | None = None
     for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
         loop = subject.loop_of(load)
         if loop is None or load.parent_operation is not loop or load.memory_ordering_semantics != "weak":
             continue
-        if changing is None:
-            changing = memory_changes(subject.all_operations[0])
-        if loop in changing:
+        if loop in subject.changing:
             continue
         token = load.token
         where = [value for value in load.operands if value is not token]
@@ -152,49 +150,28 @@ def _varies(subject: Subject, value: Value, loop: Operation) -> bool:
     return False
 
 
-INVARIANT_LOAD: Final = Rule(
-    "invariant-load",
+@Rule(
+    "repeated-load",
     "performance",
-    "Every round of a loop loads the same tile again",
-    reason="A compiler may not move a load out of a loop if it cannot see that nobody writes there meanwhile.",
-    remedy="Load the tile once before the loop, unless that takes more registers than there are.",
+    "A tile is loaded twice, with no write in between",
+    reason="The second load is another way to memory for what is in registers already.",
+    remedy="Use what the first load gave, unless registers are short.",
     severity=REMARK,
-    positive="""\
-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
-  %zero = constant <i32: 0> : tile<i32>
-  %one = constant <i32: 1> : tile<i32>
-  %start = constant <f32: 0.0> : tile<f32>
-  %sum = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%s = %start) -> (tile<f32>) {
-    %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // here
-    %more = addf %s, %x : tile<f32>
-    continue %more : tile<f32>
-  }
-  %u = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
+    example="""\
+ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
+   %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+-  %y, %u = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // here
+-  %sum = addf %x, %y : tile<f32>
+-  %v = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
++  %v = store_ptr_tko weak %q, %x token=%t : tile<ptr<f32>>, tile<f32> -> token
++  %y, %u = load_ptr_tko weak %p token=%v : tile<ptr<f32>> -> tile<f32>, token
++  %w = store_ptr_tko weak %q, %y token=%u : tile<ptr<f32>>, tile<f32> -> token
+   return
+ }
 """,
-    negative="""\
-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
-  %zero = constant <i32: 0> : tile<i32>
-  %one = constant <i32: 1> : tile<i32>
-  %start = constant <f32: 0.0> : tile<f32>
-  %sum = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%s = %start) -> (tile<f32>) {
-    %r = offset %p, %i : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
-    %x, %t = load_ptr_tko weak %r : tile<ptr<f32>> -> tile<f32>, token
-    %more = addf %s, %x : tile<f32>
-    continue %more : tile<f32>
-  }
-  %u = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
-""",
-    check=_invariant_loads,
 )
-
-
 def _repeated_loads(subject: Subject) -> Iterable[LintFinding]:
     """Within one block: from load to load nothing may have written."""
-    changing: set[Operation] | None = None
     blocks: dict[object, list[Operation]] = {}
     for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
         if load.memory_ordering_semantics == "weak":
@@ -202,19 +179,15 @@ def _repeated_loads(subject: Subject) -> Iterable[LintFinding]:
     for loads in blocks.values():
         if len(loads) < 2:
             continue
-        if changing is None:
-            changing = memory_changes(subject.all_operations[0])
-        yield from _repeated_in_block(subject, set(loads), loads[0], changing)
+        yield from _repeated_in_block(subject, set(loads), loads[0])
 
 
-def _repeated_in_block(
-    subject: Subject, loads: set[Operation], start: Operation, changing: set[Operation]
-) -> Iterable[LintFinding]:
+def _repeated_in_block(subject: Subject, loads: set[Operation], start: Operation) -> Iterable[LintFinding]:
     number = subject.numbering.number
     known: dict[object, Operation] = {}
     cursor: Operation | None = start
     while cursor is not None:
-        if cursor in changing:
+        if cursor in subject.changing:
             known.clear()
         elif cursor in loads:
             token = cursor.token
@@ -225,32 +198,3 @@ def _repeated_in_block(
                     cursor, "the same tile was loaded before, and nothing has written since", notes=[("here", earlier)]
                 )
         cursor = cursor.next
-
-
-REPEATED_LOAD: Final = Rule(
-    "repeated-load",
-    "performance",
-    "A tile is loaded twice, with no write in between",
-    reason="The second load is another way to memory for what is in registers already.",
-    remedy="Use what the first load gave, unless registers are short.",
-    severity=REMARK,
-    positive="""\
-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
-  %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
-  %y, %u = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // here
-  %sum = addf %x, %y : tile<f32>
-  %v = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
-""",
-    negative="""\
-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
-  %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
-  %v = store_ptr_tko weak %q, %x token=%t : tile<ptr<f32>>, tile<f32> -> token
-  %y, %u = load_ptr_tko weak %p token=%v : tile<ptr<f32>> -> tile<f32>, token
-  %w = store_ptr_tko weak %q, %y token=%u : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
-""",
-    check=_repeated_loads,
-)

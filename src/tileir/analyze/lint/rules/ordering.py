@@ -8,15 +8,7 @@ from tileir.analyze.lint.fixes import LintFix
 from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
-from tileir.dialect.ops import (
-    BREAK,
-    JOIN_TOKENS,
-    LOAD_PTR_TKO,
-    LOAD_VIEW_TKO,
-    RETURN,
-    STORE_PTR_TKO,
-    STORE_VIEW_TKO,
-)
+from tileir.dialect import ops
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
 from tileir.rewrite.matching import leaves
@@ -36,6 +28,25 @@ def _touch_the_same(subject: Subject, first: Operation, second: Operation) -> bo
     return one is None or other is None or subject.numbering.number(one) == subject.numbering.number(other)
 
 
+@Rule(
+    "missing-token",
+    "memory",
+    "Two accesses touch the same memory, one of them writes, and no token orders them",
+    reason="Program order does not order memory operations, only tokens do: a compiler may swap these two.",
+    remedy="Let the second take the token of the first: `token=%t`.",
+    for_scripts=False,
+    example="""\
+-entry @k(%p: tile<ptr<f32>>) {
++entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
+   %x, %read = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+   %y = addf %x, %x : tile<f32>
+-  %written = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token // here
++  %written = store_ptr_tko weak %p, %y token=%read : tile<ptr<f32>>, tile<f32> -> token
++  %elsewhere = store_ptr_tko weak %q, %y : tile<ptr<f32>>, tile<f32> -> token
+   return
+ }
+""",
+)
 def _missing_tokens(subject: Subject) -> Iterable[LintFinding]:
     places: dict[tuple[int, ...], list[Operation]] = {}
     for access in subject.accesses():
@@ -104,7 +115,7 @@ def _leads_to_next_round(operation: Operation, loop: Operation) -> bool:
     """Whether a loop may go on after an operation: no block around it ends the loop."""
     block = operation.parent
     while block is not None:
-        if block.last is not None and block.last.declaration in (BREAK, RETURN):
+        if block.last is not None and block.last.declaration in (ops.BREAK, ops.RETURN):
             return False
         owner = block.parent_operation
         if owner is loop or owner is None:
@@ -150,85 +161,65 @@ def _exclude_each_other(subject: Subject, first: Operation, second: Operation) -
         return False
     # A `break` or `continue` leaves the second behind if both are in its loop.
     loop = subject.loop_of(left)
-    return left.declaration is RETURN or (loop is not None and subject.depth(loop.parent) < subject.depth(one))
+    return left.declaration is ops.RETURN or (loop is not None and subject.depth(loop.parent) < subject.depth(one))
 
 
-MISSING_TOKEN: Final = Rule(
-    "missing-token",
+@Rule(
+    "token-orders-nothing",
     "memory",
-    "Two accesses touch the same memory, one of them writes, and no token orders them",
-    reason="Program order does not order memory operations, only tokens do: a compiler may swap these two.",
-    remedy="Let the second take the token of the first: `token=%t`.",
+    "A token orders a load after loads and nothing else",
+    reason="Loads need no order among each other. A compiler that has to keep it cannot start the later ones before "
+    "the first is done.",
+    remedy="Leave the token out; what has to come after both loads joins their tokens (`join_tokens`).",
+    severity=REMARK,
     for_scripts=False,
-    positive="""\
-entry @k(%p: tile<ptr<f32>>) {
-  %x, %read = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
-  %y = addf %x, %x : tile<f32>
-  %written = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token // here
-  return
-}
+    example="""\
+ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %r: tile<ptr<f32>>) {
+-  %x, %first = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+-  %y, %second = load_ptr_tko weak %q token=%first : tile<ptr<f32>> -> tile<f32>, token // here
+-  %sum = addf %x, %y : tile<f32>
+-  %written = store_ptr_tko weak %r, %sum token=%second : tile<ptr<f32>>, tile<f32> -> token
++  %start = make_token : token
++  %x, %first = load_ptr_tko weak %p token=%start : tile<ptr<f32>> -> tile<f32>, token
++  %written = store_ptr_tko weak %r, %x token=%first : tile<ptr<f32>>, tile<f32> -> token
++  %y, %second = load_ptr_tko weak %q token=%written : tile<ptr<f32>> -> tile<f32>, token
++  %more = store_ptr_tko weak %r, %y token=%second : tile<ptr<f32>>, tile<f32> -> token
+   return
+ }
 """,
-    negative="""\
-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
-  %x, %read = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
-  %y = addf %x, %x : tile<f32>
-  %written = store_ptr_tko weak %p, %y token=%read : tile<ptr<f32>>, tile<f32> -> token
-  %elsewhere = store_ptr_tko weak %q, %y : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
-""",
-    check=_missing_tokens,
 )
-
-
 def _tokens_that_order_nothing(subject: Subject) -> Iterable[LintFinding]:
-    for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
+    for load in subject.operations(ops.LOAD_PTR_TKO, ops.LOAD_VIEW_TKO):
         token = load.token
         if token is None or not _is_weak(load) or subject.ordering.after(token) != READS:
             continue
         yield LintFinding(load, "the token orders this load after other loads only")
 
 
-TOKEN_ORDERS_NOTHING: Final = Rule(
-    "token-orders-nothing",
+@Rule(
+    "dead-store",
     "memory",
-    "A token orders a load after loads and nothing else",
-    reason=(
-        "Loads need no order among each other. A compiler that has to keep it cannot start the later ones before the "
-        "first is done."
-    ),
-    remedy="Leave the token out; what has to come after both loads joins their tokens (`join_tokens`).",
-    severity=REMARK,
-    for_scripts=False,
-    positive="""\
-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %r: tile<ptr<f32>>) {
-  %x, %first = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
-  %y, %second = load_ptr_tko weak %q token=%first : tile<ptr<f32>> -> tile<f32>, token // here
-  %sum = addf %x, %y : tile<f32>
-  %written = store_ptr_tko weak %r, %sum token=%second : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
+    "A store is overwritten before anything can read it",
+    reason="It costs bandwidth for nothing, and often another place was meant by one of the two.",
+    remedy="Delete the first store, or order what should read it between the two.",
+    example="""\
+-entry @k(%p: tile<ptr<f32>>, %a: tile<f32>, %b: tile<f32>) {
+-  %first = store_ptr_tko weak %p, %a : tile<ptr<f32>>, tile<f32> -> token // here
+-  %second = store_ptr_tko weak %p, %b token=%first : tile<ptr<f32>>, tile<f32> -> token
++entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %a: tile<f32>) {
++  %first = store_ptr_tko weak %p, %a : tile<ptr<f32>>, tile<f32> -> token
++  %b, %read = load_ptr_tko weak %q token=%first : tile<ptr<f32>> -> tile<f32>, token
++  %second = store_ptr_tko weak %p, %b token=%read : tile<ptr<f32>>, tile<f32> -> token
+   return
+ }
 """,
-    negative="""\
-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %r: tile<ptr<f32>>) {
-  %start = make_token : token
-  %x, %first = load_ptr_tko weak %p token=%start : tile<ptr<f32>> -> tile<f32>, token
-  %written = store_ptr_tko weak %r, %x token=%first : tile<ptr<f32>>, tile<f32> -> token
-  %y, %second = load_ptr_tko weak %q token=%written : tile<ptr<f32>> -> tile<f32>, token
-  %more = store_ptr_tko weak %r, %y token=%second : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
-""",
-    check=_tokens_that_order_nothing,
 )
-
-
 def _dead_stores(subject: Subject) -> Iterable[LintFinding]:
-    for store in subject.operations(STORE_PTR_TKO, STORE_VIEW_TKO):
+    for store in subject.operations(ops.STORE_PTR_TKO, ops.STORE_VIEW_TKO):
         later = _only_next(store.results[0])
         if (
             later is None
-            or later.declaration not in (STORE_PTR_TKO, STORE_VIEW_TKO)
+            or later.declaration not in (ops.STORE_PTR_TKO, ops.STORE_VIEW_TKO)
             or later.parent is not store.parent
         ):
             continue
@@ -253,31 +244,6 @@ def _only_next(token: Value) -> Operation | None:
         if len(users) != 1:
             return None
         user = users[0]
-        if user.declaration is not JOIN_TOKENS:
+        if user.declaration is not ops.JOIN_TOKENS:
             return user
         token = user.results[0]
-
-
-DEAD_STORE: Final = Rule(
-    "dead-store",
-    "memory",
-    "A store is overwritten before anything can read it",
-    reason="It costs bandwidth for nothing, and often another place was meant by one of the two.",
-    remedy="Delete the first store, or order what should read it between the two.",
-    positive="""\
-entry @k(%p: tile<ptr<f32>>, %a: tile<f32>, %b: tile<f32>) {
-  %first = store_ptr_tko weak %p, %a : tile<ptr<f32>>, tile<f32> -> token // here
-  %second = store_ptr_tko weak %p, %b token=%first : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
-""",
-    negative="""\
-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %a: tile<f32>) {
-  %first = store_ptr_tko weak %p, %a : tile<ptr<f32>>, tile<f32> -> token
-  %b, %read = load_ptr_tko weak %q token=%first : tile<ptr<f32>> -> tile<f32>, token
-  %second = store_ptr_tko weak %p, %b token=%read : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
-""",
-    check=_dead_stores,
-)

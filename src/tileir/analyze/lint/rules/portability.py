@@ -8,7 +8,6 @@ from functools import partial
 from tileir.analyze.lint.rule import LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.analyze.lint.targets import architectures_where, named
-from tileir.annotations import Final
 from tileir.dialect.availability import newer_feature
 from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, ATOMIC_RMW_TKO, ENTRY
 from tileir.dialect.types import PointerType, TensorViewType, TileType, TileViewType
@@ -18,46 +17,57 @@ from tileir.ir.types import BF16, Type, flattened
 from tileir.ir.versions import NEWEST
 
 
-def _newer(subject: Subject) -> Iterable[LintFinding]:
-    if subject.version >= NEWEST:
-        return
-    known: dict[Type, str | None] = {}
-    for operation in subject.all_operations:
-        words = newer_feature(operation, subject.version, known)
-        if words is not None:
-            yield LintFinding(operation, words)
-
-
-NEWER_THAN_VERSION: Final = Rule(
+@Rule(
     "newer-than-version",
     "portability",
     "An operation, attribute or type is newer than the stated version",
     reason="Drivers and tools refuse bytecode with pieces that came after the version they know.",
     remedy="Write it with what the older version has, or raise the version that is stated; `tileir as "
     "--bytecode-version` rewrites what it can.",
-    positive="""\
-entry @k(%p: tile<ptr<f32>>, %a: tile<f32>, %b: tile<f32>) {
-  %y = atan2 %a, %b : tile<f32> // here
-  %t = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
-""",
-    negative="""\
-entry @k(%p: tile<ptr<f32>>, %a: tile<f32>, %b: tile<f32>) {
-  %y = divf %a, %b rounding<nearest_even> : tile<f32>
-  %t = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
-""",
-    check=_newer,
     per_module=True,
     version="13.1",
+    example="""\
+ entry @k(%p: tile<ptr<f32>>, %a: tile<f32>, %b: tile<f32>) {
+-  %y = atan2 %a, %b : tile<f32> // here
++  %y = divf %a, %b rounding<nearest_even> : tile<f32>
+   %t = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token
+   return
+ }
+""",
 )
+def _newer(subject: Subject) -> Iterable[LintFinding]:
+    if subject.version >= NEWEST:
+        return
+    known: dict[Type, str | None] = {}
+    for operation in subject.all_operations:
+        message = newer_feature(operation, subject.version, known)
+        if message is not None:
+            yield LintFinding(operation, message)
 
 
 # --- targets ---
 
 
+@Rule(
+    "unsupported-on-target",
+    "portability",
+    "A target has no such type or operation",
+    reason="NVIDIA's assembler refuses it: f8 before sm_90, f8E8M0FNU and f4E2M1FN before sm_100, fnv8E5M3FNU on all "
+    "but sm_107, atomic addition of bf16 before sm_89.",
+    remedy="Use a wider type there, or state the targets that the kernel is for.",
+    targets=("sm_80", "sm_90"),
+    example="""\
+-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f8E4M3FN>>) { // here
+-  %x, %t = load_ptr_tko weak %q : tile<ptr<f8E4M3FN>> -> tile<f8E4M3FN>, token
+-  %y = ftof %x : tile<f8E4M3FN> -> tile<f32>
++entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>) {
++  %x, %t = load_ptr_tko weak %q : tile<ptr<f16>> -> tile<f16>, token
++  %y = ftof %x : tile<f16> -> tile<f32>
+   %u = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token
+   return
+ }
+""",
+)
 def _unsupported(subject: Subject) -> Iterable[LintFinding]:
     # The first place of a type is enough: all others follow from it.
     types: set[Type] = set()
@@ -110,31 +120,3 @@ def _parts(type: Type) -> Iterable[Type]:
             else:
                 break
         yield inner
-
-
-UNSUPPORTED_ON_TARGET: Final = Rule(
-    "unsupported-on-target",
-    "portability",
-    "A target has no such type or operation",
-    reason="NVIDIA's assembler refuses it: f8 before sm_90, f8E8M0FNU and f4E2M1FN before sm_100, fnv8E5M3FNU on all "
-    "but sm_107, atomic addition of bf16 before sm_89.",
-    remedy="Use a wider type there, or state the targets that the kernel is for.",
-    positive="""\
-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f8E4M3FN>>) { // here
-  %x, %t = load_ptr_tko weak %q : tile<ptr<f8E4M3FN>> -> tile<f8E4M3FN>, token
-  %y = ftof %x : tile<f8E4M3FN> -> tile<f32>
-  %u = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
-""",
-    negative="""\
-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>) {
-  %x, %t = load_ptr_tko weak %q : tile<ptr<f16>> -> tile<f16>, token
-  %y = ftof %x : tile<f16> -> tile<f32>
-  %u = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
-""",
-    check=_unsupported,
-    targets=("sm_80", "sm_90"),
-)

@@ -47,6 +47,28 @@ def _states_one_block(text: str) -> bool:
     return False
 
 
+@Rule(
+    "same-store-in-every-block",
+    "memory",
+    "Every tile block of the grid writes to the same place",
+    reason="The kernel asks which tile block it is, but this store does not depend on it: all write over each other, "
+    "and which one is last is chance.",
+    remedy="Let the place depend on the block's id, add up with `atomic_rmw_tko`, or let one tile block write.",
+    example="""\
+ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
+   %x, %y, %z = get_tile_block_id : tile<i32>
+   %from = offset %p, %x : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
+   %v, %t = load_ptr_tko weak %from : tile<ptr<f32>> -> tile<f32>, token
+-  %u = store_ptr_tko weak %q, %v : tile<ptr<f32>>, tile<f32> -> token // here
++  %0 = constant <i32: 0> : tile<i32>
++  %first = cmpi equal %x, %0, signed : tile<i32> -> tile<i1>
++  if %first {
++    %u = store_ptr_tko weak %q, %v : tile<ptr<f32>>, tile<f32> -> token
++  }
+   return
+ }
+""",
+)
 def _same_stores(subject: Subject) -> Iterable[LintFinding]:
     if not _is_for_several(subject) or _takes_turns(subject) or _ends_early(subject):
         return
@@ -77,39 +99,21 @@ def _ends_early(subject: Subject) -> bool:
     )
 
 
-SAME_STORE: Final = Rule(
-    "same-store-in-every-block",
+@Rule(
+    "narrow-scope",
     "memory",
-    "Every tile block of the grid writes to the same place",
-    reason="The kernel asks which tile block it is, but this store does not depend on it: all write over each other, "
-    "and which one is last is chance.",
-    remedy="Let the place depend on the block's id, add up with `atomic_rmw_tko`, or let one tile block write.",
-    positive="""\
-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
-  %x, %y, %z = get_tile_block_id : tile<i32>
-  %from = offset %p, %x : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
-  %v, %t = load_ptr_tko weak %from : tile<ptr<f32>> -> tile<f32>, token
-  %u = store_ptr_tko weak %q, %v : tile<ptr<f32>>, tile<f32> -> token // here
-  return
-}
+    "An atomic operation is atomic within a tile block only, on memory that all of them access",
+    reason="Updates of other tile blocks may come in between, and get lost.",
+    remedy="Give it the scope `device`, or `sys` if other devices take part.",
+    example="""\
+ entry @k(%count: tile<ptr<i32>>) {
+   %x, %y, %z = get_tile_block_id : tile<i32>
+-  %old, %t = atomic_rmw_tko relaxed tl_blk %count, add, %x : tile<ptr<i32>>, tile<i32> -> tile<i32>, token // here
++  %old, %t = atomic_rmw_tko relaxed device %count, add, %x : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
+   return
+ }
 """,
-    negative="""\
-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
-  %x, %y, %z = get_tile_block_id : tile<i32>
-  %from = offset %p, %x : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
-  %v, %t = load_ptr_tko weak %from : tile<ptr<f32>> -> tile<f32>, token
-  %0 = constant <i32: 0> : tile<i32>
-  %first = cmpi equal %x, %0, signed : tile<i32> -> tile<i1>
-  if %first {
-    %u = store_ptr_tko weak %q, %v : tile<ptr<f32>>, tile<f32> -> token
-  }
-  return
-}
-""",
-    check=_same_stores,
 )
-
-
 def _narrow_scopes(subject: Subject) -> Iterable[LintFinding]:
     if not _is_for_several(subject):
         return
@@ -118,27 +122,3 @@ def _narrow_scopes(subject: Subject) -> Iterable[LintFinding]:
             continue
         if not any(value in subject.varying.values for value in _where(subject, access)):
             yield LintFinding(access, "every tile block accesses this memory, and the scope is that of one tile block")
-
-
-NARROW_SCOPE: Final = Rule(
-    "narrow-scope",
-    "memory",
-    "An atomic operation is atomic within a tile block only, on memory that all of them access",
-    reason="Updates of other tile blocks may come in between, and get lost.",
-    remedy="Give it the scope `device`, or `sys` if other devices take part.",
-    positive="""\
-entry @k(%count: tile<ptr<i32>>) {
-  %x, %y, %z = get_tile_block_id : tile<i32>
-  %old, %t = atomic_rmw_tko relaxed tl_blk %count, add, %x : tile<ptr<i32>>, tile<i32> -> tile<i32>, token // here
-  return
-}
-""",
-    negative="""\
-entry @k(%count: tile<ptr<i32>>) {
-  %x, %y, %z = get_tile_block_id : tile<i32>
-  %old, %t = atomic_rmw_tko relaxed device %count, add, %x : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
-  return
-}
-""",
-    check=_narrow_scopes,
-)

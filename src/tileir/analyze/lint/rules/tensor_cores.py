@@ -9,14 +9,13 @@ from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.analyze.lint.targets import architectures_where, named
 from tileir.annotations import Final
+from tileir.dialect.constraints import tile_type_of
 from tileir.dialect.ops import FTOF, MMAF, MMAI
-from tileir.dialect.types import TileType
 from tileir.execute.gpu.gpus import GPUS, peaks_of
 from tileir.execute.gpu.targets import ARCHITECTURES, Architecture
 from tileir.execute.work.evaluation import element_size
 from tileir.ir.core import Operation
 from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32
-from tileir.ir.values import Value
 
 _LEAST_ROWS, _LEAST_COLUMNS = 16, 8
 _GROUP_ROWS: Final = 64
@@ -25,46 +24,7 @@ _DEPTH_BYTES: Final = 32
 """Of each row of a factor, that an instruction multiplies."""
 
 
-def _idle(subject: Subject) -> Iterable[LintFinding]:
-    for product in subject.operations(MMAF, MMAI):
-        left, total = _tile(product.operands[0]), _tile(product.acc)
-        rows, columns, depth = total.shape[-2], total.shape[-1], left.shape[-1]
-        shown = f"{rows}x{columns}x{depth}"
-        where = architectures_where(subject, partial(_multiplies, left.element.text))
-        if not where:
-            continue
-        unit = _DEPTH_BYTES // element_size(left.element)
-        if rows < _LEAST_ROWS or columns < _LEAST_COLUMNS:
-            words = (
-                f"a product of {shown} is computed without tensor cores on {named(where)}: "
-                f"they multiply {_LEAST_ROWS} rows and {_LEAST_COLUMNS} columns at least"
-            )
-            yield LintFinding(product, words)
-        elif depth < unit:
-            words = (
-                f"of a product of {shown} tensor cores compute {depth} of {unit} along K on {named(where)}: "
-                "the rest is filled up with zeros"
-            )
-            yield LintFinding(product, words)
-        elif rows < _GROUP_ROWS:
-            where = architectures_where(subject, partial(_multiplies_in_groups, left.element.text))
-            if where:
-                words = (
-                    f"a product of {shown} is computed with the instructions of older GPUs on {named(where)}: "
-                    f"theirs take {_GROUP_ROWS} rows at least"
-                )
-                yield LintFinding(product, words)
-
-
-def _multiplies(element: str, architecture: Architecture) -> bool:
-    return element in architecture.factors
-
-
-def _multiplies_in_groups(element: str, architecture: Architecture) -> bool:
-    return element in architecture.factors and (architecture.has_wgmma or architecture.has_tensor_memory)
-
-
-def _program(rows: int, marked: bool) -> str:
+def _program(rows: int) -> str:
     return f"""\
 entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>) {{
   %none = constant <f32: 0.0> : tile<{rows}x64xf32>
@@ -77,14 +37,14 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>) {{
   %0 = constant <i32: 0> : tile<i32>
   %a, %t = load_view_tko weak %a_view[%0, %0] : partition_view<tile=({rows}x64), tensor_view<{rows}x64xf16, strides=[64,1]>>, tile<i32> -> tile<{rows}x64xf16>, token
   %b, %u = load_view_tko weak %b_view[%0, %0] : partition_view<tile=(64x64), tensor_view<64x64xf16, strides=[64,1]>>, tile<i32> -> tile<64x64xf16>, token
-  %c = mmaf %a, %b, %none : tile<{rows}x64xf16>, tile<64x64xf16>, tile<{rows}x64xf32>{" // here" * marked}
+  %c = mmaf %a, %b, %none : tile<{rows}x64xf16>, tile<64x64xf16>, tile<{rows}x64xf32> // here
   %v = store_view_tko weak %c, %c_view[%0, %0] : tile<{rows}x64xf32>, partition_view<tile=({rows}x64), tensor_view<{rows}x64xf32, strides=[64,1]>>, tile<i32> -> token
   return
 }}
 """  # noqa: E501
 
 
-IDLE_TENSOR_CORES: Final = Rule(
+@Rule(
     "idle-tensor-cores",
     "hardware",
     "The tiles of a product are too small for tensor cores",
@@ -92,32 +52,90 @@ IDLE_TENSOR_CORES: Final = Rule(
     "64 rows or more. Smaller products are filled up with zeros, or computed by ordinary instructions, many times "
     "slower.",
     remedy="Use larger tiles; if the problem has few rows, exchange rows and columns: `(B^T A^T)^T`.",
-    positive=_program(8, True),
-    negative=_program(64, False),
-    check=_idle,
+    example=(_program(8), _program(64)),
 )
+def _idle(subject: Subject) -> Iterable[LintFinding]:
+    for product in subject.operations(MMAF, MMAI):
+        left, total = tile_type_of(product.operands[0]), tile_type_of(product.acc)
+        rows, columns, depth = total.shape[-2], total.shape[-1], left.shape[-1]
+        shown = f"{rows}x{columns}x{depth}"
+        where = architectures_where(subject, partial(_multiplies, left.element.text))
+        if not where:
+            continue
+        unit = _DEPTH_BYTES // element_size(left.element)
+        if rows < _LEAST_ROWS or columns < _LEAST_COLUMNS:
+            message = (
+                f"a product of {shown} is computed without tensor cores on {named(where)}: "
+                f"they multiply {_LEAST_ROWS} rows and {_LEAST_COLUMNS} columns at least"
+            )
+            yield LintFinding(product, message)
+        elif depth < unit:
+            message = (
+                f"of a product of {shown} tensor cores compute {depth} of {unit} along K on {named(where)}: "
+                "the rest is filled up with zeros"
+            )
+            yield LintFinding(product, message)
+        elif rows < _GROUP_ROWS:
+            where = architectures_where(subject, partial(_multiplies_in_groups, left.element.text))
+            if where:
+                message = (
+                    f"a product of {shown} is computed with the instructions of older GPUs on {named(where)}: "
+                    f"theirs take {_GROUP_ROWS} rows at least"
+                )
+                yield LintFinding(product, message)
+
+
+def _multiplies(element: str, architecture: Architecture) -> bool:
+    return element in architecture.factors
+
+
+def _multiplies_in_groups(element: str, architecture: Architecture) -> bool:
+    return element in architecture.factors and (architecture.has_wgmma or architecture.has_tensor_memory)
 
 
 # --- f32 ---
 
 
+@Rule(
+    "f32-product",
+    "hardware",
+    "A product of f32, which tensor cores do not multiply",
+    reason="A tf32 has the exponents of f32 and 11 significant bits: factors are rounded to within 0.05 %, products "
+    "are summed in f32, and tensor cores multiply them. For networks that is enough as a rule, for solvers it is not.",
+    remedy="Convert both factors: `ftof %a : tile<64x64xf32> -> tile<64x64xtf32>`. Where that is too coarse, split "
+    "each into a tf32 and what is left of it, and add three products.",
+    severity=REMARK,
+    example="""\
+ entry @k(%p: tile<ptr<f32>>) {
+   %tensor = make_tensor_view %p, shape = [64, 64], strides = [64, 1] : tensor_view<64x64xf32, strides=[64,1]>
+   %view = make_partition_view %tensor : partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>
+   %0 = constant <i32: 0> : tile<i32>
+   %a, %t = load_view_tko weak %view[%0, %0] : partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> tile<64x64xf32>, token
+-  %c = mmaf %a, %a, %a : tile<64x64xf32>, tile<64x64xf32>, tile<64x64xf32> // here
++  %x = ftof %a : tile<64x64xf32> -> tile<64x64xtf32>
++  %c = mmaf %x, %x, %a : tile<64x64xtf32>, tile<64x64xtf32>, tile<64x64xf32>
+   %u = store_view_tko weak %c, %view[%0, %0] token=%t : tile<64x64xf32>, partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> token
+   return
+ }
+""",  # noqa: E501
+)
 def _single_products(subject: Subject) -> Iterable[LintFinding]:
     for product in subject.operations(MMAF):
-        if _tile(product.operands[0]).element is not F32:
+        if tile_type_of(product.operands[0]).element is not F32:
             continue
         where = architectures_where(subject, _gains)
         if not where:
             continue
         gains = sorted({round(_gain(each)) for each in where})
         times = f"{gains[0]}" if len(gains) == 1 else f"{gains[0]} to {gains[-1]}"
-        words = f"f32 is multiplied without tensor cores: as tf32 up to {times} times as fast on {named(where)}"
+        message = f"f32 is multiplied without tensor cores: as tf32 up to {times} times as fast on {named(where)}"
         narrow = _narrow_source(product)
         if narrow:
-            words += f", and nothing is lost, since the factors are made of {narrow}"
-            yield LintFinding(product, words, remedy=f"Multiply {narrow} as it is: it accumulates in f32 too.")
+            message += f", and nothing is lost, since the factors are made of {narrow}"
+            yield LintFinding(product, message, remedy=f"Multiply {narrow} as it is: it accumulates in f32 too.")
         else:
-            words += ", with 11 bits of each factor instead of 24"
-            yield LintFinding(product, words)
+            message += ", with 11 bits of each factor instead of 24"
+            yield LintFinding(product, message)
 
 
 def _narrow_source(product: Operation) -> str:
@@ -125,7 +143,7 @@ def _narrow_source(product: Operation) -> str:
     found: set[str] = set()
     for factor in product.operands[:2]:
         maker = factor.defining_operation
-        source = _tile(maker.operands[0]).element if maker is not None and maker.declaration is FTOF else None
+        source = tile_type_of(maker.operands[0]).element if maker is not None and maker.declaration is FTOF else None
         if source not in (F16, BF16, F8E4M3FN, F8E5M2):
             return ""
         found.add(source.text if source is not None else "")
@@ -146,41 +164,3 @@ def _gain(architecture: Architecture) -> float:
         if peaks is not None and "tf32" in peaks.matrix:
             gains.append(peaks.matrix["tf32"] / peaks.f32)
     return round(max(gains), 1)
-
-
-_FACTORS: Final = """\
-entry @k(%p: tile<ptr<f32>>) {
-  %tensor = make_tensor_view %p, shape = [64, 64], strides = [64, 1] : tensor_view<64x64xf32, strides=[64,1]>
-  %view = make_partition_view %tensor : partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>
-  %0 = constant <i32: 0> : tile<i32>
-  %a, %t = load_view_tko weak %view[%0, %0] : partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> tile<64x64xf32>, token
-"""  # noqa: E501
-_STORED: Final = """\
-  %u = store_view_tko weak %c, %view[%0, %0] token=%t : tile<64x64xf32>, partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> token
-  return
-}
-"""  # noqa: E501
-
-F32_PRODUCT: Final = Rule(
-    "f32-product",
-    "hardware",
-    "A product of f32, which tensor cores do not multiply",
-    reason="A tf32 has the exponents of f32 and 11 significant bits: factors are rounded to within 0.05 %, products "
-    "are summed in f32, and tensor cores multiply them. For networks that is enough as a rule, for solvers it is not.",
-    remedy="Convert both factors: `ftof %a : tile<64x64xf32> -> tile<64x64xtf32>`. Where that is too coarse, split "
-    "each into a tf32 and what is left of it, and add three products.",
-    positive=_FACTORS
-    + "  %c = mmaf %a, %a, %a : tile<64x64xf32>, tile<64x64xf32>, tile<64x64xf32> // here\n"
-    + _STORED,
-    negative=_FACTORS
-    + "  %x = ftof %a : tile<64x64xf32> -> tile<64x64xtf32>\n"
-    + "  %c = mmaf %x, %x, %a : tile<64x64xtf32>, tile<64x64xtf32>, tile<64x64xf32>\n"
-    + _STORED,
-    check=_single_products,
-    severity=REMARK,
-)
-
-
-def _tile(value: Value) -> TileType:
-    assert isinstance(value.type, TileType)
-    return value.type

@@ -7,16 +7,34 @@ from collections.abc import Iterable
 from tileir.analyze.lint.fixes import LintFix
 from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
-from tileir.annotations import Final
-from tileir.dialect.ops import ASSUME, CONSTANT, CONTINUE, FOR, LOAD_PTR_TKO, LOAD_VIEW_TKO, MAKE_TOKEN
+from tileir.dialect.ops import ASSUME, CONSTANT, CONTINUE, FOR, LOAD_PTR_TKO, LOAD_VIEW_TKO, MAKE_TOKEN, PRINT_TKO
 from tileir.dialect.types import TOKEN
 from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import LOOP_LIKE
-from tileir.ir.traversal import is_memory_effect_free
+from tileir.ir.traversal import is_function, is_memory_effect_free
 from tileir.ir.values import BlockArgument
 
 
+@Rule(
+    "unused-value",
+    "unused",
+    "A value is computed and never used",
+    reason="Often it is a sign that another value was meant where it should have been used.",
+    remedy="Use it, or delete the operation.",
+    for_scripts=False,
+    example="""\
+ entry @k(%p: tile<ptr<f32>>, %a: tile<f32>, %b: tile<f32>) {
+-  %sum = addf %a, %b : tile<f32> // here
+-  %t = store_ptr_tko weak %p, %a : tile<ptr<f32>>, tile<f32> -> token
++  %x, %y, %z = get_tile_block_id : tile<i32>
++  %q = offset %p, %x : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
++  %sum = addf %a, %b : tile<f32>
++  %t = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
+   return
+ }
+""",
+)
 def _unused_values(subject: Subject) -> Iterable[LintFinding]:
     counts: dict[Operation, int] = {}
     for operation in subject.all_operations:
@@ -60,33 +78,24 @@ def _only_for(operation: Operation, counts: dict[Operation, int]) -> list[Operat
     return list(found)[1:]
 
 
-UNUSED_VALUE: Final = Rule(
-    "unused-value",
+@Rule(
+    "unused-load",
     "unused",
-    "A value is computed and never used",
-    reason="Often it is a sign that another value was meant where it should have been used.",
-    remedy="Use it, or delete the operation.",
-    for_scripts=False,
-    positive="""\
-entry @k(%p: tile<ptr<f32>>, %a: tile<f32>, %b: tile<f32>) {
-  %sum = addf %a, %b : tile<f32> // here
-  %t = store_ptr_tko weak %p, %a : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
+    "A tile is loaded and never used",
+    reason="Loads are what most kernels spend their time on, and a compiler need not drop one that nobody uses.",
+    remedy="Use what is loaded, or delete the load.",
+    example="""\
+-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %x: tile<f32>) {
+-  %y, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // here
+-  %u = store_ptr_tko weak %q, %x : tile<ptr<f32>>, tile<f32> -> token
++entry @k(%p: tile<ptr<f32>>, %flag: tile<ptr<i32>>, %q: tile<ptr<f32>>) {
++  %f, %t = load_ptr_tko acquire device %flag : tile<ptr<i32>> -> tile<i32>, token
++  %y, %u = load_ptr_tko weak %p token=%t : tile<ptr<f32>> -> tile<f32>, token
++  %v = store_ptr_tko weak %q, %y : tile<ptr<f32>>, tile<f32> -> token
+   return
+ }
 """,
-    negative="""\
-entry @k(%p: tile<ptr<f32>>, %a: tile<f32>, %b: tile<f32>) {
-  %x, %y, %z = get_tile_block_id : tile<i32>
-  %q = offset %p, %x : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
-  %sum = addf %a, %b : tile<f32>
-  %t = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
-""",
-    check=_unused_values,
 )
-
-
 def _unused_loads(subject: Subject) -> Iterable[LintFinding]:
     for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
         # A load that acquires is there for what comes behind it.
@@ -99,31 +108,23 @@ def _unused_loads(subject: Subject) -> Iterable[LintFinding]:
             yield LintFinding(load, "what is loaded is never used", fix=LintFix("Delete this load", [load]))
 
 
-UNUSED_LOAD: Final = Rule(
-    "unused-load",
+@Rule(
+    "unused-assumption",
     "unused",
-    "A tile is loaded and never used",
-    reason="Loads are what most kernels spend their time on, and a compiler need not drop one that nobody uses.",
-    remedy="Use what is loaded, or delete the load.",
-    positive="""\
-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %x: tile<f32>) {
-  %y, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // here
-  %u = store_ptr_tko weak %q, %x : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
+    "An assumption is made of a value that nobody uses",
+    reason="An `assume` says something about its result: who goes on with its operand loses what was promised.",
+    remedy="Use the result of the `assume` instead of its operand, or delete it.",
+    for_scripts=False,
+    example="""\
+ entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) {
+-  %aligned = assume div_by<16>, %p : tile<ptr<f32>> // here
+-  %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
++  %aligned = assume div_by<16>, %p : tile<ptr<f32>>
++  %t = store_ptr_tko weak %aligned, %x : tile<ptr<f32>>, tile<f32> -> token
+   return
+ }
 """,
-    negative="""\
-entry @k(%p: tile<ptr<f32>>, %flag: tile<ptr<i32>>, %q: tile<ptr<f32>>) {
-  %f, %t = load_ptr_tko acquire device %flag : tile<ptr<i32>> -> tile<i32>, token
-  %y, %u = load_ptr_tko weak %p token=%t : tile<ptr<f32>> -> tile<f32>, token
-  %v = store_ptr_tko weak %q, %y : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
-""",
-    check=_unused_loads,
 )
-
-
 def _unused_assumptions(subject: Subject) -> Iterable[LintFinding]:
     for assume in subject.operations(ASSUME):
         if assume.is_unused:
@@ -134,31 +135,35 @@ def _unused_assumptions(subject: Subject) -> Iterable[LintFinding]:
             yield LintFinding(assume, "nothing uses the value that this is assumed of", notes=notes)
 
 
-UNUSED_ASSUMPTION: Final = Rule(
-    "unused-assumption",
+@Rule(
+    "unused-carried-value",
     "unused",
-    "An assumption is made of a value that nobody uses",
-    reason="An `assume` says something about its result: who goes on with its operand loses what was promised.",
-    remedy="Use the result of the `assume` instead of its operand, or delete it.",
+    "A loop carries a value that neither its body nor anything behind it uses",
+    reason="It takes registers in every round, and what computes it is done for nothing.",
+    remedy="Take it out of the loop's iteration values, and out of its `continue`s.",
     for_scripts=False,
-    positive="""\
-entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) {
-  %aligned = assume div_by<16>, %p : tile<ptr<f32>> // here
-  %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
+    example="""\
+ entry @k(%p: tile<ptr<i32>>, %n: tile<i32>, %x: tile<i32>) {
+   %zero = constant <i32: 0> : tile<i32>
+   %one = constant <i32: 1> : tile<i32>
+-  // here
+   %sum, %last = for %i in (%zero to %n, step %one) : tile<i32>
+       iter_values(%s = %zero, %l = %zero) -> (tile<i32>, tile<i32>) {
+-    %t = addi %s, %x : tile<i32>
++    %t = addi %s, %l : tile<i32>
+     %u = muli %i, %x : tile<i32>
+     continue %t, %u : tile<i32>, tile<i32>
++  }
++  %before, %now = for %i in (%zero to %n, step %one) : tile<i32>
++      iter_values(%b = %zero, %c = %zero) -> (tile<i32>, tile<i32>) {
++    print_tko "%d\\n", %b : tile<i32> -> token
++    continue %c, %i : tile<i32>, tile<i32>
+   }
+   %stored = store_ptr_tko weak %p, %sum : tile<ptr<i32>>, tile<i32> -> token
+   return
+ }
 """,
-    negative="""\
-entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) {
-  %aligned = assume div_by<16>, %p : tile<ptr<f32>>
-  %t = store_ptr_tko weak %aligned, %x : tile<ptr<f32>>, tile<f32> -> token
-  return
-}
-""",
-    check=_unused_assumptions,
 )
-
-
 def _unused_carried_values(subject: Subject) -> Iterable[LintFinding]:
     for loop in subject.operations(*REGISTRY.with_traits(LOOP_LIKE)):
         arguments = loop.regions[0].block.arguments
@@ -181,58 +186,7 @@ def _only_carries(user: Operation, argument: BlockArgument, index: int) -> bool:
     return all(place == index for place, value in enumerate(user.operands) if value is argument)
 
 
-UNUSED_CARRIED_VALUE: Final = Rule(
-    "unused-carried-value",
-    "unused",
-    "A loop carries a value that neither its body nor anything behind it uses",
-    reason="It takes registers in every round, and what computes it is done for nothing.",
-    remedy="Take it out of the loop's iteration values, and out of its `continue`s.",
-    for_scripts=False,
-    positive="""\
-entry @k(%p: tile<ptr<i32>>, %n: tile<i32>, %x: tile<i32>) {
-  %zero = constant <i32: 0> : tile<i32>
-  %one = constant <i32: 1> : tile<i32>
-  // here
-  %sum, %last = for %i in (%zero to %n, step %one) : tile<i32>
-      iter_values(%s = %zero, %l = %zero) -> (tile<i32>, tile<i32>) {
-    %t = addi %s, %x : tile<i32>
-    %u = muli %i, %x : tile<i32>
-    continue %t, %u : tile<i32>, tile<i32>
-  }
-  %stored = store_ptr_tko weak %p, %sum : tile<ptr<i32>>, tile<i32> -> token
-  return
-}
-""",
-    negative="""\
-entry @k(%p: tile<ptr<i32>>, %n: tile<i32>, %x: tile<i32>) {
-  %zero = constant <i32: 0> : tile<i32>
-  %one = constant <i32: 1> : tile<i32>
-  %sum, %last = for %i in (%zero to %n, step %one) : tile<i32>
-      iter_values(%s = %zero, %l = %zero) -> (tile<i32>, tile<i32>) {
-    %t = addi %s, %l : tile<i32>
-    %u = muli %i, %x : tile<i32>
-    continue %t, %u : tile<i32>, tile<i32>
-  }
-  %before, %now = for %i in (%zero to %n, step %one) : tile<i32>
-      iter_values(%b = %zero, %c = %zero) -> (tile<i32>, tile<i32>) {
-    print_tko "%d\\n", %b : tile<i32> -> token
-    continue %c, %i : tile<i32>, tile<i32>
-  }
-  %stored = store_ptr_tko weak %p, %sum : tile<ptr<i32>>, tile<i32> -> token
-  return
-}
-""",
-    check=_unused_carried_values,
-)
-
-
-def _unused_constants(subject: Subject) -> Iterable[LintFinding]:
-    for constant in subject.operations(CONSTANT):
-        if constant.is_unused:
-            yield LintFinding(constant, "the constant is never used", fix=LintFix("Delete this constant", [constant]))
-
-
-UNUSED_CONSTANT: Final = Rule(
+@Rule(
     "unused-constant",
     "style",
     "A constant is never used",
@@ -241,18 +195,65 @@ UNUSED_CONSTANT: Final = Rule(
     severity=REMARK,
     default=False,
     for_scripts=False,
-    positive="""\
-entry @k() {
-  %zero = constant <i32: 0> : tile<i32> // here
-  return
-}
+    example="""\
+-entry @k() {
+-  %zero = constant <i32: 0> : tile<i32> // here
++entry @k(%p: tile<ptr<i32>>) {
++  %zero = constant <i32: 0> : tile<i32>
++  %t = store_ptr_tko weak %p, %zero : tile<ptr<i32>>, tile<i32> -> token
+   return
+ }
 """,
-    negative="""\
-entry @k(%p: tile<ptr<i32>>) {
-  %zero = constant <i32: 0> : tile<i32>
-  %t = store_ptr_tko weak %p, %zero : tile<ptr<i32>>, tile<i32> -> token
-  return
-}
-""",
-    check=_unused_constants,
 )
+def _unused_constants(subject: Subject) -> Iterable[LintFinding]:
+    for constant in subject.operations(CONSTANT):
+        if constant.is_unused:
+            yield LintFinding(constant, "the constant is never used", fix=LintFix("Delete this constant", [constant]))
+
+
+@Rule(
+    "print-in-kernel",
+    "style",
+    "A kernel prints",
+    reason="Printing is slow and orders tile blocks; it is meant for debugging.",
+    remedy="Delete it once the kernel works.",
+    severity=REMARK,
+    default=False,
+    example="""\
+ entry @k(%x: tile<i32>) {
+-  print_tko "%d\\n", %x : tile<i32> -> token // here
+   return
+ }
+""",
+)
+def _prints(subject: Subject) -> Iterable[LintFinding]:
+    for printing in subject.operations(PRINT_TKO):
+        yield LintFinding(printing, "the kernel prints")
+
+
+@Rule(
+    "unused-parameter",
+    "style",
+    "A kernel does not use one of its parameters",
+    reason="Every launch passes it for nothing. Front ends give kernels parameters by a convention, needed or not.",
+    remedy="Take it out, here and where the kernel is launched.",
+    severity=REMARK,
+    default=False,
+    for_scripts=False,
+    example="""\
+-entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) { // here
+-  %zero = constant <i32: 0> : tile<i32>
+-  %t = store_ptr_tko weak %p, %zero : tile<ptr<i32>>, tile<i32> -> token
++entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
++  %t = store_ptr_tko weak %p, %n : tile<ptr<i32>>, tile<i32> -> token
+   return
+ }
+""",
+)
+def _unused_parameters(subject: Subject) -> Iterable[LintFinding]:
+    entry = subject.entry
+    if entry is None or not is_function(entry) or not entry.regions or not entry.regions[0].blocks:
+        return
+    for parameter in entry.regions[0].blocks[0].arguments:
+        if not parameter.has_uses:
+            yield LintFinding(entry, f"parameter {parameter.index} is never used", location=parameter.location)
