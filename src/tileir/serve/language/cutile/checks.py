@@ -56,7 +56,7 @@ _INSTEAD = {"List": "; write a tuple", "ListComp": "; write `tuple(..)`", "Asser
 
 
 @dataclass(frozen=True)
-class Found:
+class ScriptError:
     """A mistake, at characters of the text; `replacement` is what should stand there, where that is known."""
 
     message: str
@@ -66,7 +66,7 @@ class Found:
     replacement: str | None = None
 
 
-def mistakes(script: Script, library: Library) -> list[Found]:
+def script_errors(script: Script, library: Library) -> list[ScriptError]:
     """From the start of the text to its end."""
     if script.tree is None:
         return []
@@ -97,7 +97,7 @@ def _asked(word: str | None) -> str:
 # --- names ---
 
 
-def _names(script: Script, library: Library) -> Iterator[Found]:
+def _names(script: Script, library: Library) -> Iterator[ScriptError]:
     assert script.tree is not None
     for node in ast.walk(script.tree):
         if isinstance(node, ast.ImportFrom) and node.module == "cuda.tile":
@@ -112,14 +112,14 @@ def _names(script: Script, library: Library) -> Iterator[Found]:
                 yield from _choice(script, node, library)
 
 
-def _unknown(script: Script, node: ast.AST, name: str, library: Library, tail: int) -> Found:
+def _unknown(script: Script, node: ast.AST, name: str, library: Library, tail: int) -> ScriptError:
     start, end = script.span(node)
     meant = close(name, list(library.members))
     start = end - tail if tail else start
-    return Found(f"cuda.tile has no '{name}'{_asked(meant)}", start, start + len(name), UNKNOWN_NAME, meant)
+    return ScriptError(f"cuda.tile has no '{name}'{_asked(meant)}", start, start + len(name), UNKNOWN_NAME, meant)
 
 
-def _choice(script: Script, node: ast.Attribute, library: Library) -> Iterator[Found]:
+def _choice(script: Script, node: ast.Attribute, library: Library) -> Iterator[ScriptError]:
     """A member of an enumeration."""
     member = library.members.get(script.member_of(node.value) or "")
     if member is None or not member.choices or node.attr in member.choices or node.attr.startswith("_"):
@@ -131,13 +131,13 @@ def _choice(script: Script, node: ast.Attribute, library: Library) -> Iterator[F
     words = f"{member.name} has no '{node.attr}'{_asked(meant)}"
     if not meant:
         words += f": it has {', '.join(member.choices)}"
-    yield Found(words, end - len(node.attr), end, UNKNOWN_NAME, meant)
+    yield ScriptError(words, end - len(node.attr), end, UNKNOWN_NAME, meant)
 
 
 # --- arguments ---
 
 
-def _calls(script: Script, library: Library) -> Iterator[Found]:
+def _calls(script: Script, library: Library) -> Iterator[ScriptError]:
     assert script.tree is not None
     for node in ast.walk(script.tree):
         if isinstance(node, ast.Call):
@@ -148,7 +148,7 @@ def _calls(script: Script, library: Library) -> Iterator[Found]:
                     yield from _axis(script, node, member)
 
 
-def _arguments(script: Script, call: ast.Call, member: Member, signature: inspect.Signature) -> Iterator[Found]:
+def _arguments(script: Script, call: ast.Call, member: Member, signature: inspect.Signature) -> Iterator[ScriptError]:
     parameters = list(signature.parameters.values())
     takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
     is_open = any(isinstance(each, ast.Starred) for each in call.args) or any(
@@ -163,34 +163,34 @@ def _arguments(script: Script, call: ast.Call, member: Member, signature: inspec
         end = start + len(keyword.arg)
         if keyword.arg in signature.parameters:
             words = f"'{keyword.arg}' of {member.name} is given by its place, without its name"
-            yield Found(words, start, end, WRONG_ARGUMENTS)
+            yield ScriptError(words, start, end, WRONG_ARGUMENTS)
         else:
             meant = close(keyword.arg, member.keywords)
             words = f"{member.name} has no parameter '{keyword.arg}'{_asked(meant)}"
-            yield Found(words, start, end, WRONG_ARGUMENTS, meant)
+            yield ScriptError(words, start, end, WRONG_ARGUMENTS, meant)
     if wrong or is_open:
         return
     try:
         signature.bind(*call.args, **{each.arg: each for each in call.keywords if each.arg is not None})
     except TypeError as error:
         start, end = script.span(call.func)
-        yield Found(f"{member.name}: {error}", start, end, WRONG_ARGUMENTS)
+        yield ScriptError(f"{member.name}: {error}", start, end, WRONG_ARGUMENTS)
 
 
-def _axis(script: Script, call: ast.Call, member: Member) -> Iterator[Found]:
+def _axis(script: Script, call: ast.Call, member: Member) -> Iterator[ScriptError]:
     if len(call.args) == 1 and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, int):
         if not 0 <= call.args[0].value < _MOST_AXES:
             words = f"a grid has the axes 0, 1 and 2, not {call.args[0].value}"
-            yield Found(words, *script.span(call.args[0]), WRONG_ARGUMENTS)
+            yield ScriptError(words, *script.span(call.args[0]), WRONG_ARGUMENTS)
 
 
 # --- what kernels are made of ---
 
 
-def _unsupported(script: Script, library: Library, function: ast.FunctionDef) -> Iterator[Found]:
+def _unsupported(script: Script, library: Library, function: ast.FunctionDef) -> Iterator[ScriptError]:
     for argument in (function.args.vararg, function.args.kwarg):
         if argument is not None:
-            yield Found("kernels have no variadic parameters", *script.span(argument), NOT_IN_KERNELS)
+            yield ScriptError("kernels have no variadic parameters", *script.span(argument), NOT_IN_KERNELS)
     pending: list[ast.AST] = list(reversed(function.body))
     while pending:
         node = pending.pop()
@@ -203,7 +203,7 @@ def _unsupported(script: Script, library: Library, function: ast.FunctionDef) ->
         if isinstance(node, (ast.For, ast.While)) and node.orelse:
             kind = "for" if isinstance(node, ast.For) else "while"
             start, _ = script.span(node)
-            yield Found(f"a `{kind}` in a kernel has no `else`", start, start + len(kind), NOT_IN_KERNELS)
+            yield ScriptError(f"a `{kind}` in a kernel has no `else`", start, start + len(kind), NOT_IN_KERNELS)
         pending.extend(reversed(list(_inside(script, node))))
 
 
@@ -240,7 +240,7 @@ def _inside(script: Script, node: ast.AST) -> Iterator[ast.AST]:
         yield from [each for each in ast.iter_child_nodes(node) if isinstance(each, (ast.stmt, ast.expr))]
 
 
-def _refused(script: Script, node: ast.AST) -> Found:
+def _refused(script: Script, node: ast.AST) -> ScriptError:
     name = type(node).__name__
     start, end = script.span(node)
     if isinstance(node, ast.stmt):
@@ -250,7 +250,7 @@ def _refused(script: Script, node: ast.AST) -> Found:
     words = _WORDS.get(
         name, f"`{name.lower()}`" if isinstance(node, ast.stmt) else f"an expression of this kind ({name})"
     )
-    return Found(f"{words} cannot be in a kernel{_INSTEAD.get(name, '')}", start, end, NOT_IN_KERNELS)
+    return ScriptError(f"{words} cannot be in a kernel{_INSTEAD.get(name, '')}", start, end, NOT_IN_KERNELS)
 
 
 # --- shapes ---
@@ -280,7 +280,7 @@ def _number(node: ast.expr | None, constants: dict[str, int]) -> int | None:
 
 def _shapes(
     script: Script, library: Library, function: ast.FunctionDef, is_kernel: bool, constants: dict[str, int]
-) -> Iterator[Found]:
+) -> Iterator[ScriptError]:
     numbers = _plain_parameters(function) if is_kernel else {}
     local = {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
     local |= {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
@@ -297,11 +297,11 @@ def _shapes(
                 words = f"a tile has extents that are powers of two: {number} is none"
                 if isinstance(extent, ast.Name):
                     words = f"a tile has extents that are powers of two: '{extent.id}' is {number}"
-                yield Found(words, *script.span(extent), SHAPE)
+                yield ScriptError(words, *script.span(extent), SHAPE)
             elif isinstance(extent, ast.Name) and extent.id in numbers:
                 name = extent.id
                 constant = _constant_name(script)
-                yield Found(
+                yield ScriptError(
                     f"the shape of a tile is constant, and '{name}' is a number of the launch: "
                     f"write '{name}: {constant}' in the parameters of '{function.name}'",
                     *script.span(extent),

@@ -1,4 +1,4 @@
-"""What `cuda.tile` has, as the package that is installed says it."""
+"""What the installed `cuda.tile` has, and the operations of Tile IR that its functions become."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
+
+from tileir.ir.registry import REGISTRY
 
 # What kernels may be made of, for versions of cuTile that do not say it where this looks.
 _STATEMENTS = "AnnAssign Assign AugAssign Break Continue Expr For FunctionDef If Pass Raise Return While With"
@@ -154,3 +156,62 @@ def markdown(text: str) -> str:
     if in_code:
         lines.append("```")
     return "\n".join(lines).strip()
+
+
+# --- operations of Tile IR ---
+
+# Operations, and the functions that become them; other functions become the operations of their own name.
+_FUNCTIONS: Final = {
+    "iota": "arange",
+    "reduce": "argmax argmin max min prod sum",
+    "assume": "assume_divisible_by",
+    "ftof ftoi itof exti trunci": "astype",
+    "atomic_rmw_tko": "atomic_add atomic_and atomic_max atomic_min atomic_or atomic_xchg atomic_xor",
+    "get_tile_block_id": "bid",
+    "andi": "bitwise_and",
+    "shli": "bitwise_lshift",
+    "xori": "bitwise_not bitwise_xor",
+    "ori": "bitwise_or",
+    "shri": "bitwise_rshift",
+    "reshape broadcast": "broadcast_to",
+    "divi": "cdiv floordiv",
+    "scan": "cumprod cumsum",
+    "cmpf cmpi": "equal greater greater_equal less less_equal not_equal",
+    "reshape": "expand_dims",
+    "constant broadcast": "full",
+    "offset load_ptr_tko": "gather",
+    "cmpf": "isnan",
+    "entry": "kernel",
+    "make_partition_view load_view_tko": "load",
+    "make_gather_scatter_view load_view_tko": "load_advanced_indexing",
+    "mmaf mmai": "matmul",
+    "maxf maxi": "maximum",
+    "minf mini": "minimum",
+    "mmaf_scaled": "mma_scaled",
+    "remf remi": "mod",
+    "negf negi": "negative",
+    "get_num_tile_blocks": "num_blocks",
+    "get_index_space_shape": "num_tiles",
+    "constant": "ones zeros",
+    "pack": "pack_to_bytes",
+    "pow": "pow",
+    "print_tko": "print printf",
+    "offset store_ptr_tko": "scatter",
+    "make_partition_view store_view_tko": "store",
+    "make_gather_scatter_view store_view_tko": "store_advanced_indexing",
+    "tanh": "tanh",
+    "permute": "transpose",
+    "divf": "truediv",
+    "unpack": "unpack_from_bytes",
+    "select": "where",
+}
+_OPERATIONS: Final = {name: tuple(found.split()) for found, names in _FUNCTIONS.items() for name in names.split()}
+
+
+def operations_of(function: str) -> tuple[str, ...]:
+    """The operations that a function of `cuda.tile` becomes: `addf` and `addi` for `add`."""
+    if function in _OPERATIONS:
+        return _OPERATIONS[function]
+    name = function.rstrip("_")
+    declared = [REGISTRY.by_name.get(f"cuda_tile.{name}{suffix}") for suffix in ("", "f", "i", "_tko")]
+    return tuple([each.mnemonic for each in declared if each is not None and not (each.testing or each.draft_only)])
