@@ -1,10 +1,12 @@
-"""A statement to start with: the form of an operation with everything that must be written filled in.
+"""Snippets: the statement of an operation with everything that must be written filled in.
 
-Values are the nearest ones that are visible and fit, types follow from them, optional parts are left out; each of these
-is a placeholder that the editor lets one type over.
+Values are the nearest visible ones that fit, types follow from them, optional parts are left out.  Each of these is a
+placeholder, which the editor lets the user type over.
 """
 
 from __future__ import annotations
+
+import re
 
 from tileir.analyze.documentation.grammar import legal_keywords, spelled
 from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING
@@ -28,9 +30,6 @@ from tileir.dialect.types import (
     scalar_tile,
     tensor_view_type,
     tile_type,
-)
-from tileir.ir.attributes import (
-    Attribute,
 )
 from tileir.ir.declaration import VARIADIC, OperandDeclaration, OperationDeclaration
 from tileir.ir.traits import ATOMIC
@@ -62,9 +61,17 @@ from tileir.serve.language.document.operation_format import (
     format_of,
 )
 
+# Control flow whose result the text names already: it goes through the body.  `[name]` is a placeholder.
+_IF = "if [condition] -> ([type]) {\n  []yield [value] : type\n} else {\n  []yield [value] : type\n}"
+_LOOP = "loop iter_values([carried] = [value]) : [type] -> type {\n  []break carried : type\n}"
+_FOR = (
+    "for [index] in ([lowerBound] to [upperBound], step [step]) : [step_type] iter_values([carried] = [value]) "
+    "-> ([type]) {\n  []continue carried : type\n}"
+)
+
 
 def plain_text(pieces: list[Piece]) -> str:
-    """The statement with all placeholders as they are."""
+    """The statement with the texts of its placeholders."""
     return "".join([piece if isinstance(piece, str) else piece.text for piece in pieces])
 
 
@@ -79,129 +86,102 @@ def snippet_text(pieces: list[Piece]) -> str:
             written.append("$0")
         else:
             number += 1
-            if piece.choices:
-                written.append(f"${{{number}|{','.join(piece.choices)}|}}")
-            else:
-                escaped = piece.text.replace("\\", "\\\\").replace("$", "\\$").replace("}", "\\}")
-                written.append(f"${{{number}:{escaped}}}")
+            escaped = piece.text.replace("\\", "\\\\").replace("$", "\\$").replace("}", "\\}")
+            written.append(f"${{{number}|{','.join(piece.choices)}|}}" if piece.choices else f"${{{number}:{escaped}}}")
     return "".join(written)
 
 
 def statement_pieces(
     declaration: OperationDeclaration, pool: Pool, with_results: bool, version: Version = NEWEST
 ) -> list[Piece]:
-    """The statement of an operation; its results are named only where they are not in the text already."""
+    """The statement of an operation; its results are named only if they are not in the text."""
     key = (declaration, with_results, version)
-    found = pool.made.get(key)
-    if found is None:
-        found = pool.made[key] = _made_statement(declaration, pool, with_results, version)
-    return found
+    if key not in pool.made:
+        pool.made[key] = _statement(declaration, pool, with_results, version)
+    return pool.made[key]
 
 
-def _made_statement(declaration: OperationDeclaration, pool: Pool, with_results: bool, version: Version) -> list[Piece]:
+def _statement(declaration: OperationDeclaration, pool: Pool, with_results: bool, version: Version) -> list[Piece]:
     chosen = choose_operands(declaration, pool)
     if declaration.is_control_flow and not with_results:
         return _control_flow(declaration, pool, chosen)
     writer = _Writer(declaration, pool, version, chosen)
-    format = format_of(declaration)
-    if with_results:
-        names = result_names(declaration, pool, chosen)
-        for number, name in enumerate(names):
-            writer.pieces.extend([Placeholder(name), ", " if number + 1 < len(names) else " = "])
+    names = _result_names(declaration, pool, chosen) if with_results else []
+    for number, name in enumerate(names):
+        writer.pieces.extend([Placeholder(name), ", " if number + 1 < len(names) else " = "])
     writer.pieces.append(spelled(declaration, version))
-    writer.write(format.tree)
+    writer.write(format_of(declaration).tree)
     return writer.pieces
 
 
 def missing_results(declaration: OperationDeclaration, pool: Pool, count: int) -> list[str]:
-    """Names for the results of an operation behind the first so many."""
+    """Names for the results of an operation behind the first `count`."""
     if declaration.is_control_flow:
         return []
-    return result_names(declaration, pool, choose_operands(declaration, pool))[count:]
+    return _result_names(declaration, pool, choose_operands(declaration, pool))[count:]
 
 
 def _control_flow(declaration: OperationDeclaration, pool: Pool, chosen: Chosen) -> list[Piece]:
-    """Control flow with one result, which the text names already: it goes through the body."""
     type = next((type for type in pool.by_type if isinstance(type, TileType)), scalar_tile(F32))
-    value = pool.by_type[type][0] if type in pool.by_type else "%value"
-    spelling = type.spelling
-    if declaration is IF:
-        (condition,) = chosen.names["condition"]
-        branch: list[Piece] = ["yield ", Placeholder(value), f" : {spelling}\n}}"]
-        pieces: list[Piece] = [
-            "if ",
-            Placeholder(condition),
-            " -> (",
-            Placeholder(spelling),
-            ") {\n  ",
-            Placeholder(""),
-        ]
-        return [*pieces, *branch, " else {\n  ", *branch]
-    carried = pool.fresh("%carried")
-    if declaration is LOOP:
-        pieces = ["loop iter_values(", Placeholder(carried), " = ", Placeholder(value), ") : ", Placeholder(spelling)]
-        return [*pieces, f" -> {spelling} {{\n  ", Placeholder(""), f"break {carried} : {spelling}\n}}"]
-    bounds = [chosen.names[name][0] for name in ("lowerBound", "upperBound", "step")]
-    pieces = [
-        "for ",
-        Placeholder(pool.fresh("%index")),
-        " in (",
-        Placeholder(bounds[0]),
-        " to ",
-        Placeholder(bounds[1]),
-    ]
-    step = chosen.types["step"][0].spelling if chosen.types.get("step") else scalar_tile(I32).spelling
-    pieces.extend([", step ", Placeholder(bounds[2]), ") : ", Placeholder(step), " iter_values("])
-    pieces.extend([Placeholder(carried), " = ", Placeholder(value), ") -> (", Placeholder(spelling), ") {\n  "])
-    return [*pieces, Placeholder(""), f"continue {carried} : {spelling}\n}}"]
+    step = chosen.types["step"][0] if chosen.types.get("step") else scalar_tile(I32)
+    texts = {
+        "": "",
+        "type": type.spelling,
+        "value": pool.by_type[type][0] if type in pool.by_type else "%value",
+        "carried": pool.fresh("%carried"),
+        "index": pool.fresh("%index"),
+        "step_type": step.spelling,
+        **{name: names[0] for name, names in chosen.names.items()},
+    }
+    template = _IF if declaration is IF else _LOOP if declaration is LOOP else _FOR
+    pieces: list[Piece] = []
+    for number, text in enumerate(re.split(r"\[(\w*)\]", template)):
+        plain = re.sub(r"\b(?:type|carried)\b", lambda match: texts[match[0]], text)
+        pieces.append(Placeholder(texts[text]) if number % 2 else plain)
+    return pieces
 
 
 def clause_pieces(
     declaration: OperationDeclaration, part: Part, pool: Pool, types: dict[str, list[Type]], version: Version
 ) -> list[Piece]:
-    """A clause that may be left out, from its first word on: `rounding<zero>`, `token=%t`; or just the word."""
+    """An optional clause from its first word on, `rounding<zero>`, `token=%t`; or just the word."""
     clause = _clause(format_of(declaration).tree, part)
-    writer = _Writer(declaration, pool, version, Chosen({}, types))
     if clause is None:
         return [part.name]
+    writer = _Writer(declaration, pool, version, Chosen({}, types))
     writer.write(clause)
     return writer.pieces[1:] if writer.pieces[0] == " " else writer.pieces
 
 
 def _clause(node: Node, first: Part) -> Node | None:
-    """The optional piece that begins with a part."""
-    if isinstance(node, Optional):
-        inner = node.item
-        if inner is first or (isinstance(inner, Sequence) and inner.items[0] is first):
-            return inner
-        return _clause(inner, first)
-    if isinstance(node, Repeated):
-        return _clause(node.item, first)
+    """The optional node that begins with a part."""
+    if isinstance(node, Part):
+        return None
     if isinstance(node, (Sequence, Choice)):
         return next((found for item in node.items if (found := _clause(item, first)) is not None), None)
-    return None
+    inner = node.item
+    begins = inner is first or (isinstance(inner, Sequence) and inner.items[0] is first)
+    return inner if begins and isinstance(node, Optional) else _clause(inner, first)
 
 
-def result_names(declaration: OperationDeclaration, pool: Pool, chosen: Chosen) -> list[str]:
-    """Names for the results that an operation has, none for those of control flow, which need not have any."""
+def _result_names(declaration: OperationDeclaration, pool: Pool, chosen: Chosen) -> list[str]:
+    """Names for the results of an operation; none for those of control flow, which need no names."""
     names: list[str] = []
     taken = [name for names in chosen.names.values() for name in names]
     for declared in declaration.results:
-        count = 1
-        if declared.count == VARIADIC:
-            count = 0 if declaration.is_control_flow else 1
-            if declaration in (GET_INDEX_SPACE_SHAPE, GET_TENSOR_SHAPE):
-                source = chosen.types["src"][0] if chosen.types.get("src") else None
-                count = source.rank if isinstance(source, TensorViewType) else count
-                count = source.index_rank if isinstance(source, TileViewType) else count
-        wanted = "token" if declared.name == "result_token" else declared.name.removesuffix("s")
+        count = 0 if declared.count == VARIADIC and declaration.is_control_flow else 1
+        if declaration in (GET_INDEX_SPACE_SHAPE, GET_TENSOR_SHAPE):
+            source = chosen.types["src"][0] if chosen.types.get("src") else None
+            count = source.rank if isinstance(source, TensorViewType) else count
+            count = source.index_rank if isinstance(source, TileViewType) else count
+        name = "token" if declared.name == "result_token" else declared.name.removesuffix("s")
         for _ in range(count):
-            names.append(pool.fresh(f"%{wanted}", [*names, *taken]))
+            names.append(pool.fresh(f"%{name}", [*names, *taken]))
     return names
 
 
 class _Writer:
-    """Writes a form whose operands were chosen before."""
+    """Writes a format whose operands are chosen."""
 
     def __init__(self, declaration: OperationDeclaration, pool: Pool, version: Version, chosen: Chosen) -> None:
         self.declaration = declaration
@@ -210,14 +190,16 @@ class _Writer:
         self.pieces: list[Piece] = []
         self.types = chosen.types
         self.left = {name: list(names) for name, names in chosen.names.items()}
-        self.attributes: dict[str, Attribute] = usual_attributes(declaration, self.types)
+        self.attributes = usual_attributes(declaration, self.types)
         # Names that the statement defines, for the body of a region.
         self.names: dict[str, str] = {}
         # The type of a constant, chosen before it is written.
         self.constant: TileType | None = None
 
     def write(self, node: Node) -> None:
-        if isinstance(node, Sequence):
+        if isinstance(node, Part):
+            self._write_part(node)
+        elif isinstance(node, Sequence):
             for item in node.items:
                 self.write(item)
         elif isinstance(node, Choice):
@@ -228,23 +210,17 @@ class _Writer:
             else:
                 self.write(first)
         elif isinstance(node, Repeated):
-            for number in range(self._count(node.item)):
+            is_value = isinstance(node.item, Part) and node.item.kind == VALUE
+            count = len(self.left.get(node.item.name, [""])) if is_value and isinstance(node.item, Part) else 1
+            for number in range(count):
                 if number:
                     self.pieces.append(", ")
                 self.write(node.item)
-        elif isinstance(node, Part):
-            self._write_part(node)
 
     def _add(self, part: Part, piece: Piece) -> None:
-        separated = not self.pieces or str(self.pieces[-1])[-1:] == " "
-        if part.is_spaced and not separated:
+        if part.is_spaced and self.pieces and str(self.pieces[-1])[-1:] != " ":
             self.pieces.append(" ")
         self.pieces.append(piece)
-
-    def _count(self, item: Node) -> int:
-        if isinstance(item, Part) and item.kind == VALUE:
-            return len(self.left.get(item.name, [""]))
-        return 1
 
     def _write_part(self, part: Part) -> None:
         if part.kind == VALUE:
@@ -254,9 +230,8 @@ class _Writer:
         elif part.kind == ATTRIBUTE:
             self._write_attribute(part)
         elif part.kind == SYMBOL:
-            names = self.pool.symbols if self.declaration is GET_GLOBAL else []
-            usual = "@kernel" if self.declaration is ENTRY else "@name"
-            self._add(part, Placeholder(names[0] if names else usual))
+            symbols = self.pool.symbols if self.declaration is GET_GLOBAL else []
+            self._add(part, Placeholder([*symbols, "@kernel" if self.declaration is ENTRY else "@name"][0]))
         elif part.kind == REGION:
             self._write_region(part)
         else:
@@ -266,9 +241,8 @@ class _Writer:
         left = self.left.get(part.name)
         if left:
             return left.pop(0)
-        if part.operand in self.declaration.operands:
-            # An optional one, which somebody wants all the same.
-            assert part.operand is not None
+        if part.operand is not None and part.operand in self.declaration.operands:
+            # An optional operand of a clause.
             fitting = Expectation(self.declaration, self.types, in_use=self.pool.types).of_operand(part.operand)
             return next((self.pool.by_type[type][0] for type in fitting if type in self.pool.by_type), f"%{part.name}")
         # A name that the statement defines.
@@ -281,33 +255,36 @@ class _Writer:
         declared = part.operand
         if declared is None:
             return self._argument_type()
-        if declared in self.declaration.operands:
-            known = self.types.get(declared.name)
-            if known:
-                return ", ".join([type.spelling for type in dict.fromkeys(known)])
-            return _usual(declared).spelling
-        return self.result_types(declared)[0].spelling
+        if declared not in self.declaration.operands:
+            return self._result_type(declared).spelling
+        known = self.types.get(declared.name) or [_usual(declared)]
+        return ", ".join([type.spelling for type in dict.fromkeys(known)])
 
-    def result_types(self, declared: OperandDeclaration) -> list[Type]:
+    def _result_type(self, declared: OperandDeclaration) -> Type:
         if self.constant is not None:
-            return [self.constant]
+            return self.constant
         if self.declaration is MAKE_TENSOR_VIEW:
-            return [self._tensor_view()]
+            base = self.types["base"][0] if self.types.get("base") else None
+            element = base.element if isinstance(base, TileType) else None
+            return tensor_view_type(element.pointee if isinstance(element, PointerType) else F32, (64,), (1,))
         expectation = Expectation(self.declaration, self.types, self.attributes, in_use=self.pool.types)
-        return expectation.of_result(declared.name, most=1) or [_usual(declared)]
-
-    def _tensor_view(self) -> TensorViewType:
-        base = self.types["base"][0] if self.types.get("base") else None
-        element = base.element if isinstance(base, TileType) else None
-        return tensor_view_type(element.pointee if isinstance(element, PointerType) else F32, (64,), (1,))
+        return (expectation.of_result(declared.name, most=1) or [_usual(declared)])[0]
 
     def _argument_type(self) -> str:
-        """Of an argument of an entry or of the body of a reduction."""
+        """The type of an argument of an entry or of the body of a reduction."""
         if self.declaration is ENTRY:
             return "tile<ptr<f32>>"
         if self.declaration in (REDUCE, SCAN):
             return element_tile(self.types).spelling
         return self._constant_type().spelling if self.declaration is GLOBAL else scalar_tile(I32).spelling
+
+    def _constant_type(self) -> TileType:
+        """The type of a constant: the nearest that can be one."""
+        if self.constant is None:
+            results = self.declaration.results
+            found = self._result_type(results[0]) if results else tile_type((1,), F32)
+            self.constant = found if isinstance(found, TileType) else scalar_tile(F32)
+        return self.constant
 
     # --- attributes and regions ---
 
@@ -318,15 +295,12 @@ class _Writer:
             return
         words = legal_keywords(self.declaration, declared, self.version)
         if part.enumeration is ATOMIC_MODE:
-            wanted = "addf" if self._combines_floats() else "add"
-            words.sort(key=lambda word: word != wanted)
+            types = [type for name in ("arg", "value") for type in self.types.get(name, ())]
+            has_floats = any(isinstance(type, TileType) and isinstance(type.element, FloatType) for type in types)
+            words.sort(key=lambda word: word != ("addf" if has_floats else "add"))
         elif part.enumeration is MEMORY_ORDERING and self.declaration.has_trait(ATOMIC):
             words.sort(key=lambda word: word != "relaxed")
         self._add(part, Placeholder(words[0], tuple(words)))
-
-    def _combines_floats(self) -> bool:
-        types = [type for name in ("arg", "value") for type in self.types.get(name, ())]
-        return any(isinstance(type, TileType) and isinstance(type.element, FloatType) for type in types)
 
     def _attribute_text(self, part: Part) -> str:
         declared = part.attribute
@@ -335,37 +309,24 @@ class _Writer:
                 return self._constant_type().element.spelling
             # An extent, and later a stride.
             return "1" if "strides" in self.pieces else "64"
-        if declared.constraint.kind == "dense":
+        kind = declared.constraint.kind
+        if kind == "dense":
             return _zero(self._constant_type().element)
-        known = self.attributes.get(declared.name)
-        if known is not None:
-            return known.bare_text
-        if declared.constraint.kind == "hints":
-            return "sm_100 = {latency = 2}" if self.declaration is not ENTRY else "sm_100 = {occupancy = 2}"
-        if declared.constraint.kind == "bool_array":
+        if declared.name in self.attributes:
+            return self.attributes[declared.name].bare_text
+        if kind == "hints":
+            return f"sm_100 = {{{'occupancy' if self.declaration is ENTRY else 'latency'} = 2}}"
+        if kind == "bool_array":
             view = next((t for types in self.types.values() for t in types if isinstance(t, TileViewType)), None)
             return f"[{', '.join(['true'] * (view.index_rank if view is not None else 1))}]"
-        return f'"{part.name}"' if declared.constraint.kind == "string" else "1"
-
-    def _constant_type(self) -> TileType:
-        """The type of a constant: the nearest that can be one."""
-        if self.constant is None:
-            results = self.declaration.results
-            found = self.result_types(results[0])[0] if results else tile_type((1,), F32)
-            self.constant = found if isinstance(found, TileType) else scalar_tile(F32)
-        return self.constant
+        return f'"{part.name}"' if kind == "string" else "1"
 
     def _write_region(self, part: Part) -> None:
         self._add(part, "{")
-        self.pieces.extend(["\n  ", Placeholder("")])
+        ending = {ENTRY: "\n  return", LOOP: "\n  break"}.get(self.declaration, "")
         if self.declaration in (REDUCE, SCAN):
-            name = self.names.get("element", "%element")
-            self.pieces.append(f"yield {name} : {element_tile(self.types).spelling}")
-        elif self.declaration is ENTRY:
-            self.pieces.append("\n  return")
-        elif self.declaration is LOOP:
-            self.pieces.append("\n  break")
-        self.pieces.append("\n}")
+            ending = f"yield {self.names.get('element', '%element')} : {element_tile(self.types).spelling}"
+        self.pieces.extend(["\n  ", Placeholder(""), f"{ending}\n}}"])
 
 
 def _usual(declared: OperandDeclaration) -> Type:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tileir.analyze.lint.configuration import LintOptions, forget, options_for
 from tileir.analyze.lint.fixes import LintFix, WrittenText, text_edits
@@ -86,9 +87,18 @@ class Analysis:
 
     def operation_of(self, node: OperationNode | None) -> Operation | None:
         """The operation that was read from a node, None if it could not be read."""
-        if node is None or node.name < 0 or self.module is None:
-            return None
-        return _named_at(self.module, node.name)
+        return self._by_name.get(node.name) if node is not None else None
+
+    @cached_property
+    def _by_name(self) -> dict[int, Operation]:
+        """The operations by the tokens of their names; an implicit terminator has none of its own."""
+        found: dict[int, Operation] = {}
+        for operation in self.module.walk() if self.module is not None else ():
+            location = operation.location
+            if isinstance(location, TextLocation):
+                if not operation.declaration.is_terminator or location.token not in found:
+                    found[location.token] = operation
+        return found
 
     def value_of(self, name: Name) -> Value | None:
         """The value that has a name, None if its definition could not be read."""
@@ -123,33 +133,6 @@ class Analysis:
             if use in operands and len(operands) == len(operation.operands):
                 return operation.operands[operands.index(use)].type
         return None
-
-
-def _named_at(module: Operation, token: int) -> Operation | None:
-    """The operation whose name is a token: a search in the operations around it alone."""
-    location = module.location
-    if isinstance(location, TextLocation) and location.token == token and not isinstance(location, CharacterLocation):
-        return module
-    around = [module]
-    while around:
-        found: Operation | None = None
-        inside: list[Operation] = []
-        for region in [region for operation in around for region in operation.regions]:
-            for operation in [operation for block in region.blocks for operation in block]:
-                location = operation.location
-                if isinstance(location, TextLocation) and location.token == token:
-                    # One name may stand for several operations: the last is what is written.
-                    found = operation
-                elif not operation.regions:
-                    continue
-                elif not isinstance(location, TextLocation):
-                    inside.append(operation)
-                elif location.token < token:
-                    inside = [operation]
-        if found is not None:
-            return found
-        around = inside
-    return None
 
 
 # --- parser and verifier ---

@@ -15,336 +15,286 @@ from tileir.dialect.ops import ENTRY, FOR, GLOBAL, IF, LOOP, REDUCE, SCAN
 from tileir.dialect.types import TileType
 from tileir.ir.floats import FORMATS
 from tileir.ir.registry import REGISTRY
-from tileir.ir.types import I1, Type
+from tileir.ir.types import I1
 from tileir.serve.language.document.analysis import Analysis, TextDiagnostic
-from tileir.serve.language.document.names import Name
+from tileir.serve.language.document.names import ALIAS
 from tileir.serve.language.document.scanner import OperationNode
 from tileir.serve.language.document.tree import SyntaxTree
 from tileir.serve.language.editing.layout import INDENTATION, Edit
+from tileir.text.types import DIALECT_TYPES
+
+_SCOPES = ("device", "sys", "tl_blk")
+_TERMINATORS = {ENTRY: "return", FOR: "continue", LOOP: "continue", IF: "yield", REDUCE: "yield", SCAN: "yield"}
+_ELEMENTS = ("i1", "i4", "i8", "i16", "i32", "i64", *FORMATS)
+_ELEMENT = re.compile(r"(?:\d+x)*([A-Za-z]\w*)")
+_WORD = re.compile(r"[A-Za-z_][\w.]*")
+# Of more choices none is offered.
+_MOST_CHOICES = 10
 
 
 class Fix(NamedTuple):
-    """What an editor offers, and the edits it makes, in order of the text."""
+    """The title that an editor shows, and the edits, in the order of the text."""
 
     title: str
     edits: tuple[Edit, ...]
 
 
 class Problem:
-    """A finding, and the token and the operation at its place."""
+    """A diagnostic, with the token and the operation at its location."""
 
     def __init__(self, syntax: SyntaxTree, analysis: Analysis, diagnostic: TextDiagnostic) -> None:
         self.syntax = syntax
+        self.tokens = syntax.tokens
         self.analysis = analysis
         self.diagnostic = diagnostic
-        self.code, self.values = diagnostic.cause, diagnostic.values
-        index = bisect_right(syntax.starts, diagnostic.start, 0, syntax.count) - 1
-        self.token = max(index, 0)
-        """The token at the place, or the last before it."""
+        self.values = diagnostic.values
+        self.token = max(bisect_right(syntax.starts, diagnostic.start, 0, syntax.count) - 1, 0)
+        """The token at the location, or the last before it."""
         self.operation: OperationNode | None = syntax.operation_at(diagnostic.start)
+        self.head = range(0)
+        """The tokens of the operation from its name to its first region."""
+        if self.operation is not None and self.operation.name >= 0:
+            self.head = range(self.operation.name, self.operation.head_end)
 
     @property
     def text(self) -> str:
-        """The token at the place."""
-        return self.syntax.tokens[self.token]
+        """The token at the location."""
+        return self.tokens[self.token]
 
     def replace(self, token: int, new: str) -> Edit:
-        start = self.syntax.starts[token]
-        return Edit(start, start + len(self.syntax.tokens[token]), new)
+        return Edit(*self.syntax.span(token), new)
 
-    def end(self, token: int) -> int:
-        return self.syntax.end(token)
+    def change(self, token: int, new: str) -> Fix:
+        return Fix(f"Change to '{new}'", (self.replace(token, new),))
 
-    def insert(self, offset: int, new: str) -> Edit:
-        return Edit(offset, offset, new)
+    def insert(self, offset: int, new: str) -> Fix:
+        return Fix(f"Insert '{new.strip()}'", (Edit(offset, offset, new),))
 
-    def delete(self, token: int) -> Edit:
-        """A token away, with the blanks before it."""
-        start = self.end(token - 1) if token else 0
-        if "\n" in self.syntax.text[start : self.syntax.starts[token]]:
+    def delete(self, token: int) -> Fix:
+        """Delete a token with the blanks before it."""
+        start = self.syntax.end(token - 1) if token else 0
+        if self.syntax.is_first_on_line(token):
             start = self.syntax.starts[token]
-        return Edit(start, self.end(token), "")
+        return Fix(f"Delete '{self.tokens[token]}'", (Edit(start, self.syntax.end(token), ""),))
 
-    def head(self) -> range:
-        """The tokens of the operation before its first region, from its name on."""
-        operation = self.operation
-        if operation is None or operation.name < 0:
-            return range(0)
-        last = operation.regions[0].opening if operation.regions else operation.last + 1
-        return range(operation.name, last)
-
-    def operands(self) -> list[int]:
-        """The tokens that name values in the head."""
-        return [token for token in self.head() if self.syntax.tokens[token][:1] == "%"]
-
-    def type_of(self, token: int) -> Type | None:
-        """The type of the value that a token names."""
-        name = self.syntax.name_at(token)
-        return self.analysis.type_of(name) if name is not None else None
-
-    def values_in_sight(self) -> list[Name]:
-        """The values that are defined before the place, and visible there."""
-        return list(self.syntax.visible_values(self.token))
+    def head_token(self, text: str) -> int | None:
+        return next((token for token in self.head if self.tokens[token] == text), None)
 
     def fresh(self, stem: str) -> str:
         """A name of a value that no other has: `%a_0` for `%a`."""
         taken = {name.text for name in self.syntax.names}
-        number = 0
-        while f"{stem}_{number}" in taken:
-            number += 1
-        return f"{stem}_{number}"
+        return next(name for number in range(len(taken) + 1) if (name := f"{stem}_{number}") not in taken)
 
     def indentation(self, token: int) -> str:
-        """The blanks before the first token of the line of a token."""
+        """The blanks at the start of the line of a token."""
         start = self.syntax.text.rfind("\n", 0, self.syntax.starts[token]) + 1
-        line = self.syntax.text[start:]
-        return line[: len(line) - len(line.lstrip(" \t"))]
+        found = re.compile(r"[ \t]*").match(self.syntax.text, start)
+        return found[0] if found is not None else ""
 
 
-def close(word: str, words: Iterable[str], most: int = 3, alike: float = 0.6) -> list[str]:
-    """Words that are spelled nearly so, the nearest first."""
+def fixes(problem: Problem) -> Iterator[Fix]:
+    """All fixes for a diagnostic, the most likely first."""
+    for function in FIXES.get(problem.diagnostic.cause, ()):
+        yield from function(problem)
+
+
+# --- misspellings ---
+
+
+def _close(word: str, words: Iterable[str], most: int = 3, cutoff: float = 0.6) -> list[str]:
+    """Words that are spelled nearly like one, the nearest first."""
     known = list(dict.fromkeys(words))
-    found = difflib.get_close_matches(word, known, most, alike)
-    # What differs only in the case of its letters is meant, however short it is.
+    found = difflib.get_close_matches(word, known, most, cutoff)
+    # Words that differ only in case are close, however short they are.
     lower = [other for other in known if other.lower() == word.lower() and other not in found]
     return [other for other in [*lower, *found] if other != word][:most]
 
 
-def same_type(written: str, shown: str) -> bool:
-    """Whether a token is a type that a message shows."""
-    return _plain(written) == _plain(shown)
+def _change_word(start: int, word: str, choices: Iterable[str]) -> Iterator[Fix]:
+    for choice in choices:
+        yield Fix(f"Change to '{choice}'", (Edit(start, start + len(word), choice),))
 
 
-def _plain(type: str) -> str:
-    return type.replace("!cuda_tile.", "").replace("cuda_tile.", "").replace(" ", "").removeprefix("!")
-
-
-_TYPE_WORDS = ("tile", "ptr", "token", "tensor_view", "partition_view", "strided_view", "gather_scatter_view")
-_ELEMENTS = ("i1", "i4", "i8", "i16", "i32", "i64", *FORMATS)
-_ELEMENT = re.compile(r"(?:\d+x)*([A-Za-z]\w*)")
-_WORD = re.compile(r"[A-Za-z_][\w.]*")
-# More choices than this are a list to look up, not a remedy.
-_MOST_CHOICES = 10
-
-
-def unknown_operation(problem: Problem) -> Iterator[Fix]:
+def _unknown_operation(problem: Problem) -> Iterator[Fix]:
     word = problem.values["name"].rpartition(".")[2]
     names = [declared.mnemonic for declared in REGISTRY.by_name.values() if not declared.testing]
-    place = problem.text.rfind(word)
-    if place < 0:
-        return
-    start = problem.syntax.starts[problem.token] + place
-    for meant in close(word, names):
-        yield Fix(f"Change to '{meant}'", (Edit(start, start + len(word), meant),))
+    offset = problem.text.rfind(word)
+    if offset >= 0:
+        yield from _change_word(problem.syntax.starts[problem.token] + offset, word, _close(word, names))
 
 
-def unknown_value(problem: Problem) -> Iterator[Fix]:
+def _unknown_value(problem: Problem) -> Iterator[Fix]:
     base = problem.values["name"].partition("#")[0]
-    start = problem.syntax.starts[problem.token]
-    for meant in close(base[1:], [name.text[1:] for name in problem.values_in_sight()], 5, 0.5):
-        yield Fix(f"Change to '%{meant}'", (Edit(start, start + len(base), f"%{meant}"),))
+    visible = [name.text[1:] for name in problem.syntax.visible_values(problem.token)]
+    choices = [f"%{choice}" for choice in _close(base[1:], visible, 5, 0.5)]
+    yield from _change_word(problem.syntax.starts[problem.token], base, choices)
 
 
-def unknown_alias(problem: Problem) -> Iterator[Fix]:
-    lead = problem.text[:1]
-    names = [name.text for name in problem.syntax.names if name.kind == "alias" and name.definition is not None]
-    for meant in close(problem.values["name"], [name[1:] for name in names if name[:1] == lead]):
-        yield Fix(f"Change to '{lead}{meant}'", (problem.replace(problem.token, lead + meant),))
+def _unknown_alias(problem: Problem) -> Iterator[Fix]:
+    sigil = problem.text[:1]
+    names = [name.text for name in problem.syntax.names if name.kind == ALIAS and name.definition is not None]
+    for choice in _close(problem.values["name"], [name[1:] for name in names if name[:1] == sigil]):
+        yield problem.change(problem.token, sigil + choice)
 
 
-def unknown_symbol(problem: Problem) -> Iterator[Fix]:
+def _unknown_symbol(problem: Problem) -> Iterator[Fix]:
     """A symbol that nothing defines, or that is no global."""
-    syntax = problem.syntax
-    wanted = []
-    for operation in syntax.operations:
-        if operation.declaration is GLOBAL:
-            head = syntax.tokens[operation.first : operation.last + 1]
-            wanted.extend([token for token in head if token[:1] == "@"][:1])
-    for token in problem.head():
-        if syntax.tokens[token][:1] == "@":
-            for meant in close(syntax.tokens[token], wanted):
-                yield Fix(f"Change to '{meant}'", (problem.replace(token, meant),))
+    globals_ = [
+        name.text
+        for name in problem.syntax.symbols
+        if name.operation is not None and name.operation.declaration is GLOBAL
+    ]
+    for token in problem.head:
+        if problem.tokens[token][:1] == "@":
+            for choice in _close(problem.tokens[token], globals_):
+                yield problem.change(token, choice)
 
 
-def keyword(problem: Problem) -> Iterator[Fix]:
-    """One of a list of keywords is wanted; another word stands there, or none."""
+def _keyword(problem: Problem) -> Iterator[Fix]:
+    """A keyword of a list is expected, and another word or none is written."""
     choices = problem.values["choices"].split(", ")
-    got = problem.values.get("got")
+    written = problem.values.get("got")
     token = problem.token
-    if got:
-        # What is verified is told at the operation; the word is somewhere in its head.
-        token = next((t for t in (token, *problem.head()) if _bare(problem.syntax.tokens[t]) == got), -1)
+    if written:
+        # The verifier reports the operation; the word is somewhere in its head.
+        token = next((t for t in (token, *problem.head) if problem.tokens[t].strip('"') == written), -1)
         if token < 0:
             return
-    written = _bare(problem.syntax.tokens[token])
-    if _WORD.fullmatch(written) and written not in choices:
-        meant = close(written, choices, alike=0.5)
-        for choice in meant or (choices if len(choices) <= _MOST_CHOICES else []):
-            new = problem.syntax.tokens[token].replace(written, choice)
+    word = problem.tokens[token].strip('"')
+    few = choices if len(choices) <= _MOST_CHOICES else []
+    if _WORD.fullmatch(word) and word not in choices:
+        for choice in _close(word, choices, cutoff=0.5) or few:
+            new = problem.tokens[token].replace(word, choice)
             yield Fix(f"Change to '{choice}'", (problem.replace(token, new),))
-    if not got and len(choices) <= _MOST_CHOICES:
-        start = problem.syntax.starts[problem.token]
-        after = problem.diagnostic.start > start
-        for choice in choices:
-            edit = problem.insert(problem.diagnostic.start, f" {choice}" if after else f"{choice} ")
-            yield Fix(f"Insert '{choice}'", (edit,))
+    if not written:
+        start = problem.diagnostic.start
+        is_behind = start > problem.syntax.starts[problem.token]
+        for choice in few:
+            yield problem.insert(start, f" {choice}" if is_behind else f"{choice} ")
 
 
-def unknown_type(problem: Problem) -> Iterator[Fix]:
+def _unknown_type(problem: Problem) -> Iterator[Fix]:
     word = problem.values["name"].partition("<")[0]
-    start = syntax_place(problem, word)
-    if start < 0:
-        return
-    for meant in close(word, (*_ELEMENTS, *_TYPE_WORDS), alike=0.5):
-        yield Fix(f"Change to '{meant}'", (Edit(start, start + len(word), meant),))
+    start = problem.diagnostic.start
+    if not problem.syntax.text.startswith(word, start):
+        # In `4xf33` the element type follows the dimensions.
+        found = re.search(rf"(?:(?<![\w.])|(?<=x)){re.escape(word)}(?![\w.])", problem.text)
+        if found is None:
+            return
+        start = problem.syntax.starts[problem.token] + found.start()
+    yield from _change_word(start, word, _close(word, (*_ELEMENTS, *sorted(DIALECT_TYPES)), cutoff=0.5))
 
 
-def wrong_element(problem: Problem) -> Iterator[Fix]:
+def _wrong_element(problem: Problem) -> Iterator[Fix]:
     """An element type that a type cannot have, behind its dimensions."""
     found = _ELEMENT.match(problem.syntax.text, problem.diagnostic.start)
     if found is not None:
-        for meant in close(found[1], _ELEMENTS, alike=0.5):
-            yield Fix(f"Change to '{meant}'", (Edit(found.start(1), found.end(1), meant),))
+        yield from _change_word(found.start(1), found[1], _close(found[1], _ELEMENTS, cutoff=0.5))
 
 
-def syntax_place(problem: Problem, word: str) -> int:
-    """Where a word stands at the place of a finding, or in the token there."""
-    text, start = problem.syntax.text, problem.diagnostic.start
-    if text.startswith(word, start):
-        return start
-    found = re.search(rf"(?<![\w.]){re.escape(word)}(?![\w.])", problem.text)
-    # In `4xf33` the element type follows the dimensions.
-    if found is None:
-        found = re.search(rf"(?<=x){re.escape(word)}(?![\w.])", problem.text)
-    return problem.syntax.starts[problem.token] + found.start() if found is not None else -1
+def _unknown_predicate(problem: Problem) -> Iterator[Fix]:
+    word = problem.text.strip('"')
+    for choice in _close(word, problem.values["choices"].split(", "), cutoff=0.4):
+        yield Fix(f"Change to '{choice}'", (problem.replace(problem.token, problem.text.replace(word, choice)),))
 
 
-def unknown_attribute(problem: Problem) -> Iterator[Fix]:
-    """A word that one other word could be meant by: `div_by`, `same_elements`, `bounded`, .."""
-    word = _bare(problem.text)
-    for meant in close(word, problem.values["choices"].split(", "), alike=0.4):
-        yield Fix(f"Change to '{meant}'", (problem.replace(problem.token, problem.text.replace(word, meant)),))
+# --- missing or too much ---
 
 
-def _bare(token: str) -> str:
-    return token.strip('"')
-
-
-MISSPELLINGS: Final[dict[str, Callable[[Problem], Iterator[Fix]]]] = {
-    "unknown-operation": unknown_operation,
-    "undeclared-value": unknown_value,
-    "undefined-alias": unknown_alias,
-    "undefined-symbol": unknown_symbol,
-    "unknown-keyword": keyword,
-    "wrong-keyword": keyword,
-    "unknown-predicate": unknown_attribute,
-    "wrong-element-type": wrong_element,
-    "unknown-type": unknown_type,
-}
-"""By the code of the finding."""
-
-
-_SCOPES = ("device", "sys", "tl_blk")
-_TERMINATORS = {ENTRY: "return", FOR: "continue", LOOP: "continue", IF: "yield", REDUCE: "yield", SCAN: "yield"}
-
-
-def fixes(problem: Problem) -> Iterator[Fix]:
-    """All fixes that are known for a finding, the most likely first."""
-    for function in FIXES.get(problem.code, ()):
-        yield from function(problem)
-
-
-# --- what is missing, or too much ---
-
-
-def _insert(problem: Problem) -> Iterator[Fix]:
-    """A token that is wanted where another one stands."""
-    wanted = problem.values["token"]
-    place = problem.diagnostic.start
-    inside = place > problem.syntax.starts[problem.token]
-    before = problem.token if inside else problem.token - 1
-    end = problem.end(before) if before >= 0 else 0
-    if wanted == "}":
-        # On a line of its own, as far in as what it closes.
-        around = _open_at(problem)
-        indentation = problem.indentation(around.first) if around is not None else ""
-        yield Fix("Insert '}'", (problem.insert(end, f"\n{indentation}}}"),))
-    if wanted in (",", ")", "]", ">", "}", "("):
-        yield Fix(f"Insert '{wanted}'", (problem.insert(end, wanted),))
-    elif wanted in (":", "=", "->", "{"):
-        yield Fix(f"Insert '{wanted}'", (problem.insert(end, f" {wanted}"),))
-    elif wanted:
+def _expected_token(problem: Problem) -> Iterator[Fix]:
+    expected = problem.values["token"]
+    is_inside = problem.diagnostic.start > problem.syntax.starts[problem.token]
+    before = problem.token if is_inside else problem.token - 1
+    end = problem.syntax.end(before) if before >= 0 else 0
+    if expected == "}":
+        # On a line of its own, indented like the operation that it closes.
+        opened = [each for each in problem.syntax.operations if each.regions]
+        opened = [each for each in opened if problem.tokens[each.regions[-1].closing] != "}"]
+        yield problem.insert(end, f"\n{problem.indentation(opened[-1].first) if opened else ''}}}")
+    if expected in (",", ")", "]", ">", "}", "("):
+        yield problem.insert(end, expected)
+    elif expected in (":", "=", "->", "{"):
+        yield problem.insert(end, f" {expected}")
+    elif expected:
         follows = "" if problem.syntax.text[end : end + 1] in (" ", "\n", "") else " "
-        yield Fix(f"Insert '{wanted}'", (problem.insert(end, f" {wanted}{follows}"),))
+        yield problem.insert(end, f" {expected}{follows}")
 
 
-def _open_at(problem: Problem) -> OperationNode | None:
-    """The innermost operation with a region that is not closed."""
-    tokens = problem.syntax.tokens
-    for operation in reversed(problem.syntax.operations):
-        if operation.regions and tokens[operation.regions[-1].closing] != "}":
-            return operation
-    return None
+def _missing_types(problem: Problem) -> Iterator[Fix]:
+    """The types behind an operation, from those of its operands."""
+    operation = problem.operation
+    if problem.values["token"] != ":" or operation is None or operation.declaration is None or operation.regions:
+        return
+    operands = [token for token in problem.head if problem.tokens[token][:1] == "%"]
+    names = [problem.syntax.name_at(token) for token in operands]
+    types = [problem.analysis.type_of(name) for name in names if name is not None]
+    known = [type for type in types if type is not None]
+    unique = list(dict.fromkeys([type.spelling for type in known]))
+    choices = list(unique)
+    if "comparison-types" in operation.declaration.syntax:
+        for type in known:
+            if isinstance(type, TileType):
+                shape = "".join([f"{size}x" for size in type.shape])
+                choices.insert(0, f"{type.spelling} -> tile<{shape}{I1.spelling}>")
+    if len(known) == len(operands) > 1:
+        choices.extend([", ".join([type.spelling for type in known]), ", ".join(unique)])
+    if "type($result)" in operation.declaration.syntax or not unique:
+        choices.append("token")
+    for spelling in dict.fromkeys(choices):
+        yield problem.insert(problem.syntax.end(operation.last), f" : {spelling}")
 
 
 def _close_string(problem: Problem) -> Iterator[Fix]:
-    yield Fix("Insert '\"'", (problem.insert(problem.end(problem.token), '"'),))
+    yield problem.insert(problem.syntax.end(problem.token), '"')
 
 
 def _delete_token(problem: Problem) -> Iterator[Fix]:
-    yield Fix(f"Delete '{problem.text}'", (problem.delete(problem.token),))
+    yield problem.delete(problem.token)
 
 
 def _make_float(problem: Problem) -> Iterator[Fix]:
-    yield Fix(f"Change to '{problem.text}.0'", (problem.replace(problem.token, f"{problem.text}.0"),))
+    yield problem.change(problem.token, f"{problem.text}.0")
 
 
 def _delete_scope(problem: Problem) -> Iterator[Fix]:
-    for token in problem.head():
-        if problem.syntax.tokens[token] in _SCOPES:
-            yield Fix(f"Delete '{problem.syntax.tokens[token]}'", (problem.delete(token),))
-            return
+    for token in [token for token in problem.head if problem.tokens[token] in _SCOPES][:1]:
+        yield problem.delete(token)
 
 
 def _insert_scope(problem: Problem) -> Iterator[Fix]:
-    for token in problem.head():
-        if problem.syntax.tokens[token] == problem.values["ordering"]:
-            for scope in _SCOPES:
-                yield Fix(f"Insert '{scope}'", (problem.insert(problem.end(token), f" {scope}"),))
-            return
+    token = problem.head_token(problem.values["ordering"])
+    for scope in _SCOPES if token is not None else ():
+        yield problem.insert(problem.syntax.end(token or 0), f" {scope}")
 
 
-# --- results and names ---
+# --- results, names and terminators ---
 
 
 def _result_count(problem: Problem) -> Iterator[Fix]:
     """`%a = load_ptr_tko ..`, which has two results; `%a, %b, %c = ..`, with a name too many."""
-    operation = problem.operation
+    operation, syntax = problem.operation, problem.syntax
     if operation is None or not operation.results:
         return
     defined, bound = int(problem.values["defined"]), int(problem.values["bound"])
-    last = operation.results[-1]
-    behind = problem.end(operation.name - 2) if operation.name >= 2 else problem.end(last)
-    stem = problem.syntax.tokens[operation.results[0]]
+    first, last = operation.results[0], operation.results[-1]
+    stem = problem.tokens[first]
     if bound < defined <= 64:
+        behind = syntax.end(operation.name - 2 if operation.name >= 2 else last)
         hints = operation.declaration.name_hints if operation.declaration is not None else ()
+        taken = {name.text for name in syntax.names}
         names = []
         for number in range(bound, defined):
-            token = number < len(hints) and "token" in hints[number]
-            wanted = f"{stem}_token" if token else ""
-            taken = any(name.text == wanted for name in problem.syntax.names)
-            names.append(wanted if wanted and not taken else f"{problem.fresh(stem)}{'_' * (number - bound)}")
-        if bound == 1 and not hints and defined > 1:
-            yield Fix(f"Name all results: '{stem}:{defined}'", (problem.insert(behind, f":{defined}"),))
+            is_token = number < len(hints) and "token" in hints[number] and f"{stem}_token" not in taken
+            names.append(f"{stem}_token" if is_token else f"{problem.fresh(stem)}{'_' * (number - bound)}")
+        if bound == 1 and not hints:
+            yield Fix(f"Name all results: '{stem}:{defined}'", (Edit(behind, behind, f":{defined}"),))
         title = f"Name the other result{'s' if len(names) > 1 else ''}: '{', '.join(names)}'"
-        yield Fix(title, (problem.insert(behind, "".join([f", {name}" for name in names])),))
+        yield Fix(title, (Edit(behind, behind, "".join([f", {name}" for name in names])),))
     elif bound > defined >= 1 and len(operation.results) > defined:
-        kept = operation.results[defined - 1]
-        start, end = problem.end(kept), problem.end(last)
-        words = problem.syntax.text[problem.syntax.starts[operation.results[defined]] : end]
-        yield Fix(f"Delete '{words}'", (Edit(start, end, ""),))
-    elif bound > defined == len(operation.results) == 1 and problem.syntax.tokens[last + 1] == ":":
-        yield Fix(f"Name one result: '{stem}'", (Edit(problem.end(last), problem.end(last + 2), ""),))
+        start, end = syntax.end(operation.results[defined - 1]), syntax.end(last)
+        yield Fix(f"Delete '{syntax.text[syntax.starts[operation.results[defined]] : end]}'", (Edit(start, end, ""),))
+    elif bound > defined == len(operation.results) == 1 and problem.tokens[last + 1] == ":":
+        yield Fix(f"Name one result: '{stem}'", (Edit(syntax.end(last), syntax.end(last + 2), ""),))
 
 
 def _no_results(problem: Problem) -> Iterator[Fix]:
@@ -355,48 +305,38 @@ def _no_results(problem: Problem) -> Iterator[Fix]:
 
 
 def _redefinition(problem: Problem) -> Iterator[Fix]:
-    """Another name for what is defined second, here and in the uses that follow in its region."""
-    old = problem.values["name"]
+    """Another name for the second definition, and for the uses that follow in its region."""
+    old, operation = problem.values["name"], problem.operation
     new = problem.fresh(old)
-    syntax = problem.syntax
-    edits = [problem.replace(problem.token, new)]
-    operation = problem.operation
     around = operation.parent if operation is not None else None
-    last = around.last if around is not None else len(syntax.tokens)
+    last = around.last if around is not None else problem.syntax.count
     first = operation.last + 1 if operation is not None and not operation.regions else problem.token + 1
-    for token in range(first, last):
-        text = syntax.tokens[token]
-        if text[:1] == "%" and text.partition("#")[0] == old:
-            start = syntax.starts[token]
-            edits.append(Edit(start, start + len(old), new))
+    uses = [token for token in range(first, last) if problem.tokens[token].partition("#")[0] == old]
+    starts = [problem.syntax.starts[token] for token in uses]
+    edits = [problem.replace(problem.token, new), *[Edit(start, start + len(old), new) for start in starts]]
     yield Fix(f"Rename to '{new}'", tuple(edits))
     yield Fix(f"Rename to '{new}'", (edits[0],))
 
 
-# --- terminators ---
-
-
-def _terminator(problem: Problem) -> Iterator[Fix]:
-    """The terminator of a block that ends without one."""
+def _missing_terminator(problem: Problem) -> Iterator[Fix]:
     around = problem.operation
     while around is not None and around.declaration not in _TERMINATORS:
         around = around.parent
     if around is None or around.declaration is None:
         return
     word = _TERMINATORS[around.declaration]
-    for region in around.regions:
-        if problem.token < region.closing:
-            inner = problem.indentation(around.first) + INDENTATION
-            yield Fix(f"Insert '{word}'", (problem.insert(problem.end(region.closing - 1), f"\n{inner}{word}"),))
-            return
+    for region in [region for region in around.regions if problem.token < region.closing][:1]:
+        indentation = problem.indentation(around.first) + INDENTATION
+        yield problem.insert(problem.syntax.end(region.closing - 1), f"\n{indentation}{word}")
 
 
-def _other_terminator(problem: Problem) -> Iterator[Fix]:
+def _misplaced_terminator(problem: Problem) -> Iterator[Fix]:
     """`yield` in a loop, `continue` in a branch of `if` that has results."""
-    around = problem.operation.parent if problem.operation is not None else None
+    operation = problem.operation
+    around = operation.parent if operation is not None else None
     word = _TERMINATORS.get(around.declaration) if around is not None and around.declaration is not None else None
-    if word is not None and problem.operation is not None and problem.operation.name >= 0:
-        yield Fix(f"Change to '{word}'", (problem.replace(problem.operation.name, word),))
+    if word is not None and operation is not None and operation.name >= 0:
+        yield problem.change(operation.name, word)
 
 
 # --- types ---
@@ -404,53 +344,39 @@ def _other_terminator(problem: Problem) -> Iterator[Fix]:
 
 def _replace_types(problem: Problem) -> Iterator[Fix]:
     """The type that a value has, where another one is written."""
-    tokens = problem.syntax.tokens
     new = problem.values["expected"].removeprefix("!cuda_tile.")
-    found = [token for token in problem.head() if same_type(tokens[token], problem.values["written"])]
+    written = _plain(problem.values["written"])
+    found = [token for token in problem.head if _plain(problem.tokens[token]) == written]
     title = f"Change the type to '{new}'"
     for token in found:
-        prefix = "!cuda_tile." if tokens[token].startswith("!cuda_tile.") else ""
+        prefix = "!cuda_tile." if problem.tokens[token].startswith("!cuda_tile.") else ""
         yield Fix(title, (problem.replace(token, prefix + new),))
     if len(found) > 1:
         yield Fix(title, tuple([problem.replace(token, new) for token in found]))
 
 
-def _missing_types(problem: Problem) -> Iterator[Fix]:
-    """The types behind an operation, from those of its operands."""
-    operation = problem.operation
-    if problem.values["token"] != ":" or operation is None or operation.declaration is None or operation.regions:
-        return
-    types = [problem.type_of(token) for token in problem.operands()]
-    known = [type for type in types if type is not None]
-    end = problem.end(operation.last)
-    own = list(dict.fromkeys([type.spelling for type in known]))
-    shown: list[str] = list(own)
-    if "comparison-types" in operation.declaration.syntax:
-        for type in known:
-            if isinstance(type, TileType):
-                shape = "".join([f"{size}x" for size in type.shape])
-                shown.insert(0, f"{type.spelling} -> tile<{shape}{I1.spelling}>")
-    if len(known) == len(types) > 1:
-        shown.append(", ".join([type.spelling for type in known]))
-        shown.append(", ".join(own))
-    if "type($result)" in operation.declaration.syntax or not own:
-        shown.append("token")
-    for spelling in dict.fromkeys(shown):
-        yield Fix(f"Insert ': {spelling}'", (problem.insert(end, f" : {spelling}"),))
+def _plain(type: str) -> str:
+    return type.replace("!cuda_tile.", "").replace("cuda_tile.", "").replace(" ", "").removeprefix("!")
 
 
 def _constant_element(problem: Problem) -> Iterator[Fix]:
     """`<i32: 4> : tile<i64>`: the element type is that of the tile."""
-    for token in problem.head():
-        if problem.syntax.tokens[token] == problem.values["written"]:
-            new = problem.values["expected"]
-            yield Fix(f"Change to '{new}'", (problem.replace(token, new),))
-            return
+    token = problem.head_token(problem.values["written"])
+    if token is not None:
+        yield problem.change(token, problem.values["expected"])
 
 
 FIXES: Final[dict[str, tuple[Callable[[Problem], Iterator[Fix]], ...]]] = {
-    **{code: (function,) for code, function in MISSPELLINGS.items()},
-    "expected-token": (_missing_types, _insert),
+    "unknown-operation": (_unknown_operation,),
+    "undeclared-value": (_unknown_value,),
+    "undefined-alias": (_unknown_alias,),
+    "undefined-symbol": (_unknown_symbol,),
+    "unknown-keyword": (_keyword,),
+    "wrong-keyword": (_keyword,),
+    "unknown-predicate": (_unknown_predicate,),
+    "wrong-element-type": (_wrong_element,),
+    "unknown-type": (_unknown_type,),
+    "expected-token": (_missing_types, _expected_token),
     "unclosed-string": (_close_string,),
     "unwanted-token": (_delete_token,),
     "integer-for-float": (_make_float,),
@@ -459,10 +385,10 @@ FIXES: Final[dict[str, tuple[Callable[[Problem], Iterator[Fix]], ...]]] = {
     "result-count": (_result_count,),
     "no-results": (_no_results,),
     "redefined-value": (_redefinition,),
-    "missing-terminator": (_terminator,),
-    "misplaced-terminator": (_other_terminator,),
+    "missing-terminator": (_missing_terminator,),
+    "misplaced-terminator": (_misplaced_terminator,),
     "type-of-use": (_replace_types,),
     "type-of-result": (_replace_types,),
     "type-of-constant": (_constant_element,),
 }
-"""By the code of the finding; the most likely first."""
+"""By the code of the diagnostic; the most likely first."""
