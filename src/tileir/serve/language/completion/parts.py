@@ -172,7 +172,10 @@ def _add_part(items: Items, statement: Statement, part: Part, expectation: Expec
     elif sigil:
         return
     elif part.kind == TYPE:
-        _add_rest(items, statement, part, expectation)
+        rest = _rest_of_types(statement, part, expectation)
+        if rest is not None and len(rest) > 1:
+            # All types that are still to be written, at once.
+            items.add("".join(rest), Kind.Snippet, "the types that follow")
         add_types(items, part, _types_for(part, expectation))
     elif part.enumeration is not None and part.kind == ATTRIBUTE:
         # A weak access has no scope.
@@ -232,42 +235,42 @@ def _types_for(part: Part, expectation: Expectation) -> list[Type]:
     return fitting or [type for type in expectation.in_use if declared.constraint.accepts(type)]
 
 
-def add_types(items: Items, part: Part | None, fitting: list[Type] | None = None) -> None:
-    """Types: those that fit, those in use, and what types begin with; inside of one also its pieces."""
+def add_types(items: Items, part: Part | None, types: list[Type]) -> None:
+    """Types that fit and what types begin with; inside the brackets of one also its pieces."""
     cursor = items.cursor
     inside = cursor.open_type()
-    start = inside[1] if inside is not None else None
-    types = fitting if fitting is not None else cursor.pool().types
-    begun = cursor.document.text[start : cursor.start] if start is not None else ""
+    start = inside[1] if inside is not None else cursor.start
+    begun = cursor.document.text[start : cursor.start]
     for type in types:
         if type.spelling.startswith(begun):
             items.add(type.spelling, Kind.Struct, start=start)
     version = cursor.document.settings.version
-    if inside is None:
-        constraint = part.operand.constraint if part is not None and part.operand is not None else None
-        for documented in TYPES:
-            if documented.since is not None and documented.since <= version and documented.name in _SKELETONS:
-                if constraint is None or _takes(constraint.wording(version), documented.name):
-                    pieces = _SKELETONS[documented.name]
-                    items.add(documented.name, Kind.Struct, prose(documented.summary), pieces=pieces)
+    if inside is not None:
+        _add_in_type(items, inside[0], begun)
         return
-    for word in _INSIDE_TYPES.get(inside[0], ()):
+    constraint = part.operand.constraint if part is not None and part.operand is not None else None
+    for documented in TYPES:
+        if documented.since is not None and documented.since <= version and documented.name in _SKELETONS:
+            if constraint is None or _takes(constraint.wording(version), documented.name):
+                pieces = _SKELETONS[documented.name]
+                items.add(documented.name, Kind.Struct, prose(documented.summary), pieces=pieces)
+
+
+def _add_in_type(items: Items, name: str, begun: str) -> None:
+    """The members of a type, and element types."""
+    for word in _INSIDE_TYPES.get(name, ()):
         items.add(word.rstrip("<([= "), Kind.Property, pieces=[word])
-    text = cursor.document.text[inside[1] : cursor.start]
-    if text.rstrip().endswith("="):
+    if begun.rstrip().endswith("="):
         for keyword, meaning in KEYWORDS[PADDING.name].items():
             items.add(keyword, Kind.EnumMember, meaning)
     since = {type.spelling: version for type, version in ELEMENT_SINCE.items()}
-    # Behind an extent the element is glued to its x.
-    glued = cursor.prefix[:1] == "x" and len(cursor.prefix) >= 1 and text[-1:].isdigit()
+    # Behind an extent the element type follows its x.
+    x = "x" if items.cursor.prefix[:1] == "x" and begun[-1:].isdigit() else ""
     for element, summary in ELEMENT_TYPES.items():
-        if since.get(element, V13_1) <= version:
-            word = f"x{element}" if glued else element
-            items.add(word, Kind.TypeParameter, prose(summary))
-    if inside[0] == "tile":
-        items.add(
-            "xptr" if glued else "ptr", Kind.Struct, pieces=["xptr<" if glued else "ptr<", Placeholder("f32"), ">"]
-        )
+        if since.get(element, V13_1) <= items.cursor.document.settings.version:
+            items.add(f"{x}{element}", Kind.TypeParameter, prose(summary))
+    if name == "tile":
+        items.add(f"{x}ptr", Kind.Struct, pieces=[f"{x}ptr<", Placeholder("f32"), ">"])
 
 
 def _takes(wording: str, name: str) -> bool:
@@ -279,14 +282,7 @@ def _takes(wording: str, name: str) -> bool:
     return name.split("_")[0] in wording or wording in ("any type", "TileView instance")
 
 
-def _add_rest(items: Items, statement: Statement, first: Part, expectation: Expectation) -> None:
-    """All types that are still to be written, at once, where there is more than one and all follow."""
-    rest = rest_of_types(statement, first, expectation)
-    if rest is not None and len(rest) > 1:
-        items.add("".join(rest), Kind.Snippet, "the types that follow")
-
-
-def rest_of_types(statement: Statement, first: Part, expectation: Expectation) -> list[str] | None:
+def _rest_of_types(statement: Statement, first: Part, expectation: Expectation) -> list[str] | None:
     """The types from one on, with what stands between them; None where one does not follow from what is written."""
     format = statement.format
     written: list[str] = []
@@ -335,7 +331,7 @@ def _add_literals(items: Items, declaration: OperationDeclaration, part: Part) -
         items.add("false", Kind.Keyword)
         items.add("true", Kind.Keyword)
     elif kind == "hints":
-        _add_hints(items, declaration, "")
+        _add_hints(items, declaration, False)
     elif not kind and "value" in declaration.inherent:
         for element, summary in ELEMENT_TYPES.items():
             items.add(element, Kind.TypeParameter, prose(summary))
@@ -347,7 +343,7 @@ def _add_word(items: Items, statement: Statement, part: Part, expectation: Expec
     if part.name in (":", "->"):
         for follower in statement.format.following(part.index):
             following = statement.format.parts[follower]
-            rest = rest_of_types(statement, following, expectation) if following.kind == TYPE else None
+            rest = _rest_of_types(statement, following, expectation) if following.kind == TYPE else None
             if rest and not items.cursor.prefix:
                 items.add(f"{part.name} {''.join(rest)}", Kind.Snippet, "the types that follow")
         return
@@ -370,16 +366,16 @@ def _add_inside(items: Items, statement: Statement, part: Part) -> None:
     if declared is not None and declared.constraint.kind == "hints":
         depth = sum((token == "{") - (token == "}") for token in statement.tokens)
         if statement.tokens[-1] in ("<", "{", ","):
-            _add_hints(items, statement.format.declaration, "{" if depth > 0 else "")
+            _add_hints(items, statement.format.declaration, depth > 0)
     elif declared is not None and declared.constraint.kind == "bool_array":
         items.add("true", Kind.Keyword)
         items.add("false", Kind.Keyword)
 
 
-def _add_hints(items: Items, declaration: OperationDeclaration, bracket: str) -> None:
+def _add_hints(items: Items, declaration: OperationDeclaration, is_inside: bool) -> None:
     """Architectures, and in their braces the hints that the operation reads."""
     version = items.cursor.document.settings.version
-    if not bracket:
+    if not is_inside:
         for architecture, since in ARCHITECTURES.items():
             if since <= version:
                 items.add(architecture, Kind.EnumMember, pieces=[f"{architecture} = {{", Placeholder("hint = 1"), "}"])

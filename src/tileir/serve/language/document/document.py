@@ -114,6 +114,13 @@ class Document:
     def range(self, start: int, end: int) -> lsp.Range:
         return lsp.Range(self.position(start), self.position(end))
 
+    def workspace_edit(self, edits: list[lsp.TextEdit]) -> lsp.WorkspaceEdit:
+        """Edits of this document, at its version if it has one."""
+        if self.version is None:
+            return lsp.WorkspaceEdit(changes={self.uri: edits})
+        versioned = lsp.OptionalVersionedTextDocumentIdentifier(self.uri, self.version)
+        return lsp.WorkspaceEdit(document_changes=[lsp.TextDocumentEdit(versioned, list(edits))])
+
     # --- edits ---
 
     def change(self, change: lsp.TextDocumentContentChangeEvent) -> None:

@@ -151,14 +151,7 @@ def _action(
     edits: Sequence[Edit],
     shown: Sequence[lsp.Diagnostic] = (),
 ) -> lsp.CodeAction:
-    return lsp.CodeAction(title, kind, list(shown) or None, edit=workspace_edit(document, text_edits(document, edits)))
-
-
-def workspace_edit(document: Document, edits: list[lsp.TextEdit]) -> lsp.WorkspaceEdit:
-    if document.version is None:
-        return lsp.WorkspaceEdit(changes={document.uri: edits})
-    versioned = lsp.OptionalVersionedTextDocumentIdentifier(document.uri, document.version)
-    return lsp.WorkspaceEdit(document_changes=[lsp.TextDocumentEdit(versioned, list(edits))])
+    return lsp.CodeAction(title, kind, list(shown) or None, edit=document.workspace_edit(text_edits(document, edits)))
 
 
 def text_edits(document: Document, edits: Sequence[Edit]) -> list[lsp.TextEdit]:
