@@ -1,7 +1,7 @@
-"""Mistakes in cuTile scripts that can be seen without compiling them: wrong names and arguments of the library's, what
-kernels cannot be made of, shapes that tiles cannot have.
+"""Errors in cuTile scripts that need no compilation: wrong names and arguments of `cuda.tile`, statements and
+expressions that kernels cannot have, shapes that tiles cannot have.
 
-What depends on values is left alone: nothing is said that may be wrong.
+What depends on values is not checked: no report is wrong.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _INSTEAD = {"List": "; write a tuple", "ListComp": "; write `tuple(..)`", "Asser
 
 @dataclass(frozen=True)
 class ScriptError:
-    """A mistake, at characters of the text; `replacement` is what should stand there, where that is known."""
+    """An error, at characters of the text; `replacement` is the correct text, if it is known."""
 
     message: str
     start: int
@@ -78,19 +78,14 @@ def script_errors(script: Script, library: Library) -> list[ScriptError]:
     return sorted(dict.fromkeys(found), key=lambda each: (each.start, each.end))
 
 
-def close(word: str, known: list[str]) -> str | None:
-    """What was meant by a word, in all likelihood."""
-    return _closest(word, tuple(known))
-
-
 @lru_cache(1000)
-def _closest(word: str, known: tuple[str, ...]) -> str | None:
-    # A word that is written wrong is looked for again with each letter that is typed elsewhere.
+def _close(word: str, known: tuple[str, ...]) -> str | None:
+    """The known word that is spelled nearly like one; cached, because each edit of the script checks it again."""
     found = difflib.get_close_matches(word, known, 1, 0.6)
     return found[0] if found else None
 
 
-def _asked(word: str | None) -> str:
+def _suggestion(word: str | None) -> str:
     return f": did you mean '{word}'?" if word else ""
 
 
@@ -114,9 +109,9 @@ def _names(script: Script, library: Library) -> Iterator[ScriptError]:
 
 def _unknown(script: Script, node: ast.AST, name: str, library: Library, tail: int) -> ScriptError:
     start, end = script.span(node)
-    meant = close(name, list(library.members))
+    meant = _close(name, tuple(library.members))
     start = end - tail if tail else start
-    return ScriptError(f"cuda.tile has no '{name}'{_asked(meant)}", start, start + len(name), UNKNOWN_NAME, meant)
+    return ScriptError(f"cuda.tile has no '{name}'{_suggestion(meant)}", start, start + len(name), UNKNOWN_NAME, meant)
 
 
 def _choice(script: Script, node: ast.Attribute, library: Library) -> Iterator[ScriptError]:
@@ -127,8 +122,8 @@ def _choice(script: Script, node: ast.Attribute, library: Library) -> Iterator[S
     if node.attr in ("name", "value"):
         return
     _, end = script.span(node)
-    meant = close(node.attr, list(member.choices)) or close(node.attr.upper(), list(member.choices))
-    words = f"{member.name} has no '{node.attr}'{_asked(meant)}"
+    meant = _close(node.attr, member.choices) or _close(node.attr.upper(), member.choices)
+    words = f"{member.name} has no '{node.attr}'{_suggestion(meant)}"
     if not meant:
         words += f": it has {', '.join(member.choices)}"
     yield ScriptError(words, end - len(node.attr), end, UNKNOWN_NAME, meant)
@@ -165,8 +160,8 @@ def _arguments(script: Script, call: ast.Call, member: Member, signature: inspec
             words = f"'{keyword.arg}' of {member.name} is given by its place, without its name"
             yield ScriptError(words, start, end, WRONG_ARGUMENTS)
         else:
-            meant = close(keyword.arg, member.keywords)
-            words = f"{member.name} has no parameter '{keyword.arg}'{_asked(meant)}"
+            meant = _close(keyword.arg, tuple(member.keywords))
+            words = f"{member.name} has no parameter '{keyword.arg}'{_suggestion(meant)}"
             yield ScriptError(words, start, end, WRONG_ARGUMENTS, meant)
     if wrong or is_open:
         return
@@ -194,10 +189,8 @@ def _unsupported(script: Script, library: Library, function: ast.FunctionDef) ->
     pending: list[ast.AST] = list(reversed(function.body))
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.stmt) and type(node) not in library.statements:
-            yield _refused(script, node)
-            continue
-        if isinstance(node, ast.expr) and not _is_accepted(node, library):
+        is_refused = isinstance(node, ast.stmt) and type(node) not in library.statements
+        if is_refused or (isinstance(node, ast.expr) and type(node) not in (*library.expressions, ast.Starred)):
             yield _refused(script, node)
             continue
         if isinstance(node, (ast.For, ast.While)) and node.orelse:
@@ -207,26 +200,17 @@ def _unsupported(script: Script, library: Library, function: ast.FunctionDef) ->
         pending.extend(reversed(list(_inside(script, node))))
 
 
-def _is_accepted(node: ast.expr, library: Library) -> bool:
-    return type(node) in library.expressions or isinstance(node, ast.Starred)
-
-
 def _inside(script: Script, node: ast.AST) -> Iterator[ast.AST]:
     """What cuTile reads of a node; annotations, targets, and what Python evaluates are left out."""
-    if isinstance(node, ast.AnnAssign):
-        if node.value is not None:
-            yield node.value
-    elif isinstance(node, ast.Assign):
-        yield node.value
-    elif isinstance(node, ast.FunctionDef):
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        yield from [node.value] if node.value is not None else []
+    elif isinstance(node, (ast.FunctionDef, ast.With)):
         yield from node.body
     elif isinstance(node, ast.For):
         yield from (node.iter, *node.body)
-    elif isinstance(node, ast.Raise):
-        return
     elif isinstance(node, ast.Lambda):
         yield node.body
-    elif isinstance(node, (ast.JoinedStr, ast.GeneratorExp)):
+    elif isinstance(node, (ast.Raise, ast.JoinedStr, ast.GeneratorExp)):
         return
     elif isinstance(node, ast.Call):
         if script.member_of(node.func) in _STATIC:
@@ -234,8 +218,6 @@ def _inside(script: Script, node: ast.AST) -> Iterator[ast.AST]:
         is_tuple = isinstance(node.func, ast.Name) and node.func.id == "tuple"
         yield from [each for each in node.args if not (is_tuple and isinstance(each, ast.GeneratorExp))]
         yield from [keyword.value for keyword in node.keywords]
-    elif isinstance(node, ast.With):
-        yield from node.body
     else:
         yield from [each for each in ast.iter_child_nodes(node) if isinstance(each, (ast.stmt, ast.expr))]
 

@@ -1,11 +1,10 @@
-"""Compiling the kernels of a script for the launches that it states, in a process of its own.
+"""Compiles the kernels of a script for the launches that it states, in a child process.
 
-Importing a script runs it: this happens only when a user allows it (`cutile.compile` in the settings of the editor),
-when the file is saved, and never in the process of the server.  The process has a limit of time and of memory, no
-input, and its output goes nowhere.  It is not confined: what is allowed is to run the script.
+Importing a script runs it: this happens only if the user allows it (`cutile.compile` in the settings of the editor),
+when the file is saved, and never in the process of the server.  The child has limits of time and memory, no input, and
+its output is discarded.  It is not confined: it may do what the script does.
 
-The process is this module: it is given a request as JSON, and answers with a JSON object on the descriptor that was its
-standard output.
+The child runs this module: it reads a request as JSON, and writes its answer as JSON to its standard output.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ _MODULE = "__tileir_script__"
 
 @dataclass(frozen=True)
 class Finding:
-    """What is said about a line of the script; 0 for the comment that states the launch."""
+    """An error or a lint finding at a line of the script; 0 is the comment that states the launch."""
 
     severity: str
     message: str
-    line: int
-    column: int
+    line: int = 0
+    column: int = -1
     """In characters, from 0; -1 for the whole line."""
-    end: int
+    end: int = -1
     """-1 for as far as it goes."""
-    code: str
+    code: str = "cutile"
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Variable:
 
 @dataclass
 class CompiledLaunch:
-    """What came of a launch, or of importing the script."""
+    """The result of compiling for a launch, or of importing the script."""
 
     kernel: str
     findings: list[Finding] = field(default_factory=list)
@@ -80,11 +79,7 @@ def compile_script(
         output, errors = process.communicate(request.encode(), timeout=seconds)
     except subprocess.TimeoutExpired:
         _end(process)
-        return [
-            CompiledLaunch(
-                "", [Finding("warning", f"not compiled: it took more than {seconds:g} s", 0, -1, -1, "cutile")]
-            )
-        ]
+        return [CompiledLaunch("", [Finding("warning", f"not compiled: it took more than {seconds:g} s")])]
     try:
         return [
             CompiledLaunch(
@@ -97,7 +92,7 @@ def compile_script(
     except (ValueError, KeyError, TypeError):
         last = errors.decode("utf-8", "replace").strip().splitlines()[-1:]
         words = f"not compiled: the process ended with status {process.returncode}"
-        return [CompiledLaunch("", [Finding("warning", ": ".join([words, *last]), 0, -1, -1, "cutile")])]
+        return [CompiledLaunch("", [Finding("warning", ": ".join([words, *last]))])]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -162,7 +157,7 @@ def _answer(module: Any, path: str, launch: dict[str, Any], targets: list[str]) 
     kernel = getattr(module, launch["kernel"], None)
     if not is_cutile_kernel(kernel):
         words = f"the script has no kernel '{launch['kernel']}'"
-        answer.findings.append(Finding("error", words, 0, -1, -1, "cutile"))
+        answer.findings.append(Finding("error", words))
         return answer
     try:
         arguments = tuple([argument(text, None) for text in launch["arguments"]])
@@ -185,18 +180,18 @@ def _raised(error: BaseException, path: str, lead: str) -> Finding:
         if getattr(place, "last_line", None) == place.line and place.end_col is not None:
             end = character_column(text, place.end_col)
         # cuTile's words have the place again, in lines below.
-        return Finding("error", str(error.args[0] if error.args else error), place.line, column, end, "cutile")
+        return Finding("error", str(error.args[0] if error.args else error), place.line, column, end)
     message = lead + (str(error) or type(error).__name__)
     if isinstance(error, TileIRError) and error.diagnostics:
         found = error.diagnostics[0]
         file, line, column = found.position
         if file and os.path.realpath(file) == os.path.realpath(path):
-            return Finding("error", lead + found.message, line, max(column - 1, 0), -1, "cutile")
-        return Finding("error", lead + found.message, 0, -1, -1, "cutile")
+            return Finding("error", lead + found.message, line, max(column - 1, 0))
+        return Finding("error", lead + found.message)
     if isinstance(error, SyntaxError) and error.lineno:
-        return Finding("error", lead + error.msg, error.lineno, -1, -1, "cutile")
+        return Finding("error", lead + error.msg, error.lineno)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-    return Finding("error", message, lines[-1] if lines and lines[-1] else 0, -1, -1, "cutile")
+    return Finding("error", message, lines[-1] if lines and lines[-1] else 0)
 
 
 def _advice(entry: Any, path: str, targets: list[str]) -> list[Finding]:

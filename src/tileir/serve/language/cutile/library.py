@@ -109,29 +109,28 @@ def _member(name: str, value: Any) -> Member:
 
 def _shown(signature: inspect.Signature) -> str:
     """A signature without quotes around annotations, and with the names of enumerations for their values."""
-    parts = []
-    for parameter in signature.parameters.values():
-        default = parameter.default
-        if isinstance(default, enum.Enum):
-            parameter = parameter.replace(default=_Words(str(default)))
-        if isinstance(parameter.annotation, str):
-            parameter = parameter.replace(annotation=_Words(parameter.annotation))
-        parts.append(parameter)
-    returned = signature.return_annotation
-    shown = signature.replace(
-        parameters=parts, return_annotation=_Words(returned) if isinstance(returned, str) else returned
-    )
-    return str(shown)
+
+    def literal(value: Any) -> Any:
+        return _Literal(str(value)) if isinstance(value, (str, enum.Enum)) else value
+
+    parts = [
+        each.replace(
+            default=literal(each.default) if isinstance(each.default, enum.Enum) else each.default,
+            annotation=literal(each.annotation),
+        )
+        for each in signature.parameters.values()
+    ]
+    return str(signature.replace(parameters=parts, return_annotation=literal(signature.return_annotation)))
 
 
-class _Words:
-    """Stands in a signature for what is shown as it is."""
+class _Literal:
+    """Stands in a signature for a text that is shown as it is."""
 
-    def __init__(self, words: str) -> None:
-        self._words = words
+    def __init__(self, text: str) -> None:
+        self._text = text
 
     def __repr__(self) -> str:
-        return self._words
+        return self._text
 
 
 def markdown(text: str) -> str:

@@ -20,8 +20,6 @@ from tileir.text.types import DIALECT_TYPES
 INDENTATION = "  "
 # What continues an operation on another line stands this much further in.
 CONTINUATION = "    "
-# A text that is still changed after so many rounds is left alone.
-_MOST_ROUNDS = 4
 
 
 class Edit(NamedTuple):
@@ -57,31 +55,10 @@ def layout_edits(syntax: SyntaxTree) -> list[Edit]:
     if not _match(syntax.tokens):
         return []
     edits = _Layout(syntax).edits()
-    if not edits:
-        return []
-    # In a text that is no program, what belongs to an operation may depend on its lines: until nothing changes.
     after = SyntaxTree(apply(syntax.text, edits))
-    for _ in range(_MOST_ROUNDS):
-        more = _Layout(after).edits()
-        if not more:
-            return edits if after.tokens[: after.count] == syntax.tokens[: syntax.count] else []
-        after = SyntaxTree(apply(after.text, more))
-        edits = _between(syntax, after)
-    return []
-
-
-def _between(before: SyntaxTree, after: SyntaxTree) -> list[Edit]:
-    """The edits that lead from a text to another one with the same tokens."""
-    found: list[Edit] = []
-    end = new_end = 0
-    for token in range(min(before.count, after.count) + 1):
-        last = token == before.count
-        start, new_start = (len(before.text), len(after.text)) if last else (before.starts[token], after.starts[token])
-        if before.text[end:start] != after.text[new_end:new_start]:
-            found.append(Edit(end, start, after.text[new_end:new_start]))
-        if not last and token < after.count:
-            end, new_end = before.end(token), after.end(token)
-    return found
+    # In a text that is no program, operations may depend on lines: then a second layout would change it again.
+    is_stable = after.tokens[: after.count] == syntax.tokens[: syntax.count] and not _Layout(after).edits()
+    return edits if is_stable else []
 
 
 def _match(tokens: list[str]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable
 
 from lsprotocol import types as lsp
@@ -18,6 +18,7 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.program_files import ProgramFiles
 from tileir.serve.language.document.document import Document, uri_of
 from tileir.serve.language.document.scanner import CLOSING, CLOSING_OF, OperationNode
+from tileir.serve.language.document.statement import closing
 from tileir.serve.language.document.tree import SyntaxTree
 
 _KINDS: dict[OperationDeclaration, lsp.SymbolKind] = {
@@ -248,12 +249,11 @@ def _selection(document: Document, offset: int) -> lsp.SelectionRange:
     found: list[tuple[int, int]] = [(offset, offset)]
     token = syntax.token_at(offset)
     if token is not None:
-        start = syntax.starts[token]
-        found.append((start, start + len(syntax.tokens[token])))
+        found.append(syntax.span(token))
     operation = syntax.operation_at(offset)
     while operation is not None and len(found) < _MOST:
         found.extend(_in_operation(syntax, operation, offset))
-        found.append(_span(syntax, operation.first, operation.last))
+        found.append(syntax.span(operation.first, operation.last))
         operation = operation.parent
     del found[_MOST:]
     found.append((0, len(syntax.text)))
@@ -270,48 +270,29 @@ def _selection(document: Document, offset: int) -> lsp.SelectionRange:
 
 
 def _in_operation(syntax: SyntaxTree, operation: OperationNode, offset: int) -> list[tuple[int, int]]:
-    """What an operation has around a place: brackets and what is in them; in a region all that it holds."""
+    """The brackets of an operation around an offset and their contents; of a region all that it holds."""
     for region in operation.regions:
         opening, end = region.opening, min(region.closing, operation.last)
         if syntax.starts[opening] < offset <= syntax.starts[end]:
-            inner = _span(syntax, opening + 1, end - 1) if end > opening + 1 else None
-            outer = _span(syntax, opening, end)
-            return [outer] if inner is None else [inner, outer]
-    # Brackets of the head that are open at the place.
-    head = operation.regions[0].opening - 1 if operation.regions else operation.last
-    if not syntax.starts[operation.first] <= offset <= _span(syntax, head, head)[1]:
+            inner = [syntax.span(opening + 1, end - 1)] if end > opening + 1 else []
+            return [*inner, syntax.span(opening, end)]
+    head = operation.head_end - 1
+    if not syntax.starts[operation.first] <= offset <= syntax.end(head):
         return []
-    open_at: list[int] = []
-    last = bisect_right(syntax.starts, offset, 0, head + 1) - 1
-    for index in range(operation.first, last + 1):
-        text = syntax.tokens[index]
-        if text in CLOSING_OF and syntax.starts[index] < offset:
-            open_at.append(index)
-        elif text in CLOSING and open_at and syntax.starts[index] < offset:
-            open_at.pop()
+    # Brackets of the head that are open at the offset.
+    opened: list[int] = []
+    for index in range(operation.first, bisect_left(syntax.starts, offset, 0, head + 1)):
+        if syntax.tokens[index] in CLOSING_OF:
+            opened.append(index)
+        elif syntax.tokens[index] in CLOSING and opened:
+            opened.pop()
     found: list[tuple[int, int]] = []
-    for opening in reversed(open_at[-_MOST:]):
-        end = _closing(syntax, opening, head)
+    for opening in reversed(opened[-_MOST:]):
+        end = min(opening + closing(syntax.tokens[opening : head + 1], 0) - 1, head)
         if end > opening + 1:
-            found.append(_span(syntax, opening + 1, end - 1))
-        found.append(_span(syntax, opening, end))
+            found.append(syntax.span(opening + 1, end - 1))
+        found.append(syntax.span(opening, end))
     # What the operation computes, without its results.
     if operation.name > operation.first:
-        found.append(_span(syntax, operation.name, operation.last))
+        found.append(syntax.span(operation.name, operation.last))
     return found
-
-
-def _closing(syntax: SyntaxTree, opening: int, last: int) -> int:
-    depth = 0
-    for index in range(opening, last + 1):
-        if syntax.tokens[index] in CLOSING_OF:
-            depth += 1
-        elif syntax.tokens[index] in CLOSING:
-            depth -= 1
-            if not depth:
-                return index
-    return last
-
-
-def _span(syntax: SyntaxTree, first: int, last: int) -> tuple[int, int]:
-    return syntax.starts[first], syntax.starts[last] + len(syntax.tokens[last])
