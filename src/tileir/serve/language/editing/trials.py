@@ -1,8 +1,7 @@
-"""Whether a remedy helps: the text is read and verified with it.
+"""Whether a fix helps: an extract of the text is read and verified with it.
 
-A remedy is good if the finding it is for is gone and the text has no error that it did not have before.  Kernels may be
-long, so only the operation at hand is tried, with what is around it and those that use its results; where the values
-come from that these use does not matter, only which types they have.
+A fix helps if its diagnostic is gone and the text has no new error.  Kernels may be long, so the extract has only the
+operation, the operations around it and the users of its results; of the values that these use it has only the types.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from tileir.serve.language.document.tree import SyntaxTree
 from tileir.serve.language.editing.layout import Edit, apply
 from tileir.serve.language.settings import Settings
 
-# Tokens that may be read again for one question of an editor: a tenth of a second.
+# The most tokens that are read for one request of an editor: a tenth of a second.
 LARGEST_EFFORT = 60_000
 # The code of what the reader finds.
 SYNTAX = "syntax"
@@ -31,7 +30,7 @@ _NUMBERED = re.compile(r"%\d+")
 
 
 class _Extract:
-    """What is left of a text for a trial: edits that take the rest away."""
+    """An extract of the text: the edits that remove the rest."""
 
     def __init__(self, edits: list[Edit]) -> None:
         self.edits = edits
@@ -39,7 +38,7 @@ class _Extract:
 
 
 class Trials:
-    """Remedies for findings in one text, as many as there is time for."""
+    """Tries fixes for the diagnostics of one text, within a limit of effort."""
 
     def __init__(self, syntax: SyntaxTree, analysis: Analysis, settings: Settings) -> None:
         self._syntax = syntax

@@ -45,19 +45,20 @@ LEGEND: Final = lsp.SemanticTokensLegend(list(_TYPES), list(_MODIFIERS))
 _NUMBER_OF: Final = {name: number for number, name in enumerate(_TYPES)}
 _DECLARATION, _DEPRECATED, _UNUSED = 1, 2, 4
 
+_BY_CHARACTER: Final = {'"': "string", "^": "label", "#": "macro", "!": "type"}
 _COMMENT: Final = re.compile(r"//[^\n\r]*")
 _PIECE: Final = re.compile(r"[A-Za-z_]\w*|\d+|\?")
 _WORDS_OF_TYPES: Final = frozenset(
     ["tile", "ptr", "tensor_view", "partition_view", "strided_view", "gather_scatter_view", TOKEN.spelling]
 )
 
-# A word: where it begins, how long it is, what it is, and what else is to be said about it.
-Word = tuple[int, int, int, int]
+# A semantic token: where it begins, its length, its type and its modifiers.
+Span = tuple[int, int, int, int]
 
 
 def semantic_tokens(document: Document) -> lsp.SemanticTokens:
     """Every word of a document."""
-    return lsp.SemanticTokens(_encoded(document, _words(document, 0, document.syntax.count)))
+    return lsp.SemanticTokens(_encoded(document, _spans(document, 0, document.syntax.count)))
 
 
 def semantic_tokens_range(document: Document, shown: lsp.Range) -> lsp.SemanticTokens:
@@ -65,11 +66,11 @@ def semantic_tokens_range(document: Document, shown: lsp.Range) -> lsp.SemanticT
     syntax = document.syntax
     start, end = document.offset(shown.start), document.offset(shown.end)
     first = max(syntax.token_before(start), 0)
-    words = _words(document, first, syntax.token_before(end) + 1)
+    words = _spans(document, first, syntax.token_before(end) + 1)
     return lsp.SemanticTokens(_encoded(document, [word for word in words if start <= word[0] < end]))
 
 
-def _encoded(document: Document, words: list[Word]) -> list[int]:
+def _encoded(document: Document, words: list[Span]) -> list[int]:
     """The words as the protocol has them: five numbers each, places as distances from the word before."""
     data: list[int] = []
     plain = document.text.isascii()
@@ -91,54 +92,41 @@ def _encoded(document: Document, words: list[Word]) -> list[int]:
 # --- words ---
 
 
-def _words(document: Document, first: int, end: int) -> list[Word]:
+def _spans(document: Document, first: int, end: int) -> list[Span]:
     """The words of the tokens from one to another, and the comments between them, in order."""
     syntax = document.syntax
     tokens = syntax.tokens
-    found: list[Word] = []
+    found: list[Span] = []
     operation: OperationNode | None = None
     known: dict[str, int] = {}
     for token in range(first, end):
         text = tokens[token]
-        head = text[:1]
+        head, start = text[:1], syntax.starts[token]
         if len(text) == 1 and not head.isalnum():
             continue
-        start = syntax.starts[token]
-        if head == "%":
-            name = syntax.name_at(token)
-            kind, modifiers = _value_kind(name, token)
-            found.append((start, len(text), kind, modifiers))
-            continue
-        if head.isdigit():
-            found.append((start, len(text), _NUMBER_OF["number"], 0))
-            continue
-        if head == "@":
-            found.append((start, len(text), *_symbol_kind(syntax.name_at(token), token)))
-            continue
-        if "<" in text and head != '"':
+        if "<" in text and head not in ('"', "%", "@"):
             found.extend([(start + at, length, kind, 0) for at, length, kind in _type_pieces(text)])
             continue
         if operation is None or not operation.first <= token <= operation.last or operation.regions:
             operation = syntax.operation_of_token(token)
-            known = words_of(operation.declaration) if operation is not None else {}
-        if operation is not None and token == operation.name:
-            found.append((start, len(text), *_operation_kind(operation.declaration)))
-        elif head == '"':
-            found.append((start, len(text), _NUMBER_OF["string"], 0))
-        elif head == "^":
-            found.append((start, len(text), _NUMBER_OF["label"], 0))
-        elif head in "#!":
-            found.append((start, len(text), _NUMBER_OF["macro" if head == "#" else "type"], 0))
-        else:
-            kind = known.get(text, _GENERAL.get(text, -1))
-            if text == TOKEN.spelling and tokens[token + 1] == "=":
-                kind = _NUMBER_OF["property"]
-            if kind >= 0:
-                found.append((start, len(text), kind, 0))
+            known = _kinds_of(operation.declaration) if operation is not None else {}
+        kind, modifiers = known.get(text, _GENERAL.get(text, -1)), 0
+        if head == "%":
+            kind, modifiers = _value_kind(syntax.name_at(token), token)
+        elif head == "@":
+            kind, modifiers = _symbol_kind(syntax.name_at(token), token)
+        elif operation is not None and token == operation.name:
+            kind, modifiers = _operation_kind(operation.declaration)
+        elif head.isdigit() or head in _BY_CHARACTER:
+            kind = _NUMBER_OF[_BY_CHARACTER.get(head, "number")]
+        elif text == TOKEN.spelling and tokens[token + 1] == "=":
+            kind = _NUMBER_OF["property"]
+        if kind >= 0:
+            found.append((start, len(text), kind, modifiers))
     return _with_comments(document, found, first, end)
 
 
-def _with_comments(document: Document, words: list[Word], first: int, end: int) -> list[Word]:
+def _with_comments(document: Document, words: list[Span], first: int, end: int) -> list[Span]:
     syntax = document.syntax
     start = syntax.end(first - 1) if first else 0
     finish = syntax.starts[end] if end < syntax.count else len(document.text)
@@ -178,7 +166,7 @@ def _operation_kind(declaration: OperationDeclaration | None) -> tuple[int, int]
 
 
 @cache
-def words_of(declaration: OperationDeclaration | None) -> dict[str, int]:
+def _kinds_of(declaration: OperationDeclaration | None) -> dict[str, int]:
     """What the words that the form of an operation knows are."""
     if declaration is None:
         return {}
