@@ -24,7 +24,7 @@ from tileir.serve.language.completion import completion, cursor
 from tileir.serve.language.connection import Connection, greet
 from tileir.serve.language.cutile.compilation import CompiledLaunch, compile_script
 from tileir.serve.language.cutile.document import FEATURES as SCRIPT_FEATURES
-from tileir.serve.language.cutile.document import CutileDocument, is_script
+from tileir.serve.language.cutile.document import SEVERITIES, CutileDocument, is_script
 from tileir.serve.language.document.analysis import TextDiagnostic, lint
 from tileir.serve.language.document.document import Document, path_of
 from tileir.serve.language.editing import code_actions
@@ -33,11 +33,6 @@ from tileir.serve.language.navigation.hover import hover
 from tileir.serve.language.settings import Settings, changed_settings
 from tileir.text.printer import print_disassembly
 
-SEVERITIES = {
-    "error": lsp.DiagnosticSeverity.Error,
-    "warning": lsp.DiagnosticSeverity.Warning,
-    "remark": lsp.DiagnosticSeverity.Information,
-}
 DISASSEMBLE: Final = "tileir/disassemble"
 _MAGIC: Final = MAGIC.rstrip(b"\0").decode("latin-1")
 

@@ -26,12 +26,12 @@ from tileir.dialect.ops import (
 from tileir.ir.declaration import VARIADIC, OperationDeclaration
 from tileir.ir.registry import REGISTRY
 from tileir.ir.versions import Version
-from tileir.serve.language.completion.cursor import Cursor, is_subsequence
+from tileir.serve.language.completion.cursor import Cursor
 from tileir.serve.language.completion.operands import Placeholder, Pool
 from tileir.serve.language.completion.parts import Items, Kind, add_open_type, add_parts
 from tileir.serve.language.completion.snippets import missing_results, statement_pieces
 from tileir.serve.language.document.document import Document
-from tileir.serve.language.document.names import ALIAS, BLOCK
+from tileir.serve.language.document.names import ALIAS, BLOCK, is_subsequence
 from tileir.serve.language.document.scanner import RegionNode
 
 TRIGGERS: Final = [".", "%", "@", "^", "!", "#", "<", "(", "[", ",", ":", "=", " "]

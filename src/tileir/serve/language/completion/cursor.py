@@ -20,7 +20,7 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import Type
 from tileir.serve.language.completion.operands import Pool, Visible
 from tileir.serve.language.document.document import Document
-from tileir.serve.language.document.names import Name
+from tileir.serve.language.document.names import Name, is_subsequence
 from tileir.serve.language.document.operation_format import TYPE, VALUE, WORD, Part
 from tileir.serve.language.document.scanner import OperationNode, RegionNode
 from tileir.serve.language.document.statement import NodeStatement, Statement, type_of
@@ -180,12 +180,6 @@ class Cursor:
         visible = self.document.syntax.visible_values(self.last + 1)
         name = next((name for name in visible if name.text == text), None)
         return type_of(self.document, name) if name is not None else None
-
-
-def is_subsequence(letters: str, text: str) -> bool:
-    """Whether the letters occur in this order, as editors filter what they offer."""
-    rest = iter(text.lower())
-    return all(letter in rest for letter in letters.lower())
 
 
 # --- signature help ---

@@ -17,7 +17,7 @@ from tileir.serve.language.cutile.library import Library, Member, library, opera
 from tileir.serve.language.cutile.script import Script, call_at
 from tileir.serve.language.document.document import Document
 
-_SEVERITIES = {
+SEVERITIES = {
     "error": lsp.DiagnosticSeverity.Error,
     "warning": lsp.DiagnosticSeverity.Warning,
     "remark": lsp.DiagnosticSeverity.Information,
@@ -101,7 +101,7 @@ class CutileDocument(Document):
 
 
 def _diagnostic(area: lsp.Range, message: str, severity: str, code: str) -> lsp.Diagnostic:
-    return lsp.Diagnostic(area, message, severity=_SEVERITIES[severity], code=code, source="tileir")
+    return lsp.Diagnostic(area, message, severity=SEVERITIES[severity], code=code, source="tileir")
 
 
 def is_script(uri: str, language: str) -> bool:

@@ -227,3 +227,9 @@ def plain_name(kind: str, token: str) -> str:
     if kind == SYMBOL_KIND:
         return "@" + token.lstrip("@").strip('"')
     return token
+
+
+def is_subsequence(letters: str, text: str) -> bool:
+    """Whether the letters occur in this order, as editors filter what they offer."""
+    rest = iter(text.lower())
+    return all(letter in rest for letter in letters.lower())

@@ -17,6 +17,7 @@ from tileir.dialect.ops import BUILTIN_MODULE, CONSTANT, ENTRY, FOR, GLOBAL, IF,
 from tileir.ir.declaration import OperationDeclaration
 from tileir.program_files import ProgramFiles
 from tileir.serve.language.document.document import Document, uri_of
+from tileir.serve.language.document.names import is_subsequence
 from tileir.serve.language.document.scanner import CLOSING, CLOSING_OF, OperationNode
 from tileir.serve.language.document.statement import closing
 from tileir.serve.language.document.tree import SyntaxTree
@@ -124,7 +125,7 @@ def _matching(text: str, uri: str, query: str) -> list[lsp.WorkspaceSymbol]:
     line = place = 0
     for match in _DEFINITION.finditer(text):
         name = match[2].strip('"')
-        if not _has_letters(name, query):
+        if not is_subsequence(query.removeprefix("@"), name):
             continue
         line += text.count("\n", place, match.start(2))
         place = match.start(2)
@@ -133,12 +134,6 @@ def _matching(text: str, uri: str, query: str) -> list[lsp.WorkspaceSymbol]:
         area = lsp.Range(lsp.Position(line, column), lsp.Position(line, column + 1 + len(match[2])))
         found.append(lsp.WorkspaceSymbol(lsp.Location(uri, area), f"@{match[2]}", _WORDS[match[1]]))
     return found
-
-
-def _has_letters(name: str, query: str) -> bool:
-    """Whether the letters of a query are in a name, in that order, as editors look for words."""
-    letters = iter(name.lower())
-    return all(letter in letters for letter in query.lower().removeprefix("@"))
 
 
 def _content(path: str) -> str:
