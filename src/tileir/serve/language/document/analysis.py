@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from tileir.analyze.lint.configuration import LintOptions, forget, options_for
 from tileir.analyze.lint.fixes import LintFix, WrittenText, text_edits
@@ -13,6 +12,7 @@ from tileir.analyze.lint.linting import lint_steps
 from tileir.analyze.lint.rule import LintFinding
 from tileir.analyze.lint.rules import RULES
 from tileir.analyze.suggestions import begin_text, suggest
+from tileir.forking import cached_property
 from tileir.ir.core import Operation
 from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import Diagnostic, TileIRError, note, source_of
