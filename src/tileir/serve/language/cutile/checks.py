@@ -56,7 +56,7 @@ _INSTEAD = {"List": "; write a tuple", "ListComp": "; write `tuple(..)`", "Asser
 
 
 @dataclass(frozen=True)
-class ScriptError:
+class ScriptFinding:
     """An error, at characters of the text; `replacement` is the correct text, if it is known."""
 
     message: str
@@ -66,7 +66,7 @@ class ScriptError:
     replacement: str | None = None
 
 
-def script_errors(script: Script, library: Library) -> list[ScriptError]:
+def script_errors(script: Script, library: Library) -> list[ScriptFinding]:
     """From the start of the text to its end."""
     if script.tree is None:
         return []
@@ -92,7 +92,7 @@ def _suggestion(word: str | None) -> str:
 # --- names ---
 
 
-def _names(script: Script, library: Library) -> Iterator[ScriptError]:
+def _names(script: Script, library: Library) -> Iterator[ScriptFinding]:
     assert script.tree is not None
     for node in ast.walk(script.tree):
         if isinstance(node, ast.ImportFrom) and node.module == "cuda.tile":
@@ -107,14 +107,16 @@ def _names(script: Script, library: Library) -> Iterator[ScriptError]:
                 yield from _choice(script, node, library)
 
 
-def _unknown(script: Script, node: ast.AST, name: str, library: Library, tail: int) -> ScriptError:
+def _unknown(script: Script, node: ast.AST, name: str, library: Library, tail: int) -> ScriptFinding:
     start, end = script.span(node)
     meant = _close(name, tuple(library.members))
     start = end - tail if tail else start
-    return ScriptError(f"cuda.tile has no '{name}'{_suggestion(meant)}", start, start + len(name), UNKNOWN_NAME, meant)
+    return ScriptFinding(
+        f"cuda.tile has no '{name}'{_suggestion(meant)}", start, start + len(name), UNKNOWN_NAME, meant
+    )
 
 
-def _choice(script: Script, node: ast.Attribute, library: Library) -> Iterator[ScriptError]:
+def _choice(script: Script, node: ast.Attribute, library: Library) -> Iterator[ScriptFinding]:
     """A member of an enumeration."""
     member = library.members.get(script.member_of(node.value) or "")
     if member is None or not member.choices or node.attr in member.choices or node.attr.startswith("_"):
@@ -126,13 +128,13 @@ def _choice(script: Script, node: ast.Attribute, library: Library) -> Iterator[S
     words = f"{member.name} has no '{node.attr}'{_suggestion(meant)}"
     if not meant:
         words += f": it has {', '.join(member.choices)}"
-    yield ScriptError(words, end - len(node.attr), end, UNKNOWN_NAME, meant)
+    yield ScriptFinding(words, end - len(node.attr), end, UNKNOWN_NAME, meant)
 
 
 # --- arguments ---
 
 
-def _calls(script: Script, library: Library) -> Iterator[ScriptError]:
+def _calls(script: Script, library: Library) -> Iterator[ScriptFinding]:
     assert script.tree is not None
     for node in ast.walk(script.tree):
         if isinstance(node, ast.Call):
@@ -143,7 +145,7 @@ def _calls(script: Script, library: Library) -> Iterator[ScriptError]:
                     yield from _axis(script, node, member)
 
 
-def _arguments(script: Script, call: ast.Call, member: Member, signature: inspect.Signature) -> Iterator[ScriptError]:
+def _arguments(script: Script, call: ast.Call, member: Member, signature: inspect.Signature) -> Iterator[ScriptFinding]:
     parameters = list(signature.parameters.values())
     takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
     is_open = any(isinstance(each, ast.Starred) for each in call.args) or any(
@@ -158,34 +160,34 @@ def _arguments(script: Script, call: ast.Call, member: Member, signature: inspec
         end = start + len(keyword.arg)
         if keyword.arg in signature.parameters:
             words = f"'{keyword.arg}' of {member.name} is given by its place, without its name"
-            yield ScriptError(words, start, end, WRONG_ARGUMENTS)
+            yield ScriptFinding(words, start, end, WRONG_ARGUMENTS)
         else:
             meant = _close(keyword.arg, tuple(member.keywords))
             words = f"{member.name} has no parameter '{keyword.arg}'{_suggestion(meant)}"
-            yield ScriptError(words, start, end, WRONG_ARGUMENTS, meant)
+            yield ScriptFinding(words, start, end, WRONG_ARGUMENTS, meant)
     if wrong or is_open:
         return
     try:
         signature.bind(*call.args, **{each.arg: each for each in call.keywords if each.arg is not None})
     except TypeError as error:
         start, end = script.span(call.func)
-        yield ScriptError(f"{member.name}: {error}", start, end, WRONG_ARGUMENTS)
+        yield ScriptFinding(f"{member.name}: {error}", start, end, WRONG_ARGUMENTS)
 
 
-def _axis(script: Script, call: ast.Call, member: Member) -> Iterator[ScriptError]:
+def _axis(script: Script, call: ast.Call, member: Member) -> Iterator[ScriptFinding]:
     if len(call.args) == 1 and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, int):
         if not 0 <= call.args[0].value < _MOST_AXES:
             words = f"a grid has the axes 0, 1 and 2, not {call.args[0].value}"
-            yield ScriptError(words, *script.span(call.args[0]), WRONG_ARGUMENTS)
+            yield ScriptFinding(words, *script.span(call.args[0]), WRONG_ARGUMENTS)
 
 
 # --- what kernels are made of ---
 
 
-def _unsupported(script: Script, library: Library, function: ast.FunctionDef) -> Iterator[ScriptError]:
+def _unsupported(script: Script, library: Library, function: ast.FunctionDef) -> Iterator[ScriptFinding]:
     for argument in (function.args.vararg, function.args.kwarg):
         if argument is not None:
-            yield ScriptError("kernels have no variadic parameters", *script.span(argument), NOT_IN_KERNELS)
+            yield ScriptFinding("kernels have no variadic parameters", *script.span(argument), NOT_IN_KERNELS)
     pending: list[ast.AST] = list(reversed(function.body))
     while pending:
         node = pending.pop()
@@ -196,7 +198,7 @@ def _unsupported(script: Script, library: Library, function: ast.FunctionDef) ->
         if isinstance(node, (ast.For, ast.While)) and node.orelse:
             kind = "for" if isinstance(node, ast.For) else "while"
             start, _ = script.span(node)
-            yield ScriptError(f"a `{kind}` in a kernel has no `else`", start, start + len(kind), NOT_IN_KERNELS)
+            yield ScriptFinding(f"a `{kind}` in a kernel has no `else`", start, start + len(kind), NOT_IN_KERNELS)
         pending.extend(reversed(list(_inside(script, node))))
 
 
@@ -222,7 +224,7 @@ def _inside(script: Script, node: ast.AST) -> Iterator[ast.AST]:
         yield from [each for each in ast.iter_child_nodes(node) if isinstance(each, (ast.stmt, ast.expr))]
 
 
-def _refused(script: Script, node: ast.AST) -> ScriptError:
+def _refused(script: Script, node: ast.AST) -> ScriptFinding:
     name = type(node).__name__
     start, end = script.span(node)
     if isinstance(node, ast.stmt):
@@ -232,7 +234,7 @@ def _refused(script: Script, node: ast.AST) -> ScriptError:
     words = _WORDS.get(
         name, f"`{name.lower()}`" if isinstance(node, ast.stmt) else f"an expression of this kind ({name})"
     )
-    return ScriptError(f"{words} cannot be in a kernel{_INSTEAD.get(name, '')}", start, end, NOT_IN_KERNELS)
+    return ScriptFinding(f"{words} cannot be in a kernel{_INSTEAD.get(name, '')}", start, end, NOT_IN_KERNELS)
 
 
 # --- shapes ---
@@ -262,7 +264,7 @@ def _number(node: ast.expr | None, constants: dict[str, int]) -> int | None:
 
 def _shapes(
     script: Script, library: Library, function: ast.FunctionDef, is_kernel: bool, constants: dict[str, int]
-) -> Iterator[ScriptError]:
+) -> Iterator[ScriptFinding]:
     numbers = _plain_parameters(function) if is_kernel else {}
     local = {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
     local |= {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
@@ -279,11 +281,11 @@ def _shapes(
                 words = f"a tile has extents that are powers of two: {number} is none"
                 if isinstance(extent, ast.Name):
                     words = f"a tile has extents that are powers of two: '{extent.id}' is {number}"
-                yield ScriptError(words, *script.span(extent), SHAPE)
+                yield ScriptFinding(words, *script.span(extent), SHAPE)
             elif isinstance(extent, ast.Name) and extent.id in numbers:
                 name = extent.id
                 constant = _constant_name(script)
-                yield ScriptError(
+                yield ScriptFinding(
                     f"the shape of a tile is constant, and '{name}' is a number of the launch: "
                     f"write '{name}: {constant}' in the parameters of '{function.name}'",
                     *script.span(extent),

@@ -11,7 +11,7 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from tileir.serve.language.cutile.checks import ScriptError, script_errors
+from tileir.serve.language.cutile.checks import ScriptFinding, script_errors
 from tileir.serve.language.cutile.compilation import CompiledLaunch, Finding
 from tileir.serve.language.cutile.library import Library, Member, library, operations_of
 from tileir.serve.language.cutile.script import Script, call_at
@@ -38,12 +38,12 @@ class CutileDocument(Document):
         return self._script
 
     @property
-    def errors(self) -> list[ScriptError]:
+    def errors(self) -> list[ScriptFinding]:
         """The errors in the text as it is now; Python's own are for other servers."""
         known = library() if self.script.uses_library else None
         found = [] if known is None else script_errors(self.script, known)
         wrong = [each for each in self.script.launches if each.error]
-        return [*found, *[ScriptError(each.error, each.start, each.end, "cutile-launch") for each in wrong]]
+        return [*found, *[ScriptFinding(each.error, each.start, each.end, "cutile-launch") for each in wrong]]
 
     # --- compiled ---
 
