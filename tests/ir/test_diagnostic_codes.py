@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 import tileir
-from tileir.serve.language.remedies import REMEDIES
+from tileir.serve.language.editing.fixes import FIXES
 
 SCALAR = "!cuda_tile.tile<f32>"
 CASES: list[tuple[str, str, dict[str, str]]] = [
@@ -59,7 +59,7 @@ def test_errors_have_codes(body: str, code: str, values: dict[str, str]) -> None
 
 
 def test_every_code_with_a_remedy_is_raised() -> None:
-    assert {code for _, code, _ in CASES} | ELSEWHERE == set(REMEDIES)
+    assert {code for _, code, _ in CASES} | ELSEWHERE == set(FIXES)
 
 
 def test_a_message_that_no_tool_acts_on_has_no_code() -> None:

@@ -55,7 +55,7 @@ class Server:
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[dict[str, Server]]:
-    pytest.importorskip("pygls", reason="the language server needs pygls")
+    pytest.importorskip("lsprotocol", reason="the language server needs lsprotocol")
     found = {name: Server(command) for name, command in SERVERS.items()}
     yield found
     for server in found.values():

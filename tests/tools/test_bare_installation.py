@@ -37,7 +37,7 @@ print(json.dumps(results))
 """
 
 EVERYTHING = ["numpy", "ml_dtypes", "llvmlite", "torch", "cuda", "cupy", "jax", "triton", "distributed", "nvidia"]
-EVERYTHING += ["pygls", "lsprotocol"]
+EVERYTHING += ["lsprotocol"]
 RUN = ["run", "examples/vector_add.mlir", "--arg", "ones:f32:8", "--arg", "ones:f32:8", "--arg", "zeros:f32:8"]
 RUN += ["--arg", "8"]
 COST = ["cost", *RUN[1:]]
@@ -184,7 +184,6 @@ ENGINES = [
     ("package", "commands"),
     [
         *[(package, ENGINES) for package in ("numpy", "ml_dtypes", "llvmlite", "triton", "nvidia")],
-        ("pygls", [["lsp"]]),
         ("lsprotocol", [["lsp"]]),
         ("distributed", [["sweep", RUN[1], "--dask", "tcp://127.0.0.1:1", "-o", "{folder}/results.sqlite"]]),
     ],

@@ -85,7 +85,7 @@ def _is_program(text: str) -> bool:
 def _one(path: str, way: str, quiet: bool, searched: bool) -> bool | None:
     """Whether a text changes; None for bytecode, and for what was found and is no tile program of its own."""
     # Imported here: `--help` needs none of it.
-    from tileir.serve.language.layout import laid_out
+    from tileir.serve.language.editing.layout import laid_out
     from tileir.text.reading import read_text
 
     refuse_script(path, "'tileir opt {}' prints the program of its kernel")

@@ -19,7 +19,7 @@ USAGE = Usage(
     ),
     least=0,
     most=0,
-    details="The server speaks the Language Server Protocol.  It needs pygls: pip install 'tileir[lsp]'.",
+    details="The server speaks the Language Server Protocol.  It needs lsprotocol: pip install 'tileir[lsp]'.",
 )
 
 
@@ -37,9 +37,9 @@ def _run(arguments: list[str]) -> int:
     try:
         from tileir.serve.language import server
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in ("pygls", "lsprotocol", "attrs", "cattrs"):
+        if error.name is None or error.name.partition(".")[0] not in ("lsprotocol", "attrs", "cattrs"):
             raise
-        raise ToolFailure("the language server needs pygls: pip install 'tileir[lsp]'", EXIT_USAGE) from None
+        raise ToolFailure("the language server needs lsprotocol: pip install 'tileir[lsp]'", EXIT_USAGE) from None
     # A server stays up, so its garbage is collected.
     gc.freeze()
     gc.enable()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lsprotocol import types as lsp
 
-from tileir.serve.language.document import Document
+from tileir.serve.language.document.document import Document
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted((ROOT / "examples").glob("*.mlir"))

@@ -9,12 +9,12 @@ from lsprotocol import types as lsp
 from tests.serve.language.programs import URI, applied, changed, pieces
 
 from tileir.ir.traversal import structurally_equal
-from tileir.serve.language.actions import FIX_ALL, code_actions, fix_all, good_remedies
-from tileir.serve.language.advice import advise
-from tileir.serve.language.analysis import PlacedDiagnostic, PlacedFix, Settings
-from tileir.serve.language.document import Document
-from tileir.serve.language.layout import apply
-from tileir.serve.language.trials import Trials
+from tileir.serve.language.document.analysis import TextDiagnostic, TextFix, lint
+from tileir.serve.language.document.document import Document
+from tileir.serve.language.editing.code_actions import FIX_ALL, code_actions, fix_all, good_fixes
+from tileir.serve.language.editing.layout import apply
+from tileir.serve.language.editing.trials import Trials
+from tileir.serve.language.settings import Settings
 from tileir.text.reading import parse_text
 
 HEAD = """\
@@ -159,8 +159,8 @@ def test_a_finding_of_lint_can_be_fixed_or_silenced() -> None:
     document = Document(URI, text)
     start = text.index("  %0")
     for line, place in enumerate([text.index("%0"), text.index("%1"), text.index("%2")]):
-        fix = PlacedFix("Delete the operation", [(start, start + 1, "")]) if not line else None
-        finding = PlacedDiagnostic(
+        fix = TextFix("Delete the operation", [(start, start + 1, "")]) if not line else None
+        finding = TextDiagnostic(
             "warning", "nothing uses this", place, place + 2, "unused-value", [], "unused-value", fix
         )
         document.analysis.diagnostics.append(finding)
@@ -178,7 +178,7 @@ def test_of_fixes_that_contradict_each_other_one_is_made_on_saving() -> None:
     store = "%u = store_ptr_tko weak %p, %f : tile<4xptr<f32>>, tile<4xf32> -> token"
     settings = Settings(lint_select=("unused-load", "missing-token"))
     document = Document("", kernel(load, store), settings=settings)
-    steps = advise(document)
+    steps = lint("-", document.analysis, document.settings)
     with pytest.raises(StopIteration) as end:
         while True:
             next(steps)
@@ -227,10 +227,10 @@ def check_actions(step: int) -> Counter[str]:
             # Behind a mistake that the reader finds, the verifier has not spoken.
             unread = any(found.code == "syntax" for found in document.analysis.diagnostics)
 
-            def counts(found: PlacedDiagnostic, unread: bool = unread) -> bool:
+            def counts(found: TextDiagnostic, unread: bool = unread) -> bool:
                 return not unread or found.code != "verification"
 
-            for remedy in good_remedies(document, diagnostic, Trials(document.syntax, document.analysis, settings)):
+            for remedy in good_fixes(document, diagnostic, Trials(document.syntax, document.analysis, settings)):
                 offers[diagnostic.severity] += 1
                 after = Document(URI, apply(piece, list(remedy.edits)), settings=settings)
                 old, new = [

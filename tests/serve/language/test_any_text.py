@@ -8,15 +8,19 @@ import pytest
 from lsprotocol import types as lsp
 from tests.serve.language.programs import URI, changed, pieces
 
-from tileir.serve.language.actions import code_actions, fix_all
-from tileir.serve.language.document import Document
-from tileir.serve.language.folding import folding_ranges
-from tileir.serve.language.formatting import format_on_type, format_range
-from tileir.serve.language.layout import apply, laid_out
-from tileir.serve.language.navigation import definition, highlights, linked_editing, references, type_definition
-from tileir.serve.language.renaming import RenameRefused, rename
-from tileir.serve.language.selection import selection_ranges
-from tileir.serve.language.symbols import document_symbols
+from tileir.serve.language.connection import RequestRefused
+from tileir.serve.language.document.document import Document
+from tileir.serve.language.editing.code_actions import code_actions, fix_all, format_on_type, format_range
+from tileir.serve.language.editing.layout import apply, laid_out
+from tileir.serve.language.navigation.outline import document_symbols, folding_ranges, selection_ranges
+from tileir.serve.language.navigation.references import (
+    definition,
+    highlights,
+    linked_editing,
+    references,
+    rename,
+    type_definition,
+)
 from tileir.text.lexer import tokenize
 
 SCRAPS = [
@@ -51,8 +55,8 @@ def check(random: Random, text: str) -> None:
         format_on_type(document, position, random.choice(["\n", "}"]))
         try:
             changed(document, rename(document, position, "%other"))
-        except RenameRefused as refused:
-            assert refused.message.endswith(".")
+        except RequestRefused as refused:
+            assert str(refused).endswith(".")
     everywhere = document.range(0, len(text))
     for action in code_actions(document, everywhere, lsp.CodeActionContext([])):
         assert changed(document, action.edit) != text

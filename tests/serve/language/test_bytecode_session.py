@@ -12,9 +12,8 @@ from tests.serve.language.wire import Editor
 
 import tileir
 from tileir.ir.versions import NEWEST, V13_2
-from tileir.serve.language.analysis import Settings
-from tileir.serve.language.client_settings import changed_settings, settings_for
-from tileir.serve.language.document import Document
+from tileir.serve.language.document.document import Document
+from tileir.serve.language.settings import Settings, changed_settings
 
 
 async def disassembled(editor: Editor, path: Path) -> str:
@@ -88,4 +87,3 @@ async def test_what_makes_no_sense_is_as_if_nothing_was_said() -> None:
         assert changed_settings(usual, options) == usual
     assert changed_settings(usual, {"bytecodeVersion": "13.2"}).version == V13_2
     assert changed_settings(usual, {"bytecodeVersion": ""}).version == NEWEST
-    assert not settings_for(lsp.ClientCapabilities(), None).snippets

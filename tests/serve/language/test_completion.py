@@ -8,9 +8,9 @@ from tests.serve.language.programs import applied
 
 import tileir
 from tileir.ir.versions import V13_1
-from tileir.serve.language.analysis import Settings
-from tileir.serve.language.completion import complete, resolve
-from tileir.serve.language.document import Document
+from tileir.serve.language.completion.completion import complete, resolve
+from tileir.serve.language.document.document import Document
+from tileir.serve.language.settings import Settings
 
 TENSOR = "tensor_view<?x64xf32, strides=[64,1]>"
 VIEW = f"partition_view<tile=(16x16), padding_value = zero, {TENSOR}>"

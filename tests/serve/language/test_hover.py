@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tileir.serve.language.document import Document
-from tileir.serve.language.hover import hover
+from tileir.serve.language.document.document import Document
+from tileir.serve.language.navigation.hover import hover
 
 TENSOR = "tensor_view<?x64xf32, strides=[64,1]>"
 PROGRAM = f"""\

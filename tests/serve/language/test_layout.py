@@ -11,9 +11,9 @@ from lsprotocol import types as lsp
 from tests.generators.programs import random_module
 from tests.serve.language.programs import EXAMPLES, applied, pieces
 
-from tileir.serve.language.document import Document
-from tileir.serve.language.formatting import format_document, format_on_type, format_range
-from tileir.serve.language.layout import laid_out
+from tileir.serve.language.document.document import Document
+from tileir.serve.language.editing.code_actions import format_document, format_on_type, format_range
+from tileir.serve.language.editing.layout import laid_out
 from tileir.text.lexer import tokenize
 from tileir.text.printer import print_disassembly
 

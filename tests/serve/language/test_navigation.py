@@ -8,11 +8,20 @@ import pytest
 from lsprotocol import types as lsp
 from tests.serve.language.programs import EXAMPLES, URI, marked, pieces, place_of, text_at
 
-from tileir.serve.language.document import Document
-from tileir.serve.language.folding import folding_ranges
-from tileir.serve.language.navigation import definition, highlights, linked_editing, references, type_definition
-from tileir.serve.language.selection import selection_ranges
-from tileir.serve.language.symbols import document_symbols, workspace_symbols
+from tileir.serve.language.document.document import Document
+from tileir.serve.language.navigation.outline import (
+    document_symbols,
+    folding_ranges,
+    selection_ranges,
+    workspace_symbols,
+)
+from tileir.serve.language.navigation.references import (
+    definition,
+    highlights,
+    linked_editing,
+    references,
+    type_definition,
+)
 
 PROGRAM = """\
 !number = !cuda_tile.tile<i32>

@@ -8,7 +8,7 @@ from lsprotocol import types as lsp
 from tests.serve.language.wire import Editor
 from tests.text.edits import PROGRAMS, random_edits
 
-from tileir.serve.language.document import Document
+from tileir.serve.language.document.document import Document
 from tileir.text.edits import TokenText
 
 QUESTIONS = [

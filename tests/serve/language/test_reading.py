@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 from lsprotocol import types as lsp
 
-from tileir.serve.language.analysis import Settings
-from tileir.serve.language.colours import LEGEND, semantic_tokens, semantic_tokens_delta, semantic_tokens_range
-from tileir.serve.language.document import Document
-from tileir.serve.language.inlays import inlay_hints
-from tileir.serve.language.signature import signature_help
+from tileir.serve.language.completion.cursor import signature_help
+from tileir.serve.language.document.document import Document
+from tileir.serve.language.navigation.decorations import (
+    LEGEND,
+    inlay_hints,
+    semantic_tokens,
+    semantic_tokens_range,
+)
+from tileir.serve.language.settings import Settings
 
 TENSOR = "tensor_view<?x64xf32, strides=[64,1]>"
 PROGRAM = f"""\
@@ -165,19 +169,3 @@ def test_a_range_has_the_words_of_the_whole_in_it() -> None:
     part = words(document, list(semantic_tokens_range(document, document.range(start, end)).data))
     assert part == whole[whole.index(("%tensor", "variable", ["declaration"])) :][: len(part)]
     assert part[-1][0] != "%r" and part[0][0] == "%tensor"
-
-
-@pytest.mark.parametrize("edit", [("addf", "subf"), ("%sum = ", ""), ("return", "return\n    // end"), ("", "")])
-def test_a_difference_leads_from_one_answer_to_the_next(edit: tuple[str, str]) -> None:
-    document = Document("file:///k.mlir", PROGRAM)
-    before = semantic_tokens(document)
-    place = PROGRAM.index(edit[0])
-    document.replace(place, place + len(edit[0]), edit[1])
-    assert before.result_id is not None
-    delta = semantic_tokens_delta(document, before.result_id)
-    assert isinstance(delta, lsp.SemanticTokensDelta)
-    data = list(before.data)
-    for each in delta.edits:
-        data[each.start : each.start + each.delete_count] = each.data or []
-    assert data == list(semantic_tokens(document).data)
-    assert isinstance(semantic_tokens_delta(document, "unknown"), lsp.SemanticTokens)

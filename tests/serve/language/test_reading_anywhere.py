@@ -9,12 +9,11 @@ import pytest
 from lsprotocol import types as lsp
 from pygls.protocol import default_converter
 
-from tileir.serve.language.colours import semantic_tokens, semantic_tokens_range
-from tileir.serve.language.completion import complete
-from tileir.serve.language.document import Document
-from tileir.serve.language.hover import hover
-from tileir.serve.language.inlays import inlay_hints
-from tileir.serve.language.signature import signature_help
+from tileir.serve.language.completion.completion import complete
+from tileir.serve.language.completion.cursor import signature_help
+from tileir.serve.language.document.document import Document
+from tileir.serve.language.navigation.decorations import inlay_hints, semantic_tokens, semantic_tokens_range
+from tileir.serve.language.navigation.hover import hover
 
 PROGRAMS = sorted((Path(__file__).parents[2] / "programs").rglob("*.mlir"))
 CONVERTER = default_converter()

@@ -1,16 +1,17 @@
 """The life of a server, and diagnostics as texts are written."""
 
 import asyncio
+import io
 import json
 import os
 import sys
-from types import SimpleNamespace
 
 from lsprotocol import types as lsp
 from tests.serve.debugger.client import address_in
 from tests.serve.language.wire import WITHOUT_ADVICE, Editor
 
-from tileir.serve.language.server import make_server
+from tileir.serve.language.connection import Connection
+from tileir.serve.language.server import TileServer
 
 KERNEL = """\
 cuda_tile.module @m {
@@ -97,55 +98,6 @@ async def test_settings_of_a_version_are_those_of_texts_that_are_open(editor):
     editor.close(uri)
 
 
-def capabilities_to_pull(refresh):
-    return lsp.ClientCapabilities(
-        workspace=lsp.WorkspaceClientCapabilities(
-            diagnostics=lsp.DiagnosticWorkspaceClientCapabilities(refresh_support=refresh)
-        ),
-        text_document=lsp.TextDocumentClientCapabilities(diagnostic=lsp.DiagnosticClientCapabilities()),
-    )
-
-
-async def test_an_editor_that_cannot_be_told_to_ask_again_is_told_unasked():
-    editor = await Editor().start(capabilities=capabilities_to_pull(False))
-    assert editor.result.capabilities.diagnostic_provider is None
-    uri = await editor.open("nonsense")
-    assert len(editor.diagnostics[uri]) == 1
-    await editor.finish()
-
-
-async def test_advice_about_a_long_text_comes_when_the_editor_is_told_to_ask_again():
-    options = {"lint": {"enable": True, "select": ["unused-value"]}}
-    editor = await Editor().start(capabilities=capabilities_to_pull(True), options=options)
-    refreshed = asyncio.Event()
-    editor.protocol.fm.features[lsp.WORKSPACE_DIAGNOSTIC_REFRESH] = lambda *_: refreshed.set()
-    rows = "".join([f"  %v{i} = constant <i32: {i}> : tile<i32>\n" for i in range(900)])
-    text = f"entry @k(%a: tile<i32>) {{\n{rows}  %x = addi %a, %a : tile<i32>\n  return\n}}\n"
-    document = lsp.TextDocumentIdentifier("file:///long.mlir")
-    editor.text_document_did_open(lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(document.uri, "tileir", 1, text)))
-    await asyncio.wait_for(refreshed.wait(), 60)
-    for _ in range(2):
-        report = await editor.text_document_diagnostic_async(lsp.DocumentDiagnosticParams(document))
-        assert [each.code for each in report.items] == ["unused-value"]
-    again = lsp.DocumentDiagnosticParams(document, previous_result_id=report.result_id)
-    assert (await editor.text_document_diagnostic_async(again)).kind == "unchanged"
-    await editor.finish()
-
-
-async def test_an_editor_that_asks_for_diagnostics_gets_them_when_it_asks():
-    editor = await Editor().start(capabilities=capabilities_to_pull(True))
-    assert editor.result.capabilities.diagnostic_provider is not None
-    document = lsp.TextDocumentIdentifier("file:///pulled.mlir")
-    item = lsp.TextDocumentItem(document.uri, "tileir", 1, "nonsense")
-    editor.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
-    report = await editor.text_document_diagnostic_async(lsp.DocumentDiagnosticParams(document))
-    assert len(report.items) == 1
-    again = lsp.DocumentDiagnosticParams(document, previous_result_id=report.result_id)
-    assert (await editor.text_document_diagnostic_async(again)).kind == "unchanged"
-    assert editor.published == {}
-    await editor.finish()
-
-
 async def test_a_text_that_is_too_long_is_told_so(editor):
     uri = await editor.open("// " + "x" * 10_000_000)
     (found,) = editor.diagnostics[uri]
@@ -176,16 +128,16 @@ async def test_a_deep_nest_is_answered(editor):
     editor.close(uri)
 
 
-async def test_an_answer_that_cannot_be_written_is_a_failure():
-    written: list[bytes] = []
-    protocol = make_server().protocol
-    protocol.set_writer(SimpleNamespace(write=written.append))
-    deep: list[object] = []
+def test_an_answer_that_cannot_be_written_is_a_failure():
+    server, written = TileServer(), []
+    deep = []
     for _ in range(100_000):
         deep = [deep]
-    protocol._send_response(7, deep)
-    (message,) = written
-    header, body = message.split(b"\r\n\r\n")
+    server.handlers["tileir/disassemble"] = lambda _: deep
+    request = frame(id=7, method="tileir/disassemble", params={})
+    messages = io.BytesIO(INITIALIZE + request + frame(method="exit"))
+    assert Connection(server, messages.read, written.append).run() == 1
+    header, body = written[1].split(b"\r\n\r\n")
     assert header == b"Content-Length: %d" % len(body)
     answered = json.loads(body)
     assert answered["id"] == 7

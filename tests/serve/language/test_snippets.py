@@ -11,9 +11,8 @@ from tileir.dialect.ops import MMAF_SCALED, PACK, UNPACK
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
 from tileir.ir.versions import NEWEST
-from tileir.serve.language.choosing import Placeholder, Pool, Visible
-from tileir.serve.language.expected import Expectation
-from tileir.serve.language.snippets import plain_text, snippet_text, statement_pieces
+from tileir.serve.language.completion.operands import Expectation, Placeholder, Pool, Visible
+from tileir.serve.language.completion.snippets import plain_text, snippet_text, statement_pieces
 from tileir.text.types import TypeCursor
 
 TENSOR = "tensor_view<?x64xf32, strides=[64,1]>"

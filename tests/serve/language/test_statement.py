@@ -7,8 +7,8 @@ import pytest
 from tileir.analyze.documentation.pages import operations
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
-from tileir.serve.language.forms import form_of
-from tileir.serve.language.statement import Statement
+from tileir.serve.language.document.operation_format import format_of
+from tileir.serve.language.document.statement import Statement
 from tileir.text.lexer import tokenize
 
 DECLARATIONS = operations()
@@ -34,7 +34,7 @@ def test_an_example_is_read_to_its_end_and_so_is_every_beginning_of_it(declarati
     tokens = behind_name(declaration)
     whole = Statement(declaration, tokens)
     assert whole.is_complete and whole.may_end
-    assert all(role >= 0 for role in whole.roles)
+    assert all(whole.part(token) is not None for token in range(len(tokens)))
     for length in range(len(tokens)):
         assert Statement(declaration, tokens[:length]).is_complete
 
@@ -79,7 +79,7 @@ def test_a_token_that_does_not_belong_ends_what_is_read() -> None:
 
 
 def test_parts_know_their_place_in_the_line() -> None:
-    form = form_of(REGISTRY.by_name["cuda_tile.mmai"])
+    form = format_of(REGISTRY.by_name["cuda_tile.mmai"])
     assert [form.line[part.start : part.end] for part in form.parts][:3] == ["%lhs", ",", "%rhs"]
     keywords = [
         part.attribute.name for part in form.parts if part.enumeration is not None and part.attribute is not None
@@ -89,7 +89,7 @@ def test_parts_know_their_place_in_the_line() -> None:
 
 def test_every_part_of_a_form_is_something_declared_or_a_word() -> None:
     for declaration in DECLARATIONS:
-        for part in form_of(declaration).parts:
+        for part in format_of(declaration).parts:
             names = [o.name for o in (*declaration.operands, *declaration.results)]
             if part.kind == "value" and part.name in names:
                 assert part.operand is not None, (declaration.name, part.name)

@@ -1,21 +1,20 @@
-"""A wire between a server and one editor: messages in their frames, taken in as they come and handled in order.
+"""JSON-RPC between a server and one editor: messages in their frames, handled in the order in which they come.
 
-A thread reads, so that what waits is known: a request that was cancelled before its turn is not worked on, and what is
-said about a text waits for the edits of it that are already here.
+A thread reads, so that the waiting messages are known: a request that is cancelled before its turn is not computed, and
+diagnostics of a text wait for the edits of it that have already come.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import os
 import queue
 import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from lsprotocol import converters
 from lsprotocol import types as lsp
-from pygls.protocol import LanguageServerProtocol
 
 from tileir.serve.addresses import Client, is_token
 from tileir.serve.framing import BadFrame, MessageReader, frame
@@ -23,22 +22,31 @@ from tileir.serve.framing import BadFrame, MessageReader, frame
 _LOG = logging.getLogger(__name__)
 # The most bytes that a message may have.
 _LONGEST_MESSAGE = 1 << 30
-# How often somebody looks whether the editor's process is still there.
-_SECONDS = 20.0
-
-# Stands among messages where there is something else to do.
-_NOTHING = b"nothing"
+# Stands among messages for work that has come.
+_WAKE = b"wake"
 
 EXIT_FINE = 0
 EXIT_LOST = 1
 
 
-class Server(Protocol):
-    """What a connection needs of a server beside the answers to messages: what else there is to do."""
+class RequestRefused(Exception):
+    """A request that is answered with an error: a sentence, which editors show."""
 
-    protocol: LanguageServerProtocol
-    process_id: int | None
-    wake: Callable[[], None]
+    def __init__(self, message: str, code: int = lsp.LSPErrorCodes.RequestFailed.value) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Server(Protocol):
+    """What a connection needs of a server: handlers of methods, and work to do while no message waits.
+
+    A handler gets the parameters as `lsprotocol` has them; as plain JSON if its method is one of `untyped`.
+    """
+
+    handlers: dict[str, Callable[[Any], Any]]
+    untyped: frozenset[str]
+
+    def connect(self, connection: Connection) -> None: ...
 
     @property
     def has_work(self) -> bool: ...
@@ -49,76 +57,94 @@ class Server(Protocol):
 class Connection:
     """Reads and writes until one of the two sides ends it.
 
-    `read` gives some bytes of at most so many, none at the end; `write` takes all that it is given.  Neither keeps any:
-    Python cannot end a process in which a thread still waits for a buffered stream.
+    `read` returns at most so many bytes, none at the end; `write` takes all that it is given.  Neither buffers: Python
+    cannot end a process in which a thread still waits for a buffered stream.
     """
 
-    def __init__(
-        self,
-        server: Server,
-        read: Callable[[int], bytes],
-        write: Callable[[bytes], object],
-    ) -> None:
-        self.server = server
-        self.protocol = server.protocol
-        self.reader = MessageReader(read, _LONGEST_MESSAGE)
-        self.write = write
-        self.lost = False
+    def __init__(self, server: Server, read: Callable[[int], bytes], write: Callable[[bytes], object]) -> None:
+        self._server = server
+        self._reader = MessageReader(read, _LONGEST_MESSAGE)
+        self._write = write
+        self._converter = converters.get_converter()
         # What was read: a message, or None at the end.
-        self.messages: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self.waiting: list[dict[str, Any]] = []
-        self.initialized = False
-        self.ended = False
+        self._messages: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._waiting: list[dict[str, Any]] = []
+        self._answers: dict[int, Callable[[Any], object]] = {}
+        self._requests = 0
+        self._is_initialized = self._is_shut_down = self._is_ended = self._is_lost = False
+        server.connect(self)
 
     def run(self) -> int:
-        """Serve until the end; the status a process of a server ends with."""
-        self.protocol.set_writer(_Writer(self))
-        self.server.wake = lambda: self.messages.put(_NOTHING)
+        """Serve until the end; the exit status of a server process."""
         threading.Thread(target=self._read, daemon=True).start()
-        while not self.lost:
-            self._take_in()
-            if self.waiting:
-                message = self.waiting.pop(0)
+        while not self._is_lost:
+            self._receive()
+            if self._waiting:
+                message = self._waiting.pop(0)
                 if message.get("method") == lsp.EXIT:
-                    return EXIT_FINE if self.protocol._shutdown else EXIT_LOST
+                    return EXIT_FINE if self._is_shut_down else EXIT_LOST
                 self._handle(message)
-            elif self.ended:
+            elif self._is_ended:
                 break
             else:
-                self.server.work()
+                self._server.work()
         return EXIT_LOST
 
-    # --- reading ---
+    def wake(self) -> None:
+        """Have the connection look for work, from another thread."""
+        self._messages.put(_WAKE)
+
+    # --- sending ---
+
+    def notify(self, method: str, params: object) -> None:
+        self._send({"method": method, "params": params})
+
+    def request(self, method: str, params: object, answer: Callable[[Any], object] = lambda result: None) -> None:
+        """Send a request; `answer` gets its result as plain JSON, if there is one."""
+        self._requests += 1
+        self._answers[self._requests] = answer
+        self._send({"id": self._requests, "method": method, "params": params})
+
+    def _respond(self, number: object, result: object) -> None:
+        try:
+            self._send({"id": number, "result": result})
+        except (RecursionError, TypeError, ValueError) as error:
+            self._refuse(number, lsp.ErrorCodes.InternalError, f"the answer cannot be written: {error}")
+
+    def _refuse(self, number: object, code: int, message: str) -> None:
+        self._send({"id": number, "error": {"code": int(code), "message": message}})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        body = json.dumps({"jsonrpc": "2.0", **self._converter.unstructure(message)}).encode("ascii")
+        try:
+            self._write(frame(body))
+        except (OSError, ValueError):
+            # The editor is gone.
+            self._is_lost = True
+
+    # --- receiving ---
 
     def _read(self) -> None:
         try:
-            while (body := self.reader.message()) is not None:
-                self.messages.put(body)
+            while (body := self._reader.message()) is not None:
+                self._messages.put(body)
         except (OSError, ValueError, BadFrame) as error:
             _LOG.warning("the connection ends: %s", error)
-        self.messages.put(None)
+        self._messages.put(None)
 
-    def _take_in(self) -> None:
-        """Take in what has come; wait for something where there is nothing else to do."""
-        while not self.ended:
+    def _receive(self) -> None:
+        """Take the messages that have come; wait for one if there is nothing to do."""
+        while not self._is_ended:
             try:
-                if self.waiting or self.server.has_work:
-                    body = self.messages.get_nowait()
-                else:
-                    body = self.messages.get(timeout=_SECONDS)
+                body = self._messages.get(block=not (self._waiting or self._server.has_work))
             except queue.Empty:
-                if self.waiting or self.server.has_work:
-                    return
-                self.ended = not _is_alive(self.server.process_id)
-                continue
-            if body is None:
-                self.ended = True
                 return
-            if body is _NOTHING:
-                continue
-            self._sort_in(body)
+            if body is None:
+                self._is_ended = True
+            elif body is not _WAKE:
+                self._enqueue(body)
 
-    def _sort_in(self, body: bytes) -> None:
+    def _enqueue(self, body: bytes) -> None:
         try:
             message = json.loads(body)
         except (ValueError, RecursionError) as error:
@@ -126,99 +152,96 @@ class Connection:
             return
         if not isinstance(message, dict):
             self._refuse(None, lsp.ErrorCodes.InvalidRequest, "a message is an object")
-            return
-        if message.get("method") != lsp.CANCEL_REQUEST:
-            self.waiting.append(message)
-            return
-        params = message.get("params")
+        elif message.get("method") == lsp.CANCEL_REQUEST:
+            self._cancel(message.get("params"))
+        else:
+            self._waiting.append(message)
+
+    def _cancel(self, params: object) -> None:
         number = params.get("id") if isinstance(params, dict) else None
-        for index, other in enumerate(self.waiting):
-            if "method" in other and number is not None and other.get("id") == number:
-                del self.waiting[index]
+        for index, message in enumerate(self._waiting):
+            if "method" in message and number is not None and message.get("id") == number:
+                del self._waiting[index]
                 self._refuse(number, lsp.LSPErrorCodes.RequestCancelled, "cancelled")
                 return
 
-    # --- handling ---
-
     def _handle(self, message: dict[str, Any]) -> None:
-        method = message.get("method")
-        number = message.get("id")
-        request = method is not None and number is not None
-        if method == lsp.INITIALIZE and not self.initialized:
-            self.initialized = True
-        elif method is not None and (not self.initialized or method == lsp.INITIALIZE):
-            if request:
-                again = method == lsp.INITIALIZE
-                code = lsp.ErrorCodes.InvalidRequest if again else lsp.ErrorCodes.ServerNotInitialized
-                self._refuse(number, code, "initialized already" if again else "not initialized yet")
+        method, number = message.get("method"), message.get("id")
+        if method is None:
+            answer = self._answers.pop(number, None) if isinstance(number, int) else None
+            if answer is not None and "result" in message:
+                self._call(None, answer, message["result"])
             return
-        elif self.protocol._shutdown:
-            if request:
-                self._refuse(number, lsp.ErrorCodes.InvalidRequest, "the server is shutting down")
-            return
-        try:
-            self.protocol.handle_message(self.protocol.structure_message(message))
-        except Exception as error:
-            _LOG.exception("cannot handle a message of the method %s", method)
-            if request:
-                self._refuse(number, lsp.ErrorCodes.InvalidParams, f"cannot read the parameters: {error}")
+        refusal = self._refusal(str(method))
+        if refusal is None:
+            self._is_initialized = True
+            self._dispatch(str(method), number, message.get("params"))
+        elif number is not None:
+            self._refuse(number, *refusal)
 
-    def _refuse(self, number: int | str | None, code: lsp.ErrorCodes | lsp.LSPErrorCodes, message: str) -> None:
-        self.protocol._send_data(lsp.ResponseErrorMessage(id=number, error=lsp.ResponseError(code, message)))
+    def _refusal(self, method: str) -> tuple[int, str] | None:
+        """Why a method cannot be called now."""
+        if self._is_shut_down:
+            return lsp.ErrorCodes.InvalidRequest, "the server is shutting down"
+        if self._is_initialized == (method == lsp.INITIALIZE):
+            if self._is_initialized:
+                return lsp.ErrorCodes.InvalidRequest, "initialized already"
+            return lsp.ErrorCodes.ServerNotInitialized, "not initialized yet"
+        return None
+
+    def _dispatch(self, method: str, number: object, params: Any) -> None:
+        if method == lsp.SHUTDOWN:
+            self._is_shut_down = True
+            self._respond(number, None)
+            return
+        handler = self._server.handlers.get(method)
+        if handler is None:
+            if number is not None:
+                self._refuse(number, lsp.ErrorCodes.MethodNotFound, f"there is no method '{method}'")
+            return
+        if method not in self._server.untyped:
+            try:
+                kind: Any = lsp.METHOD_TO_TYPES[method][2]
+                params = self._converter.structure(params, kind)
+            except Exception as error:
+                if number is not None:
+                    self._refuse(number, lsp.ErrorCodes.InvalidParams, f"cannot read the parameters: {error}")
+                return
+        self._call(number, handler, params)
+
+    def _call(self, number: object, handler: Callable[[Any], Any], params: Any) -> None:
+        try:
+            result = handler(params)
+        except RequestRefused as error:
+            self._refuse(number, error.code, str(error))
+        except Exception as error:
+            self.report(error)
+            if number is not None:
+                self._refuse(number, lsp.ErrorCodes.InternalError, f"{type(error).__name__}: {error}")
+        else:
+            if number is not None:
+                self._respond(number, result)
+
+    def report(self, error: Exception) -> None:
+        """Write a failure of the server to the logs of server and editor."""
+        _LOG.error("%s", error, exc_info=error)
+        self.notify(lsp.WINDOW_LOG_MESSAGE, lsp.LogMessageParams(lsp.MessageType.Error, f"tileir: {error}"))
 
 
 def greet(client: Client, token: str) -> bool:
-    """Whether an editor begins with an `initialize` that has the token; if not, it is told."""
+    """Whether an editor begins with an `initialize` that has the token; otherwise send it an error."""
     body = MessageReader(client.read, _LONGEST_MESSAGE).message()
-    if body is None:
-        return False
     try:
-        message = json.loads(body)
+        message = json.loads(body or b"")
     except (ValueError, RecursionError):
         return False
-    given = message if isinstance(message, dict) else {}
-    if is_token(_token_in(given), token):
-        return True
-    words = '\'initialize\' needs "token": ".." in its initializationOptions, as the server has printed it'
-    error = {"code": lsp.ErrorCodes.InvalidRequest.value, "message": words}
-    number = given.get("id") if isinstance(given.get("id"), (int, str)) else None
-    client.connection.sendall(frame(json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode()))
-    return False
-
-
-def _token_in(message: dict[str, Any]) -> object:
-    """The token that `initialize` brings."""
+    message = message if isinstance(message, dict) else {}
     params = message.get("params") if message.get("method") == lsp.INITIALIZE else None
     options = params.get("initializationOptions") if isinstance(params, dict) else None
-    return options.get("token") if isinstance(options, dict) else None
-
-
-class _Writer:
-    """Writes whole messages; an editor that is gone ends the connection and is no failure."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-
-    def write(self, data: bytes) -> None:
-        if self.connection.lost:
-            return
-        try:
-            self.connection.write(data)
-        except (OSError, ValueError):
-            self.connection.lost = True
-
-    def close(self) -> None:
-        self.connection.lost = True
-
-
-def _is_alive(process: int | None) -> bool:
-    """Whether the editor's process is there; where nobody knows, it is."""
-    if process is None or os.name != "posix":
+    if is_token(options.get("token") if isinstance(options, dict) else None, token):
         return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+    reason = '\'initialize\' needs "token": ".." in its initializationOptions, as the server has printed it'
+    number = message.get("id") if isinstance(message.get("id"), (int, str)) else None
+    error = {"code": lsp.ErrorCodes.InvalidRequest.value, "message": reason}
+    client.connection.sendall(frame(json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode()))
+    return False

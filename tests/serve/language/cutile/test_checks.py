@@ -8,11 +8,9 @@ import pytest
 
 from tileir.dialect import ops as _  # noqa: F401, the operations are there once this is
 from tileir.ir.registry import REGISTRY
-from tileir.serve.language.cutile.calls import call_at
-from tileir.serve.language.cutile.checks import mistakes
-from tileir.serve.language.cutile.library import library, markdown
-from tileir.serve.language.cutile.operations import OPERATIONS
-from tileir.serve.language.cutile.script import Script
+from tileir.serve.language.cutile.checks import script_errors
+from tileir.serve.language.cutile.library import library, markdown, operations_of
+from tileir.serve.language.cutile.script import Script, call_at
 
 pytest.importorskip("cuda.tile")
 
@@ -22,7 +20,7 @@ def found(text: str) -> list[tuple[str, str]]:
     text = textwrap.dedent(text)
     known = library()
     assert known is not None
-    return [(text[each.start : each.end], each.message) for each in mistakes(Script(text), known)]
+    return [(text[each.start : each.end], each.message) for each in script_errors(Script(text), known)]
 
 
 def in_kernel(body: str, parameters: str = "a, tile: ct.Constant[int]") -> list[tuple[str, str]]:
@@ -30,7 +28,7 @@ def in_kernel(body: str, parameters: str = "a, tile: ct.Constant[int]") -> list[
     return found(f"import cuda.tile as ct\n\n@ct.kernel\ndef k({parameters}):\n{lines}\n")
 
 
-def test_a_good_kernel_has_no_mistakes() -> None:
+def test_a_good_kernel_has_no_script_errors() -> None:
     assert (
         in_kernel("""
         i = ct.bid(0)
@@ -133,7 +131,7 @@ def test_places_count_characters() -> None:
 @pytest.mark.parametrize(
     "text", ["import cuda.tile as ct\ndef (:\n", "x = 1\n", "", "\0", "import cuda.tile as ct\n" + "(" * 500]
 )
-def test_texts_that_are_no_scripts_have_no_mistakes(text: str) -> None:
+def test_texts_that_are_no_scripts_have_no_script_errors(text: str) -> None:
     assert found(text) == []
 
 
@@ -152,9 +150,13 @@ def test_the_call_around_a_place() -> None:
 def test_the_operations_that_functions_become_exist() -> None:
     known = library()
     assert known is not None
-    assert set(OPERATIONS) <= set(known.members)
     names = {name.removeprefix("cuda_tile.") for name in REGISTRY.by_name}
-    assert {name for each in OPERATIONS.values() for name in each} <= names
+    assert {name for member in known.members for name in operations_of(member)} <= names
+    assert operations_of("add") == ("addf", "addi")
+    assert operations_of("max") == ("reduce",)
+    assert operations_of("assert_") == ("assert",)
+    assert operations_of("tanh") == ("tanh",)
+    assert operations_of("bfloat16") == ()
 
 
 def test_documentation_becomes_markdown() -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tileir.serve.language.analysis import Settings
-from tileir.serve.language.cutile.compiling import Answer, compiled
+from tileir.serve.language.cutile.compilation import CompiledLaunch, compile_script
 from tileir.serve.language.cutile.document import CutileDocument
-from tileir.serve.language.cutile.launches import stated_launches
-from tileir.serve.language.server import make_server
+from tileir.serve.language.cutile.script import stated_launches
+from tileir.serve.language.server import TileServer
+from tileir.serve.language.settings import Settings
 
 pytest.importorskip("cuda.tile")
 LAUNCH = [{"kernel": "k", "arguments": ["zeros:f32:64"]}]
@@ -37,10 +37,10 @@ LAUNCH = [{"kernel": "k", "arguments": ["zeros:f32:64"]}]
 def test_scripts_that_cannot_be_compiled_say_why(tmp_path: Path, script: str, line: int, words: str) -> None:
     path = tmp_path / "script.py"
     path.write_text(script + "\n")
-    (answer,) = compiled(str(path), LAUNCH, [], 5.0)
-    (told,) = answer.told
-    assert told.line == line
-    assert told.message.startswith(words)
+    (launch,) = compile_script(str(path), LAUNCH, [], 5.0)
+    (finding,) = launch.findings
+    assert finding.line == line
+    assert finding.message.startswith(words)
 
 
 def test_launches_are_stated_in_comments() -> None:
@@ -51,22 +51,22 @@ def test_launches_are_stated_in_comments() -> None:
     assert (second.kernel, second.words.arguments) == ("m", ("1",))
     (wrong,) = stated_launches("# tileir: k --arg file.npy\n")
     assert wrong.words is None
-    assert wrong.mistake == "'file.npy': a comment names no files; give it on the command line"
+    assert wrong.error == "'file.npy': a comment names no files; give it on the command line"
 
 
 def test_of_two_compilations_the_later_counts(monkeypatch, tmp_path):
-    server = make_server()
-    told = []
-    monkeypatch.setattr(server, "_tell", lambda document: told.append(document.answers[0].kernel))
+    server = TileServer()
+    published = []
+    monkeypatch.setattr(server, "publish", lambda document: published.append(document.compiled[0].kernel))
     monkeypatch.setattr(server, "_compile", lambda *_: None)
     server.settings = Settings(compile_scripts=True)
     text = "import cuda.tile as ct\n# tileir: double --grid 4 --arg zeros:f32:1024 --arg 256\n"
-    document = CutileDocument((tmp_path / "k.py").as_uri(), text, 1, language="python")
+    document = CutileDocument((tmp_path / "k.py").as_uri(), text, 1)
     server.documents[document.uri] = document
     server.save(document.uri)
     server.save(document.uri)
-    server._compiled.put((document, 2, document.text, [Answer("later")]))
-    server._compiled.put((document, 1, document.text, [Answer("earlier")]))
+    server._compiled.put((document, 2, document.text, [CompiledLaunch("later")]))
+    server._compiled.put((document, 1, document.text, [CompiledLaunch("earlier")]))
     while server.has_work:
         server.work()
-    assert told == ["later"]
+    assert published == ["later"]

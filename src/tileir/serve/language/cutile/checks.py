@@ -1,7 +1,7 @@
-"""Mistakes in cuTile scripts that can be seen without compiling them: wrong names and arguments of the library's, what
-kernels cannot be made of, shapes that tiles cannot have.
+"""Errors in cuTile scripts that need no compilation: wrong names and arguments of `cuda.tile`, statements and
+expressions that kernels cannot have, shapes that tiles cannot have.
 
-What depends on values is left alone: nothing is said that may be wrong.
+What depends on values is not checked: no report is wrong.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ _INSTEAD = {"List": "; write a tuple", "ListComp": "; write `tuple(..)`", "Asser
 
 
 @dataclass(frozen=True)
-class Found:
-    """A mistake, at characters of the text; `replacement` is what should stand there, where that is known."""
+class ScriptFinding:
+    """An error, at characters of the text; `replacement` is the correct text, if it is known."""
 
     message: str
     start: int
@@ -66,7 +66,7 @@ class Found:
     replacement: str | None = None
 
 
-def mistakes(script: Script, library: Library) -> list[Found]:
+def script_errors(script: Script, library: Library) -> list[ScriptFinding]:
     """From the start of the text to its end."""
     if script.tree is None:
         return []
@@ -78,26 +78,21 @@ def mistakes(script: Script, library: Library) -> list[Found]:
     return sorted(dict.fromkeys(found), key=lambda each: (each.start, each.end))
 
 
-def close(word: str, known: list[str]) -> str | None:
-    """What was meant by a word, in all likelihood."""
-    return _closest(word, tuple(known))
-
-
 @lru_cache(1000)
-def _closest(word: str, known: tuple[str, ...]) -> str | None:
-    # A word that is written wrong is looked for again with each letter that is typed elsewhere.
+def _close(word: str, known: tuple[str, ...]) -> str | None:
+    """The known word that is spelled nearly like one; cached, because each edit of the script checks it again."""
     found = difflib.get_close_matches(word, known, 1, 0.6)
     return found[0] if found else None
 
 
-def _asked(word: str | None) -> str:
+def _suggestion(word: str | None) -> str:
     return f": did you mean '{word}'?" if word else ""
 
 
 # --- names ---
 
 
-def _names(script: Script, library: Library) -> Iterator[Found]:
+def _names(script: Script, library: Library) -> Iterator[ScriptFinding]:
     assert script.tree is not None
     for node in ast.walk(script.tree):
         if isinstance(node, ast.ImportFrom) and node.module == "cuda.tile":
@@ -112,14 +107,16 @@ def _names(script: Script, library: Library) -> Iterator[Found]:
                 yield from _choice(script, node, library)
 
 
-def _unknown(script: Script, node: ast.AST, name: str, library: Library, tail: int) -> Found:
+def _unknown(script: Script, node: ast.AST, name: str, library: Library, tail: int) -> ScriptFinding:
     start, end = script.span(node)
-    meant = close(name, list(library.members))
+    meant = _close(name, tuple(library.members))
     start = end - tail if tail else start
-    return Found(f"cuda.tile has no '{name}'{_asked(meant)}", start, start + len(name), UNKNOWN_NAME, meant)
+    return ScriptFinding(
+        f"cuda.tile has no '{name}'{_suggestion(meant)}", start, start + len(name), UNKNOWN_NAME, meant
+    )
 
 
-def _choice(script: Script, node: ast.Attribute, library: Library) -> Iterator[Found]:
+def _choice(script: Script, node: ast.Attribute, library: Library) -> Iterator[ScriptFinding]:
     """A member of an enumeration."""
     member = library.members.get(script.member_of(node.value) or "")
     if member is None or not member.choices or node.attr in member.choices or node.attr.startswith("_"):
@@ -127,17 +124,17 @@ def _choice(script: Script, node: ast.Attribute, library: Library) -> Iterator[F
     if node.attr in ("name", "value"):
         return
     _, end = script.span(node)
-    meant = close(node.attr, list(member.choices)) or close(node.attr.upper(), list(member.choices))
-    words = f"{member.name} has no '{node.attr}'{_asked(meant)}"
+    meant = _close(node.attr, member.choices) or _close(node.attr.upper(), member.choices)
+    words = f"{member.name} has no '{node.attr}'{_suggestion(meant)}"
     if not meant:
         words += f": it has {', '.join(member.choices)}"
-    yield Found(words, end - len(node.attr), end, UNKNOWN_NAME, meant)
+    yield ScriptFinding(words, end - len(node.attr), end, UNKNOWN_NAME, meant)
 
 
 # --- arguments ---
 
 
-def _calls(script: Script, library: Library) -> Iterator[Found]:
+def _calls(script: Script, library: Library) -> Iterator[ScriptFinding]:
     assert script.tree is not None
     for node in ast.walk(script.tree):
         if isinstance(node, ast.Call):
@@ -148,7 +145,7 @@ def _calls(script: Script, library: Library) -> Iterator[Found]:
                     yield from _axis(script, node, member)
 
 
-def _arguments(script: Script, call: ast.Call, member: Member, signature: inspect.Signature) -> Iterator[Found]:
+def _arguments(script: Script, call: ast.Call, member: Member, signature: inspect.Signature) -> Iterator[ScriptFinding]:
     parameters = list(signature.parameters.values())
     takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
     is_open = any(isinstance(each, ast.Starred) for each in call.args) or any(
@@ -163,70 +160,59 @@ def _arguments(script: Script, call: ast.Call, member: Member, signature: inspec
         end = start + len(keyword.arg)
         if keyword.arg in signature.parameters:
             words = f"'{keyword.arg}' of {member.name} is given by its place, without its name"
-            yield Found(words, start, end, WRONG_ARGUMENTS)
+            yield ScriptFinding(words, start, end, WRONG_ARGUMENTS)
         else:
-            meant = close(keyword.arg, member.keywords)
-            words = f"{member.name} has no parameter '{keyword.arg}'{_asked(meant)}"
-            yield Found(words, start, end, WRONG_ARGUMENTS, meant)
+            meant = _close(keyword.arg, tuple(member.keywords))
+            words = f"{member.name} has no parameter '{keyword.arg}'{_suggestion(meant)}"
+            yield ScriptFinding(words, start, end, WRONG_ARGUMENTS, meant)
     if wrong or is_open:
         return
     try:
         signature.bind(*call.args, **{each.arg: each for each in call.keywords if each.arg is not None})
     except TypeError as error:
         start, end = script.span(call.func)
-        yield Found(f"{member.name}: {error}", start, end, WRONG_ARGUMENTS)
+        yield ScriptFinding(f"{member.name}: {error}", start, end, WRONG_ARGUMENTS)
 
 
-def _axis(script: Script, call: ast.Call, member: Member) -> Iterator[Found]:
+def _axis(script: Script, call: ast.Call, member: Member) -> Iterator[ScriptFinding]:
     if len(call.args) == 1 and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, int):
         if not 0 <= call.args[0].value < _MOST_AXES:
             words = f"a grid has the axes 0, 1 and 2, not {call.args[0].value}"
-            yield Found(words, *script.span(call.args[0]), WRONG_ARGUMENTS)
+            yield ScriptFinding(words, *script.span(call.args[0]), WRONG_ARGUMENTS)
 
 
 # --- what kernels are made of ---
 
 
-def _unsupported(script: Script, library: Library, function: ast.FunctionDef) -> Iterator[Found]:
+def _unsupported(script: Script, library: Library, function: ast.FunctionDef) -> Iterator[ScriptFinding]:
     for argument in (function.args.vararg, function.args.kwarg):
         if argument is not None:
-            yield Found("kernels have no variadic parameters", *script.span(argument), NOT_IN_KERNELS)
+            yield ScriptFinding("kernels have no variadic parameters", *script.span(argument), NOT_IN_KERNELS)
     pending: list[ast.AST] = list(reversed(function.body))
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.stmt) and type(node) not in library.statements:
-            yield _refused(script, node)
-            continue
-        if isinstance(node, ast.expr) and not _is_accepted(node, library):
+        is_refused = isinstance(node, ast.stmt) and type(node) not in library.statements
+        if is_refused or (isinstance(node, ast.expr) and type(node) not in (*library.expressions, ast.Starred)):
             yield _refused(script, node)
             continue
         if isinstance(node, (ast.For, ast.While)) and node.orelse:
             kind = "for" if isinstance(node, ast.For) else "while"
             start, _ = script.span(node)
-            yield Found(f"a `{kind}` in a kernel has no `else`", start, start + len(kind), NOT_IN_KERNELS)
+            yield ScriptFinding(f"a `{kind}` in a kernel has no `else`", start, start + len(kind), NOT_IN_KERNELS)
         pending.extend(reversed(list(_inside(script, node))))
-
-
-def _is_accepted(node: ast.expr, library: Library) -> bool:
-    return type(node) in library.expressions or isinstance(node, ast.Starred)
 
 
 def _inside(script: Script, node: ast.AST) -> Iterator[ast.AST]:
     """What cuTile reads of a node; annotations, targets, and what Python evaluates are left out."""
-    if isinstance(node, ast.AnnAssign):
-        if node.value is not None:
-            yield node.value
-    elif isinstance(node, ast.Assign):
-        yield node.value
-    elif isinstance(node, ast.FunctionDef):
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        yield from [node.value] if node.value is not None else []
+    elif isinstance(node, (ast.FunctionDef, ast.With)):
         yield from node.body
     elif isinstance(node, ast.For):
         yield from (node.iter, *node.body)
-    elif isinstance(node, ast.Raise):
-        return
     elif isinstance(node, ast.Lambda):
         yield node.body
-    elif isinstance(node, (ast.JoinedStr, ast.GeneratorExp)):
+    elif isinstance(node, (ast.Raise, ast.JoinedStr, ast.GeneratorExp)):
         return
     elif isinstance(node, ast.Call):
         if script.member_of(node.func) in _STATIC:
@@ -234,13 +220,11 @@ def _inside(script: Script, node: ast.AST) -> Iterator[ast.AST]:
         is_tuple = isinstance(node.func, ast.Name) and node.func.id == "tuple"
         yield from [each for each in node.args if not (is_tuple and isinstance(each, ast.GeneratorExp))]
         yield from [keyword.value for keyword in node.keywords]
-    elif isinstance(node, ast.With):
-        yield from node.body
     else:
         yield from [each for each in ast.iter_child_nodes(node) if isinstance(each, (ast.stmt, ast.expr))]
 
 
-def _refused(script: Script, node: ast.AST) -> Found:
+def _refused(script: Script, node: ast.AST) -> ScriptFinding:
     name = type(node).__name__
     start, end = script.span(node)
     if isinstance(node, ast.stmt):
@@ -250,7 +234,7 @@ def _refused(script: Script, node: ast.AST) -> Found:
     words = _WORDS.get(
         name, f"`{name.lower()}`" if isinstance(node, ast.stmt) else f"an expression of this kind ({name})"
     )
-    return Found(f"{words} cannot be in a kernel{_INSTEAD.get(name, '')}", start, end, NOT_IN_KERNELS)
+    return ScriptFinding(f"{words} cannot be in a kernel{_INSTEAD.get(name, '')}", start, end, NOT_IN_KERNELS)
 
 
 # --- shapes ---
@@ -280,7 +264,7 @@ def _number(node: ast.expr | None, constants: dict[str, int]) -> int | None:
 
 def _shapes(
     script: Script, library: Library, function: ast.FunctionDef, is_kernel: bool, constants: dict[str, int]
-) -> Iterator[Found]:
+) -> Iterator[ScriptFinding]:
     numbers = _plain_parameters(function) if is_kernel else {}
     local = {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
     local |= {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
@@ -297,11 +281,11 @@ def _shapes(
                 words = f"a tile has extents that are powers of two: {number} is none"
                 if isinstance(extent, ast.Name):
                     words = f"a tile has extents that are powers of two: '{extent.id}' is {number}"
-                yield Found(words, *script.span(extent), SHAPE)
+                yield ScriptFinding(words, *script.span(extent), SHAPE)
             elif isinstance(extent, ast.Name) and extent.id in numbers:
                 name = extent.id
                 constant = _constant_name(script)
-                yield Found(
+                yield ScriptFinding(
                     f"the shape of a tile is constant, and '{name}' is a number of the launch: "
                     f"write '{name}: {constant}' in the parameters of '{function.name}'",
                     *script.span(extent),

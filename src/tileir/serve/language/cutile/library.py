@@ -1,4 +1,4 @@
-"""What `cuda.tile` has, as the package that is installed says it."""
+"""What the installed `cuda.tile` has, and the operations of Tile IR that its functions become."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
+
+from tileir.ir.registry import REGISTRY
 
 # What kernels may be made of, for versions of cuTile that do not say it where this looks.
 _STATEMENTS = "AnnAssign Assign AugAssign Break Continue Expr For FunctionDef If Pass Raise Return While With"
@@ -107,29 +109,28 @@ def _member(name: str, value: Any) -> Member:
 
 def _shown(signature: inspect.Signature) -> str:
     """A signature without quotes around annotations, and with the names of enumerations for their values."""
-    parts = []
-    for parameter in signature.parameters.values():
-        default = parameter.default
-        if isinstance(default, enum.Enum):
-            parameter = parameter.replace(default=_Words(str(default)))
-        if isinstance(parameter.annotation, str):
-            parameter = parameter.replace(annotation=_Words(parameter.annotation))
-        parts.append(parameter)
-    returned = signature.return_annotation
-    shown = signature.replace(
-        parameters=parts, return_annotation=_Words(returned) if isinstance(returned, str) else returned
-    )
-    return str(shown)
+
+    def literal(value: Any) -> Any:
+        return _Literal(str(value)) if isinstance(value, (str, enum.Enum)) else value
+
+    parts = [
+        each.replace(
+            default=literal(each.default) if isinstance(each.default, enum.Enum) else each.default,
+            annotation=literal(each.annotation),
+        )
+        for each in signature.parameters.values()
+    ]
+    return str(signature.replace(parameters=parts, return_annotation=literal(signature.return_annotation)))
 
 
-class _Words:
-    """Stands in a signature for what is shown as it is."""
+class _Literal:
+    """Stands in a signature for a text that is shown as it is."""
 
-    def __init__(self, words: str) -> None:
-        self._words = words
+    def __init__(self, text: str) -> None:
+        self._text = text
 
     def __repr__(self) -> str:
-        return self._words
+        return self._text
 
 
 def markdown(text: str) -> str:
@@ -154,3 +155,62 @@ def markdown(text: str) -> str:
     if in_code:
         lines.append("```")
     return "\n".join(lines).strip()
+
+
+# --- operations of Tile IR ---
+
+# Operations, and the functions that become them; other functions become the operations of their own name.
+_FUNCTIONS: Final = {
+    "iota": "arange",
+    "reduce": "argmax argmin max min prod sum",
+    "assume": "assume_divisible_by",
+    "ftof ftoi itof exti trunci": "astype",
+    "atomic_rmw_tko": "atomic_add atomic_and atomic_max atomic_min atomic_or atomic_xchg atomic_xor",
+    "get_tile_block_id": "bid",
+    "andi": "bitwise_and",
+    "shli": "bitwise_lshift",
+    "xori": "bitwise_not bitwise_xor",
+    "ori": "bitwise_or",
+    "shri": "bitwise_rshift",
+    "reshape broadcast": "broadcast_to",
+    "divi": "cdiv floordiv",
+    "scan": "cumprod cumsum",
+    "cmpf cmpi": "equal greater greater_equal less less_equal not_equal",
+    "reshape": "expand_dims",
+    "constant broadcast": "full",
+    "offset load_ptr_tko": "gather",
+    "cmpf": "isnan",
+    "entry": "kernel",
+    "make_partition_view load_view_tko": "load",
+    "make_gather_scatter_view load_view_tko": "load_advanced_indexing",
+    "mmaf mmai": "matmul",
+    "maxf maxi": "maximum",
+    "minf mini": "minimum",
+    "mmaf_scaled": "mma_scaled",
+    "remf remi": "mod",
+    "negf negi": "negative",
+    "get_num_tile_blocks": "num_blocks",
+    "get_index_space_shape": "num_tiles",
+    "constant": "ones zeros",
+    "pack": "pack_to_bytes",
+    "pow": "pow",
+    "print_tko": "print printf",
+    "offset store_ptr_tko": "scatter",
+    "make_partition_view store_view_tko": "store",
+    "make_gather_scatter_view store_view_tko": "store_advanced_indexing",
+    "tanh": "tanh",
+    "permute": "transpose",
+    "divf": "truediv",
+    "unpack": "unpack_from_bytes",
+    "select": "where",
+}
+_OPERATIONS: Final = {name: tuple(found.split()) for found, names in _FUNCTIONS.items() for name in names.split()}
+
+
+def operations_of(function: str) -> tuple[str, ...]:
+    """The operations that a function of `cuda.tile` becomes: `addf` and `addi` for `add`."""
+    if function in _OPERATIONS:
+        return _OPERATIONS[function]
+    name = function.rstrip("_")
+    declared = [REGISTRY.by_name.get(f"cuda_tile.{name}{suffix}") for suffix in ("", "f", "i", "_tko")]
+    return tuple([each.mnemonic for each in declared if each is not None and not (each.testing or each.draft_only)])

@@ -1,4 +1,9 @@
-"""A Python text with cuTile kernels: what its names of `cuda.tile` mean, and where the nodes of its tree stand."""
+"""A Python text with cuTile kernels: its names of `cuda.tile`, its calls, and the launches that its comments state.
+
+    # tileir: double --grid 4 --arg zeros:f32:1024 --arg 256
+
+The words behind the name of the kernel are those of `tileir run`: an array or a number for each of its parameters.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,11 @@ import re
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from tileir.execute.arguments.argument_text import LaunchWords, WordError, read_launch
 from tileir.serve.language.cutile.library import library
+from tileir.serve.language.document.document import line_starts
 
 LIBRARY = "cuda.tile"
 KERNELS = ("kernel", "function")
@@ -16,7 +24,6 @@ KERNELS = ("kernel", "function")
 _IMPORT = re.compile(
     r"(?:^|[:;])[ \t]*((?:import|from)\b(?:\\\r?\n|\((?:#[^\n]*\n|[^)#])*\)|[^\n;#(\\])*)", re.MULTILINE
 )
-_LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 class Script:
@@ -28,7 +35,7 @@ class Script:
         """What the library is called: "ct", or "cuda.tile"."""
         self.names: dict[str, str] = {}
         """Names of the library's that were imported one by one, with what they are there."""
-        self._starts = [0, *[match.end() for match in _LINE_END.finditer(text)]]
+        self._starts = line_starts(text)
         self.tree: ast.Module | None = None
         if "cuda" not in text:
             return
@@ -40,6 +47,10 @@ class Script:
                 self._import_from(node)
         if self.uses_library:
             self.tree = tree
+
+    @property
+    def launches(self) -> list[StatedLaunch]:
+        return stated_launches(self.text) if self.uses_library else []
 
     @property
     def uses_library(self) -> bool:
@@ -134,3 +145,97 @@ def _parsed(text: str) -> ast.Module | None:
             return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+_NAME = re.compile(r"[\w.]+\Z")
+_KEYWORD = re.compile(r"\s*(\w+)\s*=(?!=)")
+_FARTHEST = 4000
+"""Characters that are looked through; calls are not longer."""
+_CLOSING = {")": "(", "]": "[", "}": "{"}
+
+
+@dataclass(frozen=True)
+class WrittenCall:
+    """A call around a place."""
+
+    name: str
+    """As written: "ct.load"."""
+    argument: int
+    """The number of the argument that the place is in."""
+    keyword: str
+    """Its name, where it has one."""
+    keywords: tuple[str, ...]
+    """Those that the call has before the place."""
+
+
+def call_at(text: str, offset: int) -> WrittenCall | None:
+    """The innermost call around a place."""
+    open_at = _opening(text, offset)
+    while open_at is not None:
+        name = _NAME.search(text, max(0, open_at - 200), open_at)
+        if text[open_at] == "(" and name is not None:
+            pieces = _arguments(text[open_at + 1 : offset])
+            written = [match[1] if (match := _KEYWORD.match(piece)) else "" for piece in pieces]
+            return WrittenCall(name[0], len(pieces) - 1, written[-1], tuple([each for each in written[:-1] if each]))
+        open_at = _opening(text, open_at)
+    return None
+
+
+def _opening(text: str, offset: int) -> int | None:
+    """The bracket before a place that is not closed before it."""
+    waiting: list[str] = []
+    for place in range(offset - 1, max(offset - _FARTHEST, -1), -1):
+        character = text[place]
+        if character in _CLOSING:
+            waiting.append(_CLOSING[character])
+        elif character in "([{":
+            if not waiting:
+                return place
+            if waiting.pop() != character:
+                return None
+    return None
+
+
+def _arguments(text: str) -> list[str]:
+    """What stands between the commas of a call, those in brackets and strings not counted."""
+    pieces, depth, quote, start = [], 0, "", 0
+    for place, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "([{":
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+        elif character == "," and depth == 0:
+            pieces.append(text[start:place])
+            start = place + 1
+    return [*pieces, text[start:]]
+
+
+_COMMENT = re.compile(r"^[ \t]*(#[ \t]*tileir:[ \t]*(?!ignore)([A-Za-z_]\w*)[ \t]+(--[^\r\n]*))", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class StatedLaunch:
+    """A comment; if it states no launch, `words` is None and `error` is the reason."""
+
+    kernel: str
+    start: int
+    end: int
+    words: LaunchWords | None
+    error: str = ""
+
+
+def stated_launches(text: str) -> list[StatedLaunch]:
+    """From the top of a script to its end."""
+    found: list[StatedLaunch] = []
+    for match in _COMMENT.finditer(text):
+        try:
+            words = read_launch(match[3], "# tileir: ")
+        except WordError as error:
+            found.append(StatedLaunch(match[2], match.start(1), match.end(1), None, error.message))
+        else:
+            found.append(StatedLaunch(match[2], match.start(1), match.end(1), words))
+    return found

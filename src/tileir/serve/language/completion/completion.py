@@ -1,0 +1,182 @@
+"""Completion: operations where a statement begins, and the parts that its format expects where one continues."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lsprotocol import types as lsp
+
+from tileir.analyze.documentation.grammar import grammar, spelled
+from tileir.analyze.documentation.markdown import facts_line, section_lines
+from tileir.analyze.documentation.pages import operation_page, operations, prose
+from tileir.dialect.ops import (
+    BREAK,
+    BUILTIN_MODULE,
+    CONTINUE,
+    ENTRY,
+    FOR,
+    GLOBAL,
+    IF,
+    LOOP,
+    MODULE,
+    REDUCE,
+    SCAN,
+    YIELD,
+)
+from tileir.ir.declaration import VARIADIC, OperationDeclaration
+from tileir.ir.registry import REGISTRY
+from tileir.ir.versions import Version
+from tileir.serve.language.completion.cursor import Cursor
+from tileir.serve.language.completion.operands import Placeholder, Pool
+from tileir.serve.language.completion.parts import Items, Kind, add_open_type, add_parts
+from tileir.serve.language.completion.snippets import missing_results, statement_pieces
+from tileir.serve.language.document.document import Document
+from tileir.serve.language.document.names import ALIAS, BLOCK, is_subsequence
+from tileir.serve.language.document.scanner import RegionNode
+
+TRIGGERS: Final = [".", "%", "@", "^", "!", "#", "<", "(", "[", ",", ":", "=", " "]
+# The operations whose blocks a terminator may end, besides `if` in them.
+_ENDS: Final[dict[OperationDeclaration, tuple[OperationDeclaration, ...]]] = {
+    BREAK: (LOOP,),
+    CONTINUE: (FOR, LOOP),
+    YIELD: (IF, REDUCE, SCAN),
+}
+_ITEMS: Final = (ENTRY, GLOBAL)
+_MODULES: Final = (MODULE, BUILTIN_MODULE)
+_OPERATION: Final = "operation"
+
+
+def complete(document: Document, position: lsp.Position, trigger: str | None = None) -> lsp.CompletionList:
+    """Everything that may stand at a position, the most likely first.  `trigger` is the character that was typed."""
+    cursor = Cursor(document, document.offset(position))
+    items = Items(cursor)
+    if cursor.is_in_comment_or_string:
+        return items.as_list()
+    sigil = cursor.prefix[:1]
+    if cursor.open_type() is not None:
+        add_open_type(items)
+    elif sigil in ("#", "!"):
+        _add_aliases(items, sigil)
+    elif sigil == "^":
+        _add_blocks(items)
+    elif cursor.expects_name:
+        # A blank at the begin of a line offers nothing.
+        if trigger != " " and sigil not in ("%", "@"):
+            _add_operations(items)
+    else:
+        add_parts(items)
+    return items.as_list()
+
+
+def resolve(item: lsp.CompletionItem) -> lsp.CompletionItem:
+    """An item with its documentation, which is written only for the selected one."""
+    data = item.data
+    name = data.get(_OPERATION) if isinstance(data, dict) else None
+    declaration = REGISTRY.by_name.get(name) if isinstance(name, str) else None
+    if declaration is None:
+        return item
+    page = operation_page(declaration)
+    lines = ["```tileir", grammar(declaration), "```", facts_line(page), ""]
+    for section in page.sections:
+        if section.title in ("Description", "Operands", "Attributes", "Example"):
+            lines.extend([*section_lines(section), ""])
+    item.documentation = lsp.MarkupContent(lsp.MarkupKind.Markdown, "\n".join(lines))
+    return item
+
+
+# --- operations ---
+
+
+def _add_operations(items: Items) -> None:
+    cursor = items.cursor
+    version = cursor.document.settings.version
+    pool = cursor.pool()
+    if _follows_if(cursor):
+        items.add("else", Kind.Keyword, "the other branch", pieces=["else {\n  ", Placeholder(""), "\n}"])
+    found = [each for each in operations() if is_subsequence(cursor.prefix, spelled(each, version))]
+    # Those that begin with what is typed come first.
+    found.sort(key=lambda each: not spelled(each, version).startswith(cursor.prefix))
+    for declaration in found:
+        if _is_allowed(declaration, cursor, version):
+            _add_operation(items, declaration, pool, version)
+
+
+def _add_operation(items: Items, declaration: OperationDeclaration, pool: Pool, version: Version) -> None:
+    cursor = items.cursor
+    name = spelled(declaration, version)
+    item = items.add(
+        name,
+        Kind.Keyword if declaration.regions or declaration.is_terminator else Kind.Function,
+        prose(declaration.summary),
+        pieces=statement_pieces(declaration, pool, not cursor.results, version),
+        description=declaration.chapter,
+        data={_OPERATION: declaration.name},
+    )
+    if cursor.results:
+        # The operation has more results than are named so far.
+        missing = missing_results(declaration, pool, len(cursor.results))
+        if missing:
+            end = cursor.document.syntax.end(cursor.results[-1])
+            edit = lsp.TextEdit(cursor.document.range(end, end), "".join([f", {each}" for each in missing]))
+            item.additional_text_edits = [edit]
+
+
+def _is_allowed(declaration: OperationDeclaration, cursor: Cursor, version: Version) -> bool:
+    """Whether an operation may stand at a cursor in a program of a version."""
+    if declaration.since is None and not declaration.name.startswith("builtin."):
+        return False
+    if declaration.since is not None and declaration.since > version:
+        return False
+    single = all(declared.count != VARIADIC for declared in declaration.results)
+    if cursor.results and (not declaration.results or (single and len(cursor.results) > len(declaration.results))):
+        return False
+    owner = cursor.region.owner
+    if owner is None or owner.declaration is BUILTIN_MODULE:
+        return declaration in (_MODULES if owner is None else (MODULE,))
+    if owner.declaration is MODULE:
+        return declaration in _ITEMS
+    if declaration in _ITEMS or declaration in _MODULES:
+        return False
+    ended = _ENDS.get(declaration)
+    return ended is None or _is_inside(cursor.region, ended)
+
+
+def _is_inside(region: RegionNode, owners: tuple[OperationDeclaration, ...]) -> bool:
+    """Whether a terminator in a region belongs to one of these; `if` may be between them."""
+    owner = region.owner
+    while owner is not None:
+        if owner.declaration in owners:
+            return True
+        if owner.declaration is not IF:
+            return False
+        owner = owner.region.owner
+    return False
+
+
+def _follows_if(cursor: Cursor) -> bool:
+    """Whether `else` may stand here: behind the only region of an `if`."""
+    written = cursor.document.syntax.operation_of_token(cursor.last)
+    return (
+        written is not None
+        and written.declaration is IF
+        and len(written.regions) == 1
+        and written.regions[0].closing == cursor.last
+    )
+
+
+# --- other names ---
+
+
+def _add_aliases(items: Items, sigil: str) -> None:
+    for name in items.cursor.document.syntax.names:
+        if name.kind == ALIAS and name.definition is not None and name.text[:1] == sigil:
+            items.add(name.text, Kind.Reference, "alias")
+    if sigil == "!":
+        for type in ("tile", "ptr", "tensor_view", "partition_view", "token"):
+            items.add(f"!cuda_tile.{type}", Kind.Struct)
+
+
+def _add_blocks(items: Items) -> None:
+    for name in items.cursor.document.syntax.names:
+        if name.kind == BLOCK and name.definition is not None and name.scope is items.cursor.region:
+            items.add(name.text, Kind.Reference, "block")

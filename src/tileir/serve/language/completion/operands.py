@@ -1,0 +1,390 @@
+"""The operands of a statement: the types that it needs, and the visible values that fit together.
+
+Types that the builder infers (`dialect/inference.py`) come first.  Where it has to be told (the shape of a reshape, the
+tile of a view), types that the program already uses are tried, and those that the operation's rules refuse are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Final, NamedTuple
+
+from tileir.analyze.documentation.grammar import legal_keywords
+from tileir.dialect.attributes import div_by
+from tileir.dialect.construct import gather_scatter_view, partition_view, strided_view
+from tileir.dialect.enums import enum_kind_of
+from tileir.dialect.inference import Call, inference_of, number_type, result_types
+from tileir.dialect.ops import REDUCE, SCAN
+from tileir.dialect.types import (
+    TOKEN,
+    TensorViewType,
+    TileType,
+    TileViewType,
+    pointer_type,
+    scalar_tile,
+    tensor_view_type,
+    tile_type,
+    with_element,
+)
+from tileir.ir.attributes import (
+    Attribute,
+    array_attribute,
+    bool_attribute,
+    dense_array_attribute,
+    float_attribute,
+    integer_attribute,
+)
+from tileir.ir.core import NO_REGIONS, Block, Operation
+from tileir.ir.declaration import ONE, OperandDeclaration, OperationDeclaration, VerifyContext
+from tileir.ir.diagnostics import Invalid, TileIRError
+from tileir.ir.location import UNKNOWN
+from tileir.ir.symbols import Symbols
+from tileir.ir.traits import SEGMENTS
+from tileir.ir.types import F16, F32, I1, I8, I32, I64, FloatType, Type
+from tileir.ir.values import Value
+from tileir.ir.versions import NEWEST
+from tileir.serve.language.document.operation_format import VALUE, Choice, Node, Part, Repeated, Sequence, format_of
+
+_SYMBOLS: Final = Symbols()
+# So many types of the program are tried.
+_TRIED: Final = 12
+# What numbers are converted to, where the program says nothing.
+_USUAL_ELEMENTS: Final[tuple[Type, ...]] = (F32, F16, I32, I64, I8)
+_TENSOR: Final = tensor_view_type(F32, (64,), (1,))
+# One of each kind, for where the program has none that fits.
+USUAL_TYPES: Final[tuple[Type, ...]] = (
+    scalar_tile(F32),
+    scalar_tile(I32),
+    scalar_tile(I1),
+    scalar_tile(pointer_type(F32)),
+    tile_type((16,), I32),
+    TOKEN,
+    _TENSOR,
+    partition_view((16,), _TENSOR),
+    strided_view((16,), _TENSOR, (16,)),
+    gather_scatter_view((16,), _TENSOR, 0),
+)
+
+
+class Expectation:
+    """What is known of a statement: the types of the operands it has, its attributes, the block it stands in."""
+
+    def __init__(
+        self,
+        declaration: OperationDeclaration,
+        operands: Mapping[str, list[Type]],
+        attributes: Mapping[str, Attribute] | None = None,
+        block: Block | None = None,
+        in_use: list[Type] | None = None,
+    ) -> None:
+        self.declaration = declaration
+        self.operands = operands
+        self.attributes = dict(attributes or {})
+        self.block = block if block is not None else Block()
+        self.in_use = in_use or []
+
+    def of_operand(self, declared: OperandDeclaration, position: int = 0) -> list[Type]:
+        """The types that an operand may have, the most likely first; where others say which, only that one."""
+        call = self._call()
+        # What is asked for says nothing about itself.
+        call.operands.pop(declared.name, None)
+        try:
+            found = number_type(call, declared, position)
+        except TileIRError:
+            found = None
+        if found is not None and declared.constraint.accepts(found):
+            return [found]
+        return [type for type in self.in_use if declared.constraint.accepts(type)]
+
+    def of_result(self, name: str, most: int = _TRIED) -> list[Type]:
+        """The types that a result may have, the most likely first, and no more than so many."""
+        declaration = self.declaration
+        numbers = [number for number, declared in enumerate(declaration.results) if declared.name == name]
+        if not numbers or self._follows_unknown(name):
+            return []
+        found: dict[Type, None] = {}
+        for types in self._all_results():
+            number = numbers[0]
+            declared = declaration.results[number]
+            several = types[number : number + 1] if declared.count == ONE else types[number:]
+            for type in several:
+                if declared.constraint.accepts(type):
+                    found[type] = None
+            if len(found) >= most:
+                break
+        return list(found)
+
+    def is_admitted(self) -> bool:
+        """Whether the operands go together, as far as can be told: with some results the rules admit them."""
+        if self.declaration.results:
+            return next(self._all_results(), None) is not None
+        return self._admits([])
+
+    def _follows_unknown(self, name: str) -> bool:
+        """Whether a result has the type of operands of which none is known."""
+        group = next((group for group in self.declaration.same_types if name in group), ())
+        operands = [o.name for o in self.declaration.operands if o.name in group]
+        return bool(operands) and not any(self.operands.get(operand) for operand in operands)
+
+    def _all_results(self) -> Iterator[list[Type]]:
+        """Types of all results that the rules admit."""
+        inference = inference_of(self.declaration)
+        for extras in self._guesses():
+            call = self._call()
+            call.extras.update(extras)
+            try:
+                types = result_types(call, inference)
+            except (TileIRError, TypeError, ValueError):
+                continue
+            if self._admits(types):
+                yield types
+
+    def _guesses(self) -> Iterator[dict[str, object]]:
+        """What the builder would be told besides operands and attributes."""
+        inference = inference_of(self.declaration)
+        required = inference.required
+        if not required:
+            yield {}
+            return
+        source = self._source()
+        if "shape" in required and isinstance(source, TileType):
+            for type in self.in_use[:_TRIED]:
+                if isinstance(type, TileType) and type.element is source.element and type is not source:
+                    yield {"shape": type}
+            yield {"shape": source}
+        elif "tile" in required and isinstance(source, TensorViewType):
+            shapes = {t.shape: None for t in self.in_use if isinstance(t, TileType) and t.rank == source.rank}
+            for shape in (*shapes, (16,) * source.rank):
+                yield {"tile": shape, "traversal_strides": shape, "sparse_dim": 0}
+        elif "type" in required:
+            for type in self.in_use[:_TRIED]:
+                if isinstance(source, TileType) and isinstance(type, TileType):
+                    yield {"type": with_element(source, type.element)}
+                yield {"type": type}
+            if isinstance(source, TileType):
+                for element in _USUAL_ELEMENTS:
+                    yield {"type": with_element(source, element)}
+            else:
+                for type in USUAL_TYPES:
+                    yield {"type": type}
+        elif "types" in required:
+            for type in self.in_use[:_TRIED]:
+                yield {"types": [type]}
+
+    def _source(self) -> Type | None:
+        for declared in self.declaration.operands:
+            for type in self.operands.get(declared.name, ()):
+                return type
+        return None
+
+    def _call(self) -> Call:
+        call = Call(self.declaration, self.block, _SYMBOLS)
+        call.operands = {name: [Value(type) for type in types] for name, types in self.operands.items()}
+        call.given = {name: list(values) for name, values in call.operands.items()}
+        call.attributes = self.attributes
+        return call
+
+    def _admits(self, results: list[Type]) -> bool:
+        """Whether the rules of the operation admit these results; yes, where too little is known to tell."""
+        declaration = self.declaration
+        if declaration.regions or declaration.has_trait(SEGMENTS):
+            return True
+        values: list[Value] = []
+        for operand in declaration.operands:
+            types = self.operands.get(operand.name, [])
+            if not types or not all(operand.constraint.accepts(type) for type in types):
+                return True
+            values.extend([Value(type) for type in types])
+        declared = zip(declaration.results, results, strict=False)
+        if not all(result.constraint.accepts(type) for result, type in declared if result.count == ONE):
+            return False
+        operation = Operation(declaration, values, results, self.attributes, NO_REGIONS, UNKNOWN)
+        missing = [
+            a.name
+            for a in declaration.attributes
+            if not a.optional and a.default is None and a.name not in self.attributes
+        ]
+        try:
+            if not all(rule.check(operation) for rule in declaration.rules):
+                return False
+            for verify in (declaration.verify_attributes if self.attributes else None, declaration.verify):
+                if verify is not None and not missing:
+                    verify(operation, VerifyContext())
+        except Invalid:
+            return False
+        return True
+
+
+# So many combinations of values are tried for one statement.
+_TRIES: Final = 24
+
+
+class Placeholder(NamedTuple):
+    """A piece of a statement that is to be typed over; an empty one is where the cursor ends up."""
+
+    text: str
+    choices: tuple[str, ...] = ()
+
+
+Piece = str | Placeholder
+
+
+class Visible(NamedTuple):
+    """A value that can be used at a place: its name, and its type where that is known."""
+
+    name: str
+    type: Type | None
+
+
+class Pool:
+    """What a statement can be made of: the visible values by type, nearest first, and the symbols of the module."""
+
+    def __init__(self, values: Iterable[Visible], types: Iterable[Type] = (), symbols: Iterable[str] = ()) -> None:
+        self.values: list[Visible] = list(values)
+        self.by_type: dict[Type, list[str]] = {}
+        self.names: set[str] = set()
+        # Statements that were made of it.
+        self.made: dict[object, list[Piece]] = {}
+        for name, type in self.values:
+            self.names.add(name)
+            if type is not None:
+                self.by_type.setdefault(type, []).append(name)
+        self.types: list[Type] = list(dict.fromkeys([*self.by_type, *types]))
+        self.symbols: list[str] = list(symbols)
+
+    def fresh(self, name: str, taken: Iterable[str] = ()) -> str:
+        """A name like the wanted one that no visible value has."""
+        others = set(taken)
+        candidate, number = name, 0
+        while candidate in self.names or candidate in others:
+            number += 1
+            candidate = f"{name}_{number}"
+        return candidate
+
+
+class Chosen(NamedTuple):
+    """Values for the operands that must be written, and their types as far as they are known."""
+
+    names: dict[str, list[str]]
+    types: dict[str, list[Type]]
+
+
+def choose_operands(declaration: OperationDeclaration, pool: Pool) -> Chosen:
+    """The nearest visible values that fit together; where there are none, names that have to be replaced."""
+    wanted = [o for o in declaration.operands if o.name in _required(declaration)]
+    tries = [_TRIES]
+    found = _choose(declaration, pool, wanted, {}, tries)
+    types: dict[str, list[Type]] = found if found is not None else {}
+    if found is None:
+        # Twice, because what is chosen later may say what an earlier one has to be.
+        for declared in (*wanted, *wanted):
+            fitting = Expectation(declaration, types, in_use=pool.types).of_operand(declared)
+            fitting = [type for type in fitting if type in pool.by_type] or fitting[:1]
+            if fitting:
+                types[declared.name] = [fitting[0]] * _values_of(declared, types)
+    names: dict[str, list[str]] = {}
+    used: set[str] = set()
+    for declared in wanted:
+        names[declared.name] = []
+        for type in types.get(declared.name, [None]):
+            known = pool.by_type.get(type, []) if type is not None else []
+            name = next((name for name in known if name not in used), known[0] if known else f"%{declared.name}")
+            used.add(name)
+            names[declared.name].append(name)
+    return Chosen(names, types)
+
+
+def _choose(
+    declaration: OperationDeclaration,
+    pool: Pool,
+    wanted: list[OperandDeclaration],
+    types: dict[str, list[Type]],
+    tries: list[int],
+) -> dict[str, list[Type]] | None:
+    """Types of visible values for all operands that the rules admit together; None if there are none, or too many."""
+    left = [declared for declared in wanted if declared.name not in types]
+    if not left:
+        tries[0] -= 1
+        expectation = Expectation(declaration, types, usual_attributes(declaration, types), in_use=pool.types)
+        agree = all(type in expectation.of_operand(each) for each in wanted for type in types[each.name][:1])
+        return types if agree and expectation.is_admitted() else None
+    declared = left[0]
+    for type in Expectation(declaration, types, in_use=pool.types).of_operand(declared):
+        if type not in pool.by_type or (declaration in (REDUCE, SCAN) and _is_scalar(type)):
+            continue
+        found = _choose(
+            declaration, pool, wanted, {**types, declared.name: [type] * _values_of(declared, types)}, tries
+        )
+        if found is not None or tries[0] <= 0:
+            return found
+    return None
+
+
+def _values_of(declared: OperandDeclaration, types: dict[str, list[Type]]) -> int:
+    """An access takes as many indices as the view or the tile has dimensions, and two tokens are the fewest to join."""
+    if declared.name == "index":
+        views = [type for known in types.values() for type in known if isinstance(type, TileViewType)]
+        return views[0].index_rank if views else 1
+    if declared.name == "indices":
+        tiles = [type for known in types.values() for type in known if isinstance(type, TileType)]
+        return tiles[-1].rank if tiles else 1
+    return 2 if declared.name == "tokens" else 1
+
+
+@cache
+def _required(declaration: OperationDeclaration) -> frozenset[str]:
+    """The operands that a statement cannot do without."""
+    found: set[str] = set()
+    pending: list[Node] = [format_of(declaration).tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Sequence):
+            pending.extend(node.items)
+        elif isinstance(node, Choice):
+            pending.append(node.items[0])
+        elif isinstance(node, Repeated):
+            pending.append(node.item)
+        elif isinstance(node, Part) and node.kind == VALUE:
+            found.add(node.name)
+    return frozenset(found)
+
+
+def usual_attributes(declaration: OperationDeclaration, types: dict[str, list[Type]]) -> dict[str, Attribute]:
+    """What a statement begins with for the attributes that it cannot do without."""
+    found: dict[str, Attribute] = {}
+    for declared in declaration.attributes:
+        kind = declared.constraint.kind
+        enumeration = enum_kind_of(declared)
+        if declared.optional or declared.default is not None:
+            continue
+        if enumeration is not None:
+            found[declared.name] = enumeration[legal_keywords(declaration, declared, NEWEST)[0]]
+        elif kind in ("i64", "i32"):
+            number = {"dim": 0, "alignment": 16}.get(declared.name, 1)
+            found[declared.name] = integer_attribute(I64 if kind == "i64" else I32, number)
+        elif kind == "bool":
+            found[declared.name] = bool_attribute(False)
+        elif kind == "predicate":
+            found[declared.name] = div_by(16)
+        elif kind == "i32_array":
+            source = types["source"][0] if types.get("source") else None
+            rank = source.rank if isinstance(source, TileType) else 2
+            found[declared.name] = dense_array_attribute(I32, tuple(reversed(range(rank))))
+        elif declared.name == "identities":
+            found[declared.name] = array_attribute((_zero_attribute(element_tile(types).element),))
+    return found
+
+
+def element_tile(types: dict[str, list[Type]]) -> TileType:
+    """A scalar of what a reduction combines."""
+    operand = types["operands"][0] if types.get("operands") else None
+    return scalar_tile(operand.element) if isinstance(operand, TileType) else scalar_tile(F32)
+
+
+def _zero_attribute(element: Type) -> Attribute:
+    return float_attribute(element, 0) if isinstance(element, FloatType) else integer_attribute(element, 0)
+
+
+def _is_scalar(type: Type) -> bool:
+    return isinstance(type, TileType) and not type.shape

@@ -1,0 +1,234 @@
+"""Compiles the kernels of a script for the launches that it states, in a child process.
+
+Importing a script runs it: this happens only if the user allows it (`cutile.compile` in the settings of the editor),
+when the file is saved, and never in the process of the server.  The child has limits of time and memory, no input, and
+its output is discarded.  It is not confined: it may do what the script does.
+
+The child runs this module: it reads a request as JSON, and writes its answer as JSON to its standard output.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import linecache
+import os
+import signal
+import subprocess
+import sys
+import traceback
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tileir.execute.locations.python_source import character_column
+from tileir.ir.diagnostics import TileIRError
+
+SECONDS = 60.0
+BYTES = 16 << 30
+"""Of address space: libraries for GPUs map a lot that they do not use."""
+_MODULE = "__tileir_script__"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An error or a lint finding at a line of the script; 0 is the comment that states the launch."""
+
+    severity: str
+    message: str
+    line: int = 0
+    column: int = -1
+    """In characters, from 0; -1 for the whole line."""
+    end: int = -1
+    """-1 for as far as it goes."""
+    code: str = "cutile"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A tile that a name of the script stands for."""
+
+    name: str
+    line: int
+    column: int
+    """Of the expression, in bytes from 0, as `ast` counts."""
+    type: str
+
+
+@dataclass
+class CompiledLaunch:
+    """The result of compiling for a launch, or of importing the script."""
+
+    kernel: str
+    findings: list[Finding] = field(default_factory=list)
+    variables: list[Variable] = field(default_factory=list)
+
+
+def compile_script(
+    path: str, launches: list[dict[str, Any]], targets: list[str], seconds: float = SECONDS
+) -> list[CompiledLaunch]:
+    """Compile the kernels of a file, in a process of its own."""
+    request = json.dumps({"path": path, "launches": launches, "targets": targets, "seconds": seconds})
+    process = subprocess.Popen(
+        [sys.executable, "-m", __name__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        output, errors = process.communicate(request.encode(), timeout=seconds)
+    except subprocess.TimeoutExpired:
+        _end(process)
+        return [CompiledLaunch("", [Finding("warning", f"not compiled: it took more than {seconds:g} s")])]
+    try:
+        return [
+            CompiledLaunch(
+                each["kernel"],
+                [Finding(**finding) for finding in each["findings"]],
+                [Variable(**variable) for variable in each["variables"]],
+            )
+            for each in json.loads(output)
+        ]
+    except (ValueError, KeyError, TypeError):
+        last = errors.decode("utf-8", "replace").strip().splitlines()[-1:]
+        words = f"not compiled: the process ended with status {process.returncode}"
+        return [CompiledLaunch("", [Finding("warning", ": ".join([words, *last]))])]
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and those that it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (AttributeError, OSError):
+        process.kill()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+    process.wait()
+
+
+# --- in the process ---
+
+
+def main() -> None:
+    request = json.load(sys.stdin)
+    # What the script prints must not end up in the answer.
+    answer_to = os.dup(1)
+    os.dup2(2, 1)
+    _limit(request["seconds"])
+    answers = _answers(request["path"], request["launches"], request["targets"])
+    with open(answer_to, "w", encoding="utf-8") as file:
+        json.dump([asdict(each) for each in answers], file)
+        file.flush()
+    os._exit(0)
+
+
+def _limit(seconds: float) -> None:
+    try:
+        import resource
+    except ImportError:
+        # Windows: the limit of time remains, which the parent keeps.
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _answers(path: str, launches: list[dict[str, Any]], targets: list[str]) -> list[CompiledLaunch]:
+    os.chdir(os.path.dirname(path) or ".")
+    sys.path.insert(0, os.path.dirname(path))
+    sys.argv = [path]
+    try:
+        specification = importlib.util.spec_from_file_location(_MODULE, path)
+        assert specification is not None and specification.loader is not None
+        module = importlib.util.module_from_spec(specification)
+        sys.modules[_MODULE] = module
+        specification.loader.exec_module(module)
+    except BaseException as error:  # Whatever a script does when it is imported.
+        return [CompiledLaunch("", [_raised(error, path, "the script cannot be imported: ")])]
+    return [_answer(module, path, launch, targets) for launch in launches]
+
+
+def _answer(module: Any, path: str, launch: dict[str, Any], targets: list[str]) -> CompiledLaunch:
+    from tileir.bridge.compiling import compile, is_cutile_kernel
+    from tileir.execute.arguments.argument_text import argument
+
+    answer = CompiledLaunch(launch["kernel"])
+    kernel = getattr(module, launch["kernel"], None)
+    if not is_cutile_kernel(kernel):
+        words = f"the script has no kernel '{launch['kernel']}'"
+        answer.findings.append(Finding("error", words))
+        return answer
+    try:
+        arguments = tuple([argument(text, None) for text in launch["arguments"]])
+        made = compile(kernel, arguments, "interpreter")
+    except Exception as error:  # cuTile's own, those of arguments, and whatever else comes of a script.
+        answer.findings.append(_raised(error, path, ""))
+        return answer
+    entry = made.kernel.entry
+    answer.findings.extend(_advice(entry, path, targets))
+    answer.variables.extend(_variables(entry, path))
+    return answer
+
+
+def _raised(error: BaseException, path: str, lead: str) -> Finding:
+    """An error, at the line of the script that it is about."""
+    place: Any = getattr(error, "loc", None)
+    if getattr(place, "line", 0) and os.path.realpath(str(getattr(place, "filename", ""))) == os.path.realpath(path):
+        text = linecache.getline(path, place.line)
+        column, end = character_column(text, place.col), -1
+        if getattr(place, "last_line", None) == place.line and place.end_col is not None:
+            end = character_column(text, place.end_col)
+        # cuTile's words have the place again, in lines below.
+        return Finding("error", str(error.args[0] if error.args else error), place.line, column, end)
+    message = lead + (str(error) or type(error).__name__)
+    if isinstance(error, TileIRError) and error.diagnostics:
+        found = error.diagnostics[0]
+        file, line, column = found.position
+        if file and os.path.realpath(file) == os.path.realpath(path):
+            return Finding("error", lead + found.message, line, max(column - 1, 0))
+        return Finding("error", lead + found.message)
+    if isinstance(error, SyntaxError) and error.lineno:
+        return Finding("error", lead + error.msg, error.lineno)
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    return Finding("error", message, lines[-1] if lines and lines[-1] else 0)
+
+
+def _advice(entry: Any, path: str, targets: list[str]) -> list[Finding]:
+    """What lint says about the compiled kernel, at the lines of the script."""
+    from tileir.analyze.lint.configuration import LintOptions, options_for
+    from tileir.analyze.lint.linting import lint_module
+
+    settings = options_for(path, LintOptions(target=targets or None)).settings(path)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    root = entry
+    while root.parent_operation is not None:
+        root = root.parent_operation
+    findings: list[Finding] = []
+    for finding in lint_module(root, settings, {path: text}):
+        name, line, column = finding.diagnostic().position
+        if os.path.realpath(name) == os.path.realpath(path):
+            findings.append(Finding(finding.severity, finding.message, line, max(column - 1, 0), -1, finding.rule))
+    return list(dict.fromkeys(findings))
+
+
+def _variables(entry: Any, path: str) -> list[Variable]:
+    """The tiles that names of the script stand for."""
+    from tileir.dialect.types import TileType
+    from tileir.execute.locations.script import Script
+
+    script = Script()
+    found: dict[Variable, None] = {}
+    for operation in entry.walk():
+        expression = script.expression(operation)
+        if expression is None or not expression.name or expression.file != path or not operation.results:
+            continue
+        type = operation.results[0].type
+        if isinstance(type, TileType) and script.label(operation) == expression.name:
+            found[Variable(expression.name, expression.line, expression.column, type.spelling)] = None
+    return list(found)
+
+
+if __name__ == "__main__":
+    main()

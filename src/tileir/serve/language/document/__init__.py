@@ -1,0 +1,10 @@
+"""The document model.  Each module is built on those above it:
+
+scanner           operations and regions of any text, from its tokens; updated after an edit
+names             values, symbols, blocks and aliases, with their definitions and uses
+tree              the syntax tree: tokens, operations, regions, names
+analysis          what the parser, the verifier and lint report, and the program that was read
+document          a text with its edits, and positions in the units of the protocol
+operation_format  the assembly format of an operation as a tree and an automaton
+statement         the part of its format that each token of a statement is, and what may come next
+"""

@@ -1,0 +1,467 @@
+"""The operations and regions of a text, found from its tokens alone.
+
+A text is broken most of the time while it is typed, so the scanner never fails: what does not begin an operation
+belongs to the one before it.  After an edit `rescan` scans the operations around it and moves the others.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+from tileir.dialect.ops import BUILTIN_MODULE
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import ISOLATED, SYMBOL_TABLE
+from tileir.text.edits import TokenChange, TokenText
+
+CLOSING_OF = {"(": ")", "[": "]", "{": "}", "<": ">"}
+CLOSING = frozenset(CLOSING_OF.values())
+_OPENING_OF = {closing: opening for opening, closing in CLOSING_OF.items()}
+# Words that continue an operation on another line, besides those that an `=` follows.
+_CONTINUING = frozenset(
+    ["else", "loc", "attributes", "iter_values", "to", "step", "in", "at", "weak", "relaxed", "acquire", "release"]
+)
+# How far the scanner looks ahead of a token before it decides what the token is.
+_AHEAD = 3
+
+
+class RegionNode:
+    """A region: the text between two braces, or the whole text.
+
+    `opening` and `closing` are the tokens of the braces; without a closing brace, `closing` is the token behind the
+    last one.  `labels` are the tokens of its block labels.
+    """
+
+    __slots__ = ("closing", "labels", "opening", "operations", "owner")
+
+    def __init__(self, opening: int, owner: OperationNode | None) -> None:
+        self.opening = opening
+        self.closing = -1
+        self.owner = owner
+        self.operations: list[OperationNode] = []
+        self.labels: list[int] = []
+
+
+class OperationNode:
+    """An operation: the tokens from `first` to `last`, its name at `name` (-1 if it has none).
+
+    `results` are the tokens that name its results.
+    """
+
+    __slots__ = ("declaration", "first", "last", "name", "region", "regions", "results")
+
+    def __init__(self, first: int, name: int, results: list[int], region: RegionNode) -> None:
+        self.first = first
+        self.last = first
+        self.name = name
+        self.results = results
+        self.region = region
+        self.regions: list[RegionNode] = []
+        self.declaration: OperationDeclaration | None = None
+
+    @property
+    def parent(self) -> OperationNode | None:
+        return self.region.owner
+
+    @property
+    def head_end(self) -> int:
+        """The token behind the head: the brace of the first region, or the token behind the operation."""
+        return self.regions[0].opening if self.regions else self.last + 1
+
+    @property
+    def is_isolated(self) -> bool:
+        """Whether names from around it are not visible in it."""
+        return self.declaration is not None and bool(self.declaration.traits & ISOLATED)
+
+    @property
+    def is_symbol_table(self) -> bool:
+        return self.declaration is not None and bool(self.declaration.traits & SYMBOL_TABLE)
+
+    def walk(self) -> Iterator[OperationNode]:
+        """This operation and all in it, in the order of the text."""
+        pending = [self]
+        while pending:
+            operation = pending.pop()
+            yield operation
+            for region in reversed(operation.regions):
+                pending.extend(reversed(region.operations))
+
+
+def first_token(operation: OperationNode) -> int:
+    return operation.first
+
+
+def declaration_named(name: str, nested: bool = True) -> OperationDeclaration | None:
+    """The declaration that the name of an operation means, quoted or not; None if there is none."""
+    if name[:1] == '"':
+        found = REGISTRY.by_name.get(name.strip('"'))
+    elif "." in name:
+        found = REGISTRY.by_name.get(name)
+    elif name == "module" and not nested:
+        found = BUILTIN_MODULE
+    else:
+        found = REGISTRY.by_name.get(f"cuda_tile.{name}") or REGISTRY.by_name.get(f"builtin.{name}")
+    return None if found is None or found.testing else found
+
+
+def is_word(token: str) -> bool:
+    return token[:1].isalpha() or token[:1] == "_"
+
+
+def scan(text: TokenText) -> RegionNode:
+    """The whole text as a region."""
+    scanner = _Scanner(text)
+    top = scanner.region
+    scanner.run(0)
+    scanner.close_regions(top)
+    top.closing = text.count
+    return top
+
+
+class _Scanner:
+    """Goes through the tokens once."""
+
+    def __init__(self, text: TokenText) -> None:
+        self.text = text.text
+        self.tokens = text.tokens
+        self.starts = text.starts
+        self.count = text.count
+        self.region = RegionNode(-1, None)
+        self.operation: OperationNode | None = None
+        # The brackets that the current operation has opened and not closed, and those of the operations around it.
+        self.brackets: list[str] = []
+        self.outer: list[list[str]] = []
+        self.is_over = False
+
+    def run(self, position: int) -> None:
+        """Scan from a token to the end of the text, or until it is over."""
+        tokens = self.tokens
+        while position < self.count:
+            token = tokens[position]
+            first = token[0]
+            following = position + 1
+            if first == "%":
+                following = self._results(position) or following
+            elif first == "}":
+                self._close(position)
+            elif first in "([<{" and len(token) == 1:
+                self._open(position)
+            elif first in ")]>" and len(token) == 1:
+                self._close_bracket(token)
+            elif first == "^":
+                following = self._label(position)
+            elif first in "#!" and tokens[position + 1] == "=" and "." not in token and not self.brackets:
+                self.begin(position, -1, [])
+            elif first.isalpha() or first == "_" or first == '"':
+                if self._begins(position, token):
+                    self.begin(position, position, [])
+            if self.is_over:
+                return
+            position = following
+            if self.operation is not None:
+                self.operation.last = position - 1
+
+    def close_regions(self, top: RegionNode) -> None:
+        """End the regions whose closing brace is missing."""
+        while self.region is not top:
+            _Scanner.end_region(self, self.count)
+
+    def _is_first_on_line(self, token: int) -> bool:
+        if token == 0:
+            return True
+        return "\n" in self.text[self.starts[token - 1] + len(self.tokens[token - 1]) : self.starts[token]]
+
+    def _results(self, position: int) -> int:
+        """Begin an operation that names its results here; the token behind what was read, or 0 if there is none."""
+        tokens = self.tokens
+        results = [position]
+        end = position + 1
+        while True:
+            if tokens[end] == ":" and tokens[end + 1].isdigit():
+                end += 2
+            if tokens[end] != "," or tokens[end + 1][:1] != "%":
+                break
+            results.append(end + 1)
+            end += 2
+        if tokens[end] != "=":
+            is_alone = not self.brackets and self._is_first_on_line(position) and tokens[position - 1] != ","
+            if is_alone and (self.operation is None or self.operation.name >= 0) and not self._continues(position):
+                # Names of results, and nothing else yet.
+                self.begin(position, -1, results)
+                return end
+            return 0
+        if len(results) > 1 and self._is_first_on_line(results[-1]) and not self._is_first_on_line(position):
+            # `addf %a,` with nothing behind it yet, before a line that begins an operation.
+            return 0
+        name = end + 1
+        if self.brackets and (tokens[name][:1] == "%" or not self._is_first_on_line(position)):
+            # `iter_values(%a = %b` is no operation.  One that begins a line is, also behind an open bracket.
+            return 0
+        is_named = tokens[name][:1] == '"' or is_word(tokens[name])
+        self.begin(position, name if is_named else -1, results)
+        return name + 1 if is_named else name
+
+    def _continues(self, position: int) -> bool:
+        """Whether the token before a value needs one: `addf` alone in its line, `=`, `token =`."""
+        if position and self.tokens[position - 1] in ("=", "->", "(", ":"):
+            return True
+        return self.operation is not None and self.operation.name == position - 1
+
+    def _begins(self, position: int, token: str) -> bool:
+        """Whether a word or a string is the name of an operation."""
+        if self.operation is None:
+            return True
+        if token[0] == '"':
+            known = self.tokens[position + 1] == "(" and not self.brackets
+        else:
+            known = declaration_named(token) is not None
+        if self._is_first_on_line(position):
+            if known:
+                return self.tokens[position - 1] not in ("=", ",", "<") and self.tokens[position + 1] not in ("=", ",")
+            if self.brackets or token[0] == '"' or token in _CONTINUING or self.tokens[position + 1] == "=":
+                return False
+            return "<" not in token and self._may_end(position - 1)
+        return known and not self.brackets and self._may_end(position - 1)
+
+    def _may_end(self, token: int) -> bool:
+        """Whether an operation may end with a token."""
+        text = self.tokens[token]
+        return text in ("}", ")", "]", ">", "token") or "<" in text[1:] or text[:1] == "!"
+
+    def begin(self, first: int, name: int, results: list[int]) -> None:
+        operation = OperationNode(first, name, results, self.region)
+        if name >= 0:
+            operation.declaration = declaration_named(self.tokens[name], self.region.owner is not None)
+        self.region.operations.append(operation)
+        self.operation = operation
+        self.brackets = []
+
+    def _label(self, position: int) -> int:
+        """A block label with its arguments, or a reference to a block; the token behind it."""
+        if self.brackets:
+            return position + 1
+        tokens = self.tokens
+        self.region.labels.append(position)
+        self.operation = None
+        end = position + 1
+        if tokens[end] == "(":
+            depth = 0
+            while end < self.count:
+                depth += (tokens[end] == "(") - (tokens[end] == ")")
+                end += 1
+                if not depth or tokens[end] in ("{", "}"):
+                    break
+        return end + 1 if tokens[end] == ":" else end
+
+    def _open(self, position: int) -> None:
+        token = self.tokens[position]
+        if token != "{" or not self._opens_region(position):
+            self.brackets.append(token)
+            return
+        if self.operation is None:
+            self.begin(position, -1, [])
+            if self.is_over:
+                return
+        assert self.operation is not None
+        region = RegionNode(position, self.operation)
+        self.operation.regions.append(region)
+        self.outer.append(self.brackets)
+        self.brackets = []
+        self.region = region
+        self.operation = None
+
+    def _opens_region(self, position: int) -> bool:
+        """Whether a brace opens a region, not a dictionary."""
+        tokens = self.tokens
+        before, behind, beyond = tokens[position - 1] if position else "", tokens[position + 1], tokens[position + 2]
+        operation = self.operation
+        if operation is None:
+            return True
+        if before in ("attributes", "="):
+            return False
+        if operation.name >= 0 and tokens[operation.name][:1] == '"':
+            return before in ("(", ",") and self.brackets == ["("]
+        if self.brackets:
+            return False
+        if operation.declaration is not None:
+            if operation.regions:
+                return before == "else"
+            # Attributes may precede a region: `{name = ..` or `{name}`.
+            is_named = behind[:1] == '"' or is_word(behind)
+            is_listed = beyond in (",", "}") and declaration_named(behind) is None
+            return bool(operation.declaration.regions) and not (is_named and (beyond == "=" or is_listed))
+        if behind[:1] in ("%", "^"):
+            return True
+        return beyond not in ("=", ",", "}") or declaration_named(behind) is not None
+
+    def _close_bracket(self, token: str) -> None:
+        opening = _OPENING_OF[token]
+        if opening in self.brackets:
+            while self.brackets.pop() != opening:
+                pass
+
+    def _close(self, position: int) -> None:
+        """A closing brace: of a dictionary, or of the region."""
+        if "{" in self.brackets:
+            self._close_bracket("}")
+        elif self.region.owner is not None:
+            self.end_region(position)
+
+    def end_region(self, position: int) -> None:
+        owner = self.region.owner
+        assert owner is not None
+        self.region.closing = position
+        self.region = owner.region
+        self.operation = owner
+        self.brackets = self.outer.pop()
+        owner.last = max(owner.last, position if position < self.count else self.count - 1)
+
+
+# --- after an edit ---
+
+
+def rescan(top: RegionNode, text: TokenText, change: TokenChange) -> bool:
+    """Update the tree of a text after an edit; False if the whole text has to be scanned, and the tree is of no use.
+
+    The scan starts at an operation before the edit, in the innermost region that holds all of it.  It ends where an
+    operation begins behind the edit at a token where one began before: from there on it would find the same.
+    """
+    region = _region_around(top, change)
+    scanner = _Rescanner(text, region, change)
+    if not scanner.update():
+        return False
+    _move_behind(region, scanner.kept, change.new_end - change.old_end)
+    top.closing = text.count
+    return True
+
+
+def _region_around(top: RegionNode, change: TokenChange) -> RegionNode:
+    """The innermost region around an edit whose braces are not near it."""
+    region = top
+    while True:
+        index = bisect_right(region.operations, change.first, key=first_token) - 1
+        if index < 0:
+            return region
+        found = None
+        for inner in region.operations[index].regions:
+            is_closed = inner.closing < top.closing
+            if is_closed and inner.opening + _AHEAD < change.first and change.old_end + _AHEAD < inner.closing:
+                found = inner
+        if found is None:
+            return region
+        region = found
+
+
+class _Rescanner(_Scanner):
+    """Scans a region from before an edit to behind it."""
+
+    def __init__(self, text: TokenText, region: RegionNode, change: TokenChange) -> None:
+        super().__init__(text)
+        self.target = region
+        self.draft = self.region = RegionNode(region.opening, region.owner)
+        self.change = change
+        self.shift = change.new_end - change.old_end
+        self.kept: int = -1
+        """The first operation of the updated region that was only moved."""
+        self._old_kept = -1
+
+    def update(self) -> bool:
+        """Scan and update the region; False if no end was found."""
+        operations = self.target.operations
+        index = bisect_left(operations, self.change.first, key=first_token) - 1
+        # The start is an operation whose name was found without a look at what changed.
+        while index >= 0 and not (operations[index].name >= 0 and operations[index].last + _AHEAD < self.change.first):
+            index -= 1
+        position = self.target.opening + 1
+        if index >= 0:
+            start = operations[index]
+            position = start.first
+            super().begin(start.first, start.name, start.results)
+            self.draft.operations[0].last = start.name
+            self.run(start.name + 1)
+        else:
+            index = 0
+            self.run(position)
+        if not self.is_over:
+            if self.target.owner is not None:
+                return False
+            self.close_regions(self.draft)
+            self._old_kept = len(operations)
+        if self._old_kept < 0:
+            return False
+        self._splice(index, position)
+        return True
+
+    def _splice(self, index: int, position: int) -> None:
+        region = self.target
+        old = region.operations
+        behind = old[self._old_kept].first if self._old_kept < len(old) else region.closing
+        for operation in self.draft.operations:
+            operation.region = region
+        region.labels[:] = [
+            *[label for label in region.labels if label < position],
+            *self.draft.labels,
+            *[label + self.shift for label in region.labels if label >= behind],
+        ]
+        old[index : self._old_kept] = self.draft.operations
+        self.kept = index + len(self.draft.operations)
+
+    def begin(self, first: int, name: int, results: list[int]) -> None:
+        if self.region is self.draft and first >= self.change.new_end:
+            operations = self.target.operations
+            index = bisect_left(operations, first - self.shift, key=first_token)
+            if index < len(operations) and operations[index].first == first - self.shift:
+                self._old_kept = index
+                self.is_over = True
+                return
+        super().begin(first, name, results)
+
+    def end_region(self, position: int) -> None:
+        if self.region is self.draft:
+            # Another brace closes the region now, unless it is the one that did.
+            if position == self.target.closing + self.shift and position >= self.change.new_end:
+                self._old_kept = len(self.target.operations)
+            self.is_over = True
+            return
+        super().end_region(position)
+
+
+def _move_behind(region: RegionNode, index: int, shift: int) -> None:
+    """Move what follows an edit in a region and in the regions around it."""
+    if not shift:
+        return
+    _move(region.operations[index:], shift)
+    while True:
+        region.closing += shift
+        owner = region.owner
+        if owner is None:
+            return
+        owner.last += shift
+        for later in owner.regions[owner.regions.index(region) + 1 :]:
+            _move_region(later, shift)
+            _move(later.operations, shift)
+        region = owner.region
+        region.labels[:] = [label + shift if label > owner.first else label for label in region.labels]
+        _move(region.operations[bisect_right(region.operations, owner.first, key=first_token) :], shift)
+
+
+def _move_region(region: RegionNode, shift: int) -> None:
+    region.opening += shift
+    region.closing += shift
+    region.labels[:] = [label + shift for label in region.labels]
+
+
+def _move(operations: list[OperationNode], shift: int) -> None:
+    pending = [operations]
+    while pending:
+        for operation in pending.pop():
+            operation.first += shift
+            operation.last += shift
+            if operation.name >= 0:
+                operation.name += shift
+            if operation.results:
+                operation.results = [result + shift for result in operation.results]
+            for region in operation.regions:
+                _move_region(region, shift)
+                pending.append(region.operations)

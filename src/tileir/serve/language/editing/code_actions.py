@@ -1,0 +1,312 @@
+"""Code actions and formatting: quick fixes, silencing of lint rules, rewrites, and the layout of ranges and lines.
+
+A fix is offered only if a trial shows that it helps.  If a finding has one fix, it is preferred: editors apply it with
+one key, and `source.fixAll.tileir` applies it for the whole file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from lsprotocol import types as lsp
+
+from tileir.analyze.lint.fixes import FixesTogether
+from tileir.ir.core import Operation
+from tileir.ir.traits import ISOLATED
+from tileir.ir.values import OperationResult, Value
+from tileir.serve.language.document.analysis import Analysis, TextDiagnostic
+from tileir.serve.language.document.document import Document
+from tileir.serve.language.document.names import VALUE
+from tileir.serve.language.document.scanner import OperationNode
+from tileir.serve.language.document.tree import SyntaxTree
+from tileir.serve.language.editing.fixes import Fix, Problem, fixes
+from tileir.serve.language.editing.layout import CONTINUATION, INDENTATION, Edit, layout_edits
+from tileir.serve.language.editing.trials import Trials
+from tileir.text.lexer import TOKEN
+from tileir.text.listing import printed_lines
+from tileir.text.printer import Printer
+
+FIX_ALL = "source.fixAll.tileir"
+KINDS = (lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.RefactorRewrite, FIX_ALL)
+# For one finding, so many fixes are tried and so many offered.
+_MOST_TRIED = 16
+_MOST_OFFERED = 6
+_SILENCE = re.compile(r"//\s*tileir:\s*ignore\s*\[([^\]\n]*)\]")
+
+
+def code_actions(document: Document, area: lsp.Range, context: lsp.CodeActionContext) -> list[lsp.CodeAction]:
+    """The code actions for a range of a text."""
+    found: list[lsp.CodeAction] = []
+    if _is_requested(context, lsp.CodeActionKind.QuickFix):
+        start, end = document.offset(area.start), document.offset(area.end)
+        trials = Trials(document.syntax, document.analysis, document.settings)
+        for diagnostic in document.analysis.diagnostics:
+            if diagnostic.start <= end and start <= max(diagnostic.end, diagnostic.start):
+                found.extend(_quick_fixes(document, diagnostic, context, trials))
+    # Not each time the caret moves: printing a long program takes a while.
+    is_automatic = context.trigger_kind == lsp.CodeActionTriggerKind.Automatic
+    if not is_automatic and _is_requested(context, lsp.CodeActionKind.RefactorRewrite):
+        found.extend(_rewrites(document, area))
+    # Only by its name: editors run it when a file is saved.
+    if context.only is not None and _is_requested(context, FIX_ALL):
+        edits = fix_all(document)
+        if edits:
+            found.append(_action(document, "Fix all that has one remedy", FIX_ALL, edits))
+    return found
+
+
+def _is_requested(context: lsp.CodeActionContext, kind: str) -> bool:
+    """Whether a kind of action is requested: itself, or one that it is part of."""
+    only = [str(getattr(each, "value", each)) for each in context.only or ()]
+    return context.only is None or any(kind == each or kind.startswith(f"{each}.") for each in only)
+
+
+# --- quick fixes ---
+
+
+def good_fixes(document: Document, diagnostic: TextDiagnostic, trials: Trials) -> list[Fix]:
+    """The fixes for a finding that help."""
+    if diagnostic.fix is not None:
+        # A fix of lint keeps the program; it need not be tried.
+        return [Fix(diagnostic.fix.title, tuple([Edit(*edit) for edit in diagnostic.fix.edits]))]
+    found: dict[str, Fix] = {}
+    for number, fix in enumerate(_candidates(document, diagnostic)):
+        if number == _MOST_TRIED or len(found) == _MOST_OFFERED or trials.exhausted:
+            break
+        # Of several fixes with one title, the first that helps.
+        if fix.title not in found and trials.helps(fix.edits, diagnostic):
+            found[fix.title] = fix
+    return list(found.values())
+
+
+def _candidates(document: Document, diagnostic: TextDiagnostic) -> Iterator[Fix]:
+    problem = Problem(document.syntax, document.analysis, diagnostic)
+    yield from fixes(problem)
+    if diagnostic.severity == "remark" and problem.operation is not None and diagnostic.rule is None:
+        edit = _reprinted(document.syntax, document.analysis, problem.operation)
+        if edit is not None:
+            yield Fix("Write it as NVIDIA's tools do", (edit,))
+
+
+def _quick_fixes(
+    document: Document, diagnostic: TextDiagnostic, context: lsp.CodeActionContext, trials: Trials
+) -> Iterator[lsp.CodeAction]:
+    shown = [each for each in context.diagnostics if _is_same(document, each, diagnostic)]
+    good = good_fixes(document, diagnostic, trials)
+    for fix in good:
+        action = _action(document, fix.title, lsp.CodeActionKind.QuickFix, fix.edits, shown)
+        action.is_preferred = True if len(good) == 1 else None
+        yield action
+    if diagnostic.rule is not None:
+        title = f"Silence '{diagnostic.rule}' at this line"
+        edits = [_silencing_edit(document, diagnostic.rule, diagnostic.start)]
+        yield _action(document, title, lsp.CodeActionKind.QuickFix, edits, shown)
+
+
+def _is_same(document: Document, shown: lsp.Diagnostic, diagnostic: TextDiagnostic) -> bool:
+    """Whether an editor shows a diagnostic."""
+    if shown.range.start != document.position(diagnostic.start):
+        return False
+    return str(shown.code or "") in ("", diagnostic.code) and shown.message.startswith(diagnostic.message[:40])
+
+
+def fix_all(document: Document) -> list[Edit]:
+    """The edits of all findings that have one fix, as many as do not overlap."""
+    trials = Trials(document.syntax, document.analysis, document.settings)
+    found: list[Edit] = []
+    together = FixesTogether()
+    for diagnostic in document.analysis.diagnostics:
+        if trials.exhausted:
+            break
+        good = good_fixes(document, diagnostic, trials)
+        if len(good) == 1 and not any(
+            one.start <= other.end and other.start <= one.end for one in good[0].edits for other in found
+        ):
+            fix = diagnostic.fix.fix if diagnostic.fix is not None else None
+            if fix is None or together.take(fix):
+                found.extend(good[0].edits)
+    return sorted(found, key=lambda edit: (edit.start, edit.end))
+
+
+def _silencing_edit(document: Document, rule: str, offset: int) -> Edit:
+    """The edit that silences a rule at a line: a comment behind it, or one more rule in the comment that is there."""
+    start, text = document.line_start(document.line_of(offset)), document.line_text(offset)
+    known = _SILENCE.search(text)
+    if known is not None:
+        end = start + known.end(1)
+        return Edit(end, end, f", {rule}" if known[1].strip() else rule)
+    if "//" in text and document.syntax.is_comment(start + text.rindex("//") + 2):
+        # Another comment would become the reason: the line above silences the rule.
+        blanks = text[: len(text) - len(text.lstrip(" \t"))]
+        return Edit(start, start, f"{blanks}// tileir: ignore[{rule}]\n")
+    end = start + len(text.rstrip())
+    return Edit(end, end, f"  // tileir: ignore[{rule}]")
+
+
+def _action(
+    document: Document,
+    title: str,
+    kind: lsp.CodeActionKind | str,
+    edits: Sequence[Edit],
+    shown: Sequence[lsp.Diagnostic] = (),
+) -> lsp.CodeAction:
+    return lsp.CodeAction(title, kind, list(shown) or None, edit=document.workspace_edit(text_edits(document, edits)))
+
+
+def text_edits(document: Document, edits: Sequence[Edit]) -> list[lsp.TextEdit]:
+    return [lsp.TextEdit(document.range(edit.start, edit.end), edit.text) for edit in edits]
+
+
+# --- rewrites ---
+
+
+def _rewrites(document: Document, area: lsp.Range) -> Iterator[lsp.CodeAction]:
+    kind = lsp.CodeActionKind.RefactorRewrite
+    syntax, analysis = document.syntax, document.analysis
+    edit = _in_generic_form(syntax, analysis, syntax.operation_at(document.offset(area.start)))
+    if edit is not None:
+        yield _action(document, "Write in generic form", kind, [edit])
+    text = None if analysis.has_errors else _canonical_text(syntax, analysis)
+    if text is not None and text != document.text:
+        whole = [Edit(0, len(document.text), text)]
+        yield _action(document, "Print the program canonically (drops comments)", kind, whole)
+
+
+def _names_in_text(syntax: SyntaxTree, analysis: Analysis, node: OperationNode | None = None) -> dict[Value, str]:
+    """The name of each value in the text, or in an operation: `%x`, or `%x#1` for one of several results."""
+    found: dict[Value, str] = {}
+    names = syntax.names
+    if node is not None:
+        names = [name for name in map(syntax.name_at, range(node.first, node.last + 1)) if name is not None]
+    for name in names:
+        value = analysis.value_of(name) if name.kind == VALUE else None
+        if value is None or name.definition is None:
+            continue
+        tokens = syntax.tokens
+        if not isinstance(value, OperationResult) or tokens[name.definition + 1] != ":":
+            found[value] = name.text
+            continue
+        count = int(tokens[name.definition + 2]) if tokens[name.definition + 2].isdecimal() else 1
+        for number, result in enumerate(value.operation.results[value.index : value.index + count]):
+            found[result] = f"{name.text}#{number}"
+    return found
+
+
+def _reprinted(syntax: SyntaxTree, analysis: Analysis, node: OperationNode) -> Edit | None:
+    """The edit that writes an operation as the printer does, up to its first region; None if it cannot be.
+
+    Operations that the reader inserted before it (a conversion, say) have no names in the text: then there is none.
+    """
+    operation = analysis.operation_of(node)
+    names = _names_in_text(syntax, analysis, node)
+    if operation is None or _has_unnamed(operation, names):
+        return None
+    printer = Printer()
+    printer.elide = "." not in syntax.tokens[node.name]
+    printer.naming.name_regions(operation)
+    printer.names.update(names)
+    printer.print_operation(operation)
+    text = printer.text()
+    last = _last_before_location(syntax, node)
+    if node.regions:
+        last = node.regions[0].opening
+        braces = [match.end() for match in TOKEN.finditer(text) if match[1] == "{"]
+        text = text[: next((end for end in braces if text[end : end + 1] == "\n"), 0)]
+    start, end = syntax.span(node.first, last)
+    return Edit(start, end, text) if text and syntax.text[start:end] != text else None
+
+
+def _has_unnamed(operation: Operation, names: dict[Value, str]) -> bool:
+    return any(value not in names for value in (*operation.operands, *operation.results))
+
+
+def _last_before_location(syntax: SyntaxTree, node: OperationNode) -> int:
+    """The last token of an operation before its location, which stays."""
+    last = node.last
+    if syntax.tokens[last] == ")" and "loc" in syntax.tokens[node.name : last]:
+        while syntax.tokens[last] != "loc":
+            last -= 1
+        last -= 1
+    return last
+
+
+def _in_generic_form(syntax: SyntaxTree, analysis: Analysis, node: OperationNode | None) -> Edit | None:
+    """The edit that writes an operation in generic form; None if it has regions or is in that form."""
+    operation = analysis.operation_of(node)
+    if node is None or operation is None or operation.regions or syntax.tokens[node.name][:1] == '"':
+        return None
+    names = _names_in_text(syntax, analysis, node)
+    if _has_unnamed(operation, names):
+        return None
+    printer = Printer(generic=True)
+    printer.names.update(names)
+    printer.print_operation(operation)
+    return Edit(*syntax.span(node.first, _last_before_location(syntax, node)), printer.text())
+
+
+def _canonical_text(syntax: SyntaxTree, analysis: Analysis) -> str | None:
+    """The whole program as the printer writes it, with the names of the text."""
+    module = analysis.module
+    if module is None or not module.declaration.traits & ISOLATED:
+        return None
+    if not any(node.declaration is module.declaration for node in syntax.top.operations):
+        # The reader has added the module.
+        return None
+    return "\n".join(printed_lines(module, _names_in_text(syntax, analysis)).lines) + "\n"
+
+
+# --- formatting ---
+
+
+def format_document(document: Document) -> list[lsp.TextEdit]:
+    """The edits that lay a document out."""
+    return text_edits(document, layout_edits(document.syntax))
+
+
+def format_range(document: Document, area: lsp.Range) -> list[lsp.TextEdit]:
+    """The edits that lay out the lines of a range."""
+    start = document.offset(lsp.Position(area.start.line, 0))
+    # A selection of whole lines ends at the start of the line behind them.
+    last = area.end.line - 1 if area.end.character == 0 and area.end.line > area.start.line else area.end.line
+    end = document.line_end(last)
+    found = []
+    for edit in layout_edits(document.syntax):
+        # An edit begins at the end of a line, and changes the indentation of the next one.
+        changed = edit.start + document.text[edit.start : edit.end].rfind("\n") + 1 if "\n" in edit.text else edit.start
+        if start <= changed <= end and edit.end <= end + 1:
+            found.append(edit)
+    return text_edits(document, found)
+
+
+def format_on_type(document: Document, position: lsp.Position, character: str) -> list[lsp.TextEdit]:
+    """The indentation of the line in which a `}` was typed, or that a new line begins."""
+    offset = document.offset(position)
+    start, line = document.line_start(document.line_of(offset)), document.line_text(offset)
+    content = line.lstrip(" \t")
+    if character == "}" and content[:1] != "}":
+        return []
+    before = line[: len(line) - len(content)]
+    new = _indentation(document.syntax, start, content)
+    return text_edits(document, [Edit(start, start + len(before), new)]) if new != before else []
+
+
+def _indentation(syntax: SyntaxTree, start: int, content: str) -> str:
+    """The indentation of a line that begins at a character."""
+    depth = 0
+    region = syntax.region_at(start)
+    before = [operation for operation in region.operations if syntax.starts[operation.first] < start]
+    continues = bool(before) and _is_open(syntax, before[-1].first, start)
+    while region.owner is not None:
+        depth += 1
+        region = region.owner.region
+    if content[:1] == "}" or (content[:1] == "^" and not continues):
+        depth = max(depth - 1, 0)
+    return INDENTATION * depth + (CONTINUATION if continues and content[:1] not in (")", "]") else "")
+
+
+def _is_open(syntax: SyntaxTree, first: int, end: int) -> bool:
+    """Whether an operation continues behind an offset: a bracket is open, or its last token needs another one."""
+    tokens = syntax.tokens[first : syntax.token_before(end) + 1]
+    depth = sum([(token in ("(", "[", "<")) - (token in (")", "]", ">")) for token in tokens])
+    return bool(tokens) and (depth > 0 or tokens[-1] in (",", "=", "->", ":"))

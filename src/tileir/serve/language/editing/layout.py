@@ -1,0 +1,376 @@
+"""A text laid out: one operation on a line, two spaces for each level, tokens as far apart as the printer has them.
+
+What people wrote stays: names, aliases, comments, blank lines (one of several), and lines that they broke inside an
+operation.  Only what stands between tokens changes, so the program is the same.  What the printer wrote does not
+change.  No package beyond tileir is needed here: `tileir format` lays out files with it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tileir.dialect.ops import GLOBAL, PERMUTE, REDUCE, SCAN, UNREALIZED_CONVERSION_CAST
+from tileir.ir.declaration import OperationDeclaration
+from tileir.serve.language.document.scanner import CLOSING, CLOSING_OF, OperationNode
+from tileir.serve.language.document.tree import SyntaxTree
+from tileir.text.lexer import TOKEN
+from tileir.text.types import DIALECT_TYPES
+
+INDENTATION = "  "
+# What continues an operation on another line stands this much further in.
+CONTINUATION = "    "
+
+
+class Edit(NamedTuple):
+    """A piece of a text, from a character to another one, and what replaces it."""
+
+    start: int
+    end: int
+    text: str
+
+
+def laid_out(text: str) -> str:
+    """A whole text, laid out; unchanged where its brackets do not match."""
+    return apply(text, layout_edits(SyntaxTree(text)))
+
+
+def apply(text: str, edits: list[Edit]) -> str:
+    """A text after edits that are in order and do not overlap."""
+    pieces: list[str] = []
+    place = 0
+    for edit in edits:
+        pieces.append(text[place : edit.start])
+        pieces.append(edit.text)
+        place = edit.end
+    pieces.append(text[place:])
+    return "".join(pieces)
+
+
+def layout_edits(syntax: SyntaxTree) -> list[Edit]:
+    """The changes that lay a text out, in order; each replaces what is between two tokens.
+
+    Where brackets do not match, nobody knows what belongs to what: such a text stays as it is.
+    """
+    if not _match(syntax.tokens):
+        return []
+    edits = _Layout(syntax).edits()
+    after = SyntaxTree(apply(syntax.text, edits))
+    # In a text that is no program, operations may depend on lines: then a second layout would change it again.
+    is_stable = after.tokens[: after.count] == syntax.tokens[: syntax.count] and not _Layout(after).edits()
+    return edits if is_stable else []
+
+
+def _match(tokens: list[str]) -> bool:
+    opened: list[str] = []
+    for token in tokens:
+        if token in CLOSING_OF:
+            opened.append(CLOSING_OF[token])
+        elif token in (")", "]", "}", ">") and (not opened or opened.pop() != token):
+            return False
+    return not opened
+
+
+class _Level:
+    """What is being laid out: an operation (None for an alias definition), and how deep it stands."""
+
+    __slots__ = ("depth", "last", "operation", "spacing")
+
+    def __init__(self, operation: OperationNode | None, depth: int, last: int, spacing: Spacing) -> None:
+        self.operation = operation
+        self.depth = depth
+        self.last = last
+        self.spacing = spacing
+
+
+class _Layout:
+    def __init__(self, syntax: SyntaxTree) -> None:
+        self._text = syntax.text
+        self._tokens = syntax.tokens
+        self._starts = syntax.starts
+        self._newline = "\r\n" if "\r\n" in syntax.text else "\n"
+        self._first = {operation.first: operation for operation in syntax.operations}
+        regions = [region for operation in syntax.operations for region in operation.regions]
+        self._opening = {region.opening for region in regions}
+        self._closing = {region.closing for region in regions}
+        self._labels = {label for region in [syntax.top, *regions] for label in region.labels}
+        self._count = syntax.count
+        # Tokens that something begins or ends at, and those behind the brace of a region.
+        behind = [token + 1 for token in self._opening]
+        self._special = {0, *self._first, *self._opening, *self._closing, *self._labels, *behind}
+        self._levels: list[_Level] = []
+        self._depth = 0
+
+    def edits(self) -> list[Edit]:
+        found: list[Edit] = []
+        text, levels, special = self._text, self._levels, self._special
+        end = 0
+        for token in range(self._count):
+            start = self._starts[token]
+            written = text[end:start]
+            while levels and token > levels[-1].last:
+                levels.pop()
+            if token in special:
+                wanted = self._before(token, written)
+            elif levels and (written == " " or not written):
+                wanted = levels[-1].spacing.gap(token, written)
+            else:
+                wanted = self._inside(token, written)
+            if wanted != written:
+                found.append(Edit(end, start, wanted))
+            end = start + len(self._tokens[token])
+            if token in self._opening:
+                self._depth += 1
+            elif levels and token not in self._closing:
+                levels[-1].spacing.step(token)
+        written = text[end:]
+        wanted = self._with_comments(written + "\n", "", "", not self._count) if self._count or "//" in written else ""
+        wanted = wanted.rstrip() + self._newline if self._count or wanted else ""
+        if wanted != written:
+            found.append(Edit(end, len(text), wanted))
+        return found
+
+    def _before(self, token: int, written: str) -> str:
+        """What stands before a token that begins or ends something."""
+        levels = self._levels
+        if token in self._closing:
+            self._depth -= 1
+            return self._line(token, written, self._depth, inner=self._depth + 1)
+        operation = self._first.get(token)
+        if operation is not None:
+            spacing = Spacing(self._tokens, operation.name, operation.declaration)
+            levels.append(_Level(operation, self._depth, operation.last, spacing))
+            return self._line(token, written, self._depth)
+        if token in self._labels:
+            spacing = Spacing(self._tokens, -1, None, label=True)
+            levels.append(_Level(None, self._depth, self._end_of_label(token), spacing))
+            return self._line(token, written, max(self._depth - 1, 0))
+        if token - 1 in self._opening:
+            return self._line(token, written, self._depth)
+        return self._inside(token, written)
+
+    def _inside(self, token: int, written: str) -> str:
+        """What stands before a token that continues an operation."""
+        if not self._levels:
+            # Tokens of nothing that could be told apart stay as they are, but for blanks at the ends of lines.
+            return self._line(token, written, self._depth) if "\n" in written or not token else written
+        level = self._levels[-1]
+        text = self._tokens[token]
+        if "\n" not in written and "//" not in written:
+            return level.spacing.gap(token, written)
+        indentation = INDENTATION * level.depth
+        if text == "(" and level.operation is not None and breaks_before_arguments(level.operation.declaration):
+            # The printer leaves a blank at the end of such a line.
+            blank = " " if written[:1] == " " and written.lstrip(" ")[:1] in "\r\n" else ""
+            return blank + self._with_comments(written.lstrip(" "), indentation, indentation)
+        if "//" not in written and (token in self._opening or token - 1 in self._closing):
+            # `{` stands behind what it belongs to, and `else` behind `}`.
+            return level.spacing.gap(token, " ")
+        closes = text in (")", "]", "}", ">")
+        inner = indentation + CONTINUATION
+        return self._with_comments(
+            written, inner, indentation if closes else inner, blank_before=False, blank_behind=False
+        )
+
+    def _line(self, token: int, written: str, depth: int, inner: int = -1) -> str:
+        """What stands before a token that begins a line; comments before it may stand at another depth."""
+        if not token and "//" not in written:
+            return ""
+        indentation = INDENTATION * depth
+        opens = not token or token - 1 in self._opening
+        if written == self._newline + indentation:
+            return written
+        if "\n" not in written:
+            written += "\n"
+        comments = indentation if inner < 0 else INDENTATION * inner
+        return self._with_comments(written, comments, indentation, not token, not opens, inner < 0)
+
+    def _with_comments(
+        self,
+        written: str,
+        indentation: str,
+        last: str,
+        begins: bool = False,
+        blank_before: bool = True,
+        blank_behind: bool = True,
+    ) -> str:
+        """Blanks, lines and comments between two tokens, with lines at an indentation, the last one at another.
+
+        A comment behind a token stays there, as far from it as it was.  One empty line of several is kept, unless it is
+        the first or the last and is not wanted there; `begins` tells that nothing stands before.
+        """
+        lines = written.split("\n")
+        pieces: list[str] = []
+        first = lines[0].rstrip()
+        if first and not begins:
+            pieces.append(first if first[:1] in " \t" else " " + first)
+        elif first:
+            pieces.append(first.lstrip())
+        empty = False
+        commented = bool(first)
+        for line in lines[1:-1]:
+            content = line.strip()
+            if not content:
+                empty = True
+                continue
+            if pieces or not begins:
+                pieces.append(self._newline)
+                if empty and (blank_before or commented):
+                    pieces.append(self._newline)
+            pieces.append(indentation + content)
+            empty = False
+            commented = True
+        if not pieces and begins:
+            return last
+        pieces.append(self._newline)
+        if empty and blank_behind and (blank_before or commented):
+            pieces.append(self._newline)
+        return "".join(pieces) + last
+
+    def _end_of_label(self, token: int) -> int:
+        """The `:` behind a label and its arguments."""
+        depth = 0
+        for index in range(token + 1, len(self._tokens)):
+            text = self._tokens[index]
+            depth += (text == "(") - (text == ")")
+            if not depth:
+                return index + 1 if text == ")" and self._tokens[index + 1] == ":" else index
+        return token
+
+
+# --- gaps between tokens ---
+
+# Brackets of what is spelled by other dialects, or as one type: what stands in them is left alone.
+_OPAQUE = "opaque <"
+# Brackets of a location, where `"file":3:4` is written without blanks.
+_LOCATION = "location ("
+_TIGHT_WORDS = re.compile(r"'(\w+)' ~ '='")
+_LOCATIONS = frozenset(("loc", "callsite", "fused"))
+_BUILTIN_TYPES = frozenset(("tensor", "vector", "memref", "complex", "tuple", "array"))
+# Operations with a directive of their own for all of their text, and the clauses that it prints without blanks.
+_OWN_TIGHT_WORDS = {"print-arguments": frozenset(("token",)), "function": frozenset(("optimization_hints",))}
+
+_tight_words: dict[str, frozenset[str]] = {}
+
+
+def tight_words(declaration: OperationDeclaration | None) -> frozenset[str]:
+    """The clauses of an operation that have no blanks around their `=`: `dim=0`, but `shape = [4]`."""
+    if declaration is None:
+        return frozenset()
+    syntax = declaration.syntax
+    found = _tight_words.get(syntax)
+    if found is None:
+        found = _tight_words[syntax] = _OWN_TIGHT_WORDS.get(syntax) or frozenset(_TIGHT_WORDS.findall(syntax))
+    return found
+
+
+class Spacing:
+    """The gaps of one operation (or alias definition), told token by token from its first on."""
+
+    __slots__ = ("_brackets", "_declaration", "_label", "_name", "_tight", "_tokens", "_wide")
+
+    def __init__(
+        self, tokens: list[str], name: int, declaration: OperationDeclaration | None, label: bool = False
+    ) -> None:
+        self._tokens = tokens
+        # The token of the operation's name, before which its results are named.
+        self._name = name
+        self._declaration = declaration
+        self._tight = tight_words(declaration)
+        self._wide = declaration in (GLOBAL, UNREALIZED_CONVERSION_CAST) or _has_rounding(declaration)
+        self._label = label
+        self._brackets: list[str] = []
+
+    def step(self, token: int) -> None:
+        """Note a token that is not the brace of a region."""
+        text = self._tokens[token]
+        if text in CLOSING_OF:
+            before = self._tokens[token - 1] if token else ""
+            inside_opaque = bool(self._brackets) and self._brackets[-1] is _OPAQUE
+            named = before[:1] in ("#", "!") or before in _BUILTIN_TYPES
+            if inside_opaque or (text == "<" and named):
+                text = _OPAQUE
+            elif text == "(" and before in _LOCATIONS:
+                text = _LOCATION
+            self._brackets.append(text)
+        elif text in CLOSING and self._brackets:
+            self._brackets.pop()
+
+    def gap(self, token: int, written: str) -> str:
+        """What stands between a token and the one before it, which were `written` apart, on one line."""
+        found = self._gap(token)
+        if found is None or found == written:
+            return written
+        if not found and _grow_together(self._tokens[token - 1], self._tokens[token]):
+            return written
+        if found == " " and written == "  " and self._wide and not self._brackets:
+            # Never where an operand follows.
+            return written if self._tokens[token][:1] != "%" else found
+        return found
+
+    def _gap(self, token: int) -> str | None:
+        before, after = self._tokens[token - 1], self._tokens[token]
+        inside = self._brackets[-1] if self._brackets else ""
+        if inside is _OPAQUE:
+            return None
+        if after in (",", ")", "]", ">", "::") or before in ("(", "[", "<", "::"):
+            return ""
+        if after == "}" or before == "{":
+            return ""
+        if before == ",":
+            return " "
+        if before == "-":
+            return ""
+        if "=" in (before, after):
+            return self._around_equals(token if after == "=" else token - 1)
+        if after == ":":
+            return self._before_colon(token, inside)
+        if before == ":":
+            return "" if inside is _LOCATION or token < self._name else " "
+        if after in CLOSING_OF:
+            return self._before_opening(before, after)
+        return " "
+
+    def _around_equals(self, equals: int) -> str:
+        return "" if self._tokens[equals - 1] in self._tight and not self._brackets else " "
+
+    def _before_colon(self, token: int, inside: str) -> str:
+        before = self._tokens[token - 1]
+        if inside is _LOCATION or token < self._name or (self._label and not inside):
+            return ""
+        if inside == "(":
+            return "" if before[:1] == "%" else " "
+        # `<i32: 4>`.
+        return "" if inside == "<" and self._tokens[token - 2] == "<" else " "
+
+    def _before_opening(self, before: str, after: str) -> str:
+        first = before[:1]
+        word = first.isalpha() or first == "_"
+        if after == "{":
+            return " "
+        if after == "<":
+            constant = before.rpartition(".")[2] == "constant" and not self._brackets
+            return "" if first in ("#", "!") or (word and not constant) else " "
+        # A type is one token, and is not called.
+        if word and "<" in before:
+            return " "
+        if after == "(":
+            return "" if (word and before != "in") or first in ('"', "@", "^") else " "
+        if first == "%":
+            return " " if self._declaration is PERMUTE else ""
+        return "" if word or before in (">", ")") else " "
+
+
+def breaks_before_arguments(declaration: OperationDeclaration | None) -> bool:
+    """Whether the arguments of an operation's region have a line of their own, at its indentation."""
+    return declaration is REDUCE or declaration is SCAN
+
+
+def _grow_together(before: str, after: str) -> bool:
+    """Whether two tokens would be others without a blank between them."""
+    match = TOKEN.match(before + after)
+    return match is None or match[1] != before or (before in DIALECT_TYPES and after == "<")
+
+
+def _has_rounding(declaration: OperationDeclaration | None) -> bool:
+    return declaration is not None and "rounding(" in declaration.syntax

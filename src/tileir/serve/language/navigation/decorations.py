@@ -1,0 +1,286 @@
+"""What an editor adds to a text: semantic tokens, by which it colors, and inlay hints.
+
+A word of a statement is looked up among those of its operation's format, without matching the statement: an editor
+requests all tokens of a file at once.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import Final
+
+from lsprotocol import types as lsp
+
+from tileir.analyze.documentation.meanings import ELEMENT_TYPES
+from tileir.dialect.attributes import ARCHITECTURES, HINT_DOCUMENTATION
+from tileir.dialect.enums import PADDING
+from tileir.dialect.ops import BUILTIN_MODULE, MODULE
+from tileir.dialect.types import DYNAMIC, TOKEN, PartitionViewType, StridedViewType
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.types import Type
+from tileir.serve.language.document.document import Document
+from tileir.serve.language.document.names import VALUE, Name
+from tileir.serve.language.document.operation_format import ATTRIBUTE, TYPE, WORD, format_of
+from tileir.serve.language.document.scanner import OperationNode
+
+_TYPES: Final = (
+    "namespace",
+    "type",
+    "parameter",
+    "variable",
+    "property",
+    "enumMember",
+    "function",
+    "macro",
+    "keyword",
+    "modifier",
+    "comment",
+    "string",
+    "number",
+    "label",
+)
+_MODIFIERS: Final = ("declaration", "deprecated", "unused")
+LEGEND: Final = lsp.SemanticTokensLegend(list(_TYPES), list(_MODIFIERS))
+_NUMBER_OF: Final = {name: number for number, name in enumerate(_TYPES)}
+_DECLARATION, _DEPRECATED, _UNUSED = 1, 2, 4
+
+_BY_CHARACTER: Final = {'"': "string", "^": "label", "#": "macro", "!": "type"}
+_COMMENT: Final = re.compile(r"//[^\n\r]*")
+_PIECE: Final = re.compile(r"[A-Za-z_]\w*|\d+|\?")
+_WORDS_OF_TYPES: Final = frozenset(
+    ["tile", "ptr", "tensor_view", "partition_view", "strided_view", "gather_scatter_view", TOKEN.spelling]
+)
+
+# A semantic token: where it begins, its length, its type and its modifiers.
+Span = tuple[int, int, int, int]
+
+
+def semantic_tokens(document: Document) -> lsp.SemanticTokens:
+    """Every word of a document."""
+    return lsp.SemanticTokens(_encoded(document, _spans(document, 0, document.syntax.count)))
+
+
+def semantic_tokens_range(document: Document, shown: lsp.Range) -> lsp.SemanticTokens:
+    """The words of the lines of a range."""
+    syntax = document.syntax
+    start, end = document.offset(shown.start), document.offset(shown.end)
+    first = max(syntax.token_before(start), 0)
+    words = _spans(document, first, syntax.token_before(end) + 1)
+    return lsp.SemanticTokens(_encoded(document, [word for word in words if start <= word[0] < end]))
+
+
+def _encoded(document: Document, words: list[Span]) -> list[int]:
+    """The words as the protocol has them: five numbers each, places as distances from the word before."""
+    data: list[int] = []
+    plain = document.text.isascii()
+    line, line_start, next_start = 0, 0, document.line_start(1)
+    last_line, last_column = 0, 0
+    for start, length, kind, modifiers in words:
+        while start >= next_start and line + 1 < document.line_count:
+            line += 1
+            line_start, next_start = next_start, document.line_start(line + 1)
+        column = start - line_start
+        if not plain:
+            first, last = document.position(start), document.position(start + length)
+            column, length = first.character, last.character - first.character
+        data.extend([line - last_line, column - last_column if line == last_line else column, length, kind, modifiers])
+        last_line, last_column = line, column
+    return data
+
+
+# --- words ---
+
+
+def _spans(document: Document, first: int, end: int) -> list[Span]:
+    """The words of the tokens from one to another, and the comments between them, in order."""
+    syntax = document.syntax
+    tokens = syntax.tokens
+    found: list[Span] = []
+    operation: OperationNode | None = None
+    known: dict[str, int] = {}
+    for token in range(first, end):
+        text = tokens[token]
+        head, start = text[:1], syntax.starts[token]
+        if len(text) == 1 and not head.isalnum():
+            continue
+        if "<" in text and head not in ('"', "%", "@"):
+            found.extend([(start + at, length, kind, 0) for at, length, kind in _type_pieces(text)])
+            continue
+        if operation is None or not operation.first <= token <= operation.last or operation.regions:
+            operation = syntax.operation_of_token(token)
+            known = _kinds_of(operation.declaration) if operation is not None else {}
+        kind, modifiers = known.get(text, _GENERAL.get(text, -1)), 0
+        if head == "%":
+            kind, modifiers = _value_kind(syntax.name_at(token), token)
+        elif head == "@":
+            kind, modifiers = _symbol_kind(syntax.name_at(token), token)
+        elif operation is not None and token == operation.name:
+            kind, modifiers = _operation_kind(operation.declaration)
+        elif head.isdigit() or head in _BY_CHARACTER:
+            kind = _NUMBER_OF[_BY_CHARACTER.get(head, "number")]
+        elif text == TOKEN.spelling and tokens[token + 1] == "=":
+            kind = _NUMBER_OF["property"]
+        if kind >= 0:
+            found.append((start, len(text), kind, modifiers))
+    return _with_comments(document, found, first, end)
+
+
+def _with_comments(document: Document, words: list[Span], first: int, end: int) -> list[Span]:
+    syntax = document.syntax
+    start = syntax.end(first - 1) if first else 0
+    finish = syntax.starts[end] if end < syntax.count else len(document.text)
+    if document.text.find("//", start, finish) < 0:
+        return words
+    comments = []
+    for match in _COMMENT.finditer(document.text, start, finish):
+        before = syntax.token_before(match.start() + 1)
+        if before < 0 or syntax.end(before) <= match.start():
+            comments.append((match.start(), match.end() - match.start(), _NUMBER_OF["comment"], 0))
+    return sorted([*words, *comments])
+
+
+def _value_kind(name: Name | None, token: int) -> tuple[int, int]:
+    if name is None or name.operation is None or name.definition is None:
+        return _NUMBER_OF["variable"], 0
+    results = name.operation.results
+    kind = "variable" if name.definition in results else "parameter"
+    modifiers = _DECLARATION if token == name.definition else 0
+    return _NUMBER_OF[kind], modifiers | (0 if name.uses else _UNUSED)
+
+
+def _symbol_kind(name: Name | None, token: int) -> tuple[int, int]:
+    declaration = name.operation.declaration if name is not None and name.operation is not None else None
+    kind = "variable" if declaration is None or not declaration.regions else "function"
+    if declaration in (MODULE, BUILTIN_MODULE):
+        kind = "namespace"
+    return _NUMBER_OF[kind], _DECLARATION if name is not None and token == name.definition else 0
+
+
+@cache
+def _operation_kind(declaration: OperationDeclaration | None) -> tuple[int, int]:
+    if declaration is None:
+        return _NUMBER_OF["function"], 0
+    kind = "keyword" if declaration.regions or declaration.is_terminator else "function"
+    return _NUMBER_OF[kind], _DEPRECATED if declaration.draft_only else 0
+
+
+@cache
+def _kinds_of(declaration: OperationDeclaration | None) -> dict[str, int]:
+    """What the words that the form of an operation knows are."""
+    if declaration is None:
+        return {}
+    known: dict[str, int] = {}
+    form = format_of(declaration)
+    for part in form.parts:
+        if part.enumeration is not None:
+            words = part.enumeration.values if part.kind == ATTRIBUTE else [part.name]
+            known.update(dict.fromkeys([*words, *part.enumeration.aliases], _NUMBER_OF["enumMember"]))
+    for part in form.parts:
+        if part.kind == WORD and part.enumeration is None and part.name[:1].isalpha():
+            follows = [form.parts[index].name for index in form.following(part.index)]
+            if "=" in follows or "<" in follows:
+                known[part.name] = _NUMBER_OF["property"]
+            else:
+                known[part.name] = _NUMBER_OF["keyword" if part.attribute is None else "modifier"]
+    return known
+
+
+_GENERAL: Final[dict[str, int]] = {
+    **dict.fromkeys(HINT_DOCUMENTATION, _NUMBER_OF["property"]),
+    **dict.fromkeys(ARCHITECTURES, _NUMBER_OF["enumMember"]),
+    **dict.fromkeys([*ELEMENT_TYPES, *_WORDS_OF_TYPES], _NUMBER_OF["type"]),
+    **dict.fromkeys(["div_by", "bounded", "same_elements", "dense"], _NUMBER_OF["macro"]),
+    **dict.fromkeys(["true", "false", "loc", "else", "attributes", "unit", "every", "along"], _NUMBER_OF["keyword"]),
+}
+
+
+@lru_cache(maxsize=4096)
+def _type_pieces(text: str) -> tuple[tuple[int, int, int], ...]:
+    """The words and numbers of a type that is one token."""
+    found: list[tuple[int, int, int]] = []
+    for match in _PIECE.finditer(text):
+        piece, start = match[0], match.start()
+        if piece.isdigit() or piece == "?":
+            found.append((start, len(piece), _NUMBER_OF["number"]))
+            continue
+        # `4x8xf32`: behind a number a word begins with the x between extents.
+        while piece[:1] == "x" and start and (text[start - 1].isdigit() or text[start - 1] == "?"):
+            piece, start = piece[1:], start + 1
+            digits = re.match(r"\d+", piece)
+            if digits is not None:
+                found.append((start, digits.end(), _NUMBER_OF["number"]))
+                piece, start = piece[digits.end() :], start + digits.end()
+        if not piece:
+            continue
+        if piece in ELEMENT_TYPES or (
+            piece in _WORDS_OF_TYPES and text[start + len(piece) : start + len(piece) + 1] != "="
+        ):
+            kind = "type"
+        elif piece in PADDING.values:
+            kind = "enumMember"
+        else:
+            kind = "property" if piece != "cuda_tile" else "type"
+        found.append((start, len(piece), _NUMBER_OF[kind]))
+    return tuple(found)
+
+
+def inlay_hints(document: Document, shown: lsp.Range) -> list[lsp.InlayHint]:
+    """The hints in a range of a document."""
+    settings = document.settings
+    if not (settings.inlay_types or settings.inlay_shapes):
+        return []
+    start, end = document.offset(shown.start), document.offset(shown.end)
+    syntax = document.syntax
+    hints: list[lsp.InlayHint] = []
+    for token in range(max(syntax.token_before(start), 0), syntax.token_before(end) + 1):
+        if syntax.tokens[token][:1] != "%":
+            continue
+        name = syntax.name_at(token)
+        if name is None or name.definition != token or name.kind != VALUE or name.operation is None:
+            continue
+        label = ""
+        if settings.inlay_types and not _is_stated(document, name, name.operation):
+            label = _type_label(document.analysis.type_of(name))
+        elif settings.inlay_shapes:
+            label = _grid_label(document.analysis.type_of(name))
+        if label:
+            place = document.position(syntax.end(token))
+            hints.append(lsp.InlayHint(place, label, kind=lsp.InlayHintKind.Type))
+    return hints
+
+
+def _is_stated(document: Document, name: Name, written: OperationNode) -> bool:
+    """Whether the type of a value is plain from the line that defines it."""
+    tokens = document.syntax.tokens
+    definition = name.definition
+    declaration = written.declaration
+    assert definition is not None
+    if definition not in written.results:
+        # An argument has its type behind it, the variable of a `for` in the same line; carried values do not.
+        return tokens[definition + 1] != "="
+    if declaration is None or tokens[written.name][:1] == '"':
+        return True
+    if declaration.is_control_flow:
+        # Of several results it takes counting to tell which type is whose.
+        return len(written.results) == 1 and tokens[definition + 1] != ":"
+    return any(
+        part.kind == TYPE and (part.operand is None or part.operand in declaration.results)
+        for part in format_of(declaration).parts
+    )
+
+
+def _type_label(type: Type | None) -> str:
+    return f": {type.spelling}" if type is not None else ""
+
+
+def _grid_label(type: Type | None) -> str:
+    """How many tiles a view has along each index; `?` where that is known only when the program runs."""
+    if not isinstance(type, (PartitionViewType, StridedViewType)):
+        return ""
+    steps = type.traversal_strides if isinstance(type, StridedViewType) else type.tile_shape
+    counts: list[str] = []
+    for dimension, step in zip(type.dim_map, steps, strict=True):
+        size = type.tensor.shape[dimension]
+        counts.append("?" if size == DYNAMIC else str(-(-size // step)))
+    return f": {'x'.join(counts)} tiles"

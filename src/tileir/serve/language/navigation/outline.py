@@ -1,0 +1,293 @@
+"""The structure of a program for an editor: its outline, the symbols of a workspace, folding, growing selections.
+
+An outline has what a person jumps to: modules, globals and kernels, and in these what has a body of its own (loops,
+branches, reductions), with the line that begins it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_left
+from collections.abc import Iterable
+
+from lsprotocol import types as lsp
+
+from tileir.dialect.ops import BUILTIN_MODULE, CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MODULE, REDUCE, SCAN
+from tileir.ir.declaration import OperationDeclaration
+from tileir.program_files import ProgramFiles
+from tileir.serve.language.document.document import Document, uri_of
+from tileir.serve.language.document.names import is_subsequence
+from tileir.serve.language.document.scanner import CLOSING, CLOSING_OF, OperationNode
+from tileir.serve.language.document.statement import closing
+from tileir.serve.language.document.tree import SyntaxTree
+
+_KINDS: dict[OperationDeclaration, lsp.SymbolKind] = {
+    BUILTIN_MODULE: lsp.SymbolKind.Module,
+    MODULE: lsp.SymbolKind.Module,
+    ENTRY: lsp.SymbolKind.Function,
+    GLOBAL: lsp.SymbolKind.Variable,
+    FOR: lsp.SymbolKind.Namespace,
+    LOOP: lsp.SymbolKind.Namespace,
+    IF: lsp.SymbolKind.Namespace,
+    REDUCE: lsp.SymbolKind.Operator,
+    SCAN: lsp.SymbolKind.Operator,
+}
+_NAMED = (BUILTIN_MODULE, MODULE, ENTRY, GLOBAL)
+# Longer ones are cut in the outline.
+_LONGEST_DETAIL = 120
+# What stands deeper is shown beside what it is in: an answer that holds more in one another cannot be written.
+_DEEPEST = 50
+
+# Of a workspace, so many files are looked into, and so many symbols given.
+_MOST_FILES = 5_000
+_LARGEST_FILE = 8 << 20
+_MOST_SYMBOLS = 1_000
+_DEFINITION = re.compile(
+    r'^[ \t]*(?:cuda_tile\.|builtin\.)?(module|entry|global)\b[^@"{\n]*@("(?:[^"\\\n]|\\.)*"|[\w$.\-]+)', re.MULTILINE
+)
+_WORDS = {"module": lsp.SymbolKind.Module, "entry": lsp.SymbolKind.Function, "global": lsp.SymbolKind.Variable}
+
+
+def document_symbols(document: Document) -> list[lsp.DocumentSymbol]:
+    """The outline of a text."""
+    syntax = document.syntax
+    roots: list[lsp.DocumentSymbol] = []
+    # For each operation of the outline, where those go that are in it, and how deep that is.
+    inside: dict[int, tuple[list[lsp.DocumentSymbol], int]] = {}
+    for operation in syntax.operations:
+        kind = _KINDS.get(operation.declaration) if operation.declaration is not None else None
+        if kind is None or operation.name < 0:
+            continue
+        symbol = _symbol(document, syntax, operation, kind)
+        around = operation.parent
+        while around is not None and id(around) not in inside:
+            around = around.parent
+        beside, depth = (roots, 0) if around is None else inside[id(around)]
+        beside.append(symbol)
+        children: list[lsp.DocumentSymbol] = []
+        symbol.children = children
+        inside[id(operation)] = (children, depth + 1) if depth < _DEEPEST else (beside, depth)
+    return roots
+
+
+def _symbol(
+    document: Document, syntax: SyntaxTree, operation: OperationNode, kind: lsp.SymbolKind
+) -> lsp.DocumentSymbol:
+    tokens, starts = syntax.tokens, syntax.starts
+    end = operation.regions[0].opening if operation.regions else operation.last + 1
+    chosen = operation.name
+    word = tokens[operation.name].strip('"').rpartition(".")[2]
+    if operation.declaration in _NAMED:
+        chosen = next((i for i in range(operation.name, end) if tokens[i][:1] == "@"), operation.name)
+    elif operation.results:
+        chosen = operation.results[0]
+    title = tokens[chosen]
+    start, stop = starts[operation.first], starts[operation.last] + len(tokens[operation.last])
+    behind = starts[end - 1] + len(tokens[end - 1])
+    after = chosen if operation.declaration in _NAMED else operation.name
+    detail = " ".join(syntax.text[starts[after] + len(tokens[after]) : behind].split())
+    if chosen == operation.name:
+        title = word
+    elif operation.declaration in _NAMED:
+        detail = f"{word} {detail}".strip() if operation.declaration is not ENTRY else detail
+    else:
+        title = f"{word} {title}"
+    if len(detail) > _LONGEST_DETAIL:
+        detail = detail[: _LONGEST_DETAIL - 2] + ".."
+    selected = document.range(starts[chosen], starts[chosen] + len(tokens[chosen]))
+    return lsp.DocumentSymbol(title, kind, document.range(start, stop), selected, detail or None)
+
+
+# --- the workspace ---
+
+
+def workspace_symbols(query: str, documents: Iterable[Document], folders: Iterable[str]) -> list[lsp.WorkspaceSymbol]:
+    """Modules, kernels and globals with the letters of a query in their names, in that order; open documents first."""
+    found: list[lsp.WorkspaceSymbol] = []
+    seen: set[str] = set()
+    for document in documents:
+        seen.add(document.uri)
+        found.extend(_matching(document.text, document.uri, query))
+    for folder in folders:
+        for path in ProgramFiles([folder]).paths[:_MOST_FILES] if os.path.isdir(folder) else []:
+            if len(found) >= _MOST_SYMBOLS:
+                return found[:_MOST_SYMBOLS]
+            uri = uri_of(path)
+            if uri not in seen and path.endswith((".mlir", ".tileir")):
+                seen.add(uri)
+                found.extend(_matching(_content(path), uri, query))
+    return found[:_MOST_SYMBOLS]
+
+
+def _matching(text: str, uri: str, query: str) -> list[lsp.WorkspaceSymbol]:
+    found = []
+    line = place = 0
+    for match in _DEFINITION.finditer(text):
+        name = match[2].strip('"')
+        if not is_subsequence(query.removeprefix("@"), name):
+            continue
+        line += text.count("\n", place, match.start(2))
+        place = match.start(2)
+        # Symbols and what stands before them on a line are ASCII in all but the strangest files.
+        column = match.start(2) - 1 - (text.rfind("\n", 0, match.start(2)) + 1)
+        area = lsp.Range(lsp.Position(line, column), lsp.Position(line, column + 1 + len(match[2])))
+        found.append(lsp.WorkspaceSymbol(lsp.Location(uri, area), f"@{match[2]}", _WORDS[match[1]]))
+    return found
+
+
+def _content(path: str) -> str:
+    try:
+        if os.path.getsize(path) > _LARGEST_FILE:
+            return ""
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+# Fewer lines than this are no run.
+_SHORTEST_RUN = 3
+
+
+def folding_ranges(document: Document) -> list[lsp.FoldingRange]:
+    """All that can be folded, in order of the text."""
+    found = [*_regions(document), *_runs(document), *_comments(document)]
+    found.sort(key=lambda area: (area.start_line, -area.end_line))
+    return found
+
+
+def _regions(document: Document) -> list[lsp.FoldingRange]:
+    syntax = document.syntax
+    found: list[lsp.FoldingRange] = []
+    for operation in syntax.operations:
+        begun = document.line_of(syntax.starts[operation.first])
+        for region in operation.regions:
+            first = document.line_of(syntax.starts[region.opening])
+            if first > begun:
+                # A head on several lines: the parameters of a kernel, say.
+                found.append(lsp.FoldingRange(begun, first - 1))
+            # The line with `}` stays in sight.
+            last = document.line_of(syntax.starts[region.closing])
+            if syntax.tokens[region.closing] == "}":
+                last -= 1
+            if last > first:
+                found.append(lsp.FoldingRange(first, last))
+            begun = last + 1
+    return found
+
+
+def _runs(document: Document) -> list[lsp.FoldingRange]:
+    """Constants one after the other, and definitions of aliases."""
+    syntax = document.syntax
+    found: list[lsp.FoldingRange] = []
+    # Each line of such a kind; a run ends where a line is of another kind, or the operation around is another one.
+    marked: list[tuple[int, object]] = []
+    for operation in syntax.operations:
+        if operation.declaration is CONSTANT:
+            marked.append((document.line_of(syntax.starts[operation.first]), (id(operation.parent), "constants")))
+    for name in syntax.names:
+        if name.kind == "alias" and name.definition is not None:
+            marked.append((document.line_of(syntax.starts[name.definition]), "aliases"))
+    marked.sort(key=lambda item: item[0])
+    begin = 0
+    for index in range(1, len(marked) + 1):
+        if (
+            index < len(marked)
+            and marked[index][1] == marked[begin][1]
+            and marked[index][0] <= marked[index - 1][0] + 1
+        ):
+            continue
+        first, last = marked[begin][0], marked[index - 1][0]
+        if last - first + 1 >= _SHORTEST_RUN:
+            aliases = marked[begin][1] == "aliases"
+            kind = lsp.FoldingRangeKind.Imports if aliases else None
+            words = f"{last - first + 1} {'aliases' if aliases else 'constants'}"
+            found.append(lsp.FoldingRange(first, last, kind=kind, collapsed_text=words))
+        begin = index
+    return found
+
+
+def _comments(document: Document) -> list[lsp.FoldingRange]:
+    """Comments on lines of their own, one below the other; and what `// #region` and `// #endregion` enclose."""
+    found: list[lsp.FoldingRange] = []
+    marks: list[int] = []
+    start = -1
+    lines = document.text.split("\n")
+    for number, line in enumerate([*lines, ""]):
+        content = line.strip()
+        words = content.removeprefix("//").strip() if content[:2] == "//" else ""
+        if words.startswith("#region"):
+            marks.append(number)
+        elif words.startswith("#endregion") and marks:
+            found.append(lsp.FoldingRange(marks.pop(), number, kind=lsp.FoldingRangeKind.Region))
+        if content[:2] == "//" and not words.startswith(("#region", "#endregion")):
+            start = number if start < 0 else start
+            continue
+        if start >= 0 and number - start > 1:
+            found.append(lsp.FoldingRange(start, number - 1, kind=lsp.FoldingRangeKind.Comment))
+        start = -1
+    return found
+
+
+# An answer holds its selections in one another, and nobody grows one so often: of more, the outermost are left out.
+_MOST = 64
+
+
+def selection_ranges(document: Document, positions: list[lsp.Position]) -> list[lsp.SelectionRange]:
+    """For each position the selections around it, the innermost first."""
+    return [_selection(document, document.offset(position)) for position in positions]
+
+
+def _selection(document: Document, offset: int) -> lsp.SelectionRange:
+    syntax = document.syntax
+    found: list[tuple[int, int]] = [(offset, offset)]
+    token = syntax.token_at(offset)
+    if token is not None:
+        found.append(syntax.span(token))
+    operation = syntax.operation_at(offset)
+    while operation is not None and len(found) < _MOST:
+        found.extend(_in_operation(syntax, operation, offset))
+        found.append(syntax.span(operation.first, operation.last))
+        operation = operation.parent
+    del found[_MOST:]
+    found.append((0, len(syntax.text)))
+    # From the outside in: each is in the one before, or it is left out.
+    selection: lsp.SelectionRange | None = None
+    area: tuple[int, int] | None = None
+    for start, end in reversed(found):
+        around = start <= offset <= end
+        if area is None or (around and area[0] <= start and end <= area[1] and (start, end) != area):
+            selection = lsp.SelectionRange(document.range(start, end), selection)
+            area = (start, end)
+    assert selection is not None
+    return selection
+
+
+def _in_operation(syntax: SyntaxTree, operation: OperationNode, offset: int) -> list[tuple[int, int]]:
+    """The brackets of an operation around an offset and their contents; of a region all that it holds."""
+    for region in operation.regions:
+        opening, end = region.opening, min(region.closing, operation.last)
+        if syntax.starts[opening] < offset <= syntax.starts[end]:
+            inner = [syntax.span(opening + 1, end - 1)] if end > opening + 1 else []
+            return [*inner, syntax.span(opening, end)]
+    head = operation.head_end - 1
+    if not syntax.starts[operation.first] <= offset <= syntax.end(head):
+        return []
+    # Brackets of the head that are open at the offset.
+    opened: list[int] = []
+    for index in range(operation.first, bisect_left(syntax.starts, offset, 0, head + 1)):
+        if syntax.tokens[index] in CLOSING_OF:
+            opened.append(index)
+        elif syntax.tokens[index] in CLOSING and opened:
+            opened.pop()
+    found: list[tuple[int, int]] = []
+    for opening in reversed(opened[-_MOST:]):
+        end = min(opening + closing(syntax.tokens[opening : head + 1], 0) - 1, head)
+        if end > opening + 1:
+            found.append(syntax.span(opening + 1, end - 1))
+        found.append(syntax.span(opening, end))
+    # What the operation computes, without its results.
+    if operation.name > operation.first:
+        found.append(syntax.span(operation.name, operation.last))
+    return found
