@@ -85,7 +85,7 @@ class Case:
             start = time.process_time()
             debugger = Debugger(self.kernel, self.grid, self.arguments)
             if operation:
-                assert debugger.breakpoints.add_operation(operation, **options).is_verified
+                assert debugger.breakpoints.add("operation", operation, **options).is_verified
             opened = time.process_time()
             stop = debugger.start(stop_on_entry=False)
             found.append((opened - start, time.process_time() - opened))
@@ -173,14 +173,14 @@ def waits() -> list[tuple[str, ...]]:
     assert debugger is not None
     timed("a step", debugger.step)
     timed("another one", debugger.step)
-    timed("stack and variables", lambda: (debugger.stack(), [one.shown for one in debugger.variables()]))
+    timed("stack and variables", lambda: (debugger.stack(), [one.text for one in debugger.variables()]))
     timed("a step back", lambda: debugger.step(reverse=True))
-    debugger.breakpoints.add_operation("addf", block=blocks * 3 // 4)
+    debugger.breakpoints.add("operation", "addf", block=blocks * 3 // 4)
     timed("to a breakpoint in tile block 3,072", debugger.resume)
     timed("a step there", debugger.step)
     timed("a step back there", lambda: debugger.step(reverse=True))
-    timed("stack and variables there", lambda: (debugger.stack(), [one.shown for one in debugger.variables()]))
-    timed("the arrays there", lambda: [one.shown for one in debugger.arrays()])
+    timed("stack and variables there", lambda: (debugger.stack(), [one.text for one in debugger.variables()]))
+    timed("the arrays there", lambda: [one.text for one in debugger.arrays()])
     timed("back to the beginning", lambda: debugger.resume(reverse=True))
     timed("to the end", debugger.finish)
     return rows

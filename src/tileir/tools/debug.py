@@ -16,7 +16,7 @@ from tileir.tools.programs import READING_OPTIONS, SCRIPT_ARGUMENTS, Settings, g
 
 if TYPE_CHECKING:
     from tileir.bridge.contexts import Watcher
-    from tileir.serve.debugger.moments import Event
+    from tileir.serve.debugger.stops import Event
 
 USAGE = Usage(
     "tileir debug",
@@ -99,17 +99,15 @@ def _program(given: Arguments) -> int:
     tell(program.diagnostics, given)
     if program.module is None:
         return EXIT_WRONG_INPUT
-    from tileir.serve.debugger.launching import launch_in_words
-    from tileir.serve.debugger.session import Debugger
+    from tileir.serve.debugger.launches import program_debugger
     from tileir.serve.debugger.terminal.terminal import Terminal
 
     try:
         words = given_launch(given, program)
-        launch = launch_in_words(program.module, words, given.operands[0], given.value("schedule", "forward"))
-        debugger = Debugger(
-            launch.kernel,
-            launch.grid,
-            launch.arguments,
+        debugger = program_debugger(
+            program.module,
+            words,
+            given.value("schedule", "forward"),
             limit=limit,
             stop_on=_stop_on(given),
             names="tile" if given.value("names", "") == "tile" else "script",
@@ -126,12 +124,11 @@ def _script(given: Arguments) -> int:
     for option in ("grid", "arg", "entry", "schedule"):
         if given.has(option):
             raise mistake(f"--{option} is for a FILE: a script says itself what it launches")
-    from tileir.serve.debugger.scripts import ScriptDebugging
-    from tileir.serve.debugger.terminal.script_terminal import ScriptTerminal
+    from tileir.serve.debugger.launches import ScriptDebugging
+    from tileir.serve.debugger.terminal.terminal import ScriptTerminal
 
     commands = [(name, text) for name, text in given.sequence if name in ("ex", "x")]
-    front = ScriptTerminal(commands, colours=given.wants_colour(sys.stdout))
-    front.batch = given.has("batch")
+    front = ScriptTerminal(commands, colors=given.wants_colour(sys.stdout), batch=given.has("batch"))
     debugging = ScriptDebugging(
         front,
         kernel=given.value("kernel", ""),
@@ -143,7 +140,7 @@ def _script(given: Arguments) -> int:
     if not debugging.count and not status:
         named = f" named '{given.value('kernel', '')}'" if given.has("kernel") else ""
         raise ToolFailure(f"the script launches no kernel{named}", EXIT_WRONG_INPUT)
-    return EXIT_WRONG_INPUT if front.batch and front.failed else status
+    return EXIT_WRONG_INPUT if given.has("batch") and front.failed else status
 
 
 def run_script(operands: list[str], watcher: Watcher) -> int:
@@ -183,18 +180,17 @@ def _adapter(given: Arguments) -> int:
         raise mistake("--dap takes no FILE: the editor says what is launched")
     if given.has("tcp"):
         return _listen(given.value("tcp", ""))
-    from tileir.serve.debugger.adapter.hosting import host
-    from tileir.serve.debugger.adapter.streams import standard_wire
-    from tileir.serve.debugger.adapter.tcp import GREETED
+    from tileir.serve.debugger.adapter.connections import GREETED, standard_channel
+    from tileir.serve.debugger.adapter.editor import host
 
     # Taken out of the environment: a script that is debugged does not see it.
-    host(standard_wire(is_greeted=os.environ.pop(GREETED, None) is not None), run_script)
+    host(standard_channel(is_greeted=os.environ.pop(GREETED, None) is not None), run_script)
     return EXIT_FINE
 
 
 def _listen(text: str) -> int:
     from tileir.serve.addresses import BadAddress, Listener
-    from tileir.serve.debugger.adapter.tcp import serve
+    from tileir.serve.debugger.adapter.connections import serve
 
     try:
         listener = Listener(text)

@@ -220,9 +220,9 @@ def in_process(run_script: Callable[..., int] | None = None, token: str | None =
     """A client of an adapter that runs on a thread of this process: as the others, without the time that Python takes
     to start."""
     from tileir.serve import addresses
-    from tileir.serve.debugger.adapter.greeting import greet
-    from tileir.serve.debugger.adapter.hosting import host
-    from tileir.serve.debugger.adapter.wire import Wire
+    from tileir.serve.debugger.adapter.connections import greet
+    from tileir.serve.debugger.adapter.editor import host
+    from tileir.serve.debugger.adapter.requests import Channel
 
     one, other = socket.socketpair()
     stranger = addresses.Client(other)
@@ -230,7 +230,7 @@ def in_process(run_script: Callable[..., int] | None = None, token: str | None =
     def serve() -> None:
         if token is None or greet(stranger, token):
             stranger.admit()
-            host(Wire(stranger.read, other.makefile("wb"), is_greeted=token is not None), run_script)
+            host(Channel(stranger.read, other.makefile("wb"), is_greeted=token is not None), run_script)
         # As at the end of a process; the other side may have done it before.
         with contextlib.suppress(OSError):
             other.shutdown(socket.SHUT_RDWR)

@@ -114,7 +114,7 @@ def test_bytecode_has_a_source_that_is_asked_for(client: Client, tmp_path: Path)
         ({"program": 3}, "'program' of 'launch' is a text, not 3"),
         ({"args": []}, "4 arguments"),
         ({"grid": "none"}, "'none'"),
-        ({"names": "mine"}, "there are no names of 'mine'"),
+        ({"names": "mine"}, "'names' of 'launch' is script or tile, not 'mine'"),
         ({"limit": "lots"}, "'lots' is no size"),
     ],
 )

@@ -251,3 +251,15 @@ def test_console_displays_at_stops_and_numbers_what_it_prints(client: Client) ->
     client.evaluate("undisplay", "repl")
     client.step("continue")
     assert client.output("console").endswith("1: step * 2 = 4\n")
+
+
+def test_a_command_that_fails_while_the_launch_runs_is_reported_and_the_session_continues() -> None:
+    client = in_process()
+    client.begin(**MATMUL, stopOnEntry=True)
+    client.stopped()
+    client.evaluate("goto 0 99999", "repl")
+    assert client.stopped()["reason"] == "step"
+    assert "tile block 0 has" in client.output("stderr")
+    assert client.step("next")["reason"] == "step"
+    client.request("disconnect")
+    client.close()

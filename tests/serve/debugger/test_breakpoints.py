@@ -42,7 +42,7 @@ class Launch:
         self.debugger = Debugger(self.path, grid, arguments, output=self.output.append, **options)
 
     def line(self) -> int:
-        place = self.debugger.place
+        place = self.debugger.location
         assert place is not None
         return place.line
 
@@ -58,39 +58,39 @@ def blocks(launch: Launch) -> list[int]:
 
 def test_a_line_is_stopped_at_in_every_round_and_tile_block_both_ways(rounds: Launch) -> None:
     debugger = rounds.debugger
-    found = debugger.breakpoints.add_line(str(rounds.path), 11)
-    assert found.is_verified and not found.message and found.place is not None and found.place.line == 11
+    found = debugger.breakpoints.add("line", str(rounds.path), 11)
+    assert found.is_verified and not found.message and found.location is not None and found.location.line == 11
     stop = debugger.start(stop_on_entry=False)
     seen = []
     while stop.reason == "breakpoint":
         assert stop.breakpoints == (1,) and rounds.line() == 11
-        seen.append((stop.moment.block, int(debugger.evaluate("i").value)))
+        seen.append((stop.position.block, int(debugger.evaluate("i").value)))
         stop = debugger.resume()
     assert stop.reason == "end" and found.hits == 12
     assert seen == [(block, i) for block in blocks(rounds) for i in range(3)]
     back = []
     while (stop := debugger.resume(reverse=True)).reason == "breakpoint":
-        back.append((stop.moment.block, int(debugger.evaluate("i").value)))
+        back.append((stop.position.block, int(debugger.evaluate("i").value)))
     assert back == seen[::-1] and stop.reason == "beginning"
 
 
 def test_lines_without_operations_are_moved_and_those_behind_the_last_refused(rounds: Launch) -> None:
     breakpoints = rounds.debugger.breakpoints
-    moved = breakpoints.add_line("k.mlir", 8)
+    moved = breakpoints.add("line", "k.mlir", 8)
     assert moved.is_verified and moved.message == "line 8 has no operations: moved to line 10"
-    refused = breakpoints.add_line("k.mlir", 99)
+    refused = breakpoints.add("line", "k.mlir", 99)
     assert not refused.is_verified and "no operation of the kernel comes from line 99" in refused.message
-    assert "other.mlir" in breakpoints.add_line("other.mlir", 1).message
+    assert "other.mlir" in breakpoints.add("line", "other.mlir", 1).message
 
 
 def test_operations_are_named_by_mnemonic_value_and_number(rounds: Launch) -> None:
     breakpoints = rounds.debugger.breakpoints
     for name in ("addi", "cuda_tile.addi", "%next", "next", "#5", 5):
-        found = breakpoints.add_operation(name)
-        assert found.operations == [5] and found.place is not None and found.place.line == 11
-    assert breakpoints.add_operation("%acc").operations == [5]
-    assert breakpoints.add_operation("constant").message == "2 operations"
-    assert breakpoints.add_operation("mmaf").message == "the kernel has no operation or value mmaf"
+        found = breakpoints.add("operation", name)
+        assert found.operations == [5] and found.location is not None and found.location.line == 11
+    assert breakpoints.add("operation", "%acc").operations == [5]
+    assert breakpoints.add("operation", "constant").message == "2 operations"
+    assert breakpoints.add("operation", "mmaf").message == "the kernel has no operation or value mmaf"
 
 
 REDUCING = """cuda_tile.module @m {
@@ -110,12 +110,12 @@ REDUCING = """cuda_tile.module @m {
 
 def test_bodies_of_reductions_are_one_step(tmp_path: Path) -> None:
     debugger = Launch(tmp_path, REDUCING, 1).debugger
-    found = debugger.breakpoints.add_operation("%larger")
-    assert found.is_verified and found.place is not None and found.place.line == 4
+    found = debugger.breakpoints.add("operation", "%larger")
+    assert found.is_verified and found.location is not None and found.location.line == 4
     assert found.message == "the body of a reduce is one step, so %larger in it stops before the reduce"
-    found = debugger.breakpoints.add_operation("maxf")
+    found = debugger.breakpoints.add("operation", "maxf")
     assert len(found.operations) == 2 and found.message.startswith("2 operations; the body of a reduce is one step")
-    found = debugger.breakpoints.add_line("k.mlir", 6)
+    found = debugger.breakpoints.add("line", "k.mlir", 6)
     assert found.message == "line 6 is in the body of a reduce, which is one step: moved to line 4"
     stop = debugger.start(stop_on_entry=False)
     assert sorted(stop.breakpoints) == [1, 2, 3]
@@ -128,25 +128,30 @@ def test_columns_choose_among_the_operations_of_a_line(tmp_path: Path) -> None:
     debugger = launch.debugger
     line = REDUCING.split("\n")[8]
     for column, name in ((1, "a"), (line.index("%a") + 1, "a"), (line.index("%largest") + 1, "a")):
-        placed = debugger.breakpoints.add_line("k.mlir", 9, column=column)
-        assert placed.operations == debugger.breakpoints.add_operation(name).operations
+        placed = debugger.breakpoints.add("line", "k.mlir", 9, column=column)
+        assert placed.operations == debugger.breakpoints.add("operation", name).operations
     for column, name in ((line.index("%b") + 1, "b"), (line.index("maxf") + 1, "b"), (line.index("%c") + 1, "c")):
-        placed = debugger.breakpoints.add_line("k.mlir", 9, column=column)
-        assert placed.operations == debugger.breakpoints.add_operation(name).operations and placed.place is not None
-        assert placed.place.line == 9
-    assert debugger.breakpoints.add_line("k.mlir", 9).operations == debugger.breakpoints.add_operation("a").operations
+        placed = debugger.breakpoints.add("line", "k.mlir", 9, column=column)
+        assert (
+            placed.operations == debugger.breakpoints.add("operation", name).operations and placed.location is not None
+        )
+        assert placed.location.line == 9
+    assert (
+        debugger.breakpoints.add("line", "k.mlir", 9).operations
+        == debugger.breakpoints.add("operation", "a").operations
+    )
 
 
 def test_a_tile_block_alone(rounds: Launch) -> None:
     debugger = rounds.debugger
-    debugger.breakpoints.add_block("2,0,0")
-    debugger.breakpoints.add_line("k.mlir", 15, block=1)
+    debugger.breakpoints.add("block", "2,0,0")
+    debugger.breakpoints.add("line", "k.mlir", 15, block=1)
     stops = [debugger.start(stop_on_entry=False), debugger.resume()]
     # Interleaved, all begin before the first of them stores.
-    assert [stop.moment.block for stop in stops] == ([1, 2] if debugger.recording.schedule == "forward" else [2, 1])
+    assert [stop.position.block for stop in stops] == ([1, 2] if debugger.recording.schedule == "forward" else [2, 1])
     assert debugger.resume().reason == "end"
-    assert "there is no tile block 9" in debugger.breakpoints.add_block(9).message
-    assert "is no tile block" in debugger.breakpoints.add_block("a").message
+    assert "there is no tile block 9" in debugger.breakpoints.add("block", 9).message
+    assert "is no tile block" in debugger.breakpoints.add("block", "a").message
 
 
 @pytest.mark.parametrize(
@@ -162,27 +167,27 @@ def test_conditions_are_over_values_arrays_and_parameters(
     rounds: Launch, condition: str, wanted: list[tuple[int, int]]
 ) -> None:
     debugger = rounds.debugger
-    debugger.breakpoints.add_line("k.mlir", 11, condition=condition)
+    debugger.breakpoints.add("line", "k.mlir", 11, condition=condition)
     stop = debugger.start(stop_on_entry=False)
     seen = []
     while stop.reason == "breakpoint":
-        seen.append((stop.moment.block, int(debugger.evaluate("i").value)))
+        seen.append((stop.position.block, int(debugger.evaluate("i").value)))
         stop = debugger.resume()
     assert stop.reason == "end" and seen == wanted
     back = []
     while (stop := debugger.resume(reverse=True)).reason == "breakpoint":
-        back.append((stop.moment.block, int(debugger.evaluate("i").value)))
+        back.append((stop.position.block, int(debugger.evaluate("i").value)))
     assert back == wanted[::-1]
 
 
 def test_what_is_wrong_with_a_condition_is_said(rounds: Launch) -> None:
     debugger = rounds.debugger
-    wrong = debugger.breakpoints.add_line("k.mlir", 11, condition="i ==")
+    wrong = debugger.breakpoints.add("line", "k.mlir", 11, condition="i ==")
     assert not wrong.is_verified and "cannot be read" in wrong.message
-    assert "is no number of hits" in debugger.breakpoints.add_line("k.mlir", 11, hit_condition="often").message
-    unknown = debugger.breakpoints.add_line("k.mlir", 11, condition="ii > 1")
+    assert "is no number of hits" in debugger.breakpoints.add("line", "k.mlir", 11, hit_condition="often").message
+    unknown = debugger.breakpoints.add("line", "k.mlir", 11, condition="ii > 1")
     assert not unknown.is_verified and unknown.message == "the kernel has no value ii"
-    debugger.breakpoints.add_line("k.mlir", 11, condition="%sum > 1")
+    debugger.breakpoints.add("line", "k.mlir", 11, condition="%sum > 1")
     stop = debugger.start(stop_on_entry=False)
     assert stop.reason == "breakpoint" and stop.text == "the condition '%sum > 1' fails: there is no value %sum here"
 
@@ -190,19 +195,19 @@ def test_what_is_wrong_with_a_condition_is_said(rounds: Launch) -> None:
 @pytest.mark.parametrize("hits, wanted", [("5", [5]), (">= 11", [11, 12]), ("%4", [4, 8, 12]), ("< 3", [1, 2])])
 def test_hits_are_counted_from_the_start_of_the_launch(rounds: Launch, hits: str, wanted: list[int]) -> None:
     debugger = rounds.debugger
-    debugger.breakpoints.add_line("k.mlir", 11, hit_condition=hits)
+    debugger.breakpoints.add("line", "k.mlir", 11, hit_condition=hits)
     every = [(block, i) for block in blocks(rounds) for i in range(3)]
     stop = debugger.start(stop_on_entry=False)
     seen = []
     while stop.reason == "breakpoint":
-        seen.append((stop.moment.block, int(debugger.evaluate("i").value)))
+        seen.append((stop.position.block, int(debugger.evaluate("i").value)))
         stop = debugger.resume()
     assert seen == [every[number - 1] for number in wanted]
 
 
 def test_log_points_write_and_do_not_stop(rounds: Launch) -> None:
     debugger = rounds.debugger
-    debugger.breakpoints.add_line("k.mlir", 11, log="{i}: {acc * 2} {missing}", condition="b == 2")
+    debugger.breakpoints.add("line", "k.mlir", 11, log="{i}: {acc * 2} {missing}", condition="b == 2")
     assert debugger.start(stop_on_entry=False).reason == "end"
     wanted = [f"{i}: {4 * i} {{there is no value missing here}}\n" for i in range(3)]
     assert [text for text in rounds.output if not text.startswith("sum")] == wanted
@@ -210,30 +215,30 @@ def test_log_points_write_and_do_not_stop(rounds: Launch) -> None:
 
 def test_changes_of_a_value_and_of_an_element_stop_behind_them(rounds: Launch) -> None:
     debugger = rounds.debugger
-    element = debugger.breakpoints.add_change("x[2]")
-    assert element.is_verified and element.kind == "element"
+    element = debugger.breakpoints.add("data", "x[2]")
+    assert element.is_verified and element.element is not None
     stop = debugger.start(stop_on_entry=False)
-    assert stop.reason == "data" and stop.moment.block == 2 and rounds.line() == 16
+    assert stop.reason == "data" and stop.position.block == 2 and rounds.line() == 16
     assert debugger.evaluate("x[2]").value == 6
     debugger.step(reverse=True)
     assert debugger.evaluate("x[2]").value == 0
     debugger.breakpoints.clear()
-    value = debugger.breakpoints.add_change("acc", block=3)
+    value = debugger.breakpoints.add("data", "acc", block=3)
     debugger.start()
     seen = []
     while (stop := debugger.resume()).reason == "data":
         assert stop.breakpoints == (value.number,)
         seen.append(int(debugger.evaluate("acc").value))
     assert seen == [0, 3, 6]
-    assert "has no element [9]" in debugger.breakpoints.add_change("x[9]").message
-    assert "neither a value" in debugger.breakpoints.add_change("missing").message
+    assert "has no element [9]" in debugger.breakpoints.add("data", "x[9]").message
+    assert "neither a value" in debugger.breakpoints.add("data", "missing").message
 
 
 def test_a_temporary_breakpoint_stops_once_and_disabled_ones_do_not(rounds: Launch) -> None:
     debugger = rounds.debugger
-    once = debugger.breakpoints.add_line("k.mlir", 11, temporary=True)
-    never = debugger.breakpoints.add_line("k.mlir", 12)
-    debugger.breakpoints.enable(never.number, False)
+    once = debugger.breakpoints.add("line", "k.mlir", 11, temporary=True)
+    never = debugger.breakpoints.add("line", "k.mlir", 12)
+    debugger.breakpoints[never.number].is_enabled = False
     assert debugger.start(stop_on_entry=False).breakpoints == (once.number,)
     assert once.number not in debugger.breakpoints
     assert debugger.resume().reason == "end"
@@ -241,7 +246,7 @@ def test_a_temporary_breakpoint_stops_once_and_disabled_ones_do_not(rounds: Laun
 
 def test_a_step_out_of_a_loop_stops_at_a_breakpoint_in_it(rounds: Launch) -> None:
     debugger = rounds.debugger
-    debugger.breakpoints.add_line("k.mlir", 11, condition="i == 2")
+    debugger.breakpoints.add("line", "k.mlir", 11, condition="i == 2")
     debugger.start()
     while rounds.line() != 11:
         debugger.step()
@@ -264,7 +269,7 @@ def test_results_and_prints_come_when_the_launch_passes_them_and_once(tmp_path: 
     debugger.step()
     assert launch.output == ["sum 0\n"]
     debugger.resume(reverse=True)
-    debugger.breakpoints.add_line("k.mlir", 15, block=2)
+    debugger.breakpoints.add("line", "k.mlir", 15, block=2)
     debugger.resume()
     assert launch.output == ["sum 0\n", "sum 3\n", "sum 6\n"] and not array.any()
     debugger.go_to(1, 0)
@@ -299,7 +304,7 @@ def test_a_failure_stops_at_the_operation(tmp_path: Path, schedule: str) -> None
     launch = Launch(tmp_path, DIVIDING, 4, numpy.ones(4, numpy.float32), numpy.zeros(1, numpy.int32), schedule=schedule)
     debugger = launch.debugger
     stop = debugger.start(stop_on_entry=False)
-    assert stop.reason == "failure" and "only two" in stop.text and launch.line() == 11 and stop.moment.block == 2
+    assert stop.reason == "failure" and "only two" in stop.text and launch.line() == 11 and stop.position.block == 2
     assert debugger.evaluate("small").value == False  # noqa: E712
     assert debugger.step(reverse=True).reason == "step" and launch.line() == 10
     assert debugger.step().reason == "step" and launch.line() == 11
@@ -331,7 +336,7 @@ def test_a_number_that_is_none_stops_where_it_is_made(tmp_path: Path, schedule: 
     )
     debugger = launch.debugger
     stop = debugger.start(stop_on_entry=False)
-    assert stop.reason == "nan" and "divf makes a NaN" in stop.text and launch.line() == 8 and stop.moment.block == 0
+    assert stop.reason == "nan" and "divf makes a NaN" in stop.text and launch.line() == 8 and stop.position.block == 0
     debugger.step()
     assert debugger.evaluate("numpy.isnan(none)").value
     assert debugger.resume().reason == "end"
@@ -351,7 +356,7 @@ def test_findings_of_the_sanitizer_stop(tmp_path: Path, schedule: str) -> None:
     )
     debugger = launch.debugger
     stop = debugger.start(stop_on_entry=False)
-    assert stop.reason == "sanitizer" and "race" in stop.text and launch.line() == 12 and stop.moment.block == 1
+    assert stop.reason == "sanitizer" and "race" in stop.text and launch.line() == 12 and stop.position.block == 1
     assert debugger.resume().reason == "end"
 
 
@@ -361,9 +366,9 @@ def test_findings_and_numbers_that_are_none_stop_in_one_launch(tmp_path: Path, s
     launch = Launch(tmp_path, DIVIDING, 2, *arrays, stop_on=["sanitizer", "nan"], schedule=schedule)
     debugger = launch.debugger
     stop = debugger.start(stop_on_entry=False)
-    assert stop.reason == "nan" and launch.line() == 8 and stop.moment.block == 0
+    assert stop.reason == "nan" and launch.line() == 8 and stop.position.block == 0
     stop = debugger.resume()
-    assert stop.reason == "sanitizer" and "race" in stop.text and launch.line() == 12 and stop.moment.block == 1
+    assert stop.reason == "sanitizer" and "race" in stop.text and launch.line() == 12 and stop.position.block == 1
     assert debugger.resume().reason == "end"
     assert debugger.resume(reverse=True).reason in ("sanitizer", "nan")
 
@@ -386,7 +391,7 @@ ENDLESS = """cuda_tile.module @m {
 def test_an_endless_kernel_is_paused_and_looked_at(tmp_path: Path, schedule: str) -> None:
     launch = Launch(tmp_path, ENDLESS, 2, numpy.zeros(1, numpy.int32), schedule=schedule)
     debugger = launch.debugger
-    debugger.breakpoints.add_line("k.mlir", 6, hit_condition="100")
+    debugger.breakpoints.add("line", "k.mlir", 6, hit_condition="100")
     assert debugger.start(stop_on_entry=False).reason == "breakpoint"
     assert debugger.evaluate("n").value == 99
     assert debugger.step("into", count=5000, by="operation").reason in ("step", "breakpoint")

@@ -69,8 +69,8 @@ class Walk:
         return {name: region.data.copy() for name, region in self.globals.items()}
 
     def look(self) -> None:
-        """Compare the moment with the reference."""
-        debugger, (block, step) = self.debugger, self.debugger.moment
+        """Compare the position with the reference."""
+        debugger, (block, step) = self.debugger, self.debugger.position
         assert debugger.operation is not None
         operation = debugger.recording.program.operations[debugger.operation]
         assert operation is self.reference.steps[block][step]
@@ -89,7 +89,7 @@ class Walk:
                 one = numpy.asarray(found[value].value)
                 assert one.tobytes() == numpy.asarray(content).tobytes(), (block, step, found[value].name)
                 self.steps += 1
-            assert found[value].shown
+            assert found[value].text
 
     def look_at_addresses(self, found: Any, content: Any) -> None:
         """Arrays lie elsewhere in another launch: what is pointed to must be the same."""
@@ -102,7 +102,7 @@ class Walk:
     def forwards_and_back(self, stride: int) -> None:
         debugger = self.debugger
         assert debugger.start().reason == "entry"
-        moments = [debugger.moment]
+        positions = [debugger.position]
         self.look()
         if debugger.recording.schedule == "interleaved":
             for block in self.reference.order:
@@ -110,19 +110,19 @@ class Walk:
                     # Of a tile block that was under way when another one failed, all is known up to its last access.
                     continue
                 debugger.go_to(block, 0)
-                while debugger.moment.block == block and debugger.step(by="operation").reason == "step":
-                    if debugger.moment.block == block and debugger.moment.step % stride == 0:
+                while debugger.position.block == block and debugger.step(by="operation").reason == "step":
+                    if debugger.position.block == block and debugger.position.step % stride == 0:
                         self.look()
-            moments = []
+            positions = []
         else:
             while debugger.step(by="operation").reason == "step":
-                moments.append(debugger.moment)
-                if len(moments) % stride == 0:
+                positions.append(debugger.position)
+                if len(positions) % stride == 0:
                     self.look()
             executed = [
                 (block, step) for block in self.reference.order for step in range(len(self.reference.steps[block]))
             ]
-            assert moments == executed
+            assert positions == executed
         stop = debugger.finish()
         assert stop.reason == "end"
         # Arrays lie elsewhere in another launch.
@@ -133,9 +133,9 @@ class Walk:
         for one, other in zip(self.arguments, self.results, strict=True):
             if isinstance(one, numpy.ndarray):
                 assert one.tobytes() == other.tobytes()
-        for number, moment in enumerate(reversed(moments)):
+        for number, position in enumerate(reversed(positions)):
             debugger.step(reverse=True, by="operation")
-            assert debugger.moment == moment
+            assert debugger.position == position
             if number % stride == 0:
                 self.look()
         assert not debugger.recording.differs

@@ -117,7 +117,7 @@ def test_memory_that_is_reached_by_addresses_in_memory(schedule: str, result: in
     debugger = Debugger(compiled(FOLLOWING), 3, [addresses], schedule=schedule, memory=[reached], names="tile")
     debugger.start()
     debugger.step(count=4)
-    shown = {one.name: one.shown for one in debugger.variables()}
+    shown = {one.name: one.text for one in debugger.variables()}
     assert shown["%q"] == "element 0 of `memory`" and shown["%x"] == "5" and shown["%y"] == "10"
     assert reached.tolist() == [5, 6]
     assert debugger.finish().reason == "end"
@@ -167,8 +167,8 @@ def test_steps_end_where_the_recording_does(grid: int) -> None:
     assert debugger.step(by="operation").reason == "step"
     for _ in range(2):
         stop = debugger.step(by="operation")
-        assert stop.reason == "limit" and stop.moment == (0, last) and "100000 bytes" in stop.text
-    assert debugger.place is not None and debugger.stack() and not debugger.finished
+        assert stop.reason == "limit" and stop.position == (0, last) and "100000 bytes" in stop.text
+    assert debugger.location is not None and debugger.stack() and not debugger.finished
     # What does not fit is not lost: the launch comes to its end.
     assert debugger.resume().reason == "end"
     assert result.tolist() == [sum(range(2000))]
@@ -177,10 +177,10 @@ def test_steps_end_where_the_recording_does(grid: int) -> None:
 def test_a_breakpoint_behind_the_recording_is_told_of() -> None:
     result = number()
     debugger = Debugger(compiled(RESERVING), 3, [result, 2000], limit=100_000, names="tile")
-    debugger.breakpoints.add_operation("alloca", block=2)
+    debugger.breakpoints.add("operation", "alloca", block=2)
     stop = debugger.start(stop_on_entry=False)
     assert stop.reason == "limit" and "before step 3 of tile block 2, where the launch would stop" in stop.text
-    assert stop.moment.block == 0 and debugger.place is not None and debugger.variables()
+    assert stop.position.block == 0 and debugger.location is not None and debugger.variables()
     assert debugger.finish().reason == "end"
     assert result.tolist() == [sum(range(2000))]
 
@@ -202,15 +202,15 @@ def test_an_endless_launch_is_paused_and_never_goes_back(schedule: str) -> None:
     debugger = Debugger(compiled(ENDLESS), 2, [result], schedule=schedule, names="tile")
     debugger.start()
     debugger.step(count=5)
-    before = debugger.moment
+    before = debugger.position
     for command in (debugger.resume, debugger.finish, debugger.resume):
         stop = interrupted(debugger, command)
-        assert stop.reason == "pause" and stop.moment == debugger.moment
-        assert stop.moment.block != before.block or stop.moment.step >= before.step
-        before = stop.moment
+        assert stop.reason == "pause" and stop.position == debugger.position
+        assert stop.position.block != before.block or stop.position.step >= before.step
+        before = stop.position
     (count,) = [one.value for one in debugger.variables() if one.name == "%i"]
-    assert count == (stop.moment.step - 2) // 3 + 1
-    assert debugger.step(reverse=True).moment.step < before.step
+    assert count == (stop.position.step - 2) // 3 + 1
+    assert debugger.step(reverse=True).position.step < before.step
     assert debugger.resume(reverse=True).reason == "beginning"
     # The caller has results only when a launch comes to its end.
     assert result.tolist() == [0]

@@ -25,8 +25,8 @@ def lines(debugger: Debugger, how: Any, count: int, **options: Any) -> list[int]
     found = []
     for _ in range(count):
         debugger.step(how, **options)
-        assert debugger.place is not None
-        found.append(debugger.place.line)
+        assert debugger.location is not None
+        found.append(debugger.location.line)
     return found
 
 
@@ -42,15 +42,15 @@ def test_into_goes_into_functions_over_passes_them_and_out_leaves_them(debugger:
 
 def test_breakpoints_and_variables_are_those_of_the_script(debugger: Debugger) -> None:
     assert debugger.lines.kind == "script"
-    assert debugger.breakpoints.add_line("helper_kernel.py", 7, condition="tile_block[0] == 1").is_verified
-    moved = debugger.breakpoints.add_line("helper_kernel.py", 14)
+    assert debugger.breakpoints.add("line", "helper_kernel.py", 7, condition="tile_block[0] == 1").is_verified
+    moved = debugger.breakpoints.add("line", "helper_kernel.py", 14)
     assert moved.message == "line 14 has no operations: moved to line 15"
-    debugger.breakpoints.enable(moved.number, False)
+    debugger.breakpoints[moved.number].is_enabled = False
     stop = debugger.start(stop_on_entry=False)
-    assert stop.reason == "breakpoint" and stop.moment.block == 1
+    assert stop.reason == "breakpoint" and stop.position.block == 1
     assert debugger.evaluate("first[0]").value == 16
     debugger.step()
-    shown = {one.name: one.shown for one in debugger.variables()}
+    shown = {one.name: one.text for one in debugger.variables()}
     assert {"first", "second"} <= shown.keys() and shown["second"].endswith("min 32, max 62, mean 47")
     # The function has returned: its variables are gone.
     assert "more" not in shown

@@ -21,7 +21,7 @@ from tests.serve.debugger.test_scripts import environment
 
 import tileir
 from tileir.bridge.launch import export
-from tileir.serve.debugger.evaluation import ExpressionMistake
+from tileir.serve.debugger.expressions import BadExpression
 from tileir.serve.debugger.session import Debugger
 
 pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
@@ -114,25 +114,25 @@ def debugged(kernel: Any, names: dict[str, set[str]]) -> tuple[list[Event], Any]
     debugger.select_block(BLOCK)
     found: list[Event] = []
     while debugger.step("into").reason != "end":
-        assert debugger.place is not None
-        function = function_at(debugger.place.line)
+        assert debugger.location is not None
+        function = function_at(debugger.location.line)
         variables = {name: evaluated(debugger, name) for name in names[function]}
         shown = {name: value for name, value in variables.items() if value is not UNASSIGNED}
-        found.append(Event(function, debugger.place.line, shown))
+        found.append(Event(function, debugger.location.line, shown))
     return found, args[1]
 
 
 def evaluated(debugger: Debugger, name: str) -> Any:
     try:
         result = debugger.evaluate(name)
-    except ExpressionMistake as error:
+    except BadExpression as error:
         if error.message == f"variable {name} is optimized away":
             return REMOVED
         assert error.message in (f"variable {name} is not assigned yet", f"there is no value {name} here"), (
             error.message
         )
         return UNASSIGNED
-    return result.shown if result.value is None else result.value
+    return result.text if result.value is None else result.value
 
 
 @cache
@@ -242,14 +242,14 @@ def test_bytecode_of_a_script_names_only_what_is_assigned_once(tmp_path: Path) -
     path.write_bytes(export(kernels.online_maximum, arguments()))
     x, out, n, scale = arguments()
     debugger = Debugger(str(path), 1, (x, 64, 1, out, 64, 1, n, numpy.float32(scale)))
-    debugger.breakpoints.add_line(str(PATH), line_of("mn = ct.maximum(m, t)"))
+    debugger.breakpoints.add("line", str(PATH), line_of("mn = ct.maximum(m, t)"))
     debugger.start(stop_on_entry=False)
     debugger.resume()
     assert debugger.lines.kind == "script"
     assert (debugger.evaluate("t").value == x[8:16]).all() and (debugger.evaluate("mn").value == x[:8]).all()
     # A loop carries these, and bytecode does not tell what it calls them.
     for name in ("m", "total"):
-        with pytest.raises(ExpressionMistake, match="there is no value"):
+        with pytest.raises(BadExpression, match="there is no value"):
             debugger.evaluate(name)
 
 
@@ -267,7 +267,7 @@ def test_unknown_compiler_costs_the_variables_and_nothing_else(monkeypatch: pyte
     debugger.start()
     with pytest.warns(RuntimeWarning, match="the variables of straight are unknown"):
         assert not debugger.functions()
-    debugger.breakpoints.add_line(str(PATH), line_of("c = b * scale"))
+    debugger.breakpoints.add("line", str(PATH), line_of("c = b * scale"))
     debugger.resume()
     assert (debugger.evaluate("b").value == arguments()[0][:8] + 1).all()
 
@@ -361,12 +361,12 @@ def test_editor_has_arguments_locals_and_expressions(tmp_path: Path) -> None:
 def test_watched_variable_stops_where_it_is_assigned() -> None:
     debugger = Debugger(kernels.online_maximum, 1, arguments())
     debugger.start()
-    assert debugger.breakpoints.add_change("m").is_verified
-    assert not debugger.breakpoints.add_change("nothing").is_verified
+    assert debugger.breakpoints.add("data", "m").is_verified
+    assert not debugger.breakpoints.add("data", "nothing").is_verified
     seen = []
     while debugger.resume().reason == "data":
-        assert debugger.place is not None
-        seen.append((debugger.place.line, float(debugger.evaluate("m").value[1])))
+        assert debugger.location is not None
+        seen.append((debugger.location.line, float(debugger.evaluate("m").value[1])))
     load = line_of("t = ct.load(x, (k,), (8,))")
     # The first line behind the one that assigns it.
     assert seen == [(load - 2, -100.0), (load, 1.0), (load, 9.0), (load + 4, 17.0)]
@@ -374,7 +374,7 @@ def test_watched_variable_stops_where_it_is_assigned() -> None:
 
 def test_operand_that_was_moved_is_no_other_expression() -> None:
     debugger = Debugger(kernels.reshaped, 1, arguments())
-    debugger.breakpoints.add_line(str(PATH), line_of("acc = ct.maximum(acc, t)"))
+    debugger.breakpoints.add("line", str(PATH), line_of("acc = ct.maximum(acc, t)"))
     debugger.start(stop_on_entry=False)
     shown = {one.name: one.value for one in debugger.values()}
     x = arguments()[0][:8]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from tileir.serve.debugger.evaluation import ExpressionMistake
+from tileir.serve.debugger.expressions import BadExpression
 from tileir.serve.debugger.session import Debugger
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -46,13 +46,13 @@ def lines(debugger: Debugger, count: int, how: str, **options: object) -> list[i
     found = []
     for _ in range(count):
         debugger.step(how, **options)  # type: ignore[arg-type]
-        assert debugger.place is not None
-        found.append(debugger.place.line)
+        assert debugger.location is not None
+        found.append(debugger.location.line)
     return found
 
 
 def test_into_goes_through_rounds_and_branches(loop: Debugger) -> None:
-    assert loop.start().reason == "entry" and loop.place is not None and loop.place.line == 3
+    assert loop.start().reason == "entry" and loop.location is not None and loop.location.line == 3
     forwards = lines(loop, 15, "into")
     assert forwards == [4, 5, 6, 7, 8, 9, 13, 15, 7, 8, 9, 10, 11, 15, 7]
     assert lines(loop, 15, "into", reverse=True) == [*forwards[-2::-1], 3]
@@ -70,7 +70,7 @@ def test_out_leaves_the_branch_then_the_loop_then_the_tile_block(loop: Debugger)
     lines(loop, 12, "into")
     assert [frame.name for frame in loop.stack()] == ["if (then)", "for %i = 1 (round 2 of 3)", "k (0, 0, 0)"]
     assert lines(loop, 3, "out") == [15, 17, 3]
-    assert loop.moment == (1, 0)
+    assert loop.position == (1, 0)
     lines(loop, 12, "into")
     assert lines(loop, 3, "out", reverse=True) == [9, 6, 3]
 
@@ -81,16 +81,16 @@ def test_the_first_and_the_last_moment_are_stops(loop: Debugger) -> None:
     assert loop.resume().reason == "end" and loop.finished
     assert loop.step().reason == "end"
     stop = loop.step(reverse=True)
-    assert stop.reason == "step" and loop.place is not None and loop.place.line == 18
-    assert loop.resume(reverse=True).reason == "beginning" and loop.moment == (0, 0)
+    assert stop.reason == "step" and loop.location is not None and loop.location.line == 18
+    assert loop.resume(reverse=True).reason == "beginning" and loop.position == (0, 0)
 
 
 def test_values_are_those_of_the_moment(loop: Debugger) -> None:
     loop.start()
     lines(loop, 13, "into")
     frames = loop.stack()
-    assert {one.name: one.shown for one in loop.variables(frames[0])} == {"%more": "1"}
-    assert {one.name: one.shown for one in loop.variables(frames[1])} == {
+    assert {one.name: one.text for one in loop.variables(frames[0])} == {"%more": "1"}
+    assert {one.name: one.text for one in loop.variables(frames[1])} == {
         "%i": "1",
         "%carried": "0",
         "%odd": "1",
@@ -98,19 +98,19 @@ def test_values_are_those_of_the_moment(loop: Debugger) -> None:
         "%added": "0",
     }
     assert [one.name for one in loop.variables(frames[1]) if one.is_old] == ["%added"]
-    assert [(one.name, one.shown) for one in loop.parameters()] == [("%x", "x")]
-    assert [one.shown for one in loop.arrays()] == ["[0]"]
+    assert [(one.name, one.text) for one in loop.parameters()] == [("%x", "x")]
+    assert [one.text for one in loop.arrays()] == ["[0]"]
     loop.finish()
-    assert [one.shown for one in loop.arrays()] == ["[1]"]
+    assert [one.text for one in loop.arrays()] == ["[1]"]
 
 
 def test_expressions_are_over_what_there_is_at_the_moment(loop: Debugger) -> None:
     loop.start()
-    with pytest.raises(ExpressionMistake, match="there is no value %carried here"):
+    with pytest.raises(BadExpression, match="there is no value %carried here"):
         loop.evaluate("%carried + 1")
     lines(loop, 16, "into")
     assert loop.evaluate("%carried * 2 + i").value == 4
-    assert loop.evaluate("(carried, tile_block)").shown == "(1, (0, 0, 0))"
-    assert repr(loop.evaluate("x")) == "1xi32 = [0]" and loop.evaluate("%x").shown == "x"
+    assert loop.evaluate("(carried, tile_block)").text == "(1, (0, 0, 0))"
+    assert loop.evaluate("x").type_text == "1xi32" and loop.evaluate("%x").text == "x"
     loop.go_to(1, 0)
     assert loop.evaluate("x[0]").value == 1

@@ -80,10 +80,10 @@ def test_files_of_commands_stop_at_the_first_mistake(batch, tmp_path: Path) -> N
 
 
 def test_help_names_every_command(batch) -> None:
-    from tileir.serve.debugger.terminal.catalogue import all_commands
+    from tileir.serve.debugger.terminal.commands import COMMANDS
 
     out = batch("help")
-    for name in all_commands().names():
+    for name in COMMANDS.commands:
         assert f"  {name}" in out
     assert batch("help next").startswith("next, n [N]\n")
 

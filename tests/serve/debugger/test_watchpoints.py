@@ -35,14 +35,14 @@ def stops(folder: Path, name: str, access: Any, reverse: bool = False, **how: An
     path = folder / "k.mlir"
     path.write_text(TWICE)
     debugger = Debugger(path, 3, (numpy.arange(8, dtype=numpy.int32), numpy.zeros(8, numpy.int32)))
-    assert debugger.breakpoints.add_change(name, access=access, **how).is_verified
+    assert debugger.breakpoints.add("data", name, access=access, **how).is_verified
     stop = debugger.start(stop_on_entry=False) if not reverse else debugger.finish()
     stop = debugger.resume(reverse=True) if reverse else stop
     found = []
     while stop.reason == "data":
-        place = debugger.place
+        place = debugger.location
         assert place is not None and stop.breakpoints == (1,)
-        found.append((stop.moment.block, place.line))
+        found.append((stop.position.block, place.line))
         stop = debugger.resume(reverse)
     assert stop.reason == ("beginning" if reverse else "end")
     return found

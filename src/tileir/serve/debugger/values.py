@@ -1,32 +1,41 @@
-"""Values in words: tiles with their range and first elements, pointers as places of arrays, views, tokens."""
+"""Values and accesses as text: tiles with their range and first elements, pointers as elements of arrays, views.
+
+`formatted` has the formats of gdb: `x` hexadecimal, `d` and `u` decimal, `o` octal, `t` binary, `f` as a float.
+`accesses_since` says what steps read and write: which elements of which array, and what writes change.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
 
 import numpy
 
 from tileir.dialect.types import TOKEN, PointerType, TensorViewType, TileType, TileViewType
 from tileir.execute.dtypes import Array, element_of_dtype
 from tileir.execute.interpreter.views import TensorView, TileView
-from tileir.execute.locations.wording import several
+from tileir.execute.locations.wording import bracketed, several
+from tileir.execute.recording.accesses import ATOMIC, READ, WRITE
 from tileir.execute.recording.arrays import RecordedArray
+from tileir.execute.recording.recording import Recording
 from tileir.execute.recording.tiles import statistics_of, texts_of
 from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.serve.debugger.stops import Position
 
 FIRST_ELEMENTS: Final = 6
 _MOST_SCANNED: Final = 1 << 24
-"""Of a larger tile or array no range is told in a line: whoever wants it asks for the statistics."""
+"""A line about a larger tile or array has no range."""
+FORMATS: Final = "xduotfas"
+_FLOATS: Final = {2: numpy.float16, 4: numpy.float32, 8: numpy.float64}
+_PREFIXES: Final = {"o": "0", "t": ""}
 
 
-def shown(type: Type, content: Any, arrays: Sequence[RecordedArray] = ()) -> str:
+def value_text(type: Type, content: Any, arrays: Sequence[RecordedArray] = ()) -> str:
     """A value in a line."""
     if isinstance(type, TileType):
         array = numpy.asarray(content)
-        if isinstance(type.element, PointerType):
-            return _pointers(array, arrays)
-        return numbers_shown(type.element, array)
+        return _pointers(array, arrays) if isinstance(type.element, PointerType) else numbers_text(type.element, array)
     if type is TOKEN:
         return "a token"
     if isinstance(content, TileView) and isinstance(type, TileViewType):
@@ -38,21 +47,17 @@ def shown(type: Type, content: Any, arrays: Sequence[RecordedArray] = ()) -> str
     return "" if content is None else str(content)
 
 
-def numbers_shown(element: Type, array: Array) -> str:
-    """Numbers in a line: range, mean, what is not finite, and the first ones."""
+def numbers_text(element: Type, array: Array) -> str:
+    """Numbers in a line: the first ones, range, mean, and how many are not finite."""
     if array.size == 1:
-        text = texts_of(element, array)[0]
-        return text if not array.ndim else f"{'[' * array.ndim}{text}{']' * array.ndim}"
+        return f"{'[' * array.ndim}{texts_of(element, array)[0]}{']' * array.ndim}"
     if not array.size:
         return "no elements"
-    parts = [_first(element, array)]
-    if array.size > FIRST_ELEMENTS and array.size <= _MOST_SCANNED:
-        parts += ranged(element, array)
-    return "  ".join([parts[0], ", ".join(parts[1:])]).rstrip()
+    is_ranged = FIRST_ELEMENTS < array.size <= _MOST_SCANNED
+    return f"{_first(element, array)}  {', '.join(_range(element, array)) if is_ranged else ''}".rstrip()
 
 
-def ranged(element: Type, array: Array) -> list[str]:
-    """The range and the mean of numbers, and how many are no numbers."""
+def _range(element: Type, array: Array) -> list[str]:
     if isinstance(element, IntegerType) and element.width == 1:
         return [f"{int(numpy.count_nonzero(array))} of {array.size} true"]
     found = statistics_of(element, array, 0)
@@ -63,33 +68,25 @@ def ranged(element: Type, array: Array) -> list[str]:
         parts += [f"min {least}", f"max {most}"]
         if found["mean"] is not None:
             parts.append(f"mean {found['mean']:.6g}")
-    if found["nan"]:
-        parts.append(f"{found['nan']} NaN")
-    if found["infinite"]:
-        parts.append(f"{found['infinite']} infinite")
-    return parts
+    return parts + [f"{found[key]} {name}" for key, name in (("nan", "NaN"), ("infinite", "infinite")) if found[key]]
 
 
 def _first(element: Type, array: Array) -> str:
     """The first elements, in the brackets of their dimensions."""
-    row = array
-    depth = 0
-    while row.ndim > 1:
-        row = row[0]
-        depth += 1
-    texts = texts_of(element, row[:FIRST_ELEMENTS])
+    depth = array.ndim - 1
+    row = array[(0,) * depth]
     more = ", .." if row.size > FIRST_ELEMENTS else ""
-    rest = ", .." if depth and array.size > row.size else ""
-    return f"{'[' * (depth + 1)}{', '.join(texts)}{more}]{rest}{']' * depth}"
+    rest = ", .." if array.size > row.size else ""
+    return f"{'[' * (depth + 1)}{', '.join(texts_of(element, row[:FIRST_ELEMENTS]))}{more}]{rest}{']' * depth}"
 
 
-def result_shown(value: Any) -> str:
-    """What an expression gives, in a line."""
+def result_text(value: Any) -> str:
+    """The result of an expression, in a line."""
     if isinstance(value, numpy.ndarray):
         element = element_of_dtype(value.dtype)
-        return numbers_shown(element, value) if element is not None else str(value)
+        return numbers_text(element, value) if element is not None else str(value)
     if isinstance(value, (tuple, list)):
-        parts = ", ".join([result_shown(one) for one in value])
+        parts = ", ".join([result_text(one) for one in value])
         return f"[{parts}]" if isinstance(value, list) else f"({parts}{',' if len(value) == 1 else ''})"
     if isinstance(value, (bool, numpy.bool_)):
         return "true" if value else "false"
@@ -97,12 +94,15 @@ def result_shown(value: Any) -> str:
 
 
 def result_type(value: Any) -> str:
-    """The type of what an expression gives."""
+    """The type of the result of an expression."""
     if isinstance(value, (numpy.ndarray, numpy.generic)):
         element = element_of_dtype(value.dtype)
-        name = element.spelling if element is not None else value.dtype.name
-        return "x".join([*[str(extent) for extent in value.shape], name])
+        return array_type(value.shape, element.spelling if element is not None else value.dtype.name)
     return type(value).__name__
+
+
+def array_type(shape: Sequence[int], element: str) -> str:
+    return "x".join([*[str(extent) for extent in shape], element])
 
 
 def _extents(numbers: Sequence[int]) -> str:
@@ -111,10 +111,10 @@ def _extents(numbers: Sequence[int]) -> str:
 
 def _tensor(view: TensorView, arrays: Sequence[RecordedArray]) -> str:
     strides = ", ".join([str(stride) for stride in view.strides])
-    return f"{address_shown(view.address, arrays)}: {_extents(view.shape)}, strides [{strides}]"
+    return f"{address_text(view.address, arrays)}: {_extents(view.shape)}, strides [{strides}]"
 
 
-def address_shown(address: int, arrays: Sequence[RecordedArray]) -> str:
+def address_text(address: int, arrays: Sequence[RecordedArray]) -> str:
     """An address in terms of an array: `x + 1024`, counted in elements; in hexadecimal where it is in none."""
     for array in arrays:
         if array.low <= address < array.high or address == array.address:
@@ -122,18 +122,162 @@ def address_shown(address: int, arrays: Sequence[RecordedArray]) -> str:
             if rest:
                 return f"{array.name} + {several(address - array.address, 'byte')}"
             return array.name if not offset else f"{array.name} {'+' if offset > 0 else '-'} {abs(offset)}"
-    for array in arrays:
-        if address == array.high:
-            return f"the end of {array.name}"
-    return f"{address:#x}"
+    ended = [array for array in arrays if address == array.high]
+    return f"the end of {ended[0].name}" if ended else f"{address:#x}"
 
 
 def _pointers(array: Array, arrays: Sequence[RecordedArray]) -> str:
     if not array.size:
         return "no elements"
-    if array.size == 1:
-        return address_shown(int(array.reshape(-1)[0]), arrays)
     flat = array.reshape(-1)
-    first = ", ".join([address_shown(int(one), arrays) for one in flat[:2].tolist()])
-    low, high = address_shown(int(flat.min()), arrays), address_shown(int(flat.max()), arrays)
+    if array.size == 1:
+        return address_text(int(flat[0]), arrays)
+    first = ", ".join([address_text(int(one), arrays) for one in flat[:2].tolist()])
+    low, high = address_text(int(flat.min()), arrays), address_text(int(flat.max()), arrays)
     return f"[{first}{', ..' if flat.size > 2 else ''}]  from {low} to {high}"
+
+
+def formatted(element: Type, array: Array, format: str = "") -> list[str]:
+    """Each element as text, in row-major order; without a format as the program would write it."""
+    if format in ("", "s") or (format == "a" and isinstance(element, PointerType)):
+        return texts_of(element, array)
+    flat = numpy.ascontiguousarray(array).reshape(-1)
+    if flat.dtype.kind == "b":
+        flat = flat.view(numpy.uint8)
+    size = flat.dtype.itemsize
+    if format == "f":
+        if isinstance(element, FloatType) or size not in _FLOATS:
+            return texts_of(element, array)
+        return [str(number) for number in flat.view(_FLOATS[size]).tolist()]
+    if format == "d":
+        signed = flat if isinstance(element, IntegerType) else flat.view(f"i{size}")
+        return [str(number) for number in signed.tolist()]
+    bits = flat.view(f"u{size}").tolist()
+    if format == "u":
+        return [str(number) for number in bits]
+    if isinstance(element, IntegerType):
+        # Integers of four bits, and truth values, are in a byte each.
+        bits = [number & ((1 << element.width) - 1) for number in bits]
+    kind = {"a": "x", "t": "b"}.get(format, format)
+    return [f"{_PREFIXES.get(format, '0x')}{number:{kind}}" for number in bits]
+
+
+# --- what steps access ---
+
+_SHOWN: Final = 4
+"""Elements whose contents are shown."""
+_LISTED: Final = 1 << 20
+"""The elements of a larger access are not listed."""
+
+AccessKind = Literal["read", "write", "atomic"]
+_KINDS: Final[dict[int, AccessKind]] = {READ: "read", WRITE: "write", ATOMIC: "atomic"}
+
+
+@dataclass
+class ElementAccess:
+    """One access of a step to one array; None is memory that is no array, as what `alloca` reserves."""
+
+    kind: AccessKind
+    array: RecordedArray | None
+    count: int
+    """How many elements it accesses."""
+    masked: int
+    """How many elements of the tile it does not access: masked off, or outside of the tensor."""
+    where: str = ""
+    """As in `c[0:64, 32:64]`."""
+    old: list[str] = field(default_factory=list)
+    """The first elements before it."""
+    new: list[str] = field(default_factory=list)
+    """The first elements behind it."""
+
+    @property
+    def text(self) -> str:
+        """The access in a line."""
+        name = self.where or "memory"
+        masked = f", {several(self.masked, 'element')} masked" if self.masked else ""
+        if not self.count:
+            return f"{_VERBS[self.kind]} nothing of {name}{masked}"
+        more = ", .." if self.count > len(self.old) else ""
+        if self.kind == "read" or self.old == self.new:
+            values = f"  [{', '.join(self.old)}{more}]" if self.old else ""
+        else:
+            values = f"  [{', '.join(self.old)}{more}] -> [{', '.join(self.new)}{more}]"
+        return f"{_VERBS[self.kind]} {name}{values}{masked}"
+
+
+_VERBS: Final = {"read": "reads", "write": "writes", "atomic": "updates"}
+
+
+def accesses_since(recording: Recording, position: Position, since: int) -> list[ElementAccess]:
+    """What a tile block has accessed from behind a step up to a position, in order."""
+    rows = recording.rows(position.block)
+    steps = recording.accesses.step[rows]
+    chosen = rows[(steps > since) & (steps <= position.step)].tolist()
+    with recording.lock:
+        return [_access(recording, int(row)) for row in chosen]
+
+
+def _access(recording: Recording, row: int) -> ElementAccess:
+    table = recording.accesses
+    number = int(table.array[row])
+    array = recording.arrays[number] if number >= 0 else None
+    count = sum([int(numpy.prod(extents, dtype=numpy.int64)) for _, extents, _ in table.boxes(row)])
+    found = ElementAccess(_KINDS[int(table.kind[row])], array, count, int(table.masked[row]))
+    if array is None:
+        return found
+    indices = _indices(array, table.elements(row)) if count <= _LISTED else None
+    if indices is None:
+        found.where = f"{several(count, 'element')} of {array.name}"
+        return found
+    found.where = _ranges(array, indices, bool(table.approximate[row]))
+    first = [tuple([int(one) for one in index]) for index in indices[:, :_SHOWN].T]
+    end = table.behind(row)
+    recording.go_to(row)
+    found.old = found.new = _contents(array, first)
+    if found.kind != "read":
+        recording.go_to(end)
+        found.new = _contents(array, first)
+    return found
+
+
+def _contents(array: RecordedArray, elements: list[tuple[int, ...]]) -> list[str]:
+    contents = array.contents()
+    if not elements:
+        return []
+    return texts_of(array.element, numpy.array([contents[index] for index in elements], contents.dtype))
+
+
+def _indices(array: RecordedArray, elements: Array) -> Array | None:
+    """The indices of elements, a column for each; None where the array does not have them in order."""
+    offset = (array.address - array.low) // array.size
+    rest = elements - offset
+    found = []
+    for extent, stride in sorted(zip(array.shape, array.strides, strict=True), key=lambda pair: -abs(pair[1])):
+        if stride <= 0:
+            return None
+        number = rest // stride if extent > 1 else numpy.zeros_like(rest)
+        rest = rest - number * stride if extent > 1 else rest
+        if number.size and (int(number.min()) < 0 or int(number.max()) >= extent):
+            return None
+        found.append(number)
+    if rest.size and rest.any():
+        return None
+    order = sorted(range(len(array.shape)), key=lambda axis: -abs(array.strides[axis]))
+    rows: list[Array] = [found[order.index(axis)] for axis in range(len(array.shape))]
+    return numpy.array(rows, numpy.int64).reshape(len(array.shape), elements.size)
+
+
+def _ranges(array: RecordedArray, indices: Array, approximate: bool) -> str:
+    count = indices.shape[1]
+    if not count or not len(array.shape):
+        return array.name
+    low, high = indices.min(axis=1).tolist(), indices.max(axis=1).tolist()
+    if approximate:
+        return f"elements of {array.name} between {bracketed(tuple(low))} and {bracketed(tuple(high))}"
+    spans = [last - first + 1 for first, last in zip(low, high, strict=True)]
+    if int(numpy.prod(spans)) != count:
+        return (
+            f"{several(count, 'element')} of {array.name} between {bracketed(tuple(low))} and {bracketed(tuple(high))}"
+        )
+    parts = [str(first) if last == first else f"{first}:{last + 1}" for first, last in zip(low, high, strict=True)]
+    return f"{array.name}[{', '.join(parts)}]"

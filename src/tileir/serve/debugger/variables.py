@@ -1,14 +1,15 @@
-"""The values and arrays of a moment."""
+"""The values, variables and arrays at a position."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy
 
-from tileir.dialect.types import PointerType, TileType, tile_type
+from tileir.dialect.types import TileType, tile_type
 from tileir.execute.errors import LaunchError
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.recording import Recording
@@ -23,56 +24,45 @@ from tileir.execute.recording.script_variables import (
 from tileir.execute.schedule import block_at
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument
-from tileir.serve.debugger.course import Course
-from tileir.serve.debugger.evaluation import ExpressionMistake, Opaque
-from tileir.serve.debugger.expressions import numbers
-from tileir.serve.debugger.moments import Moment
-from tileir.serve.debugger.names import ValueNames
+from tileir.serve.debugger.expressions import BadExpression, Opaque, computable, numbers
+from tileir.serve.debugger.history import LaunchHistory
 from tileir.serve.debugger.stack import Frame
-from tileir.serve.debugger.tables import Table, table_of
-from tileir.serve.debugger.values import numbers_shown, result_shown, result_type, shown
+from tileir.serve.debugger.stops import Position
+from tileir.serve.debugger.value_names import ValueNames
+from tileir.serve.debugger.values import array_type, numbers_text, result_text, result_type, value_text
 
 
+@dataclass
 class Variable:
-    """A value with a name; `value` is what the interpreter has: NumPy arrays for tiles, views, None for tokens.
+    """A value with a name.
 
-    A variable of a script may have a constant of Python's as its value, or none at all (`Missing`); it has no `type`
-    then.  An array is copied when its value is asked for, as long as the debugger stands where it was.
+    A variable of a script may have a constant of Python as its value, or none at all (`Missing`); it has no `type`
+    then.
     """
 
-    __slots__ = ("_arrays", "_value", "array", "is_old", "name", "number", "type")
-
-    def __init__(
-        self,
-        name: str,
-        type: Type | None,
-        value: Any,
-        arrays: list[RecordedArray],
-        number: int = -1,
-        is_old: bool = False,
-        array: RecordedArray | None = None,
-    ) -> None:
-        self.name: str = name
-        self.type: Type | None = type
-        self._value: Any = value
-        self.number: int = number
-        """The number of the value in the program; -1 if it is none."""
-        self.is_old: bool = is_old
-        """Whether it is of an earlier round of its loop."""
-        self.array: RecordedArray | None = array
-        """The array, if it is one."""
-        self._arrays: list[RecordedArray] = arrays
+    name: str
+    type: Type | None
+    content: Any
+    """What the interpreter has: NumPy arrays for tiles, views, None for tokens; of an array, a function that copies it
+    as long as the debugger stands where it was."""
+    arrays: list[RecordedArray]
+    number: int = -1
+    """The number of the value in the program; -1 if it is none."""
+    is_old: bool = False
+    """Whether it is of an earlier round of its loop."""
+    array: RecordedArray | None = None
+    """The array, if it is one."""
 
     @property
     def value(self) -> Any:
-        if self.array is not None and callable(self._value):
-            self._value = self._value()
-        return self._value
+        if self.array is not None and callable(self.content):
+            self.content = self.content()
+        return self.content
 
     @property
     def type_text(self) -> str:
         if self.array is not None:
-            return "x".join([*[str(extent) for extent in self.array.shape], self.array.element.spelling])
+            return array_type(self.array.shape, self.array.element.spelling)
         if self.type is not None:
             return self.type.spelling
         if isinstance(self.value, Opaque):
@@ -80,56 +70,41 @@ class Variable:
         return "" if isinstance(self.value, Missing) else result_type(self.value)
 
     @property
-    def shown(self) -> str:
+    def text(self) -> str:
         """The value in a line."""
         if self.array is not None:
-            return numbers_shown(self.array.element, self.value)
+            return numbers_text(self.array.element, self.value)
         if self.type is not None:
-            return shown(self.type, self.value, self._arrays)
+            return value_text(self.type, self.value, self.arrays)
         if isinstance(self.value, Missing):
             return self.value.shown
-        return result_shown(self.value)
-
-    def table(self, **window: Any) -> Table:
-        """A window of a tile or an array: `row`, `column`, `rows`, `columns`, and `index` for the other dimensions."""
-        if self.array is not None:
-            return table_of(self.array.element, self.value, **window)
-        if not isinstance(self.type, TileType):
-            raise LaunchError(f"{self.name} is no tile: it has no elements")
-        return table_of(self.type.element, self.value, arrays=self._arrays, **window)
-
-    def __repr__(self) -> str:
-        return f"{self.name}: {self.type_text} = {self.shown}"
+        return result_text(self.value)
 
 
 class Result:
-    """What an expression gives: a number, an array, or words about what has no numbers."""
-
-    __slots__ = ("shown", "type_text", "value")
+    """The result of an expression: a number, an array, or the text of what has no numbers."""
 
     def __init__(self, value: Any) -> None:
+        self.content: Any = value
         self.value: Any = None if isinstance(value, Opaque) else value
-        self.shown: str = value.words if isinstance(value, Opaque) else result_shown(value)
+        self.text: str = result_text(value)
         self.type_text: str = value.type if isinstance(value, Opaque) else result_type(value)
-
-    def __repr__(self) -> str:
-        return f"{self.type_text} = {self.shown}"
 
 
 class Variables:
     """Reads values off what is recorded of a launch."""
 
-    def __init__(self, course: Course, names: ValueNames) -> None:
-        self._course: Course = course
+    def __init__(self, history: LaunchHistory, names: ValueNames) -> None:
+        self._history: LaunchHistory = history
         self._names: ValueNames = names
 
     @property
     def _recording(self) -> Recording:
-        return self._course.recording
+        return self._history.recording
 
-    def of(self, moment: Moment, frame: Frame | None) -> list[Variable]:
+    def of(self, position: Position, frame: Frame | None) -> list[Variable]:
         program = self._recording.program
-        history = self._recording.history(moment.block, moment.step)
+        history = self._recording.history(position.block, position.step)
         parameters = len(program.entry.regions[0].block.arguments)
         found: dict[str | int, tuple[int, Variable]] = {}
         for number in range(parameters, len(program.values)):
@@ -143,7 +118,7 @@ class Variables:
                 body = value.block if isinstance(value, BlockArgument) else owner.parent if owner is not None else None
                 if body is not frame.body:
                     continue
-            newest = history.at(number, moment.step)
+            newest = history.at(number, position.step)
             if newest is None:
                 continue
             step, content = newest
@@ -162,79 +137,80 @@ class Variables:
 
     # --- variables of a script ---
 
-    def _functions(self, moment: Moment) -> list[FunctionVariables]:
+    def _functions(self, position: Position) -> list[FunctionVariables]:
         variables = self._names.variables
         if variables is None:
             return []
-        history = self._recording.history(moment.block, moment.step)
-        return variables.functions(self._recording.program, history, self._course.steps(moment.block), moment.step)
+        history = self._recording.history(position.block, position.step)
+        return variables.functions(self._recording.program, history, self._history.steps(position.block), position.step)
 
-    def functions(self, moment: Moment) -> list[tuple[str, list[Variable]]]:
-        functions = self._functions(moment)
+    def functions(self, position: Position) -> list[tuple[str, list[Variable]]]:
+        functions = self._functions(position)
         found: list[tuple[str, list[Variable]]] = []
         for one in functions:
             own = one.variables if one is functions[-1] else {**one.parameters, **one.variables}
-            found.append((one.function, [self._variable(name, own[name], moment) for name in own]))
+            found.append((one.function, [self._variable(name, own[name], position) for name in own]))
         return found
 
-    def visible(self, moment: Moment) -> list[Variable]:
+    def visible(self, position: Position) -> list[Variable]:
         """Variables that are no parameters of the kernel.  One of a function hides that of a caller with the same name,
         be it assigned yet or not."""
         found: list[Variable] = []
         hidden: set[str] = set()
-        for one, (_, variables) in zip(self._functions(moment), self.functions(moment), strict=True):
+        for one, (_, variables) in zip(self._functions(position), self.functions(position), strict=True):
             found += [variable for variable in variables if variable.name not in hidden]
             hidden.update([*one.parameters, *one.variables, *one.unassigned])
         return found
 
-    def changes(self, earlier: Moment, moment: Moment) -> list[Variable]:
+    def changes(self, earlier: Position, position: Position) -> list[Variable]:
         program = self._recording.program
         if self._names.variables is None:
-            steps = self._course.steps(moment.block)[earlier.step : moment.step].tolist()
+            steps = self._history.steps(position.block)[earlier.step : position.step].tolist()
             executed = [program.operations[number] for number in steps]
             changed = {program.value_numbers[result] for operation in executed for result in operation.results}
-            return [one for one in self.of(moment, None) if one.number in changed and one.value is not None]
+            return [one for one in self.of(position, None) if one.number in changed and one.value is not None]
         before = {one.function: {**one.parameters, **one.variables} for one in self._functions(earlier)}
         found: list[Variable] = []
-        for function in self._functions(moment):
+        for function in self._functions(position):
             known = before.get(function.function, {})
             for name, content in {**function.parameters, **function.variables}.items():
-                if not isinstance(content, Missing) and not (name in known and same_content(known[name], content)):
-                    found.append(self._variable(name, content, moment))
+                is_same = name in known and _bits(known[name]) == _bits(content)
+                if not isinstance(content, Missing) and not is_same:
+                    found.append(self._variable(name, content, position))
         return found
 
-    def _variable(self, name: str, content: Content, moment: Moment) -> Variable:
+    def _variable(self, name: str, content: Content, position: Position) -> Variable:
         recording = self._recording
         if isinstance(content, TileContent):
             type = recording.program.values[content.number].type
             return Variable(name, type, content.content, recording.arrays, content.number)
         if isinstance(content, ArrayReference):
-            for array in self.arrays(moment):
+            for array in self.arrays(position):
                 if array.name == content.name:
                     array.name = name
                     return array
         if isinstance(content, Missing):
             return Variable(name, None, content, recording.arrays)
-        return Variable(name, None, self._computable(content, moment), recording.arrays)
+        return Variable(name, None, self._computable(content, position), recording.arrays)
 
-    def _computable(self, content: Content, moment: Moment) -> Any:
+    def _computable(self, content: Content, position: Position) -> Any:
         """The content of a variable, to compute with."""
         recording = self._recording
         if isinstance(content, TileContent):
             return self._plain(content.number, content.content)
         if isinstance(content, tuple):
-            return tuple([self._computable(one, moment) for one in content])
+            return tuple([self._computable(one, position) for one in content])
         if isinstance(content, ArrayReference):
             for array in recording.arrays:
                 if array.name == content.name:
-                    return numbers(array.element, recording.array(array.number, moment.block, moment.step))
+                    return numbers(array.element, recording.array(array.number, position.block, position.step))
             return Opaque("array", content.name)
-        return fixed_value(content)
+        return constant_value(content)
 
-    def parameters(self, moment: Moment) -> list[Variable]:
-        functions = self._functions(moment)
+    def parameters(self, position: Position) -> list[Variable]:
+        functions = self._functions(position)
         if functions:
-            return [self._variable(name, content, moment) for name, content in functions[-1].parameters.items()]
+            return [self._variable(name, content, position) for name, content in functions[-1].parameters.items()]
         program = self._recording.program
         values = self._recording.launch.values
         return [
@@ -243,12 +219,12 @@ class Variables:
             if self._names.authored[number] or not self._names.hides
         ]
 
-    def arrays(self, moment: Moment) -> list[Variable]:
+    def arrays(self, position: Position) -> list[Variable]:
         return [
             Variable(
                 array.name,
                 tile_type((), array.element),
-                partial(self._recording.array, array.number, moment.block, moment.step),
+                partial(self._recording.array, array.number, position.block, position.step),
                 self._recording.arrays,
                 array=array,
             )
@@ -271,7 +247,7 @@ class Variables:
                 try:
                     array.place(index)
                 except LaunchError as error:
-                    raise ExpressionMistake(error.message) from None
+                    raise BadExpression(error.message) from None
                 return array.number, index
         return None
 
@@ -279,29 +255,29 @@ class Variables:
         """Whether something has a name, now or later."""
         return name in self._names.numbers or any(array.name == name for array in self._recording.arrays)
 
-    def lookup(self, moment: Moment, name: str, now: Moment) -> Any:
+    def lookup(self, position: Position, name: str, now: Position) -> Any:
         """The value of a name where a tile block stands, to compute with; None if there is none.  Arrays are as `now`.
 
         Of several values with a name the newest counts, then arrays, then parameters.
         """
         program, recording = self._recording.program, self._recording
-        history = recording.history(moment.block, moment.step)
+        history = recording.history(position.block, position.step)
         variables = self._names.variables
         if variables is not None and self._names.is_variable(name):
-            steps = self._course.steps(moment.block)
-            at = int(steps[min(moment.step, len(steps) - 1)]) if len(steps) else 0
+            steps = self._history.steps(position.block)
+            at = int(steps[min(position.step, len(steps) - 1)]) if len(steps) else 0
             binding = variables.binding(at, name)
             if binding is None:
                 return None
-            content = variables.content(binding, program, history, steps, moment.step)
+            content = variables.content(binding, program, history, steps, position.step)
             if isinstance(content, Missing):
-                raise ExpressionMistake(f"variable {name} {content.reason}")
+                raise BadExpression(f"variable {name} {content.reason}")
             return self._computable(content, now)
         parameters = len(program.entry.regions[0].block.arguments)
         numbered = self._names.numbers.get(name, [])
         newest: tuple[int, int, Any] | None = None
         for number in numbered:
-            found = history.at(number, moment.step) if number >= parameters else None
+            found = history.at(number, position.step) if number >= parameters else None
             if found is not None and (newest is None or newest[0] <= found[0]):
                 newest = found[0], number, found[1]
         if newest is not None:
@@ -313,37 +289,31 @@ class Variables:
             if number < parameters:
                 return self._plain(number, recording.launch.values[number])
         if name == "tile_block":
-            return block_at(moment.block, recording.grid)
+            return block_at(position.block, recording.grid)
         return recording.grid if name == "grid" else None
 
     def _plain(self, number: int, content: Any) -> Any:
-        type = self._recording.program.values[number].type
-        if isinstance(type, TileType) and not isinstance(type.element, PointerType):
-            return numbers(type.element, content)
-        return Opaque(type.spelling, shown(type, content, self._recording.arrays))
+        return computable(self._recording.program.values[number].type, content, self._recording.arrays)
 
 
-def fixed_value(content: Content) -> Any:
+def constant_value(content: Content) -> Any:
     """A constant of a script, to compute with."""
     if isinstance(content, (Description, Missing)):
         return Opaque("", content.text if isinstance(content, Description) else content.shown)
     if isinstance(content, tuple):
-        return tuple([fixed_value(one) for one in content])
+        return tuple([constant_value(one) for one in content])
     return Opaque(type(content).__name__, repr(content)) if content is None or isinstance(content, str) else content
 
 
-def same_content(one: Content, other: Content) -> bool:
-    """Whether two contents of a variable are the same, bit by bit."""
-    if isinstance(one, TileContent) and isinstance(other, TileContent):
-        left, right = numpy.asarray(one.content), numpy.asarray(other.content)
-        return left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes()
-    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
-        return all(same_content(left, right) for left, right in zip(one, other, strict=True))
-    if isinstance(one, (ArrayReference, Description)) and type(one) is type(other):
-        return repr(one) == repr(other)
-    if isinstance(one, numpy.ndarray) or isinstance(other, numpy.ndarray):
-        return type(one) is type(other) and bool(numpy.array_equal(one, other))
-    return type(one) is type(other) and one == other
+def _bits(content: Content) -> object:
+    """The content of a variable, to be compared bit by bit."""
+    if isinstance(content, TileContent):
+        return _bits(content.content)
+    if isinstance(content, tuple):
+        return tuple([_bits(one) for one in content])
+    if isinstance(content, (numpy.ndarray, numpy.generic)):
+        return content.dtype, content.shape, content.tobytes()
+    return type(content), repr(content)
 
 
 def _is_of_loop(value: object) -> bool:

@@ -1,16 +1,7 @@
 """The debug adapter protocol: the debugger of an editor, over standard input and output or TCP.
 
-Each module is built on those above it:
-
-    wire          messages on a pair of streams; what is no message is passed over
-    asked         the arguments of a request, each looked at when it is taken
-    dispatch      one response to each request, in order; some at once
-    runner        the thread that has the launch runs it as the others ask
-    contents      what has variables in it: scopes, tiles row by row
-    conversation  what one conversation knows
-    life, going, looking
-                  the requests
-    adapter       `Adapter`: the table of requests, and events
-    hosting       what an editor launches
-    streams, tcp  where the wire comes from
+Begin with `requests` (the table of requests, their arguments, the threads that answer) and `adapter` (`Adapter`: a
+session, its events).  `messages` has the channel, `state` what requests share, `launch_thread` the thread that runs
+the launch; the requests are in `lifecycle`, `execution`, `inspection` (with `variable_nodes`), `breakpoint_requests`
+and `console`.  `connections` has standard streams and TCP, `editor` what an editor launches and attaches to.
 """

@@ -1,70 +1,31 @@
-"""`Adapter`: one conversation with an editor, and the launches that are debugged in it."""
+"""`Adapter`: a session with an editor, and the launches that are debugged in it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
 from typing import Final
 
-from tileir.serve.debugger.adapter import asking, breaking, going, life, looking
-from tileir.serve.debugger.adapter.asked import Asked
-from tileir.serve.debugger.adapter.conversation import Conversation, Stage
-from tileir.serve.debugger.adapter.dispatch import Answer, Dispatcher, Handler
-from tileir.serve.debugger.adapter.progress import Progress
-from tileir.serve.debugger.adapter.runner import Job
-from tileir.serve.debugger.adapter.wire import Message, Wire
-from tileir.serve.debugger.lines import PRINTED
-from tileir.serve.debugger.moments import Stop
+from tileir.serve.debugger.adapter import execution, inspection
+from tileir.serve.debugger.adapter.breakpoint_requests import breakpoint_message
+from tileir.serve.debugger.adapter.console import SessionState
+from tileir.serve.debugger.adapter.launch_thread import Job
+from tileir.serve.debugger.adapter.requests import Arguments, Channel, Dispatcher, Message
+from tileir.serve.debugger.adapter.state import Stage
 from tileir.serve.debugger.session import Debugger
+from tileir.serve.debugger.source_lines import PRINTED
+from tileir.serve.debugger.stops import Stop
 
-REQUESTS: Final[dict[str, Handler]] = {
-    "initialize": life.initialize,
-    "launch": life.begin,
-    "attach": life.begin,
-    "configurationDone": life.configuration_done,
-    "restart": life.restart,
-    "setBreakpoints": breaking.set_breakpoints,
-    "setFunctionBreakpoints": breaking.set_function_breakpoints,
-    "setInstructionBreakpoints": breaking.set_instruction_breakpoints,
-    "setDataBreakpoints": breaking.set_data_breakpoints,
-    "dataBreakpointInfo": breaking.data_breakpoint_info,
-    "setExceptionBreakpoints": breaking.set_exception_breakpoints,
-    "breakpointLocations": breaking.breakpoint_locations,
-    "continue": going.continue_,
-    "next": going.next_,
-    "stepIn": going.step_in,
-    "stepOut": going.step_out,
-    "stepBack": going.step_back,
-    "reverseContinue": going.reverse_continue,
-    "restartFrame": going.restart_frame,
-    "gotoTargets": going.goto_targets,
-    "goto": going.goto,
-    "threads": looking.threads,
-    "stackTrace": looking.stack_trace,
-    "scopes": looking.scopes,
-    "variables": looking.variables,
-    "source": looking.source,
-    "loadedSources": looking.loaded_sources,
-    "modules": looking.modules,
-    "readMemory": looking.read_memory,
-    "exceptionInfo": looking.exception_info,
-    "evaluate": asking.evaluate,
-    "completions": asking.completions,
-    "disassemble": asking.disassemble,
-}
-# These are about those before them, or must not wait for them.
-AT_ONCE: Final[dict[str, Handler]] = {
-    "pause": life.pause,
-    "terminate": life.terminate,
-    "disconnect": life.disconnect,
-}
-
+REQUEST_MODULES: Final = (execution, inspection)
+"""Imported for the requests that they define."""
+_SLOW: Final = 1.0
+"""Seconds after which the client shows progress."""
 _REASONS: Final = {
     "entry": ("entry", "Stopped at the beginning"),
     "beginning": ("entry", "Stopped at the beginning of the launch: nothing is before it"),
     "breakpoint": ("breakpoint", "Stopped at a breakpoint"),
     "data": ("data breakpoint", "Stopped at an access"),
     "step": ("step", "Stopped after a step"),
-    "goto": ("goto", "Stopped at the place that was asked for"),
+    "goto": ("goto", "Stopped at the chosen position"),
     "failure": ("exception", "Stopped at a failure"),
     "sanitizer": ("exception", "Stopped at a finding of the sanitizer"),
     "nan": ("exception", "Stopped where a NaN or an infinity is made"),
@@ -75,143 +36,146 @@ _REASONS: Final = {
 
 
 class Adapter:
-    """The debugger of an editor.  The thread that has the program calls `wait_for_request`, `accept` and `debug`."""
+    """The debugger of an editor.  The thread that has the program calls the methods."""
 
-    def __init__(self, wire: Wire, *, can_launch: bool) -> None:
-        self.wire: Wire = wire
-        self.state: Conversation = Conversation(wire, self._started, self._stopped, can_launch)
-        self._progress: Progress = Progress(wire)
-        at_once: dict[str, Handler] = {**AT_ONCE, "cancel": self._cancel}
-        self._dispatcher: Dispatcher = Dispatcher(wire, self.state, REQUESTS, at_once, self._gone)
-
-    def start(self) -> None:
-        """Begin to answer."""
-        self._dispatcher.start()
-
-    def ends_by(self, end: Callable[[], None]) -> None:
-        """What ends a program that is not launching a kernel when the client wants its end."""
-        self.state.launching.end_program = end
+    def __init__(self, channel: Channel, *, can_launch: bool) -> None:
+        self.channel: Channel = channel
+        self.state: SessionState = SessionState(channel, self._started, self._stopped, can_launch)
+        dispatcher = Dispatcher(channel, self.state, self._gone)
+        self.state.cancel = dispatcher.cancel
+        self._timer: threading.Timer | None = None
+        # The progress that the client shows, and how many there were.
+        self._progress: str = ""
+        self._runs: int = 0
+        self._lock: threading.Lock = threading.Lock()
+        dispatcher.start()
 
     def _gone(self) -> None:
-        with self.state.launching.changed:
-            self.state.launching.is_disconnected = True
-        life.end(self.state, self.state.launching.can_launch)
-
-    def _cancel(self, state: Conversation, asked: Asked, request: Message) -> Answer:
-        if asked.has("requestId"):
-            self._dispatcher.cancel(asked.number("requestId"))
-        if asked.has("progressId"):
-            state.runner.pause()
-        return Answer()
-
-    # --- on the thread that has the program ---
+        with self.state.launch.changed:
+            self.state.launch.is_disconnected = True
+        self.state.end(self.state.launch.can_launch)
 
     @property
     def is_over(self) -> bool:
-        """Whether the client has gone, or asked for the end."""
-        return self.state.launching.is_over
+        """Whether the client has gone, or ended the session."""
+        return self.state.launch.is_over
 
-    def wait_for_request(self) -> tuple[Asked, Message] | None:
-        """What is to be launched or attached to; None if the client wants nothing any more."""
-        launching = self.state.launching
-        with launching.changed:
-            while launching.request is None and not launching.is_over:
-                launching.changed.wait()
-            found, launching.request = launching.request, None
+    def wait_for_request(self) -> tuple[Arguments, Message] | None:
+        """The request to launch or attach; None if the client ends the session before."""
+        launch = self.state.launch
+        with launch.changed:
+            launch.changed.wait_for(lambda: launch.pending is not None or launch.is_over)
+            found, launch.pending = launch.pending, None
             if found is not None:
-                launching.asked = found[0]
-            return None if launching.is_over else found
+                launch.arguments = found[0]
+            return None if launch.is_over else found
 
-    def refuse(self, request: Message, words: str) -> None:
-        """The program cannot be launched; the client may ask for another."""
-        with self.state.launching.changed:
-            self.state.launching.was_asked = False
-        self.wire.refuse(request, words)
+    def refuse(self, request: Message, text: str) -> None:
+        """The program cannot be launched; the client may try another."""
+        with self.state.launch.changed:
+            self.state.launch.is_sent = False
+        self.channel.refuse(request, text)
 
     def accept(self, request: Message) -> bool:
-        """Have the client set its breakpoints; False if it has gone meanwhile."""
-        self.wire.event("initialized")
-        launching = self.state.launching
-        with launching.changed:
-            while not launching.is_configured and not launching.is_over:
-                launching.changed.wait()
-        self.wire.respond(request)
-        return not launching.is_over
+        """Let the client set its breakpoints; False if it has gone meanwhile."""
+        self.channel.event("initialized")
+        launch = self.state.launch
+        with launch.changed:
+            launch.changed.wait_for(lambda: launch.is_configured or launch.is_over)
+        self.channel.respond(request)
+        return not launch.is_over
 
-    def tell(self, category: str, text: str) -> None:
-        """Show the person at the editor something: "stdout", "stderr", or "console" for the debugger's own words."""
-        self.wire.event("output", category=category, output=text)
+    def show(self, category: str, text: str) -> None:
+        """Show the user a text: "stdout", "stderr", or "console" for the debugger's own messages."""
+        self.channel.event("output", category=category, output=text)
+
+    def end(self, status: int) -> None:
+        """The program is over."""
+        self.channel.event("exited", exitCode=status)
+        self.channel.event("terminated")
 
     def wait_for_end(self) -> None:
-        """The program is over: until the client takes leave."""
-        launching = self.state.launching
-        with launching.changed:
-            while not launching.is_disconnected and launching.again is None:
-                launching.changed.wait()
+        """Wait until the client disconnects."""
+        launch = self.state.launch
+        with launch.changed:
+            launch.changed.wait_for(lambda: launch.is_disconnected or launch.restart is not None)
+
+    # --- a launch ---
 
     def prepare(self, debugger: Debugger) -> None:
-        """Take a launch: its sources can be asked for, breakpoints are placed in it."""
+        """Take a launch: place breakpoints in it, and tell the client where they are."""
         state = self.state
         with state.lock:
             state.stage = Stage(debugger)
-            text = debugger.lines.text(PRINTED)
-            if text is not None:
-                state.sources.add(PRINTED, text)
-            state.wishes.put(debugger)
-            for wish in state.wishes.all():
-                # Where it is, is known only now.
-                self.wire.event("breakpoint", reason="changed", breakpoint=breaking.described(state, wish))
+            state.printed = debugger.lines.text(PRINTED) or state.printed
+            state.breakpoints.place_all(debugger)
+            for one in state.breakpoints.all():
+                self.channel.event("breakpoint", reason="changed", breakpoint=breakpoint_message(state, one))
 
     def debug(self, debugger: Debugger, stop_on_entry: bool) -> None:
         """Run a launch that was prepared as the client says, until it is at its end or the client leaves it."""
-        state = self.state
         try:
-            state.runner.work(debugger, Job(lambda: debugger.start(stop_on_entry), debugger.resume))
+            self.state.thread.work(debugger, Job(lambda: debugger.start(stop_on_entry), debugger.resume))
         finally:
-            with state.lock:
-                state.stage = None
+            with self.state.lock:
+                self.state.stage = None
 
     def _started(self) -> None:
-        if self.state.ways.shows_progress:
-            self._progress.begin()
+        if self.state.format.shows_progress:
+            self._runs += 1
+            self._timer = threading.Timer(_SLOW, self._show_progress, (f"run {self._runs}",))
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _show_progress(self, name: str) -> None:
+        with self._lock:
+            if self._timer is not None and name == f"run {self._runs}":
+                self._progress = name
+                self.channel.event("progressStart", progressId=name, title="The kernel is running", cancellable=True)
+
+    def _end_progress(self) -> None:
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            if self._progress:
+                self.channel.event("progressEnd", progressId=self._progress)
+            self._timer, self._progress = None, ""
 
     def _stopped(self, stop: Stop, job: Job) -> None:
-        self._progress.end()
+        self._end_progress()
         state = self.state
         stage = state.stage
-        if stage is None or state.launching.is_over or state.launching.again is not None:
+        if stage is None or state.launch.is_over or state.launch.restart is not None:
             return
         if stop.reason == "end" and not job.stops_at_end:
-            # Nothing is left to stop at.
-            state.runner.leave()
+            state.thread.leave()
             return
         with state.lock:
-            # Looked at before the client may ask for anything.
-            shown = asking.displayed(state, stage) if state.displays else ""
+            # Before the client may request anything.
+            displays = state.console.displays()
             stage.stop = stop
-            self._tell_threads(stage, stop)
-        if shown:
-            self.tell("console", shown)
-        reason, words = _REASONS[stop.reason]
-        if stop.reason == "breakpoint":
-            kinds = state.wishes.kinds(stop.breakpoints)
-            reason = next((f"{kind} breakpoint" for kind in ("function", "instruction") if kinds == {kind}), reason)
-        self.wire.event(
+            self._update_threads(stage)
+        if displays:
+            self.show("console", displays)
+        reason, description = _REASONS[stop.reason]
+        hit = state.breakpoints.hit(stop)
+        kinds = {one.kind for one in hit}
+        if stop.reason == "breakpoint" and kinds in ({"function"}, {"instruction"}):
+            reason = f"{kinds.pop()} breakpoint"
+        self.channel.event(
             "stopped",
             reason=reason,
-            description=words,
+            description=description,
             text=stop.text or None,
-            threadId=stop.moment.block + 1,
+            threadId=stop.position.block + 1,
             allThreadsStopped=True,
-            hitBreakpointIds=state.wishes.numbers(stop.breakpoints) or None,
+            hitBreakpointIds=[one.number for one in hit] or None,
         )
 
-    def _tell_threads(self, stage: Stage, stop: Stop) -> None:
-        blocks = {moment.block: moment for moment in stage.debugger.under_way()}
-        for block in stage.blocks:
-            if block not in blocks:
-                self.wire.event("thread", reason="exited", threadId=block + 1)
-        for block in blocks:
-            if block not in stage.blocks:
-                self.wire.event("thread", reason="started", threadId=block + 1)
+    def _update_threads(self, stage: Stage) -> None:
+        blocks = {position.block: position for position in stage.debugger.unfinished_blocks()}
+        for block in stage.blocks.keys() - blocks.keys():
+            self.channel.event("thread", reason="exited", threadId=block + 1)
+        for block in blocks.keys() - stage.blocks.keys():
+            self.channel.event("thread", reason="started", threadId=block + 1)
         stage.blocks = blocks

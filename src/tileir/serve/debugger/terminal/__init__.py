@@ -1,12 +1,6 @@
-"""The debugger of a person at a terminal, with gdb's commands.
+"""The debugger of a person at a terminal, with gdb's commands; the console of an editor takes them too.
 
-command_table  commands by name, abbreviation and prefix
-shell          `Shell`: carries out commands; the console of an editor has one too
-running, looking, settings
-               the commands
-catalogue      all of them
-stops          where the launch has stopped, told
-completing, console
-               a line that is typed
-terminal       `Terminal`: the prompt
+Begin with `commands` (the table) and `shell` (`Shell`, which carries commands out).  The commands are in
+`run_commands`, `breakpoint_commands`, `data_commands`, `stack_commands` and `support_commands`; `console` has the
+prompt and completion, `terminal` the session and how stops are shown.
 """

@@ -1,36 +1,43 @@
-"""`Shell`: carries out the commands of a person who debugs, at a terminal or in the console of an editor."""
+"""`Shell`: carries out gdb's commands, at a terminal or in the console of an editor."""
 
 from __future__ import annotations
 
+import linecache
 import os
+import re
 from collections import deque
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
+from tileir.execute.arguments.argument_text import natural
 from tileir.execute.locations.wording import parenthesized
 from tileir.execute.schedule import block_at
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
-from tileir.serve.debugger.breakpoints import AccessKind
-from tileir.serve.debugger.evaluation import ExpressionMistake
-from tileir.serve.debugger.lines import SourcePlace, same_file
-from tileir.serve.debugger.moments import Stop
+from tileir.serve.debugger.expressions import BadExpression
 from tileir.serve.debugger.session import Debugger
+from tileir.serve.debugger.source_lines import SourceLocation, same_file
 from tileir.serve.debugger.stack import Frame
-from tileir.serve.debugger.terminal.command_table import Command, CommandMistake, CommandTable, split
-from tileir.serve.debugger.terminal.orders import Order
-from tileir.serve.debugger.terminal.painting import Painter
-from tileir.serve.debugger.terminal.value_history import ValueHistory
-from tileir.serve.debugger.variables import Result
+from tileir.serve.debugger.stops import Stop
+from tileir.serve.debugger.terminal.commands import COMMANDS, BadCommand, split
+from tileir.serve.debugger.variables import Result, Variable
 
-WATCHED: Final[dict[AccessKind, str]] = {
-    "write": "Watchpoint",
-    "read": "Read watchpoint",
-    "readWrite": "Access watchpoint",
-}
-"""What gdb calls a breakpoint of something that is watched."""
 _MOST_NESTED: Final = 20
 """Files of commands that read files of commands."""
+_HISTORY_NAME: Final = re.compile(r"(\$\$?)(\d{0,9})$")
+_COLORS: Final = {
+    "bold": "\033[1m",
+    "dim": "\033[2m",
+    "red": "\033[1;31m",
+    "green": "\033[32m",
+    "yellow": "\033[33m",
+    "blue": "\033[34m",
+    "cyan": "\033[36m",
+}
+_TOKEN: Final = re.compile(
+    r"(?P<dim>//.*|#(?![\w]).*$)|(?P<cyan>%[\w$.-]+|@[\w$.-]+)|(?P<green>\"[^\"]*\")"
+    r"|(?P<blue>!?\b(?:tile|ptr|token|\w*_view)\b)"
+)
 
 
 class Host(Protocol):
@@ -44,15 +51,11 @@ class Host(Protocol):
     def is_running(self) -> bool:
         """Whether the launch has begun, and is not over."""
 
-    @property
-    def is_interactive(self) -> bool:
-        """Whether somebody types, and can be asked."""
-
     def begin(self, stop_on_entry: bool) -> None:
         """Launch, once more if it has been."""
 
     def perform(self, run: Callable[[], Stop], stops_at_end: bool) -> None:
-        """Have the launch run, and tell where it stops."""
+        """Run the launch, and show where it stops."""
 
     def leave(self, how: str) -> None:
         """End: "quit", "kill", "detach", "next-launch", "skip"."""
@@ -62,20 +65,17 @@ class Host(Protocol):
 
 
 class Shell:
-    """The state of a conversation: the frame that is looked at, what is displayed, the last command."""
+    """The state of a session of commands: the selected frame, displays, printed values, the last command."""
 
-    def __init__(self, host: Host, table: CommandTable, write: Callable[[str], object], colours: bool = False) -> None:
+    def __init__(self, host: Host, write: Callable[[str], object], colors: bool = False) -> None:
         self.host: Host = host
-        self.table: CommandTable = table
         self._write: Callable[[str], object] = write
-        self.paint: Painter = Painter(colours)
+        self._colors: bool = colors
         self.frame_number: int = 0
         self.displays: dict[int, tuple[str, str]] = {}
         """What is shown at each stop, by number: a format and an expression."""
-        self.history: ValueHistory = ValueHistory()
-        """What was printed."""
-        self.orders: dict[int, Order] = {}
-        """Breakpoints by number, as they were typed."""
+        self.printed: list[Any] = []
+        """What was printed: `$1` is the first."""
         self.attached: dict[int, list[str]] = {}
         """The commands of breakpoints."""
         self.pending: deque[str] = deque()
@@ -84,57 +84,49 @@ class Shell:
         """The commands that were given."""
         self.listed: tuple[str, int] | None = None
         """The file and the line behind the last one that was listed."""
-        self.list_size: int = 10
-        self.print_elements: int = 200
+        self.settings: dict[str, int] = {"listsize": 10, "print elements": 200}
         self.reader: Callable[[str], str | None] | None = None
-        """Reads a line of a command that goes on, as of `commands`; None at the end."""
+        """Reads a line of a command that continues, as of `commands`; None at the end."""
         self.failed: bool = False
         """Whether a command could not be carried out."""
         self._last: str = ""
         self._depth: int = 0
 
     def take_over(self, before: Shell) -> None:
-        """Go on with what was typed, set and displayed in an earlier launch."""
+        """Continue with what was typed, set and displayed in an earlier launch."""
         breakpoints = self.debugger.breakpoints
-        for number, order in before.orders.items():
-            if order.temporary and number not in before.debugger.breakpoints:
-                continue
-            placed = order.put(self.debugger)
-            breakpoints.enable(placed.number, before.debugger.breakpoints[number].is_enabled)
-            self.orders[placed.number] = order
-            if number in before.attached:
-                self.attached[placed.number] = before.attached[number]
+        for old in before.debugger.breakpoints:
+            placed = breakpoints.place(old.spec)
+            placed.is_enabled = old.is_enabled
+            if old.number in before.attached:
+                self.attached[placed.number] = before.attached[old.number]
         self.debugger.stop_on = set(before.debugger.stop_on)
-        self.displays, self.history = before.displays, before.history
-        self.typed = before.typed
-        self.list_size, self.print_elements = before.list_size, before.print_elements
-        self.failed = before.failed
+        self.displays, self.printed, self.typed = before.displays, before.printed, before.typed
+        self.settings, self.failed = before.settings, before.failed
 
     # --- commands ---
 
     def execute(self, line: str, typed: bool = True) -> bool:
         """Carry out a command; False if it could not be.  An empty line that is `typed` repeats the last one."""
         line = line.strip()
-        if typed:
-            if not line:
-                line = self._last
-            elif line:
-                self.typed.append(line)
+        if typed and not line:
+            line = self._last
+        elif typed:
+            self.typed.append(line)
         if not line or line.startswith("#"):
             return True
         try:
             name, rest = split(line)
-            command = self.table.find(name)
+            command = COMMANDS.find(name)
             if typed:
-                again = command.again
-                self._last = (line if again is None else again) if command.repeats else ""
+                self._last = (command.again or line) if command.repeats else ""
             command.function(self, rest)
             while self.pending:
                 if not self.execute(self.pending.popleft(), typed=False):
                     self.pending.clear()
-        except CommandMistake as error:
+        except BadCommand as error:
             self.say(str(error))
-        except ExpressionMistake as error:
+        except BadExpression as error:
             self.say(sentence(error.message))
         except TileIRError as error:
             self.say(str(error))
@@ -143,59 +135,61 @@ class Shell:
         self.failed = True
         return False
 
-    def find(self, word: str) -> Command:
-        return self.table.find(word)
-
     def read_file(self, path: str) -> None:
-        """Carry out the commands of a file; the first that cannot be carried out is the last."""
+        """Carry out the commands of a file, up to the first that fails."""
         if self._depth >= _MOST_NESTED:
-            raise CommandMistake(f"{path}: too many files of commands within each other.")
+            raise BadCommand(f"{path}: too many files of commands within each other.")
         try:
             with open(os.path.expanduser(path), encoding="utf-8") as file:
                 lines = file.read().split("\n")
         except (OSError, ValueError) as error:
-            raise CommandMistake(f"{path}: {getattr(error, 'strerror', None) or error}.") from None
+            raise BadCommand(f"{path}: {getattr(error, 'strerror', None) or error}.") from None
         self._depth += 1
         reader, self.reader = self.reader, lambda prompt: lines.pop(0) if lines else None
         try:
-            number = 0
             count = len(lines)
             while lines:
                 number = count - len(lines) + 1
                 if not self.execute(lines.pop(0), typed=False):
-                    raise CommandMistake(f"{path}:{number}: Error in sourced command file.")
+                    raise BadCommand(f"{path}:{number}: Error in sourced command file.")
         finally:
             self._depth -= 1
             self.reader = reader
 
-    # --- words ---
+    # --- output ---
 
     def say(self, text: str) -> None:
-        """A line, or several."""
+        """Write a line, or several."""
         self.write(f"{text}\n")
 
     def write(self, text: str) -> None:
-        self._write(harmless(text, keep="\n\t\033" if self.paint.colours else "\n\t"))
+        self._write(harmless(text, keep="\n\t\033" if self._colors else "\n\t"))
 
-    # --- what commands ask for ---
+    def paint(self, text: str, color: str) -> str:
+        return f"{_COLORS[color]}{text}\033[0m" if self._colors and text else text
+
+    def _code(self, line: str) -> str:
+        """A line of a program: comments, names, strings and types stand out."""
+        return _TOKEN.sub(lambda found: self.paint(found[0], found.lastgroup or ""), line) if self._colors else line
+
+    # --- the launch ---
 
     @property
     def debugger(self) -> Debugger:
         """The launch, begun or not."""
         found = self.host.debugger
         if found is None:
-            raise CommandMistake("There is no launch to debug.")
+            raise BadCommand("There is no launch to debug.")
         return found
 
     @property
     def running(self) -> Debugger:
         """The launch, which has begun."""
         if not self.host.is_running:
-            raise CommandMistake("The launch is not being run: 'run' or 'start' begins it.")
+            raise BadCommand("The launch is not being run: 'run' or 'start' begins it.")
         return self.debugger
 
     def run(self, run: Callable[[], Stop], stops_at_end: bool = False) -> None:
-        """Have the launch run."""
         self.frame_number = 0
         self.listed = None
         self.host.perform(run, stops_at_end)
@@ -207,76 +201,92 @@ class Shell:
 
     def evaluate(self, expression: str) -> Result:
         """Compute an expression where the launch stands."""
-        return self.running.evaluate(expression, self.frame, self.history.find)
+        return self.running.evaluate(expression, self.frame, self.printed_value)
+
+    def printed_value(self, name: str) -> Any:
+        """The value of `$1`, of `$`, the last one, or of `$$3`, the third before it; None for any other name."""
+        read = _HISTORY_NAME.match(name)
+        if read is None:
+            return None
+        last = len(self.printed)
+        number = int(read[2] or last) if read[1] == "$" else last - int(read[2] or 1)
+        if not 0 < number <= last:
+            raise BadExpression(f"the history of values has no {name}: its last is ${last}")
+        return self.printed[number - 1]
 
     def location(self, text: str) -> tuple[str, int]:
         """A file and a line: `12`, `FILE:12`, or the name of a kernel."""
-        text = text.strip()
-        place = self.frame.place if self.host.is_running else self.debugger.lines.head
-        file, colon, line = text.rpartition(":")
+        file, colon, line = text.strip().rpartition(":")
         if line.isdecimal() and len(line) < 10:
-            files = self.debugger.lines.files
             if not colon:
-                if place is None and not files:
-                    raise CommandMistake("The program has no source.")
-                return (place.file if place is not None else files[0]), int(line)
+                return self.current_line()[0], int(line)
+            files = self.debugger.lines.files
             for known in files:
                 if same_file(known, file):
                     return known, int(line)
-            raise CommandMistake(f"No source file named {file}: there is {', '.join([short(one) for one in files])}.")
-        if text.removeprefix("@") == self.debugger.recording.program.entry.symbol_name:
-            head = self.debugger.lines.head
-            if head is not None:
-                return head.file, head.line
-        raise CommandMistake(f'"{text}" is no line: give LINE or FILE:LINE.')
+            raise BadCommand(f"No source file named {file}: there is {', '.join([short(one) for one in files])}.")
+        head = self.debugger.lines.head
+        if text.strip().removeprefix("@") == self.debugger.name and head is not None:
+            return head.file, head.line
+        raise BadCommand(f'"{text.strip()}" is no line: give LINE or FILE:LINE.')
 
-    def block_words(self, block: int) -> str:
+    def current_line(self) -> tuple[str, int]:
+        """The file and the line of the selected frame; before the launch, where the kernel begins."""
+        location = self.frame.location if self.host.is_running else self.debugger.lines.head
+        if location is not None:
+            return location.file, location.line
+        if not self.debugger.lines.files:
+            raise BadCommand("The program has no source.")
+        return self.debugger.lines.files[0], 1
+
+    def block_text(self, block: int) -> str:
         return parenthesized(block_at(block, self.debugger.grid))
 
     # --- sources ---
 
-    def line_of(self, file: str, line: int) -> str | None:
-        lines = self.lines_of(file)
-        return lines[line - 1] if lines is not None and 0 < line <= len(lines) else None
-
-    def lines_of(self, file: str) -> list[str] | None:
-        """The lines of a source; None if it is not at hand."""
+    def source(self, file: str) -> list[str]:
+        """The lines of a source; none if the file cannot be read."""
         text = self.debugger.lines.text(file)
-        if text is not None:
-            return text.split("\n")
-        import linecache
+        return text.split("\n") if text is not None else [line.rstrip("\n") for line in linecache.getlines(file)]
 
-        return [line.rstrip("\n") for line in linecache.getlines(file)] or None
+    def source_line(self, file: str, line: int) -> str | None:
+        return self.source(file)[line - 1] if 0 < line <= len(self.source(file)) else None
 
-    def show_place(self, place: SourcePlace | None, operation: str = "") -> None:
+    def show_line(self, number: int, line: str, mark: str = "") -> None:
+        self.say(f"{mark}{number}\t{self._code(line.rstrip())}")
+
+    def show_location(self, location: SourceLocation | None, operation: str) -> None:
         """The line where the launch stands, as gdb shows it."""
-        if place is None:
+        if location is None:
             self.say(operation)
             return
-        line = self.line_of(place.file, place.line)
-        self.say(f"{place.line}\t{self.paint.code((line if line is not None else place.text).rstrip())}")
+        line = self.source_line(location.file, location.line)
+        self.show_line(location.line, line if line is not None else location.text)
 
-    def frame_words(self, frame: Frame) -> str:
-        place = frame.place
-        at = f" at {self.paint(short(place.file), 'green')}:{place.line}" if place is not None else ""
+    def frame_text(self, frame: Frame) -> str:
+        location = frame.location
+        at = f" at {self.paint(short(location.file), 'green')}:{location.line}" if location is not None else ""
         return f"{self.paint(frame.name, 'yellow')}{at}"
 
 
-def sentence(words: str) -> str:
+def named(name: str, variables: list[Variable]) -> Variable | None:
+    """The variable of a name, which may be written without the `%` of a tile program."""
+    return next((one for one in variables if name in (one.name, one.name.removeprefix("%"))), None)
+
+
+def sentence(text: str) -> str:
     """A message as a sentence; a name that it begins with stays as it is written."""
-    return f"{words[0].upper() if words.partition(' ')[0].isalpha() else words[0]}{words[1:]}."
+    return f"{text[0].upper() if text.partition(' ')[0].isalpha() else text[0]}{text[1:]}."
 
 
 def short(path: str) -> str:
     """A path below the working directory, as one would write it."""
-    here = os.getcwd() + os.sep
-    return path.removeprefix(here)
+    return path.removeprefix(os.getcwd() + os.sep)
 
 
 def count_in(text: str) -> int:
-    """How often, where nothing is said once."""
-    if not text:
-        return 1
-    if not text.isdecimal() or len(text) > 9 or int(text) < 1:
-        raise CommandMistake(f'"{text}" is no number of times.')
-    return int(text)
+    """A number of times, by default 1."""
+    count = natural(text) if text else 1
+    if not count:
+        raise BadCommand(f'"{text}" is no number of times.')
+    return count

@@ -1,0 +1,338 @@
+"""Requests about a launch that is stopped: threads, frames, scopes, variables, sources, memory, operations."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import numpy
+
+from tileir.dialect.types import TileType
+from tileir.execute.dtypes import Array
+from tileir.execute.locations.wording import parenthesized
+from tileir.execute.recording.tiles import statistics_of
+from tileir.execute.schedule import block_at
+from tileir.ir.types import IntegerType, Type
+from tileir.serve.debugger.adapter.requests import Arguments, BadRequest, Message, request
+from tileir.serve.debugger.adapter.state import Stage, State
+from tileir.serve.debugger.source_lines import PRINTED
+from tileir.serve.debugger.stack import Frame
+from tileir.serve.debugger.values import FIRST_ELEMENTS, array_type, formatted, numbers_text
+from tileir.serve.debugger.variables import Variable
+
+_MOST: Final = 10_000
+"""Children that are sent at once."""
+
+
+class Node:
+    """Something with named children, and with indexed ones."""
+
+    indexed: int = 0
+    name: str = ""
+    """What expressions call it; empty if they cannot."""
+
+    def named(self, stage: Stage, hex: bool) -> list[Message]:
+        return []
+
+    def elements(self, stage: Stage, start: int, end: int, hex: bool) -> list[Message]:
+        return []
+
+    def children(self, stage: Stage, which: str, start: int, count: int, hex: bool) -> list[Message]:
+        """`which` is "indexed", "named" or empty for both."""
+        found = self.named(stage, hex) if which != "indexed" else []
+        if which == "named":
+            return found[start : start + count] if count else found[start:]
+        end = min(start + (count or _MOST), self.indexed)
+        return found + (self.elements(stage, start, end, hex) if start < end else [])
+
+    def reference(self, stage: Stage) -> Message:
+        """What leads a client to the children."""
+        found: Message = {"variablesReference": stage.add(self)}
+        return found | {"indexedVariables": self.indexed} if self.indexed else found
+
+
+class Scope(Node):
+    """Variables, or rows of text, that are looked up when the scope is opened."""
+
+    def __init__(self, find: Callable[[], list[Variable] | list[tuple[str, str]]]) -> None:
+        self._find: Callable[[], list[Variable] | list[tuple[str, str]]] = find
+
+    def named(self, stage: Stage, hex: bool) -> list[Message]:
+        return [
+            variable_message(stage, one, hex) if isinstance(one, Variable) else message_of(*one) for one in self._find()
+        ]
+
+
+class Elements(Node):
+    """A tile or an array: its statistics and its elements, by rows where it has several dimensions."""
+
+    def __init__(self, name: str, element: Type, array: Array, *, is_row: bool = False) -> None:
+        self.name: str = name
+        self._element: Type = element
+        self._array: Array = array
+        self.indexed: int = array.shape[0] if array.ndim else 0
+        self._is_row: bool = is_row
+
+    def text(self, hex: bool) -> str:
+        if not hex:
+            return numbers_text(self._element, self._array)
+        first = formatted(self._element, self._array.reshape(-1)[:FIRST_ELEMENTS], "x")
+        return f"[{', '.join(first)}{', ..' if self._array.size > FIRST_ELEMENTS else ''}]"
+
+    def named(self, stage: Stage, hex: bool) -> list[Message]:
+        if self._is_row:
+            return []
+        rows = [("shape", str(list(self._array.shape)))]
+        if self._array.size:
+            rows += _statistics(self._element, self._array)
+        return [message_of(name, text) for name, text in rows]
+
+    def elements(self, stage: Stage, start: int, end: int, hex: bool) -> list[Message]:
+        if self._array.ndim == 1:
+            texts = formatted(self._element, self._array[start:end], "x" if hex else "")
+            return [
+                message_of(f"[{index}]", text, self._element.spelling, self._indexed_name(index))
+                for index, text in enumerate(texts, start)
+            ]
+        found: list[Message] = []
+        for index in range(start, end):
+            row = Elements(self._indexed_name(index), self._element, self._array[index], is_row=True)
+            type = array_type(row._array.shape, self._element.spelling)
+            found.append(message_of(f"[{index}]", row.text(hex), type, row.name) | row.reference(stage))
+        return found
+
+    def _indexed_name(self, index: int) -> str:
+        if not self.name:
+            return ""
+        return f"{self.name[:-1]}, {index}]" if self.name.endswith("]") else f"{self.name}[{index}]"
+
+
+def _statistics(element: Type, array: Array) -> list[tuple[str, str]]:
+    if isinstance(element, IntegerType) and element.width == 1:
+        return [("true", f"{int(numpy.count_nonzero(array))} of {array.size}")]
+    found = statistics_of(element, array, 0)
+    names = (("minimum", "least"), ("maximum", "most"), ("mean", "mean"), ("deviation", "deviation"))
+    rows = [(name, f"{found[key]:.9g}") for name, key in names if found[key] is not None]
+    return [*rows, ("NaN", str(found["nan"])), ("infinite", str(found["infinite"]))]
+
+
+# --- as the protocol has them ---
+
+
+def message_of(name: str, text: str, type: str = "", evaluate_name: str = "") -> Message:
+    found: Message = {"name": name, "value": text, "variablesReference": 0}
+    found["presentationHint"] = {"attributes": ["readOnly"]}
+    if type:
+        found["type"] = type
+    if evaluate_name:
+        found["evaluateName"] = evaluate_name
+    return found
+
+
+def variable_message(stage: Stage, variable: Variable, hex: bool = False) -> Message:
+    """A value or an array of the launch."""
+    name = expression_name(variable.name)
+    node = elements_of(variable)
+    text = variable.text
+    if hex and node is not None:
+        text = node.text(hex)
+    elif hex and isinstance(variable.type, TileType) and isinstance(variable.value, (numpy.ndarray, numpy.generic)):
+        text = formatted(variable.type.element, numpy.asarray(variable.value), "x")[0]
+    elif hex and isinstance(variable.value, int):
+        text = f"{variable.value:#x}"
+    found = message_of(variable.name, text, variable.type_text, name)
+    if node is not None:
+        found |= node.reference(stage)
+    if variable.array is not None:
+        found["memoryReference"] = f"array {variable.array.number}"
+    return found
+
+
+def expression_name(name: str) -> str:
+    """How expressions write a name."""
+    plain = name.removeprefix("%")
+    return plain if plain.isidentifier() else name
+
+
+def elements_of(variable: Variable) -> Elements | None:
+    """The elements of a value that has several."""
+    value, type = variable.value, variable.type
+    is_tile = isinstance(value, numpy.ndarray) and value.ndim
+    if not isinstance(type, TileType) or (variable.array is None and not is_tile):
+        return None
+    return Elements(expression_name(variable.name), type.element, value)
+
+
+_MOST_BYTES: Final = 1 << 24
+"""Of memory that is read at once."""
+_MOST_ACCESSES: Final = 100
+"""Of a step that are shown."""
+
+
+@request("threads")
+def _threads(state: State, given: Arguments, message: Message) -> Message:
+    """Tile blocks."""
+    stage = state.stage
+    if stage is None or not stage.blocks:
+        return {"threads": [{"id": 1, "name": "the launch"}]}
+    indices = {block: parenthesized(block_at(block, stage.debugger.grid)) for block in stage.blocks}
+    return {"threads": [{"id": block + 1, "name": f"tile block {index}"} for block, index in indices.items()]}
+
+
+@request("stackTrace")
+def _stack_trace(state: State, given: Arguments, message: Message) -> Message:
+    stage = state.stopped()
+    # An unknown thread is an old one: the client is about to request the new ones.
+    frames = stage.debugger.stack(stage.blocks.get(given.number("threadId", 0) - 1))
+    start, levels = given.number("startFrame", 0, 0), given.number("levels", 0, 0)
+    end = start + levels if levels else len(frames)
+    found: list[Message] = []
+    for number, frame in list(enumerate(frames))[start:end]:
+        one: Message = {"id": stage.add(frame), "name": frame.name, "line": 0, "column": 0, "canRestart": True}
+        one |= state.location(frame.location)
+        if number == 0:
+            one["instructionPointerReference"] = f"{frame.operation:#x}"
+            if frame.location is not None and frame.location.end_line > frame.location.line:
+                one["endLine"] = state.format.line(frame.location.end_line)
+        found.append(one)
+    return {"stackFrames": found, "totalFrames": len(frames)}
+
+
+def frame_of(stage: Stage, given: Arguments) -> Frame | None:
+    """The frame that a request names; None where it names none."""
+    return stage.find(given.number("frameId"), Frame, "this frame is") if given.has("frameId") else None
+
+
+@request("scopes")
+def _scopes(state: State, given: Arguments, message: Message) -> Message:
+    stage = state.stopped()
+    frame = frame_of(stage, given)
+    debugger = stage.debugger
+    frames = debugger.stack(frame.position if frame is not None else None)
+    names = [one.name for one in frames]
+    frames = frames[names.index(frame.name) if frame is not None and frame.name in names else 0 :]
+    position = frames[0].position
+    functions = debugger.functions(position)
+    found: list[Message] = []
+
+    def add(
+        name: str, find: Callable[[], list[Variable] | list[tuple[str, str]]], hint: str = "", expensive: bool = False
+    ) -> None:
+        scope: Message = {"name": name, "variablesReference": stage.add(Scope(find)), "expensive": expensive}
+        found.append(scope | {"presentationHint": hint} if hint else scope)
+
+    def variables_of(number: int) -> list[Variable]:
+        return debugger.functions(position)[number][1]
+
+    if functions:
+        add("Arguments", partial(debugger.parameters, position), "arguments")
+    for number, (function, _) in enumerate(functions):
+        name = f"Locals of {function}" if number else "Locals"
+        add(name, partial(variables_of, number), "" if number else "locals")
+    kind = "Expressions" if functions else "Values"
+    for number, one in enumerate(frames):
+        name = f"{kind} of {'the kernel' if one.kind == 'kernel' else one.name}" if number else kind
+        add(name, partial(debugger.values, one), "" if number or functions else "locals")
+    loops = [one.name.partition(" (") for one in frames[:-1]]
+    if loops:
+        add("Loops", lambda: [(name, rounds.rstrip(")")) for name, _, rounds in loops])
+    if not functions:
+        add("Parameters", debugger.parameters, "arguments")
+    size = sum([array.nbytes for array in debugger.recording.arrays])
+    add("Arrays", debugger.arrays, expensive=size > _MOST_BYTES)
+    accesses = [one.text.partition(" ") for one in debugger.accesses()[:_MOST_ACCESSES]]
+    if accesses:
+        add("Last step", lambda: [(verb, rest) for verb, _, rest in accesses])
+    return {"scopes": found}
+
+
+@request("variables")
+def _variables(state: State, given: Arguments, message: Message) -> Message:
+    stage = state.stopped()
+    node = stage.find(given.number("variablesReference"), Node, "these variables are")
+    which = given.choice("filter", "", ("", "indexed", "named"))
+    start, count = given.number("start", 0, 0), given.number("count", 0, 0)
+    with state.lock:
+        return {"variables": node.children(stage, which, start, count, given.inner("format").flag("hex"))}
+
+
+# --- sources and memory ---
+
+
+@request("source")
+def _source(state: State, given: Arguments, message: Message) -> Message:
+    number = given.number("sourceReference", 0, 0) or given.inner("source").number("sourceReference", 0, 0)
+    return {"content": state.text_of(number), "mimeType": "text/x-tileir"}
+
+
+@request("loadedSources")
+def _loaded_sources(state: State, given: Arguments, message: Message) -> Message:
+    names = [PRINTED] if state.printed is not None else []
+    names += state.stage.debugger.lines.files if state.stage is not None else []
+    return {"sources": [state.source(name) for name in dict.fromkeys(names)]}
+
+
+@request("modules")
+def _modules(state: State, given: Arguments, message: Message) -> Message:
+    """The kernel that is launched."""
+    stage = state.stage
+    if stage is None:
+        return {"modules": [], "totalModules": 0}
+    module: Message = {"id": 1, "name": stage.debugger.name or "kernel", "isUserCode": True}
+    files = [name for name in stage.debugger.lines.files if "path" in state.source(name)]
+    if files:
+        module["path"] = state.format.path(files[0])
+    return {"modules": [module], "totalModules": 1}
+
+
+@request("readMemory")
+def _read_memory(state: State, given: Arguments, message: Message) -> Message:
+    """Bytes of an array as it is now."""
+    debugger = state.stopped().debugger
+    reference = given.text("memoryReference")
+    kind, _, number = reference.partition(" ")
+    if kind != "array" or not number.isdecimal() or int(number) >= len(debugger.recording.arrays):
+        raise BadRequest(f"there is no memory '{reference}'")
+    offset, count = given.number("offset", 0), min(given.number("count", least=0), _MOST_BYTES)
+    data = debugger.memory(int(number), offset, count)
+    body: Message = {"address": f"{max(offset, 0):#x}", "data": base64.b64encode(data).decode("ascii")}
+    return body | {"unreadableBytes": count - len(data)} if len(data) < count else body
+
+
+@request("disassemble")
+def _disassemble(state: State, given: Arguments, message: Message) -> Message:
+    """The operations of the kernel around one, as the instructions of the protocol."""
+    stage = state.stopped()
+    base = operation_number(given.text("memoryReference"))
+    count = min(given.number("instructionCount", least=0), 10_000)
+    first = base + given.number("offset", 0) + given.number("instructionOffset", 0)
+    return {"instructions": [_instruction(state, stage, first + number) for number in range(count)]}
+
+
+def operation_number(reference: str) -> int:
+    try:
+        return int(reference, 16)
+    except ValueError:
+        raise BadRequest(f"there is no operation '{reference}'") from None
+
+
+def _instruction(state: State, stage: Stage, number: int) -> Message:
+    program = stage.debugger.recording.program
+    if not 0 <= number < len(program.operations):
+        # The client requests a fixed number of them, also before the first.
+        address = f"{number:#x}" if number >= 0 else f"-{-number:#x}"
+        return {"address": address, "instruction": "", "presentationHint": "invalid"}
+    text = "  " * program.depths[number] + program.text(number)
+    found: Message = {"address": f"{number:#x}", "instruction": text}
+    return found | state.location(stage.debugger.lines.location(number), "location")
+
+
+@request("exceptionInfo")
+def _exception_info(state: State, given: Arguments, message: Message) -> Message:
+    stop = state.stopped().stop
+    if stop is None or stop.reason not in ("failure", "sanitizer", "nan"):
+        raise BadRequest("the launch has not stopped at anything that is wrong")
+    details = {"message": stop.text.partition("\n")[0], "typeName": stop.reason, "stackTrace": stop.text}
+    return {"exceptionId": stop.reason, "description": stop.text, "breakMode": "always", "details": details}

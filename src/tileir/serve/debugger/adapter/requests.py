@@ -1,0 +1,301 @@
+"""Messages on a pair of streams, and requests: the table from names to functions, their arguments, their answers.
+
+A body that is no message does not end the session: `Channel.read` returns a `Malformed`, and the next read begins
+behind it.  A malformed header does.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Final
+
+from tileir.ir.diagnostics import TileIRError
+from tileir.ir.quoting import type_text
+from tileir.serve.debugger.expressions import BadExpression
+from tileir.serve.framing import BadFrame, MessageReader, frame
+
+Message = dict[str, object]
+
+LONGEST: Final = 1 << 26
+"""The most bytes that a message may have."""
+
+
+@dataclass
+class Malformed:
+    """Bytes that are no message, and why."""
+
+    why: str
+
+
+class Channel:
+    """Reads messages on one thread and writes them from any."""
+
+    def __init__(self, read: Callable[[int], bytes], target: BinaryIO, *, is_greeted: bool = False) -> None:
+        """`read` returns at most so many bytes, and none at the end of the stream.
+
+        `is_greeted` says that the client's `initialize`, which is read again, has its response (`connections.greet`).
+        """
+        self._reader: MessageReader = MessageReader(read, LONGEST)
+        self._target: BinaryIO = target
+        self._lock: threading.Lock = threading.Lock()
+        self._is_greeted: bool = is_greeted
+        self._sequence: int = 1 if is_greeted else 0
+
+    def read(self) -> Message | Malformed | None:
+        """The next message; None where the session ends."""
+        try:
+            body = self._reader.message()
+        except BadFrame as error:
+            self.event("output", category="important", output=f"tileir: {error}: the connection ends\n")
+            return None
+        except (OSError, ValueError):
+            # The other side has gone.
+            return None
+        return None if body is None else parsed(body)
+
+    def write(self, message: Message) -> bool:
+        """Number a message and send it; False if the client has gone."""
+        with self._lock:
+            if self._is_greeted and message["type"] == "response" and message["command"] == "initialize":
+                self._is_greeted = False
+                return True
+            self._sequence += 1
+            numbered: Message = {"seq": self._sequence, **message}
+            body = json.dumps(numbered, allow_nan=False, separators=(",", ":")).encode("ascii")
+            try:
+                self._target.write(frame(body))
+                self._target.flush()
+            except (OSError, ValueError):
+                return False
+        return True
+
+    def event(self, name: str, **body: object) -> bool:
+        """Send an event; what is None in the body is left out."""
+        found = {key: value for key, value in body.items() if value is not None}
+        return self.write({"type": "event", "event": name, **({"body": found} if found else {})})
+
+    def respond(self, request: Message, body: Message | None = None) -> bool:
+        return self._answer(request, True, {} if body is None else {"body": body})
+
+    def refuse(self, request: Message, text: str, short: str = "") -> bool:
+        """Answer with an error, in words for a person; `short` is for the client itself."""
+        # The text goes through a template: a brace in it would be a variable's.
+        error = {"id": 1, "format": "{words}", "variables": {"words": text}, "showUser": not short}
+        return self._answer(request, False, {"message": short or text.partition("\n")[0], "body": {"error": error}})
+
+    def _answer(self, request: Message, success: bool, more: Message) -> bool:
+        sequence, command = request.get("seq"), request.get("command")
+        answer: Message = {
+            "type": "response",
+            "request_seq": sequence if isinstance(sequence, int) else 0,
+            "success": success,
+            "command": command if isinstance(command, str) else "",
+        }
+        return self.write(answer | more)
+
+
+def parsed(body: bytes) -> Message | Malformed:
+    try:
+        found: object = json.loads(body.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        return Malformed(f"a message is not JSON: {error}")
+    if not isinstance(found, dict):
+        return Malformed(f"a message is a JSON object, not {type_text(found)}")
+    return found
+
+
+class BadRequest(Exception):
+    """A request is refused; the message is for a person.  `short` is a word that clients know."""
+
+    def __init__(self, message: str, short: str = "") -> None:
+        super().__init__(message)
+        self.message: str = message
+        self.short: str = short
+
+
+class Arguments:
+    """The arguments of a request, or an object among them; each is checked when it is read."""
+
+    def __init__(self, given: object, of: str) -> None:
+        if not isinstance(given, dict):
+            raise BadRequest(f"'{of}' is an object, not {_text(given)}")
+        self.given: dict[str, Any] = given
+        self._of: str = of
+
+    def has(self, name: str) -> bool:
+        return self.given.get(name) is not None
+
+    def text(self, name: str, default: str | None = None) -> str:
+        value = self.given.get(name)
+        value = default if value is None else value
+        if not isinstance(value, str):
+            raise self._error(name, "a text", value)
+        return value
+
+    def number(self, name: str, default: int | None = None, least: int | None = None) -> int:
+        value = self.given.get(name)
+        value = default if value is None else value
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 1 << 53:
+            raise self._error(name, "a whole number", value)
+        if least is not None and value < least:
+            raise self._error(name, f"a number from {least} on", value)
+        return value
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        value = self.given.get(name, default)
+        if not isinstance(value, bool):
+            raise self._error(name, "true or false", value)
+        return value
+
+    def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
+        value = self.text(name, default)
+        if value not in choices:
+            raise self._error(name, " or ".join([one for one in choices if one]), value)
+        return value
+
+    def texts(self, name: str) -> list[str]:
+        value = self.given.get(name) if self.has(name) else []
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise self._error(name, "a list of texts", value)
+        return value
+
+    def inner(self, name: str) -> Arguments:
+        return Arguments(self.given.get(name) or {}, name)
+
+    def objects(self, name: str) -> list[Arguments]:
+        value = self.given.get(name) if self.has(name) else []
+        if not isinstance(value, list):
+            raise self._error(name, "a list", value)
+        return [Arguments(each, name) for each in value]
+
+    def _error(self, name: str, expected: str, value: object) -> BadRequest:
+        return BadRequest(f"'{name}' of {self._of} is {expected}, not {_text(value)}")
+
+
+def _text(value: object) -> str:
+    shown = repr(value) if value is not None else "left out"
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+@dataclass
+class Reply:
+    """The body of a response, and what is done when it has been sent."""
+
+    body: Message | None = None
+    then: Callable[[], object] | None = None
+
+
+DEFERRED: Final = Reply()
+"""The response comes later, from another thread."""
+Handler = Callable[[Any, Arguments, Message], "Message | Reply | None"]
+"""Answers a request, given the state, the arguments and the request itself."""
+REQUESTS: Final[dict[str, Handler]] = {}
+"""By name; filled by the modules with requests."""
+AT_ONCE: Final = ("pause", "terminate", "disconnect", "cancel")
+"""Requests that are about those before them, or must not wait for them."""
+
+
+def request(name: str) -> Callable[[Handler], Handler]:
+    """Add the function that follows to the table."""
+
+    def add(handler: Handler) -> Handler:
+        REQUESTS[name] = handler
+        return handler
+
+    return add
+
+
+class Dispatcher:
+    """Reads the requests of a client on one thread, and answers them in order on another; some at once."""
+
+    def __init__(self, channel: Channel, state: object, gone: Callable[[], None]) -> None:
+        """`gone` is called when the client has closed the connection."""
+        self._channel: Channel = channel
+        self._state: object = state
+        self._gone: Callable[[], None] = gone
+        self._waiting: deque[Message] = deque()
+        self._arrived: threading.Condition = threading.Condition()
+        self._is_over: bool = False
+
+    def start(self) -> None:
+        threading.Thread(target=self._read, name="tileir debug adapter: reads", daemon=True).start()
+        threading.Thread(target=self._work, name="tileir debug adapter: answers", daemon=True).start()
+
+    def _read(self) -> None:
+        while (message := self._channel.read()) is not None:
+            wrong = _wrong_with(message)
+            if wrong:
+                self._channel.event("output", category="important", output=f"tileir: {wrong}\n")
+            elif isinstance(message, Malformed) or message.get("type") != "request":
+                # This adapter sends no requests, so a response answers nothing.
+                continue
+            elif message.get("command") in AT_ONCE:
+                self._answer(message)
+            else:
+                with self._arrived:
+                    self._waiting.append(message)
+                    self._arrived.notify_all()
+        self._gone()
+        with self._arrived:
+            # What has arrived is answered, and nothing more.
+            self._is_over = True
+            self._arrived.notify_all()
+
+    def _work(self) -> None:
+        while True:
+            with self._arrived:
+                while not self._waiting and not self._is_over:
+                    self._arrived.wait()
+                if not self._waiting:
+                    return
+                message = self._waiting.popleft()
+            self._answer(message)
+
+    def cancel(self, sequence: int) -> None:
+        """Refuse a request whose answer has not begun."""
+        with self._arrived:
+            found = [message for message in self._waiting if message.get("seq") == sequence]
+            for message in found:
+                self._waiting.remove(message)
+        for message in found:
+            self._channel.refuse(message, "the request was cancelled", "cancelled")
+
+    def _answer(self, message: Message) -> None:
+        """Whatever happens, there is one response, and the adapter continues."""
+        command, arguments = message.get("command"), message.get("arguments")
+        handler = REQUESTS.get(command) if isinstance(command, str) else None
+        if handler is None:
+            self._channel.refuse(message, f"the debugger of tileir knows no request '{command}'")
+            return
+        try:
+            reply = handler(self._state, Arguments({} if arguments is None else arguments, f"'{command}'"), message)
+        except BadRequest as error:
+            self._channel.refuse(message, error.message, error.short)
+        except TileIRError as error:
+            self._channel.refuse(message, error.message if isinstance(error, BadExpression) else str(error))
+        except Exception as error:
+            # A bug of tileir: the session continues.
+            text = f"{type(error).__name__}: {error}"
+            self._channel.refuse(message, f"the debugger of tileir failed at '{command}' (please report it): {text}")
+        else:
+            if reply is not DEFERRED:
+                reply = reply if isinstance(reply, Reply) else Reply(reply)
+                self._channel.respond(message, reply.body)
+                if reply.then is not None:
+                    reply.then()
+
+
+def _wrong_with(message: Message | Malformed) -> str:
+    if isinstance(message, Malformed):
+        return message.why
+    if message.get("type") not in ("request", "response"):
+        return "a message is no request"
+    sequence = message.get("seq")
+    is_numbered = isinstance(sequence, int) and not isinstance(sequence, bool)
+    return "" if is_numbered or message.get("type") == "response" else "a request has no number"

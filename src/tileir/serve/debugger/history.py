@@ -1,0 +1,334 @@
+"""The launch as far as the debugger has recorded it: `Timeline` has its steps in the order of time, `LaunchHistory`
+records more of it and writes what the kernel prints.
+
+A *slice* is a range of steps of one tile block that runs without interruption.  Under most schedules each tile block
+is one slice.  Interleaved tile blocks yield before every memory operation.  The order depends on the program alone, so
+the slices follow from the paths of the tile blocks.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+import numpy
+
+from tileir.dialect.ops import PRINT_TKO, RETURN
+from tileir.execute.dtypes import Array
+from tileir.execute.errors import converted
+from tileir.execute.observing.observer import Observer
+from tileir.execute.recording.recorder import Interrupted, Interruption
+from tileir.execute.recording.recording import PreparedLaunch, Recording
+from tileir.execute.recording.stepwise_recording import StepwiseRecording
+from tileir.execute.schedule import WINDOW
+from tileir.ir.diagnostics import TileIRError
+from tileir.ir.traits import TOKEN_ORDERED
+from tileir.serve.debugger.stops import Position, Stop
+
+
+class Slice(NamedTuple):
+    """Steps of a tile block from `first` up to `end`, counted from 0."""
+
+    block: int
+    first: int
+    end: int
+
+
+class Timeline:
+    """The slices of a recorded launch."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording: Recording = recording
+        # The operations of each path.
+        self._executed: dict[int, Array] = {}
+        blocks = zip(recording.order.tolist(), recording.blocks.steps.tolist(), strict=True)
+        self.slices: list[Slice] = (
+            list(self._interleaved())
+            if recording.launch.is_interleaved
+            else [Slice(block, 0, count) for block, count in blocks]
+        )
+        self._of_block: dict[int, list[int]] = {}
+        for number, one in enumerate(self.slices):
+            self._of_block.setdefault(one.block, []).append(number)
+
+    def _interleaved(self) -> Iterator[Slice]:
+        """The order of `run_interleaved`."""
+        operations = self._recording.program.operations
+        ordered = numpy.array([one.declaration.has_trait(TOKEN_ORDERED) for one in operations], numpy.bool_)
+        coming = iter(self._recording.order.tolist())
+        waiting: deque[tuple[int, list[int]]] = deque()
+
+        def start() -> None:
+            for block in coming:
+                steps = self.steps(block)
+                waiting.append((block, [0, *numpy.flatnonzero(ordered[steps]).tolist(), len(steps)][::-1]))
+                return
+
+        for _ in range(WINDOW):
+            start()
+        while waiting:
+            block, bounds = waiting.popleft()
+            first = bounds.pop()
+            # One that waits alone continues.
+            while len(bounds) > 1 and not waiting:
+                bounds.pop()
+            if bounds[-1] > first:
+                yield Slice(block, first, bounds[-1])
+            steps = self.steps(block)
+            if len(bounds) > 1:
+                waiting.append((block, bounds))
+            elif len(steps) and operations[int(steps[-1])].declaration is RETURN:
+                start()
+
+    def steps(self, block: int) -> Array:
+        """The operation of each step of a tile block."""
+        path = self._path(block)
+        found = self._executed.get(path)
+        if found is None:
+            if len(self._executed) > 64:
+                self._executed.clear()
+            found = self._executed[path] = self._recording.steps(block)
+        return found
+
+    def _path(self, block: int) -> int:
+        return int(self._recording.blocks.path[self._recording.place(block)])
+
+    def slice_number(self, position: Position) -> int:
+        """The slice that the next step of a position is in; the last one of a tile block that is done."""
+        own = self._of_block.get(position.block)
+        if not own:
+            self._recording.place(position.block)
+            return 0
+        firsts = [self.slices[number].first for number in own]
+        return own[max(bisect_right(firsts, position.step) - 1, 0)]
+
+    def key(self, position: Position) -> tuple[int, int]:
+        """Positions in the order of time have keys in order."""
+        return self.slice_number(position), position.step
+
+    @property
+    def last(self) -> Position:
+        """The end of the launch."""
+        return Position(self.slices[-1].block, self.slices[-1].end)
+
+    def following(self, position: Position) -> Position:
+        """The position one step later, in whatever tile block; or the last."""
+        number = self.slice_number(position)
+        if position.step + 1 < self.slices[number].end:
+            return Position(position.block, position.step + 1)
+        return Position(*self.slices[number + 1][:2]) if number + 1 < len(self.slices) else self.last
+
+    def unfinished(self, position: Position) -> list[Position]:
+        """Where the other tile blocks stand that have begun and are not done, in the order of the grid.
+
+        Each of them has had one of the last few slices.
+        """
+        last = self.slice_number(position)
+        found: dict[int, int] = {}
+        for one in self.slices[max(last - 2 * WINDOW, 0) : last]:
+            found[one.block] = one.end
+        return [
+            Position(block, step)
+            for block, step in sorted(found.items())
+            if block != position.block and step < len(self.steps(block))
+        ]
+
+    def forwards(self, position: Position, operations: Array) -> Iterator[Position]:
+        """The later positions whose next operation is true in `operations`, in order."""
+        first = self.slice_number(position)
+        known: dict[int, Array] = {}
+        for number in range(first, len(self.slices)):
+            block, low, end = self.slices[number]
+            low = position.step + 1 if number == first else low
+            yield from self._between(block, low, end, operations, known)
+
+    def backwards(self, position: Position, operations: Array) -> Iterator[Position]:
+        """The earlier positions whose next operation is true in `operations`, the last first."""
+        first = self.slice_number(position)
+        known: dict[int, Array] = {}
+        for number in range(first, -1, -1):
+            block, low, end = self.slices[number]
+            end = position.step if number == first else end
+            yield from list(self._between(block, low, end, operations, known))[::-1]
+
+    def _between(
+        self, block: int, low: int, end: int, operations: Array, known: dict[int, Array]
+    ) -> Iterator[Position]:
+        """`known` has the steps of each path that was searched."""
+        path = self._path(block)
+        if path not in known:
+            known[path] = numpy.flatnonzero(operations[self.steps(block)])
+        low, end = numpy.searchsorted(known[path], (low, end)).tolist()
+        for step in known[path][low:end].tolist():
+            yield Position(block, step)
+
+
+def first_step(steps: Array, operations: Array, start: int) -> int:
+    """The first step from one on whose operation is true in `operations`; -1 if there is none.  Most are near."""
+    size = 64
+    while start < len(steps):
+        found = numpy.flatnonzero(operations[steps[start : start + size]])
+        if found.size:
+            return start + int(found[0])
+        start += size
+        size *= 4
+    return -1
+
+
+_AHEAD: Final = 4096
+"""A long tile block is recorded by so many steps beyond what is needed, and by at least as many as it has."""
+
+
+class Reached(Exception):
+    """The launch has come to a reason to stop."""
+
+    def __init__(self, stop: Stop) -> None:
+        super().__init__()
+        self.stop: Stop = stop
+
+
+class LaunchHistory:
+    """What is known of a launch."""
+
+    def __init__(self, prepared: PreparedLaunch, sanitize: bool, output: Callable[[str], object]) -> None:
+        self.prepared: Final = prepared
+        self.interruption: Final = Interruption()
+        self.stepwise: StepwiseRecording = StepwiseRecording(prepared, self.interruption, sanitize)
+        self._output: Callable[[str], object] = output
+        self._emitted: int = 0
+        self._timeline: Timeline | None = None
+        self._timeline_of: object = None
+        operations = prepared.program.operations
+        self._prints: Array = numpy.array([one.declaration is PRINT_TKO for one in operations], numpy.bool_)
+
+    @property
+    def recording(self) -> Recording:
+        return self.stepwise.recording
+
+    def sanitize(self, sanitize: bool) -> None:
+        """Record again from the start, with the sanitizer or without; memory goes back to there."""
+        if len(self.recording.blocks):
+            self.recording.go_to(0)
+        self.stepwise = StepwiseRecording(self.prepared, self.interruption, sanitize)
+
+    @property
+    def timeline(self) -> Timeline:
+        """The order of what is recorded."""
+        blocks = self.recording.blocks
+        state = (id(self.recording), len(blocks), int(blocks.steps[-1]) if len(blocks) else 0, self.stepwise.is_over)
+        if self._timeline is None or self._timeline_of != state:
+            self._timeline, self._timeline_of = Timeline(self.recording), state
+        return self._timeline
+
+    # --- recording ---
+
+    def record(self, position: Position) -> None:
+        """Have a position in the recording, and something behind it."""
+        index = self.index(position.block)
+        if index >= len(self.recording.blocks) or (
+            not self.is_whole(position.block) and position.step >= len(self.steps(position.block))
+        ):
+            self.record_block(index, position.step)
+
+    def record_block(self, index: int, steps: int = 0) -> None:
+        """Record the tile block at an index of the schedule, up to a step and somewhat further."""
+        known = int(self.recording.blocks.steps[index]) if index < len(self.recording.blocks) else 0
+        self._do(lambda: self.stepwise.record_to(index, max(steps + _AHEAD, 2 * known)))
+
+    def complete(self) -> None:
+        """Record to the end of the launch."""
+        self._do(lambda: self.stepwise.record_to(self.stepwise.count - 1))
+
+    def rehearse(self, observer: Observer, index: int) -> None:
+        """Run from the tile block at an index of the schedule without recording."""
+        self._do(lambda: self.stepwise.rehearse(observer, index, self._writer(index)))
+
+    def _do(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except (TileIRError, Interrupted, Reached):
+            raise
+        except Exception as error:
+            raise converted(error) from error
+
+    def steps(self, block: int) -> Array:
+        """The operations that a tile block executes, as far as they are recorded."""
+        return self.timeline.steps(block)
+
+    def has(self, position: Position) -> bool:
+        """Whether a position is recorded: its next operation, or the end of its tile block."""
+        if self.recording.blocks.place(position.block) is None:
+            return False
+        count = len(self.steps(position.block))
+        return position.step < count or (position.step == count and not self.stepwise.is_full)
+
+    def is_whole(self, block: int) -> bool:
+        """Whether a tile block is recorded up to its end, or to where it failed."""
+        if self.stepwise.is_over:
+            return True
+        steps = self.steps(block)
+        return bool(len(steps)) and self.prepared.program.operations[int(steps[-1])].declaration is RETURN
+
+    def index(self, block: int) -> int:
+        """The index of a tile block in the order in which they begin."""
+        return self.stepwise.place(block)
+
+    def is_later(self, one: Position, other: Position) -> bool:
+        """Whether a position comes behind another one, which is recorded, in the order of time."""
+        blocks = self.recording.blocks
+        index = blocks.place(one.block)
+        if index is None:
+            return True
+        if one.block == other.block:
+            return one.step > other.step
+        if not self.prepared.launch.is_interleaved:
+            known = blocks.place(other.block)
+            return known is not None and index > known
+        if one.step >= int(blocks.steps[index]):
+            return True
+        return self.timeline.key(one) > self.timeline.key(other)
+
+    # --- what the kernel prints ---
+
+    def _printed_before(self, position: Position) -> int:
+        """How many texts are printed before a position."""
+        timeline = self.timeline
+        if not self._prints.any() or not timeline.slices:
+            return 0
+        last = timeline.slice_number(position)
+        count = 0
+        for number, (block, first, end) in enumerate(timeline.slices[: last + 1]):
+            end = end if number < last else min(position.step, end)
+            count += int(numpy.count_nonzero(self._prints[timeline.steps(block)[first:end]]))
+        return count
+
+    def emit_to(self, position: Position) -> None:
+        """Write what is printed before a position, unless it was written before."""
+        self._emit(self._printed_before(position))
+
+    def emit_all(self) -> None:
+        if self.stepwise.is_over:
+            self._emit(len(self.stepwise.texts))
+
+    def _emit(self, count: int) -> None:
+        for text in self.stepwise.texts[self._emitted : count]:
+            self._emitted += 1
+            self._output(text)
+
+    def _writer(self, index: int) -> Callable[[str], object]:
+        """Takes what a rehearsal prints that begins with a tile block, and writes what is new."""
+        blocks = self.recording.blocks
+        count = len(self.stepwise.texts)
+        if index < len(blocks):
+            count = self._printed_before(Position(int(blocks.number[index]), 0)) if index else 0
+
+        def write(text: str) -> None:
+            nonlocal count
+            count += 1
+            if count > self._emitted:
+                self._emitted = count
+                self._output(text)
+
+        return write

@@ -1,0 +1,142 @@
+"""Launches to debug: those of a script, one after the other, and programs in files."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from tileir.bridge.launch import launch, no_arguments
+from tileir.bridge.script_frames import launching_frame
+from tileir.execute.arguments.argument_text import MARK, LaunchWords, argument, grid_of, stated_launch
+from tileir.execute.errors import LaunchError
+from tileir.execute.launching.entries import check_number, select_entry
+from tileir.execute.launching.kernel import compile
+from tileir.execute.recording.recording import LIMIT
+from tileir.interface import load
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import note
+from tileir.ir.location import UNKNOWN
+from tileir.serve.debugger.session import Debugger
+from tileir.serve.debugger.source_lines import Names
+from tileir.serve.debugger.stops import Event
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+LOCK: Final = threading.RLock()
+"""Launches of several threads are debugged one after the other."""
+
+
+class Front(Protocol):
+    """Shows launches: a terminal, or an editor."""
+
+    def debug(self, debugger: Debugger, stop_on_entry: bool, caller: FrameType | None) -> str:
+        """Debug a launch; return how it was left: "done", "skip", "next-launch", "detach" or "quit"."""
+
+
+class ScriptDebugging:
+    """Watches the launches of a script, and debugs them.
+
+    It stops at the beginning of the first, of a kernel if one is named; later ones run up to what there is to stop at.
+    """
+
+    def __init__(
+        self,
+        front: Front,
+        *,
+        kernel: str = "",
+        stop_on_entry: bool = True,
+        stop_on: Iterable[Event] = ("failure",),
+        names: Names = "script",
+        limit: int = LIMIT,
+    ) -> None:
+        self._front: Front = front
+        self._kernel: str = kernel
+        self._stops_next: bool = stop_on_entry
+        self._stop_on: set[Event] = set(stop_on)
+        self._names: Names = names
+        self._limit: int = limit
+        self._is_detached: bool = False
+        self.count: int = 0
+        """How many launches were debugged."""
+
+    def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
+        """Run in place of a launch."""
+        name = getattr(getattr(kernel, "_pyfunc", None), "__name__", "")
+        if self._is_detached or (self._kernel and self._kernel != name):
+            launch(kernel, grid, args, **options)
+            return
+        check_tuple(args)
+        with LOCK:
+            self.count += 1
+            debugger = Debugger(
+                kernel,
+                grid,
+                args,
+                schedule=options.get("schedule"),
+                limit=self._limit,
+                stop_on=self._stop_on,
+                names=self._names,
+                output=options.get("output"),
+            )
+            how = self._front.debug(debugger, self._stops_next, launching_frame())
+            self._stops_next = how == "next-launch"
+            self._is_detached = how == "detach"
+        if how == "quit":
+            raise SystemExit(1)
+        finish(debugger)
+
+
+def check_tuple(args: object) -> None:
+    if not isinstance(args, (tuple, list)):
+        raise no_arguments(args)
+
+
+def finish(debugger: Debugger) -> None:
+    """Give the arrays of a launch its results, and its caller what it fails with: the error of a plain launch."""
+    debugger.finish()
+    if debugger.error is not None:
+        raise debugger.error
+
+
+# --- programs in files ---
+
+
+def program_debugger(module: Operation, words: LaunchWords, schedule: str = "forward", **options: Any) -> Debugger:
+    """The launch of a program, with a grid and arguments as `tileir run` takes them; `options` are of `Debugger`."""
+    entry = select_entry(module, words.entry)
+    if not words.arguments:
+        _check_any(entry)
+    types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
+    values = [
+        argument(text, types[number] if number < len(types) else None) for number, text in enumerate(words.arguments)
+    ]
+    kernel = compile(module, words.entry, "interpreter", schedule=schedule)
+    return Debugger(kernel, words.grid, values, **options)
+
+
+def file_debugger(
+    path: str, entry: str | None, grid: str | None, arguments: Sequence[str], schedule: str, **options: Any
+) -> Debugger:
+    """The launch of a program in a file; what is left out is as the file states it."""
+    module = load(path)
+    stated = None
+    if grid is None or not arguments:
+        with open(path, "rb") as file:
+            stated = stated_launch(file.read().decode("utf-8", "replace"), entry)
+    extents = grid_of(grid) if grid is not None else stated.grid if stated is not None else (1,)
+    if stated is not None:
+        arguments, entry = arguments or stated.arguments, entry or stated.entry
+    return program_debugger(module, LaunchWords(extents, arguments, entry), schedule, **options)
+
+
+def _check_any(entry: Operation) -> None:
+    """Say how arguments are given, where there are none."""
+    try:
+        check_number(entry, ())
+    except LaunchError as error:
+        example = f"'{MARK} --grid 4 --arg rand:f32:1024 --arg 3'"
+        text = f"give them as for 'tileir run', or in a comment at the top of the program, as in {example}"
+        error.diagnostics[0].notes.append(note(text, UNKNOWN))
+        raise

@@ -1,0 +1,204 @@
+"""`StopSearch`: runs ahead, or looks back, to the next reason to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy
+
+from tileir.execute.dtypes import Array
+from tileir.execute.errors import ExecutionError
+from tileir.execute.observing.observer import Observer, Observers, TileBlock
+from tileir.execute.recording.recorder import Interrupted
+from tileir.execute.sanitizer.number_watch import NumberWatch
+from tileir.execute.sanitizer.report import Names
+from tileir.execute.sanitizer.sanitizer import Sanitizer
+from tileir.execute.schedule import block_at
+from tileir.ir.core import Operation
+from tileir.serve.debugger.breakpoints import Breakpoint, Breakpoints
+from tileir.serve.debugger.history import LaunchHistory, Reached
+from tileir.serve.debugger.hooks import HookMaker
+from tileir.serve.debugger.observers import AccessObserver, Checker, FindingObserver, Given, Hook, StopObserver
+from tileir.serve.debugger.stops import Event, Position, Stop
+from tileir.serve.debugger.value_names import ValueNames
+
+
+class StopSearch:
+    """Finds where a launch stops."""
+
+    def __init__(
+        self,
+        history: LaunchHistory,
+        names: ValueNames,
+        breakpoints: Breakpoints,
+        output: Callable[[str], object],
+        report_names: Names,
+    ) -> None:
+        self._history: LaunchHistory = history
+        self._names: ValueNames = names
+        self._breakpoints: Breakpoints = breakpoints
+        self._output: Callable[[str], object] = output
+        self._report_names: Names = report_names
+        # The operations that made a NaN, with the position: each is a reason to stop once.
+        self._made: dict[Operation, Position] = {}
+        self.error: ExecutionError | None = None
+        """What ended the launch, if it is known to fail."""
+
+    def operations(self, breakpoints: list[Breakpoint]) -> Array:
+        """Which operations breakpoints stop before."""
+        found = numpy.zeros(len(self._history.prepared.program.operations), numpy.bool_)
+        for one in breakpoints:
+            found[one.operations] = True
+            found[[self._breakpoints.computing(value) for value in one.values]] = True
+        return found
+
+    def _plain_stop(self, position: Position) -> Stop | None:
+        """The stop of breakpoints without conditions at a position."""
+        number = int(self._history.steps(position.block)[position.step])
+        block = block_at(position.block, self._history.prepared.launch.grid)
+        numbers = [
+            one.number
+            for one in self._breakpoints.active
+            if number in one.operations and one.block in (None, block) and (one.kind != "block" or position.step == 0)
+        ]
+        return Stop("breakpoint", position, "", tuple(numbers)) if numbers else None
+
+    # --- forwards ---
+
+    def ahead(
+        self, start: Position, stop_on: set[Event], until: Position | None = None, ignore: bool = False
+    ) -> Stop | None:
+        """The first reason to stop behind a position; None if the launch comes to its end.
+
+        A step goes `until` a position, and ignores what other tile blocks do meanwhile.  With `ignore`, run to the
+        end whatever there is.
+        """
+        history = self._history
+        events = stop_on & {"nan", "sanitizer"} if not ignore else set()
+        active = self._breakpoints.active if not ignore else []
+        index = history.index(start.block)
+        if not events and until is None and all(one.is_plain for one in active):
+            stop = self._recorded_ahead(start, active)
+            if stop is not None:
+                return stop
+            index = max(index, history.stepwise.whole)
+        counts_hits = any(one.hit_condition is not None for one in active)
+        if not history.stepwise.is_sequential or "sanitizer" in events or counts_hits:
+            index = 0
+        if history.stepwise.is_full:
+            # The last tile block of a full recording is not whole, and memory is not as it leaves it.
+            index = min(index, len(history.recording.blocks) - 1)
+        elif index >= history.stepwise.count:
+            return None
+        hooks = self._hooks(active, start)
+        if until is not None:
+            hooks.append(self._hook_at(until, lambda position: Stop("step", position)))
+
+        def is_ahead(position: Position) -> bool:
+            return history.is_later(position, start) and (
+                until is None or position.block == start.block or position.block == until.block
+            )
+
+        observer, observers = self._observers(hooks, is_ahead, events)
+        try:
+            history.rehearse(observers, index)
+        except Reached as reached:
+            if reached.stop.reason == "nan":
+                assert isinstance(observer, FindingObserver) and observer.found is not None
+                self._made[observer.found] = reached.stop.position
+            return reached.stop
+        except Interrupted:
+            history.interruption.is_wanted = False
+            position = observer.interrupted_at
+            # The run begins with the tile block, maybe before where the launch stands.
+            if position is None or not history.is_later(position, start):
+                position = Position(start.block, max(start.step, 0))
+            return Stop("pause", position)
+        except ExecutionError as error:
+            self.error = error
+            if "failure" in stop_on and not ignore:
+                return self._failure(observer, error, start)
+        return None
+
+    def _recorded_ahead(self, start: Position, active: list[Breakpoint]) -> Stop | None:
+        """The next of the breakpoints without conditions in what is recorded."""
+        if not active or not self._history.timeline.slices:
+            return None
+        positions = self._history.timeline.forwards(start, self.operations(active))
+        return next(filter(None, map(self._plain_stop, positions)), None)
+
+    def _failure(self, observer: StopObserver, error: ExecutionError, start: Position) -> Stop | None:
+        if error.block is None:
+            return None
+        x, y, z = error.block
+        width, height, _ = self._history.prepared.launch.grid
+        position = observer.failed_at or Position(x + width * (y + height * z), 0)
+        return Stop("failure", position, str(error)) if self._history.is_later(position, start) else None
+
+    def _hook_at(self, there: Position, stop: Callable[[Position], Stop]) -> Hook:
+        def reach(block: TileBlock, position: Position, given: Given) -> Stop | None:
+            return stop(position) if position == there else None
+
+        operation = int(self._history.steps(there.block)[there.step])
+        return Hook(self._history.prepared.program.operations[operation], reach)
+
+    def _hooks(self, breakpoints: list[Breakpoint], start: Position) -> list[Hook]:
+        def log(position: Position, text: str) -> None:
+            if self._history.is_later(position, start):
+                self._output(text)
+
+        maker = HookMaker(self._history.prepared, self._names, log)
+        return [hook for one in breakpoints for hook in maker.hooks(one)]
+
+    def _observers(
+        self, hooks: list[Hook], is_ahead: Callable[[Position], bool], events: set[Event], is_back: bool = False
+    ) -> tuple[StopObserver, Observer]:
+        """The observer that stops, and all of them in one."""
+        arguments = (self._history.prepared, hooks, self._history.interruption, is_ahead, is_back)
+        checkers: list[Checker] = []
+        if self._history.recording.sanitize:
+            sanitizer = Sanitizer()
+            checkers.append(Checker(sanitizer, sanitizer.report, "sanitizer"))
+        if "nan" in events:
+            numbers = NumberWatch()
+            checkers.append(Checker(numbers, numbers.report, "nan"))
+        if checkers:
+            for one in checkers:
+                one.report.names = self._report_names
+            finder = FindingObserver(*arguments, checkers=checkers, made=self._made)
+            return finder, Observers([*[one.observer for one in checkers], finder])
+        # The interpreter calls only what a class overrides.
+        plain = AccessObserver(*arguments) if any(hook.is_behind for hook in hooks) else StopObserver(*arguments)
+        return plain, plain
+
+    # --- backwards ---
+
+    def back(self, start: Position, blocks: Sequence[int] = ()) -> Stop | None:
+        """The last reason to stop before a position, in some tile blocks if any are given; None if there is none."""
+        history = self._history
+        stopping = [one for one in self._breakpoints.active if one.log is None]
+
+        def is_before(position: Position) -> bool:
+            return history.is_later(start, position) and (not blocks or position.block in blocks)
+
+        found: Stop | None = None
+        if all(one.is_plain for one in stopping):
+            positions = filter(is_before, history.timeline.backwards(start, self.operations(stopping)))
+            found = next(filter(None, map(self._plain_stop, positions)), None)
+        elif stopping:
+            hooks = self._hooks(stopping, start)
+            if start.step < len(history.steps(start.block)):
+                hooks.append(self._hook_at(start, self._end_look_back))
+            observer, observers = self._observers(hooks, is_before, set(), True)
+            try:
+                history.rehearse(observers, 0)
+            except (Reached, ExecutionError):
+                pass
+            found = observer.last
+        for made in filter(is_before, self._made.values()):
+            if found is None or history.is_later(made, found.position):
+                found = Stop("nan", made)
+        return found
+
+    def _end_look_back(self, position: Position) -> Stop:
+        raise Reached(Stop("step", position))
