@@ -14,11 +14,11 @@ from tests.serve.explorer.made_answers import made_explorer
 
 # Pictures of arrays as numbers, computed by the page's own modules.
 _PICTURES = """async (requests) => {
-    const { asking, server } = await import("explorer/data.js");
+    const { answersOfServer, cached } = await import("explorer/data.js");
     const { loadAccesses } = await import("explorer/accesses.js");
     const { foldWidth, makeGrid, piecesOf } = await import("explorer/grid.js");
     const { Picture } = await import("explorer/pictures.js");
-    const ask = asking(server());
+    const ask = cached(answersOfServer);
     const summary = await ask("summary");
     const table = await loadAccesses({ summary, ask });
     return requests.map(({ array, quantity, kinds, bins, slice, upTo }) => {
@@ -72,11 +72,11 @@ LAUNCHES: dict[str, Callable[[], recorded.Launch]] = {
 
 
 _CONFLICTS = """async () => {
-    const { asking, server } = await import("explorer/data.js");
+    const { answersOfServer, cached } = await import("explorer/data.js");
     const { loadAccesses } = await import("explorer/accesses.js");
     const { foldWidth, makeGrid, piecesOf } = await import("explorer/grid.js");
-    const { findConflicts } = await import("explorer/conflicts.js");
-    const ask = asking(server());
+    const { findConflicts } = await import("explorer/pictures.js");
+    const ask = cached(answersOfServer);
     const summary = await ask("summary");
     const table = await loadAccesses({ summary, ask });
     return Promise.all(summary.arrays.map(async (array) => {
@@ -251,7 +251,7 @@ def _saved_cells(page: Any, array: str, shape: tuple[int, int], path: Path) -> A
     space = "{http://www.w3.org/2000/svg}"
     groups = ElementTree.parse(path).getroot().findall(f"{space}g")
     (group,) = [one for one in groups if str(one.findtext(f"{space}text")).startswith(f"{array} (")]
-    whole, *others = group.findall(f"{space}g/{space}rect")
+    whole, *others = group.iter(f"{space}rect")
     x, y, width, height = [float(whole.attrib[name]) for name in ("x", "y", "width", "height")]
     colours = numpy.full(shape, "", "U24")
     for one in others:
