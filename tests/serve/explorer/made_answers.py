@@ -9,8 +9,7 @@ import numpy
 
 from tileir.execute.recording.tiles import tile_answer
 from tileir.ir.types import F32
-from tileir.serve.explorer.questions import Answer
-from tileir.serve.explorer.session import Explorer, Part
+from tileir.serve.explorer.questions import Answer, Explorer, Part
 
 _TYPES = {
     "uint8": "u8",

@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 from tests.serve.explorer.made_answers import made_explorer, operation
 
-from tileir.serve.explorer.page import page as page_text
+from tileir.browser import one_file
 
 HOSTILE = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">{{embedded}}"
+
+
+def page_text(title: str, embedded: Any = None) -> str:
+    return one_file.page("tileir.serve.explorer", title, embedded)
 
 
 def test_page_shows_the_launch(page_for: Any) -> None:

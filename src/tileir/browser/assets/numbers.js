@@ -31,8 +31,7 @@ export function counted(value, thing, things = `${thing}s`) {
 
 /**
  * Three digits and a prefix: `4.8 T`.
- * @param {number} value
- * @param {string} [unit]
+ * @param {number} value @param {string} [unit]
  */
 export function amount(value, unit = "") {
   for (const prefix of PREFIXES) {
@@ -49,10 +48,7 @@ export function seconds(value) {
   return `${short(value * 1e9)} ns`;
 }
 
-/**
- * Three digits that matter.
- * @param {number} value
- */
+/** Three digits that matter. @param {number} value */
 export function short(value) {
   if (!Number.isFinite(value)) return String(value);
   const magnitude = Math.abs(value);

@@ -48,8 +48,7 @@ export function announce(text) {
 
 /**
  * The row of tabs and their panels; the keys 1 .. 9 choose one too.  Returns what shows another tab.
- * @param {Tab[]} tabs @param {(id: string) => void} choose
- * @returns {(id: string) => void}
+ * @param {Tab[]} tabs @param {(id: string) => void} choose @returns {(id: string) => void}
  */
 export function createTabs(tabs, choose) {
   const buttons = tabs.map(({ id, title }) =>

@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from tileir.browser import one_file
 from tileir.browser.one_file import packed
-from tileir.serve.explorer.page import page
-from tileir.serve.explorer.questions import Answer, QuestionError
-from tileir.serve.explorer.session import Answering
+from tileir.serve.explorer.questions import Answer, Answering, QuestionError
 
 SIZE = 16 << 20
 """How large a page becomes by the values it carries, in bytes, unless told otherwise."""
@@ -79,7 +78,8 @@ class _Exporting:
         self._bundles["summary"] = packed(self._summary)
         title = f"{self._summary['kernel']}: tileir explorer"
         # In one order, whatever was added first: the same launch gives the same page.
-        text = page(title, {"bundles": dict(sorted(self._bundles.items()))})
+        bundles = dict(sorted(self._bundles.items()))
+        text = one_file.page("tileir.serve.explorer", title, {"bundles": bundles})
         return ExportedPage(text, carried, self._notes)
 
     # --- what belongs to the whole launch ---

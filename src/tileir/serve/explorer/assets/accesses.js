@@ -2,6 +2,7 @@
 
 import { unpack } from "explorer/data.js";
 import { indexText } from "explorer/text.js";
+import { element } from "page/elements.js";
 import { counted, grouped } from "page/numbers.js";
 
 /** Rows of one answer. */
@@ -137,6 +138,11 @@ export class AccessTable {
     for (let at = 0; at < rows.length; at++) counts[this.kind[rows[at]]]++;
     return KINDS.flatMap((name, kind) => (counts[kind] > 0 ? [counted(counts[kind], name)] : [])).join(", ");
   }
+}
+
+/** A kind of access in its color. @param {string} kind */
+export function kindChip(kind) {
+  return element("span.chip.kind", { style: { "--kind": `var(--${kind})` } }, kind);
 }
 
 /** The first number for which a test fails that holds for all before it. @param {number} count @param {(at: number) => boolean} test */

@@ -89,8 +89,8 @@ export class ArrayCard {
     return element(
       "section.panel.array-card",
       { "aria-label": `Array ${array.name}` },
-      element("header", element("h2", { title: array.name }, array.name), type, zoom),
-      element("div.slices", ...sliders),
+      element("header.toolbar", element("h2", { title: array.name }, array.name), type, zoom),
+      element("div.toolbar.slices", ...sliders),
       plot.canvas,
       this.caption,
       this._outside(),

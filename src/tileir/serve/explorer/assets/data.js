@@ -60,8 +60,7 @@ export function unpack(packed) {
 
 /**
  * Answers inside this page, as export.py packs them: bundles, each compressed.
- * @param {Record<string, string>} bundles
- * @returns {Ask}
+ * @param {Record<string, string>} bundles @returns {Ask}
  */
 export function answersInside(bundles) {
   /** @type {Map<string, Promise<any>>} */
@@ -129,8 +128,7 @@ function newestOf(kept, name, step) {
 
 /**
  * A part of a tile whose every element is here; one that is binned stays as it is.
- * @param {Tile | null} tile @param {QuestionParameters} parameters
- * @returns {Tile | null}
+ * @param {Tile | null} tile @param {QuestionParameters} parameters @returns {Tile | null}
  */
 export function partOf(tile, parameters) {
   if (tile === null || tile.text === null || tile.binned !== null || parameters.start === undefined) return tile;

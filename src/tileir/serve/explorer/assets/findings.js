@@ -146,7 +146,7 @@ function placeBox(context, relation, place, rows) {
   };
   const hasValues = info !== undefined && place.step !== null && mainValue(info, summary.values) !== null;
   return element(
-    "div.finding-place",
+    "div.panel.finding-place",
     { role: "group", "aria-label": `${relation} ${where}` },
     element("p.quiet", element("b", relation), ` ${place.position || (script === null ? "" : `${script.file}:${script.line}`)}`),
     script === null ? null : element("pre", element("b", script.text)),

@@ -27,7 +27,7 @@ export function createView(context) {
   const more = button("Add a pane", () => resize(panes.length + 1));
   const fewer = button("Remove the last", () => resize(panes.length - 1));
   const row = element("div.forms-panes");
-  const about = element("div.forms-operation", { role: "region", "aria-label": "The chosen operation" });
+  const about = element("div.panel.toolbar.forms-operation", { role: "region", "aria-label": "The chosen operation" });
   const root = element(
     "section.forms.filling",
     { "aria-label": "Forms of the program" },

@@ -51,7 +51,7 @@ function sizeOf(width, height) {
 export function createHeatMap(options) {
   const canvas = element("canvas", { role: "img" });
   const under = element("p.heat-under.quiet");
-  const legend = element("div.heat-legend");
+  const legend = element("div.toolbar.legends");
   const root = element("figure.heat", element("h3", options.title), canvas, under, legend);
   /** @type {TileSource | null} */
   let source = null;

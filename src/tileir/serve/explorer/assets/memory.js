@@ -1,6 +1,6 @@
 // The view of memory: the arrays as grids, colored by who touched them, and the accesses to the chosen element.
 
-import { KINDS, OUT_OF_BOUNDS, RESERVED, distanceOutside, loadAccesses, outsideText } from "explorer/accesses.js";
+import { KINDS, OUT_OF_BOUNDS, RESERVED, distanceOutside, kindChip, loadAccesses, outsideText } from "explorer/accesses.js";
 import { ArrayCard } from "explorer/array_card.js";
 import { markName } from "explorer/overlay.js";
 import { amountColor, amountLegend, blockLegend, thingLegend } from "explorer/palette.js";
@@ -16,10 +16,7 @@ const COLORS = [
   { value: "first time", title: "time of the first access" },
   { value: "count", title: "number of accesses" },
 ];
-const EXTENTS = [
-  { value: "launch", title: "of the whole launch" },
-  { value: "moment", title: "up to the moment" },
-];
+const EXTENTS = [{ value: "launch", title: "of the whole launch" }, { value: "moment", title: "up to the moment" }];
 const SHARED = "Several tile blocks touch it, one of them writing.";
 /** Accesses in the list at once. */
 const LISTED = 100;
@@ -53,7 +50,7 @@ export function createView(context) {
     },
     { "aria-label": "Accesses" },
   );
-  const legends = element("div.legends");
+  const legends = element("div.toolbar.legends");
   const grid = element("div.array-cards", empty("Loading the accesses .."));
   const remarks = element("div");
   const holder = element("div.array-area", grid, remarks);
@@ -302,7 +299,6 @@ export function createView(context) {
     const happened = accesses.upTo(state.place, state.step);
     const items = rows.slice(0, listed).map((row) => {
       const at = accesses.momentOf(row);
-      const kind = KINDS[accesses.kind[row]];
       const { name, text, script } = summary.operations[at.operation];
       // The author's line, without the names of the results.
       const line = script?.text ?? text;
@@ -314,7 +310,7 @@ export function createView(context) {
       const outside = missed === null ? "" : distanceOutside([row], accesses, summary.arrays[missed]);
       made.append(
         mark < 0 ? "" : element("strong", `${markName(mark)} `),
-        element(`span.chip.kind-${kind}`, kind),
+        kindChip(KINDS[accesses.kind[row]]),
         `block ${blockName(accesses.block[row], summary.grid)}, step ${grouped(at.step)}`,
         element("code", line.slice(Math.max(0, line.indexOf(name)))),
         missed === null ? "" : element("span.outside", `out of bounds: ${outside}`),

@@ -93,8 +93,7 @@ export function reachBeyond(summary, grid, table, array) {
 
 /**
  * The areas beyond the array that an access would have touched; none if it left out elements elsewhere.
- * @param {Summary} summary @param {Grid} grid @param {AccessTable} table @param {number} row
- * @returns {Area[]}
+ * @param {Summary} summary @param {Grid} grid @param {AccessTable} table @param {number} row @returns {Area[]}
  */
 function paddingOf(summary, grid, table, row) {
   const box = table.boxStart[row];

@@ -86,7 +86,7 @@ export function amountLegend(color, least, most, title = "") {
   );
   const name = `${title}: from ${least} to ${most}`;
   const bar = svg("svg", { viewBox: "0 0 160 10", preserveAspectRatio: "none", role: "img", "aria-label": name }, ...bars);
-  return element("span.legend", title === "" ? null : element("span", title), least, bar, most);
+  return element("span.toolbar.legend", title === "" ? null : element("span", title), least, bar, most);
 }
 
 /** Colors with names. @param {{ color: string, name: string, hatched?: boolean, mark?: string }[]} entries */
@@ -101,7 +101,7 @@ export function thingLegend(entries) {
       ...(hatched ? lines : []),
       svg("text", { x: 3.5, y: 10, "font-size": 10, fill: color }, mark),
     );
-    return element("span.legend-entry", swatch, name);
+    return element("span.toolbar.legend-entry", swatch, name);
   });
-  return element("span.legend", ...made);
+  return element("span.toolbar.legend", ...made);
 }

@@ -33,13 +33,13 @@ export class Pane {
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.press(event),
     });
     this.count = element("output.quiet", { "aria-live": "polite" });
-    this.changes = element("span.pane-changes");
+    this.changes = element("span.toolbar.pane-changes");
     this.body = element("div.pane-body");
     this.notes = element("div.pane-notes");
     this.element = element(
       "section.pane",
       { "aria-label": `Forms, ${name}`, onkeydown: (/** @type {KeyboardEvent} */ event) => this.shortcut(event) },
-      element("div.pane-head", this.choice, this.changes, this.query, this.count),
+      element("div.toolbar.pane-head", this.choice, this.changes, this.query, this.count),
       this.body,
       this.notes,
     );

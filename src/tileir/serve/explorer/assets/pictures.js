@@ -162,8 +162,7 @@ const PATIENCE = 12;
 
 /**
  * The conflicts of an array, as pieces of its grid.
- * @param {Grid} grid @param {Pieces} pieces @param {AccessTable} table
- * @returns {Promise<Conflicts>}
+ * @param {Grid} grid @param {Pieces} pieces @param {AccessTable} table @returns {Promise<Conflicts>}
  */
 export async function findConflicts(grid, pieces, table) {
   const flat = contiguous(grid);

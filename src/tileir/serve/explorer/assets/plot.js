@@ -178,8 +178,7 @@ export class Plot {
 
   /**
    * Large cells are crossed, small ones hatched together, and single pixels filled, so that each is seen.
-   * @param {Frame} frame @param {Uint8Array} conflicts @param {string} color
-   * @returns {Shape[]}
+   * @param {Frame} frame @param {Uint8Array} conflicts @param {string} color @returns {Shape[]}
    */
   _conflicts(frame, conflicts, color) {
     const [width, height] = [frame.binColumns * this.view.x, frame.binRows * this.view.y];

@@ -8,8 +8,7 @@ export const BEGINNING = { view: "", place: 0, step: 0, operation: null, value: 
 
 /**
  * Where the page opens: the first finding; else the end of the launch that failed, or of its first tile block.
- * @param {Context} context
- * @returns {Promise<ViewState>}
+ * @param {Context} context @returns {Promise<ViewState>}
  */
 export async function firstState({ summary, steps, order, ask }) {
   if (steps.length === 0) return BEGINNING;
@@ -50,8 +49,7 @@ export function stateOf({ summary, order }, found, marked) {
 
 /**
  * A state inside of what the launch has.
- * @param {Context} context @param {View[]} views @param {ViewState} state
- * @returns {ViewState}
+ * @param {Context} context @param {View[]} views @param {ViewState} state @returns {ViewState}
  */
 export function limitedState({ summary, steps }, views, state) {
   const known = (/** @type {number | null} */ number, /** @type {number} */ count) =>

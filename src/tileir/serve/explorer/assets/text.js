@@ -20,8 +20,7 @@ export function product(shape) {
 
 /**
  * The coordinates of a tile block: x, y and z from its number.
- * @param {number} block @param {readonly number[]} grid
- * @returns {[number, number, number]}
+ * @param {number} block @param {readonly number[]} grid @returns {[number, number, number]}
  */
 export function blockId(block, [width, height]) {
   return [block % width, Math.floor(block / width) % height, Math.floor(block / (width * height))];
@@ -40,8 +39,7 @@ export function fileName(path) {
 
 /**
  * The value that shows best what an operation does: its first result, or else its last operand, that is a tile.
- * @param {OperationInfo} operation @param {ValueInfo[]} values
- * @returns {number | null}
+ * @param {OperationInfo} operation @param {ValueInfo[]} values @returns {number | null}
  */
 export function mainValue(operation, values) {
   const isTile = (/** @type {number} */ value) => (values[value]?.element ?? null) !== null;

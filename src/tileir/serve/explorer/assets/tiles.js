@@ -93,8 +93,7 @@ export function inParts(ask) {
 
 /**
  * The next element behind an index, and around the end, that is no finite number; null if all are finite.
- * @param {TileSource} source @param {readonly number[]} after
- * @returns {Promise<number[] | null>}
+ * @param {TileSource} source @param {readonly number[]} after @returns {Promise<number[] | null>}
  */
 export async function nextSpecial(source, after) {
   const whole = await source.part();

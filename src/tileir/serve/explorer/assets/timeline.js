@@ -1,7 +1,7 @@
 // A slider through the tile blocks in the order in which they ran and one through the steps of the block, with the
 // operation of the step.  It stands above all views.
 
-import { KINDS, loadAccesses } from "explorer/accesses.js";
+import { KINDS, kindChip, loadAccesses } from "explorer/accesses.js";
 import { blockId, blockName, fileName } from "explorer/text.js";
 import { button, choice, element, fill, isTyping, messageOf } from "page/elements.js";
 import { counted, grouped } from "page/numbers.js";
@@ -40,7 +40,7 @@ export function createTimeline(context) {
     "div.timeline",
     { role: "group", "aria-label": "Moment", onkeydown: pressed },
     element(
-      "div.timeline-row",
+      "div.toolbar.timeline-row",
       element("span.timeline-name", "Block"),
       arrow("\u25c2", "Previous tile block", () => moveBlock(-1)),
       blockSlider,
@@ -49,7 +49,7 @@ export function createTimeline(context) {
       jump,
     ),
     element(
-      "div.timeline-row",
+      "div.toolbar.timeline-row",
       element("span.timeline-name", "Step"),
       arrow("\u25c2\u25c2", "Previous access to memory", () => moveAccess(-1)),
       arrow("\u25c2", "Step back", () => moveStep(-1)),
@@ -219,7 +219,7 @@ export function createTimeline(context) {
     }
     const { name, text, script, reads, writes } = summary.operations[operation];
     const kind = reads && writes ? KINDS[2] : reads ? KINDS[0] : writes ? KINDS[1] : null;
-    const chip = kind === null ? null : element(`span.chip.kind-${kind}`, kind);
+    const chip = kind === null ? null : kindChip(kind);
     const line = script === null ? "" : `${fileName(script.file)}:${script.line}`;
     // A program that was read from text is its own script: its line, with the author's names, stands there once.
     const isOwn = script !== null && script.text.includes(name);

@@ -1,5 +1,5 @@
 // What the page and the Python side say to each other: one interface for each answer of `Explorer.answer`
-// (serve/explorer/session.py), and what the parts of the page share.  Only type checkers read this file.
+// (serve/explorer/questions.py), and what the parts of the page share.  Only type checkers read this file.
 //
 // A moment is a tile block and a step of it: step 0 is before its first operation, step n after its n-th execution of
 // one.  Operations and values have the numbers that `execute/recording/program.py` gives them.

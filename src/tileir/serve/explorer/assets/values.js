@@ -70,7 +70,7 @@ export function createView(context) {
     title,
     about,
     slices,
-    element("div.looks", pictures, spread),
+    element("div.toolbar.looks", pictures, spread),
     element("div.toolbar", zoom, sides, next, cellText),
     table.element,
   );
@@ -104,8 +104,7 @@ export function createView(context) {
 
   /**
    * What is to be shown: an array, or a value of the tile program.
-   * @param {ViewState} state @param {Values} known @param {Variables | null} script
-   * @returns {ShownTile | null}
+   * @param {ViewState} state @param {Values} known @param {Variables | null} script @returns {ShownTile | null}
    */
   function chosen(state, known, script) {
     const block = order[state.place];
