@@ -110,6 +110,7 @@ def made_explorer(summary: Mapping[str, Any] | None = None, **answers: Any) -> E
                 "shape": [64],
                 "strides": [1],
                 "bytes": 256,
+                "fold": 16,
                 "read": True,
                 "written": True,
             }

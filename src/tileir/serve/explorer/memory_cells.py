@@ -42,7 +42,7 @@ class MemoryCells:
 
     def __init__(self, recording: Recording, array: RecordedArray) -> None:
         self.array: RecordedArray = array
-        self.fold: int = fold_width(recording, array) if len(array.shape) < 2 else 0
+        self.fold: int = fold_width(recording, array)
         """The width that an array of one dimension is folded to, else 0."""
         reach = (array.high - array.low) // array.size
         last = numpy.full(reach, _NONE, numpy.int32)
@@ -119,7 +119,9 @@ class MemoryCells:
 
 
 def fold_width(recording: Recording, array: RecordedArray) -> int:
-    """A width to fold an array of one dimension to: rows that the kernel's views have, or that its tiles fill."""
+    """A width to fold an array of one dimension to: rows that the kernel's views have, or that its tiles fill; else 0."""
+    if len(array.shape) > 1:
+        return 0
     length = prod(array.shape)
     stride = max(1, abs(array.strides[0])) if array.strides else 1
     widths: dict[int, int] = {}

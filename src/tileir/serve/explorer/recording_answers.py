@@ -15,6 +15,7 @@ from tileir.execute.recording.script_variables import ArrayReference, Content, D
 from tileir.execute.recording.tiles import packed, statistics_of, summarized, texts_of, tile_answer
 from tileir.execute.schedule import block_at
 from tileir.ir.traversal import memory_changes
+from tileir.serve.explorer.memory_cells import fold_width
 from tileir.serve.explorer.questions import QuestionError
 
 
@@ -78,6 +79,7 @@ def _arrays(recording: Recording) -> list[dict[str, Any]]:
             "shape": list(array.shape),
             "strides": list(array.strides),
             "bytes": array.nbytes,
+            "fold": fold_width(recording, array),
             "read": array.number in read,
             "written": array.number in written,
         }

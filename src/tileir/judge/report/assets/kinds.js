@@ -23,7 +23,7 @@ export function createKinds(context) {
       element("div.bar", { "aria-hidden": "true" }, element("div", { style: { width: `${Math.max(1, (100 * count) / most)}%` } })),
     ),
   );
-  const list = element("div.kind-list.choices", { role: "listbox", "aria-label": "Kinds of failures", tabindex: 0 }, ...rows);
+  const list = element("div.boxed.kind-list.choices", { role: "listbox", "aria-label": "Kinds of failures", tabindex: 0 }, ...rows);
   const detail = element("div.detail", { role: "region", "aria-label": "The chosen kind" });
   let shown = -1;
   moveByKeys(list, () => ({ at: shown, last: kinds.length - 1 }), (number) => {

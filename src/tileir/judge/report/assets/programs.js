@@ -37,7 +37,7 @@ export function createPrograms(context) {
   });
   const body = element("div.rows-body", { role: "rowgroup" });
   const table = element(
-    "div.rows",
+    "div.boxed.rows",
     { role: "grid", "aria-label": "Programs", tabindex: 0, style: { "--columns": columns.map(({ width }) => width).join(" ") } },
     element("div.rows-head", { role: "rowgroup" }, element("div.columns", { role: "row", "aria-rowindex": 1 }, ...headers)),
     body,
@@ -100,7 +100,7 @@ export function createPrograms(context) {
   const found = element("span.quiet", { role: "status" });
   const nothing = { search: "", outcome: "", step: "", kind: "", sort: "", program: null };
   const clear = button("Clear", () => context.select(nothing));
-  const detail = element("div.detail.program", { role: "region", "aria-label": "The chosen program" });
+  const detail = element("div.boxed.detail.program", { role: "region", "aria-label": "The chosen program" });
   const controls = [field("Search", search), field("Outcome", outcome), field("Step", step), field("Kind", kind), clear, found];
   const view = element("div.filling.programs", element("div.toolbar", { role: "search" }, ...controls), table, detail);
   let filtered = "";

@@ -1,10 +1,10 @@
 // One array of the view of memory: its picture, what lies above it, and what is written about it.
 
 import { outsideText } from "explorer/accesses.js";
-import { foldWidth, indexAt, makeGrid, piecesOf } from "explorer/grid.js";
+import { indexAt, makeGrid, piecesOf } from "explorer/grid.js";
 import { outlinesOf, paddingsOf, reachBeyond } from "explorer/overlay.js";
 import { amountColor, blockColor, pixel, ramp } from "explorer/palette.js";
-import { KEPT_BYTES, Picture, cellSizes, findConflicts } from "explorer/pictures.js";
+import { Picture, cellSizes, findConflicts } from "explorer/pictures.js";
 import { Plot } from "explorer/plot.js";
 import { extents, indexText } from "explorer/text.js";
 import { button, element, fill } from "page/elements.js";
@@ -19,7 +19,7 @@ export class ArrayCard {
     this.array = array;
     this.table = table;
     this.listener = listener;
-    this.grid = makeGrid(array, array.shape.length < 2 ? foldWidth(array, table) : 0);
+    this.grid = makeGrid(array);
     this.pieces = piecesOf(this.grid, table, array.id);
     /** Accesses that are recorded by their bounds. */
     this.approximate = table.rowsOfArray(array.id).reduce((count, row) => count + table.approximate[row], 0);
@@ -152,8 +152,7 @@ export class ArrayCard {
     const key = JSON.stringify([frame, quantity, options.kinds]);
     if (this.picture === null || key !== this._pictureKey) {
       this._pictureKey = key;
-      const bytes = Math.min(KEPT_BYTES, (4 * KEPT_BYTES) / this.context.summary.arrays.length);
-      this.picture = new Picture(this.pieces, table.kind, frame, quantity, options.kinds, bytes);
+      this.picture = new Picture(this.pieces, table.kind, frame, quantity, options.kinds);
       this._pixels = new Uint32Array(frame.rows * frame.columns);
       const { rows, columns } = cellSizes(frame, this.grid);
       this._sizes = Int32Array.from(this._pixels, (_, cell) => rows[Math.floor(cell / columns.length)] * columns[cell % columns.length]);
@@ -243,7 +242,6 @@ export class ArrayCard {
     else if (conflicts.elements > 0) {
       parts.push(`${counted(conflicts.elements, "element")} that several tile blocks touch, one of them writing`);
     }
-    if (pieces.bounded > 0) parts.push(`${counted(pieces.bounded, "irregular box", "irregular boxes")} drawn by their bounds`);
     if (this.picture?.quantity === "count") {
       const mean = binRows * binColumns > 1 ? " (mean of a cell)" : "";
       parts.push(`at most ${counted(Number(short(this.most)), "access", "accesses")} to an element${mean}`);

@@ -85,7 +85,7 @@ function groups(context, findings) {
 
 /** @param {Context} context @param {Finding[]} findings */
 function list(context, findings) {
-  const items = element("ol.findings-list");
+  const items = element("ol.plain");
   const add = (/** @type {number} */ from) => {
     for (const finding of findings.slice(from, from + SHOWN_AT_ONCE)) items.append(element("li", card(context, finding)));
     const left = findings.length - from - SHOWN_AT_ONCE;

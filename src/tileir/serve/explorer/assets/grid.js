@@ -8,11 +8,8 @@
 import { lowerBound } from "explorer/accesses.js";
 import { product } from "explorer/text.js";
 
-/** Pieces of one array beyond which boxes that fit no rectangle are drawn by their bounds. */
-const PIECE_LIMIT = 6_000_000;
-
-/** @param {ArrayInfo} array @param {number} width  The width to fold a one-dimensional array to. @returns {Grid} */
-export function makeGrid({ shape, strides }, width) {
+/** @param {ArrayInfo} array @returns {Grid} */
+export function makeGrid({ shape, strides, fold: width }) {
   const length = product(shape);
   if (shape.length >= 2) return describe(shape, strides, 0, length, 0);
   const fold = Math.max(1, Math.min(width, length));
@@ -43,48 +40,6 @@ function describe(sizes, strides, fold, length, mirror) {
 /** The same grid as if its elements stood in memory one after the other. @param {Grid} grid */
 export function contiguous({ sizes, fold, length }) {
   return describe(sizes, sizes.map((_, dimension) => product(sizes.slice(dimension + 1))), fold, length, 0);
-}
-
-/**
- * A width to fold a one-dimensional array to: rows that the kernel's views have, or that its tiles fill.
- * @param {ArrayInfo} array @param {AccessTable} table
- */
-export function foldWidth(array, table) {
-  const length = array.shape.length ? array.shape[0] : 1;
-  /** @type {Map<number, number>} */
-  const widths = new Map();
-  /** @type {Map<number, number>} */
-  const extents = new Map();
-  const rows = table.rowsOfArray(array.id);
-  const stride = Math.max(1, Math.abs(array.shape.length ? array.strides[0] : 1));
-  for (let at = 0; at < rows.length; at += Math.max(1, Math.floor(rows.length / 2000))) {
-    const end = Math.min(table.boxStart[rows[at] + 1], table.boxStart[rows[at]] + 8);
-    for (let box = table.boxStart[rows[at]]; box < end; box++) {
-      let [inner, outer] = [1, 0];
-      for (let axis = table.extentStart[box]; axis < table.extentStart[box + 1]; axis++) {
-        const step = Math.abs(table.strides[axis]) / stride;
-        if (step === 1) inner = Math.max(inner, table.extents[axis]);
-        else if (table.extents[axis] > 1 && (outer === 0 || step < outer)) outer = step;
-      }
-      if (outer > 1 && inner > 1) widths.set(outer, (widths.get(outer) ?? 0) + 1);
-      extents.set(inner, (extents.get(inner) ?? 0) + 1);
-    }
-  }
-  const view = majority(widths);
-  if (view > 1 && view < length) return view;
-  const target = Math.sqrt(2 * length);
-  let width = majority(extents);
-  if (width <= 1) width = 2 ** Math.round(Math.log2(Math.max(1, target)));
-  else if (width <= target) width *= 2 ** Math.floor(Math.log2(target / width));
-  while (width > 4 * target && width % 2 === 0) width /= 2;
-  return Math.min(length, width);
-}
-
-/** What at least half of them are, or 0. @param {Map<number, number>} counts */
-function majority(counts) {
-  const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  const [best] = [...counts].sort((one, two) => two[1] - one[1] || two[0] - one[0]);
-  return best !== undefined && 2 * best[1] >= all ? best[0] : 0;
 }
 
 /**
@@ -126,8 +81,7 @@ export class Pieces {
     this.row = new Int32Array(1024);
     /** For each dimension of each piece a start, a count and a step. */
     this.spans = new Int32Array(1024 * 3 * this.rank);
-    /** Boxes that are drawn by their bounds, and boxes that are not within the array. */
-    this.bounded = 0;
+    /** Boxes that are not within the array. */
     this.outside = 0;
   }
 
@@ -196,8 +150,7 @@ export class Pieces {
       const isFree = dimension >= 0 && last[dimension] === start[dimension];
       const by = stride / strides[dimension];
       if (!isFree || start[dimension] + (extent - 1) * by >= sizes[dimension]) {
-        if (this.count > PIECE_LIMIT) this._bound(row, start, this._locate(lastOf(first, axes)));
-        else if (isFree && this._continues(dimension)) this._cut(row, first, axes, which, dimension, start[dimension]);
+        if (isFree && this._continues(dimension)) this._cut(row, first, axes, which, dimension, start[dimension]);
         else this._expand(row, first, axes, which);
         return;
       }
@@ -244,22 +197,6 @@ export class Pieces {
       this._place(row, first + done * stride, cut.filter(([count]) => count > 1));
       done += covered;
     }
-  }
-
-  /** The bounds of a box, in place of its pieces. @param {number} row @param {number[]} low @param {number[] | null} high */
-  _bound(row, low, high) {
-    if (high === null) {
-      this.outside++;
-      return;
-    }
-    this.bounded++;
-    const { sizes, order } = this.grid;
-    const widest = order.findIndex((dimension) => high[dimension] !== low[dimension]);
-    for (const dimension of widest < 0 ? [] : order.slice(widest + 1)) {
-      low[dimension] = 0;
-      high[dimension] = sizes[dimension] - 1;
-    }
-    this._add(row, low, high, sizes.map(() => 1));
   }
 
   /** The pieces of an access: the first, and the one behind the last. @param {number} row @returns {[number, number]} */

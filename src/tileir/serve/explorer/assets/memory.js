@@ -317,7 +317,7 @@ export function createView(context) {
       );
       return element("li", made);
     });
-    return element("ol.touch-list", { "aria-label": label }, ...items);
+    return element("ol.plain.touch-list", { "aria-label": label }, ...items);
   }
 
   function raceList() {
@@ -332,7 +332,7 @@ export function createView(context) {
     });
     const left = races.length - items.length;
     const more = left > 0 ? element("p.quiet", `and ${grouped(left)} more`) : null;
-    return element("section", { "aria-label": "Races" }, element("h3", "Races"), element("ul.touch-list", ...items), more);
+    return element("section", { "aria-label": "Races" }, element("h3", "Races"), element("ul.plain.touch-list", ...items), more);
   }
 
   /** The arrays that are shown, below each other. */

@@ -136,7 +136,7 @@ async function sourceParts({ summary, ask, executed }, state) {
     return element(isHere ? "div.source-line.here" : "div.source-line", { "aria-current": isHere ? "true" : null }, number, code);
   });
   const region = { tabindex: 0, role: "region", "aria-label": `Lines around ${title}` };
-  return [element("h2", title), element("div.source-lines", region, ...rows)];
+  return [element("h2", title), element("div.boxed.source-lines", region, ...rows)];
 }
 
 /** @param {Context} context @param {ViewState} state @returns {Promise<Child[]>} */

@@ -37,7 +37,7 @@ export class Pane {
     this.body = element("div.pane-body");
     this.notes = element("div.pane-notes");
     this.element = element(
-      "section.pane",
+      "section.boxed.pane",
       { "aria-label": `Forms, ${name}`, onkeydown: (/** @type {KeyboardEvent} */ event) => this.shortcut(event) },
       element("div.toolbar.pane-head", this.choice, this.changes, this.query, this.count),
       this.body,

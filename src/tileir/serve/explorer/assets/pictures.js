@@ -1,15 +1,11 @@
 // Pictures of an array as numbers, one for each cell: which access touched it last or first, or how often.
 //
 // A cell is one element, or a bin of some rows and columns of elements where the array is larger than the picture.
-// A picture at a step is the one before with some accesses more; states kept on the way make going back cheap.
+// A picture at a later step is the one before with some accesses more; one at an earlier step begins again.
 
 import { lowerBound } from "explorer/accesses.js";
 import { contiguous, Pieces } from "explorer/grid.js";
 import { product } from "explorer/text.js";
-
-/** Bytes of the states of one picture, if not told otherwise. */
-export const KEPT_BYTES = 32 * 1024 * 1024;
-const KEPT_STATES = 32;
 
 export class Picture {
   /**
@@ -18,9 +14,8 @@ export class Picture {
    * @param {Frame} frame
    * @param {"last" | "first" | "count"} quantity  Rows of accesses (from 1, 0 is none), or touched elements of a cell.
    * @param {ArrayLike<boolean>} kinds  Which kinds of access are counted.
-   * @param {number} [bytes]  What its states may take.
    */
-  constructor(pieces, kind, frame, quantity, kinds, bytes = KEPT_BYTES) {
+  constructor(pieces, kind, frame, quantity, kinds) {
     this.pieces = pieces;
     this.frame = frame;
     this.quantity = quantity;
@@ -28,16 +23,9 @@ export class Picture {
     this.cells = quantity === "count" ? new Float64Array(cells) : new Int32Array(cells);
     this._rows = { cell: new Int32Array(frame.rows), weight: new Float64Array(frame.rows), length: 0 };
     this._columns = { cell: new Int32Array(frame.columns), weight: new Float64Array(frame.columns), length: 0 };
-    /** What drawing all pieces takes, in cells. */
-    this._effort = 0;
     this._visible = this._choose(kind, kinds);
     /** How many of the visible pieces are in `cells`. */
     this._done = 0;
-    /** @type {{ done: number, cells: Int32Array | Float64Array }[]} */
-    this._states = [];
-    const states = Math.min(KEPT_STATES, Math.floor(bytes / Math.max(1, this.cells.byteLength)));
-    this._between = this._effort / Math.max(1, states);
-    this._since = 0;
     if (quantity === "first") this._seek(this._visible.length);
   }
 
@@ -49,7 +37,6 @@ export class Picture {
       const at = 3 * pieces.rank * piece + 3 * (pieces.rank - 2);
       const rows = cellsAlong(pieces.spans, at, frame.row, frame.binRows, frame.rows);
       const columns = cellsAlong(pieces.spans, at + 3, frame.column, frame.binColumns, frame.columns);
-      if (rows * columns > 0) this._effort += rows * columns + 8;
       return rows * columns > 0;
     });
   }
@@ -64,25 +51,14 @@ export class Picture {
 
   /** @param {number} target */
   _seek(target) {
-    const known = this._states.findLast((state) => state.done <= target);
-    if (target < this._done || (known !== undefined && known.done > this._done)) {
-      if (known === undefined) this.cells.fill(0);
-      else this.cells.set(known.cells);
-      this._done = known?.done ?? 0;
-      this._since = 0;
+    if (target < this._done) {
+      this.cells.fill(0);
+      this._done = 0;
     }
-    const newest = this._states[this._states.length - 1]?.done ?? 0;
-    while (this._done < target) {
-      this._since += this._add(this._visible[this._done++]);
-      if (this._since < this._between) continue;
-      this._since = 0;
-      if (this._done > newest && this.quantity !== "first" && this._states.length < KEPT_STATES) {
-        this._states.push({ done: this._done, cells: this.cells.slice() });
-      }
-    }
+    while (this._done < target) this._add(this._visible[this._done++]);
   }
 
-  /** @param {number} piece @returns {number} What it took. */
+  /** @param {number} piece */
   _add(piece) {
     const { pieces, frame, cells, _rows: rows, _columns: columns } = this;
     const at = 3 * pieces.rank * piece + 3 * (pieces.rank - 2);
@@ -103,7 +79,6 @@ export class Picture {
         else if (this.quantity === "last" || cells[cell] === 0) cells[cell] = number;
       }
     }
-    return rows.length * columns.length + 8;
   }
 }
 

@@ -20,7 +20,7 @@ export function createTileTable(moved) {
   const head = element("thead");
   const body = element("tbody");
   const space = element("div.tile-space", { role: "presentation" }, element("table.tile-cells", { role: "presentation" }, head, body));
-  const root = element("div.tile-grid", { role: "grid", tabindex: 0, "aria-label": "Elements" }, space);
+  const root = element("div.boxed.tile-grid", { role: "grid", tabindex: 0, "aria-label": "Elements" }, space);
   /** @type {TileSource | null} */
   let source = null;
   let plane = new Plane([], []);

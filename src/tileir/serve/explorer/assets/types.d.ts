@@ -51,6 +51,8 @@ interface ArrayInfo {
   /** In elements. */
   strides: number[];
   bytes: number;
+  /** The width that a picture folds an array of one dimension to, else 0. */
+  fold: number;
   read: boolean;
   written: boolean;
 }

@@ -12,7 +12,7 @@ const LISTED = 300;
 export function createValueList(context) {
   const { summary } = context;
   const filter = element("input", { type: "search", placeholder: "filter by name", "aria-label": "Filter values by name", oninput: draw });
-  const box = element("ul.value-list.choices", { role: "listbox", tabindex: 0, "aria-label": "Values and arrays", onclick: clicked });
+  const box = element("ul.plain.boxed.value-list.choices", { role: "listbox", tabindex: 0, "aria-label": "Values and arrays", onclick: clicked });
   const more = element("p.quiet");
   // Of a script, the parameters of the tile program are addresses, extents and strides that its compiler has made.
   const parameters = summary.script ? summary.parameters.length : 0;
