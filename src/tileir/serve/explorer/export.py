@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from tileir.browser import one_file
@@ -37,13 +38,13 @@ _ROWS = 65_536
 _MISSES = 3
 
 
+@dataclass(slots=True)
 class ExportedPage:
     """A page, and what it carries: the tile blocks whose values are in it, and what was left out, in sentences."""
 
-    def __init__(self, text: str, blocks: list[int], notes: list[str]) -> None:
-        self.text = text
-        self.blocks = blocks
-        self.notes = notes
+    text: str
+    blocks: list[int]
+    notes: list[str]
 
 
 def exported(explorer: Answering, *, blocks: Sequence[int] | None = None, size: int = SIZE) -> ExportedPage:
@@ -301,16 +302,8 @@ def key_of(question: str, parameters: Mapping[str, str | int]) -> str:
 def _numbers(column: Answer) -> list[int]:
     import numpy
 
-    types = {
-        "u8": "<u1",
-        "i8": "<i1",
-        "u16": "<u2",
-        "i16": "<i2",
-        "u32": "<u4",
-        "i32": "<i4",
-        "i64": "<i8",
-        "u64": "<u8",
-    }
+    # "u32" is "<u4" for NumPy.
+    kind, bits = column["type"][0], int(column["type"][1:])
     read: Callable[..., Any] = numpy.frombuffer
-    found: list[int] = read(base64.b64decode(column["data"]), types.get(column["type"], "<f8")).tolist()
+    found: list[int] = read(base64.b64decode(column["data"]), f"<{kind}{bits // 8}").tolist()
     return found

@@ -13,12 +13,15 @@ export function createPrograms(context) {
   const count = programs.name.length;
   const causeOf = (/** @type {number} */ row) => kinds[programs.kinds[row][0]]?.title ?? "";
   const some = (/** @type {number} */ number, /** @type {(number: number) => string} */ text) => (number > 0 ? text(number) : "");
-  /** @type {{ id: string, title: string, width: string, cell: (row: number) => Child, key: (row: number) => string | number }[]} */
+  const [wide, usual] = ["minmax(12rem, 3fr)", "minmax(6rem, 1fr)"];
+  const stepOf = (/** @type {number} */ row) => steps[programs.step[row]]?.name ?? "";
+  const chipOf = (/** @type {number} */ row) => outcomeChip(outcomes[programs.outcome[row]].id);
+  /** @type {ProgramColumn[]} */
   const columns = [
-    { id: "name", title: "Program", width: "minmax(12rem, 3fr)", cell: named, key: (row) => row },
-    { id: "outcome", title: "Outcome", width: "minmax(6rem, 1fr)", cell: (row) => outcomeChip(outcomes[programs.outcome[row]].id), key: (row) => programs.outcome[row] },
-    { id: "step", title: "Step", width: "minmax(6rem, 1fr)", cell: (row) => steps[programs.step[row]]?.name ?? "", key: (row) => programs.step[row] },
-    { id: "cause", title: "Cause", width: "minmax(12rem, 3fr)", cell: causeOf, key: causeOf },
+    { id: "name", title: "Program", width: wide, cell: named, key: (row) => row },
+    { id: "outcome", title: "Outcome", width: usual, cell: chipOf, key: (row) => programs.outcome[row] },
+    { id: "step", title: "Step", width: usual, cell: stepOf, key: (row) => programs.step[row] },
+    { id: "cause", title: "Cause", width: wide, cell: causeOf, key: causeOf },
     number("operations", "Operations", grouped),
     number("bytes", "Bytes", grouped),
     number("seconds", "Time", seconds),

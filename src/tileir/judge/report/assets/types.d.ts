@@ -64,6 +64,15 @@ interface Columns {
   peak: number[];
 }
 
+/** A column of the table of programs; `key` is what it is sorted by. */
+interface ProgramColumn {
+  id: string;
+  title: string;
+  width: string;
+  cell(row: number): Child;
+  key(row: number): string | number;
+}
+
 interface Failure {
   step: string;
   outcome: string;

@@ -154,8 +154,7 @@ export class ArrayCard {
       this._pictureKey = key;
       this.picture = new Picture(this.pieces, table.kind, frame, quantity, options.kinds);
       this._pixels = new Uint32Array(frame.rows * frame.columns);
-      const { rows, columns } = cellSizes(frame, this.grid);
-      this._sizes = Int32Array.from(this._pixels, (_, cell) => rows[Math.floor(cell / columns.length)] * columns[cell % columns.length]);
+      this._sizes = cellSizes(frame, this.grid);
       this.most = quantity === "count" ? this._largest(this.picture.at(table.count)) : 0;
     }
     const happened = options.whole ? table.count : table.upTo(state.place, state.step);

@@ -37,10 +37,9 @@ function parts(context, answer) {
   const noted = answer.findings.filter((finding) => finding.note);
   const none = noted.length > 0 ? "Nothing is wrong; there is something to note" : "Nothing found";
   const title = failure === null ? none : "Nothing else was found up to there";
-  const failed = () =>
-    element("section.note.bad", { "aria-label": "The launch failed" }, element("h2", "The launch ended early"), element("pre", failure));
+  const failed = [element("h2", "The launch ended early"), element("pre", failure)];
   return [
-    failure === null ? null : failed(),
+    failure === null ? null : element("section.note.bad", { "aria-label": "The launch failed" }, ...failed),
     element("h2", wrong.length > 0 ? counted(wrong.length, "finding") : title),
     ...groups(context, wrong),
     ...(noted.length === 0 ? [] : [element("h2", "Notes"), list(context, noted)]),

@@ -159,7 +159,8 @@ export function createHeatMap(options) {
       else pixels[place] = specials[SPECIAL.findIndex(({ is }) => is(number))];
     }
     const rect = { x: LEFT, y: TOP, width, height };
-    return [{ cells: { pixels, rows, columns }, rect }, { rect, stroke: styleColor("--border-strong") }, ...labels(tile, rows, columns)];
+    const edge = { rect, stroke: styleColor("--border-strong") };
+    return [{ cells: { pixels, rows, columns }, rect }, edge, ...labels(tile, rows, columns)];
   }
 
   /** @param {Tile} tile @param {number} rows @param {number} columns @returns {Shape[]} */

@@ -126,6 +126,7 @@ export function coloredLine(line, language, query) {
     parts.push(line.slice(start, end));
     start = end;
     const shown = parts.filter((part) => part !== "");
-    return kind === "" ? shown : [element(kind === "comment" ? "em.code" : "span.code", { style: { "--code": `var(--code-${kind})` } }, ...shown)];
+    const style = { "--code": `var(--code-${kind})` };
+    return kind === "" ? shown : [element(kind === "comment" ? "em.code" : "span.code", { style }, ...shown)];
   });
 }

@@ -115,14 +115,13 @@ function weigh(spans, at, origin, bin, cells, found) {
   }
 }
 
-/** How many elements of the array each row and column of cells has. @param {Frame} frame @param {Grid} grid */
+/** How many elements of the array each cell has. @param {Frame} frame @param {Grid} grid */
 export function cellSizes(frame, grid) {
-  const sizes = (/** @type {number} */ cells, /** @type {number} */ bin, /** @type {number} */ left) =>
-    Int32Array.from({ length: cells }, (_, cell) => Math.max(0, Math.min(bin, left - cell * bin)));
-  return {
-    rows: sizes(frame.rows, frame.binRows, grid.rows - frame.row),
-    columns: sizes(frame.columns, frame.binColumns, grid.columns - frame.column),
-  };
+  const size = (/** @type {number} */ bin, /** @type {number} */ left) => Math.max(0, Math.min(bin, left));
+  return Int32Array.from({ length: frame.rows * frame.columns }, (_, cell) => {
+    const [row, column] = [Math.floor(cell / frame.columns) * frame.binRows, (cell % frame.columns) * frame.binColumns];
+    return size(frame.binRows, grid.rows - frame.row - row) * size(frame.binColumns, grid.columns - frame.column - column);
+  });
 }
 
 // ---- Conflicts: elements that several tile blocks touch, one of them writing, unless both are atomic. ----

@@ -231,7 +231,8 @@ export class Plot {
     const columns = ticks(view.column, Math.min(this.seenColumns, this.columns - view.column), view.x, room);
     return [
       ...rows.map((row) => {
-        return /** @type {Shape} */ ({ text: String(row * this.rowLabel), x: LEFT - 6, y: this.y(row + 0.5) + 4, anchor: "end", fill });
+        const [text, y] = [String(row * this.rowLabel), this.y(row + 0.5) + 4];
+        return /** @type {Shape} */ ({ text, x: LEFT - 6, y, anchor: "end", fill });
       }),
       ...columns.filter((column) => this.x(column + 0.5) <= this.width - room / 2 + 8).map((column) => {
         const x = Math.max(LEFT + 4, this.x(column + 0.5));

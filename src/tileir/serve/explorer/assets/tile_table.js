@@ -76,10 +76,10 @@ export function createTileTable(moved) {
   function seen() {
     const rows = Math.max(1, Math.floor((root.clientHeight - ROW_HEIGHT) / ROW_HEIGHT));
     const columns = Math.max(1, Math.floor((root.clientWidth - headWidth) / cellWidth));
-    const first = (/** @type {number} */ scrolled, /** @type {number} */ size, /** @type {number} */ count, /** @type {number} */ fitting) =>
-      Math.min(Math.max(0, count - fitting), Math.round(scrolled / scaled(size, count)));
-    const top = first(root.scrollTop, ROW_HEIGHT, plane.rows, rows);
-    return { rows, columns, top, left: first(root.scrollLeft, cellWidth, plane.columns, columns) };
+    const top = Math.round(root.scrollTop / scaled(ROW_HEIGHT, plane.rows));
+    const left = Math.round(root.scrollLeft / scaled(cellWidth, plane.columns));
+    const [lastTop, lastLeft] = [Math.max(0, plane.rows - rows), Math.max(0, plane.columns - columns)];
+    return { rows, columns, top: Math.min(lastTop, top), left: Math.min(lastLeft, left) };
   }
 
   /** Pixels of a row or a column on the scroll bar. @param {number} size @param {number} count */

@@ -11,8 +11,10 @@ const LISTED = 300;
 /** @param {Context} context */
 export function createValueList(context) {
   const { summary } = context;
-  const filter = element("input", { type: "search", placeholder: "filter by name", "aria-label": "Filter values by name", oninput: draw });
-  const box = element("ul.plain.boxed.value-list.choices", { role: "listbox", tabindex: 0, "aria-label": "Values and arrays", onclick: clicked });
+  const search = { type: "search", placeholder: "filter by name", "aria-label": "Filter values by name" };
+  const filter = element("input", { ...search, oninput: draw });
+  const listbox = { role: "listbox", tabindex: 0, "aria-label": "Values and arrays", onclick: clicked };
+  const box = element("ul.plain.boxed.value-list.choices", listbox);
   const more = element("p.quiet");
   // Of a script, the parameters of the tile program are addresses, extents and strides that its compiler has made.
   const parameters = summary.script ? summary.parameters.length : 0;
@@ -47,8 +49,8 @@ export function createValueList(context) {
   /** The selected value, or else the newest, that is a tile. @param {ViewState} from @param {Values["values"]} values */
   function chosen(from, values) {
     const tiles = values.filter((entry) => (summary.values[entry.value]?.element ?? null) !== null);
-    const newest = tiles.reduce((best, entry) => (best === null || entry.step >= best.step ? entry : best), /** @type {typeof tiles[0] | null} */ (null));
-    return tiles.find((entry) => entry.value === from.value) ?? newest;
+    const last = Math.max(...tiles.map((entry) => entry.step));
+    return tiles.find((entry) => entry.value === from.value) ?? tiles.findLast((entry) => entry.step === last) ?? null;
   }
 
   function draw() {
