@@ -1,8 +1,8 @@
 """A page as one HTML file: markup, styles, modules, and what it shows.
 
-Modules are in the page's import map as `data:` addresses, so that the same files work with a server and without.  What
-runs in the page is what this file puts there: its Content-Security-Policy names one nonce, and forbids markup made
-from text.
+Modules are in the page's import map as `data:` addresses, so that the same files work with a server and without.  Only
+what this file puts there runs in the page: its Content-Security-Policy names one nonce, and forbids markup made from
+text.
 """
 
 from __future__ import annotations
@@ -17,18 +17,16 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-_PLACE = re.compile(r"\{\{([a-z]+)\}\}")
-SHARED = "tileir.browser"
-"""The package whose assets every page has, under `page/`."""
-# What all pages have in common stands before their own rules, which may differ from it.
-_SHARED_STYLES = ("style.css", "parts.css")
+_FIELD = re.compile(r"\{\{([a-z]+)\}\}")
+_SHARED = "tileir.browser"
+"""The package whose assets every page has: the markup, and modules under `page/`."""
 
 
 def page(
     package: str, title: str, embedded: Mapping[str, Any] | None, nonce: str | None = None, *, connected: bool = False
 ) -> str:
-    """The page whose markup, modules and styles are the assets of a package; the modules of `tileir.serve.explorer`
-    are imported as `explorer/main.js`.
+    """The page whose modules and styles are the assets of a package; those of `tileir.serve.explorer` are imported as
+    `explorer/main.js`.
 
     `embedded` is what it shows; a `connected` page asks its server for it.  Without a `nonce`, one is derived from
     what the page carries: nobody who knows only a part of it can guess it, and the same contents give the same file.
@@ -36,16 +34,21 @@ def page(
     carried = json_in_script(embedded)
     if nonce is None:
         nonce = hashlib.sha256(package.encode() + b"\0" + carried.encode()).hexdigest()[:32]
-    parts = {
+    name = package.rpartition(".")[2]
+    # Shared rules come first: those of a page may differ from them.
+    styles = [*_assets(_SHARED, ".css").values(), *_assets(package, ".css").values()]
+    fields = {
+        "name": name,
         "title": html.escape(title),
         "nonce": nonce,
         "policy": html.escape(policy(nonce, connected=connected)),
-        "style": styles(package),
-        "imports": json_in_script({"imports": {**modules(SHARED, "page"), **modules(package)}}),
+        "style": "\n".join(styles),
+        "imports": json_in_script({"imports": {**_modules(_SHARED, "page"), **_modules(package, name)}}),
         "embedded": carried,
     }
-    # Places are found in the template alone: what is filled in may hold anything.
-    return _PLACE.sub(lambda place: parts[place[1]], _asset(package, "page.html"))
+    # Fields are found in the template alone: what is filled in may hold anything.
+    template = _assets(_SHARED, ".html")["page.html"]
+    return _FIELD.sub(lambda field: fields[field[1]], template)
 
 
 def policy(nonce: str, *, connected: bool) -> str:
@@ -63,19 +66,11 @@ def policy(nonce: str, *, connected: bool) -> str:
     return "; ".join(rules)
 
 
-def modules(package: str, prefix: str = "") -> dict[str, str]:
+def _modules(package: str, prefix: str) -> dict[str, str]:
     """Each module of a page by the name that the others import it with."""
-    prefix = prefix or package.rpartition(".")[2]
-    found = {}
-    for name in _names(package, ".js"):
-        encoded = base64.b64encode(_asset(package, name).encode()).decode()
-        found[f"{prefix}/{name}"] = f"data:text/javascript;base64,{encoded}"
-    return found
-
-
-def styles(package: str) -> str:
-    shared = [_asset(SHARED, name) for name in _SHARED_STYLES]
-    return "\n".join([*shared, *[_asset(package, name) for name in _names(package, ".css")]])
+    start = "data:text/javascript;base64,"
+    texts = _assets(package, ".js")
+    return {f"{prefix}/{name}": start + base64.b64encode(text.encode()).decode() for name, text in texts.items()}
 
 
 def json_in_script(value: Any) -> str:
@@ -85,16 +80,13 @@ def json_in_script(value: Any) -> str:
 
 
 def packed(value: Any) -> str:
-    """JSON, compressed and written as base64: what `inflated` of `assets/packing.js` reads."""
+    """JSON, compressed and written as base64: what `unpacked` of `assets/page.js` reads."""
     data = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
     # No time and no name in the header: the same value gives the same text.
     return base64.b64encode(gzip.compress(data, compresslevel=6, mtime=0)).decode()
 
 
-def _names(package: str, ending: str) -> list[str]:
-    folder = resources.files(package) / "assets"
-    return sorted([entry.name for entry in folder.iterdir() if entry.name.endswith(ending)])
-
-
-def _asset(package: str, name: str) -> str:
-    return (resources.files(package) / "assets" / name).read_text(encoding="utf-8")
+def _assets(package: str, ending: str) -> dict[str, str]:
+    """The texts of a package's assets by their names, in order."""
+    files = [file for file in (resources.files(package) / "assets").iterdir() if file.name.endswith(ending)]
+    return {file.name: file.read_text(encoding="utf-8") for file in sorted(files, key=lambda file: file.name)}

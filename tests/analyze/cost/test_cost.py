@@ -38,7 +38,7 @@ def keys(interface: str) -> dict[str, Any]:
     """The names of an interface of the page, those of objects in it below their names."""
     text = (ROOT / "src/tileir/serve/explorer/assets/types.d.ts").read_text(encoding="utf-8")
     text = re.sub(r"/\*\*.*?\*/", "", text, flags=re.DOTALL)
-    body = text.partition(f"export interface {interface} ")[2]
+    body = text.partition(f"\ninterface {interface} ")[2]
     found: dict[str, Any] = {}
     stack = [found]
     for name, opens, closes in re.findall(r"(\w+)\??:\s*(\{)?|(\})", body[1:]):

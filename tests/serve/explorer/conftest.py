@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tileir.serve.explorer.questions import Answering
 from tileir.serve.explorer.server import ExplorerServer
-from tileir.serve.explorer.session import Answering
 
 
 @pytest.fixture

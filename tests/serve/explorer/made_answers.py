@@ -9,8 +9,7 @@ import numpy
 
 from tileir.execute.recording.tiles import tile_answer
 from tileir.ir.types import F32
-from tileir.serve.explorer.questions import Answer
-from tileir.serve.explorer.session import Explorer, Part
+from tileir.serve.explorer.questions import Answer, Explorer, Part
 
 _TYPES = {
     "uint8": "u8",
@@ -111,6 +110,7 @@ def made_explorer(summary: Mapping[str, Any] | None = None, **answers: Any) -> E
                 "shape": [64],
                 "strides": [1],
                 "bytes": 256,
+                "fold": 16,
                 "read": True,
                 "written": True,
             }

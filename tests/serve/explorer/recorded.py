@@ -10,9 +10,8 @@ import numpy
 import tileir
 from tileir.execute.observing.observer import Access, Observer
 from tileir.execute.recording.recording import Recording, record
-from tileir.serve.explorer.opening import recording_part
-from tileir.serve.explorer.parts import findings_part
-from tileir.serve.explorer.session import Explorer
+from tileir.serve.explorer.opening import findings_part, recording_part
+from tileir.serve.explorer.questions import Explorer
 
 _EXAMPLES = Path(__file__).parents[3] / "examples"
 

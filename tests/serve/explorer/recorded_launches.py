@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from tileir.analyze.comparing.compare import Comparisons
 from tileir.execute.recording.recording import Recording
-from tileir.serve.explorer.opening import recording_part
-from tileir.serve.explorer.parts import comparisons_part
-from tileir.serve.explorer.session import Explorer
+from tileir.serve.explorer.opening import comparisons_part, recording_part
+from tileir.serve.explorer.questions import Explorer
 
 
 def explorer_of(recording: Recording) -> Explorer:

@@ -87,9 +87,9 @@ def test_the_roofline_is_drawn_and_told(page_for: Any) -> None:
 
 def test_labels_of_the_roofline_do_not_collide(page_for: Any) -> None:
     script = """async (costs) => {
-        const { drawRoofline, PAPER_COLOURS } = await import("explorer/roofline.js");
+        const { drawRoofline, PAPER_COLORS } = await import("explorer/charts.js");
         return costs.map((cost) => {
-            const chart = drawRoofline(cost, "a kernel with a name that is rather long", PAPER_COLOURS);
+            const chart = drawRoofline(cost, "a kernel with a name that is rather long", PAPER_COLORS);
             document.body.append(chart);
             const boxes = Array.from(chart.querySelectorAll("text:not([transform])"), (text) => text.getBBox());
             chart.remove();
@@ -127,7 +127,7 @@ def test_another_target_is_asked_for(page_for: Any) -> None:
 
 def test_waves_are_columns_and_the_last_one_is_its_tail(page_for: Any) -> None:
     script = """async (counts) => {
-        const { drawWaves } = await import("explorer/waves.js");
+        const { drawWaves } = await import("explorer/charts.js");
         return counts.map((count) => {
             const waves = { blocks: count * 100 - 75, atOnce: 100, waves: count, tail: 0.25, reason: null };
             const drawing = drawWaves(waves);

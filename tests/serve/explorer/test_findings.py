@@ -12,9 +12,8 @@ from tests.serve.explorer.made_answers import made_explorer
 
 import tileir
 from tileir.execute.recording.recording import Recording, record
-from tileir.serve.explorer.opening import recording_part
-from tileir.serve.explorer.parts import findings_part
-from tileir.serve.explorer.session import Explorer
+from tileir.serve.explorer.opening import findings_part, recording_part
+from tileir.serve.explorer.questions import Explorer
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

@@ -223,9 +223,9 @@ def test_colouring_keeps_every_character(page_for: Any) -> None:
         " " * 3000,
     ]
     script = """async ([lines, languages]) => {
-        const { shownLine } = await import("explorer/highlighting.js");
+        const { coloredLine } = await import("explorer/highlighting.js");
         const { element } = await import("page/elements.js");
-        const shown = (line, language) => element("p", {}, ...shownLine(line, language, "l")).textContent;
+        const shown = (line, language) => element("p", {}, ...coloredLine(line, language, "l")).textContent;
         return languages.map((language) => lines.map((line) => shown(line, language)));
     }"""
     page = page_for(explorer())

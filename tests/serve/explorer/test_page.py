@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 from tests.serve.explorer.made_answers import made_explorer, operation
 
-from tileir.serve.explorer.page import page as page_text
+from tileir.browser import one_file
 
 HOSTILE = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">{{embedded}}"
+
+
+def page_text(title: str, embedded: Any = None) -> str:
+    return one_file.page("tileir.serve.explorer", title, embedded)
 
 
 def test_page_shows_the_launch(page_for: Any) -> None:
@@ -86,8 +90,8 @@ def test_a_question_that_fails_is_told_in_words(page_for: Any) -> None:
     page = page_for(made_explorer(), expected="400")
     words = page.evaluate(
         """async () => {
-            const { asking, server } = await import("explorer/data.js");
-            try { await asking(server())("tile", { block: 0, step: 0, value: 0 }); } catch (error) { return error.message; }
+            const { answersOfServer, cached } = await import("explorer/data.js");
+            try { await cached(answersOfServer)("tile", { block: 0, step: 0, value: 0 }); } catch (error) { return error.message; }
         }"""
     )
     assert words == "there is no 'tile' for this launch"
@@ -98,7 +102,7 @@ def test_assets_fit_into_the_wheel() -> None:
 
     folder = resources.files("tileir.serve.explorer") / "assets"
     sizes = {entry.name: len(entry.read_bytes()) for entry in folder.iterdir()}
-    assert {"page.html", "forms.css", "main.js"} <= set(sizes)
+    assert {"explorer.css", "main.js"} <= set(sizes)
     assert sum(sizes.values()) <= 1_000_000, sizes
 
 

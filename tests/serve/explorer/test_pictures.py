@@ -114,10 +114,10 @@ def test_colours_are_those_of_the_page(page_for: Any) -> None:
     page = page_for(made_explorer())
     colours = page.evaluate(
         """async () => {
-            const { AMOUNTS, THINGS, amountColour, blockColour } = await import("explorer/drawing.js");
-            const amounts = Array.from({ length: 256 }, (_, index) => amountColour(index / 255));
-            const blocks = Array.from({ length: 60 }, (_, block) => blockColour(block, [3, 4, 5]));
-            const few = Array.from({ length: 6 }, (_, block) => blockColour(block, [3, 2, 1]));
+            const { AMOUNTS, THINGS, amountColor, blockColor } = await import("explorer/palette.js");
+            const amounts = Array.from({ length: 256 }, (_, index) => amountColor(index / 255));
+            const blocks = Array.from({ length: 60 }, (_, block) => blockColor(block, [3, 4, 5]));
+            const few = Array.from({ length: 6 }, (_, block) => blockColor(block, [3, 2, 1]));
             return { AMOUNTS, THINGS, amounts, blocks, few };
         }"""
     )

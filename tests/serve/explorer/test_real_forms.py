@@ -11,8 +11,8 @@ from tests.sampling import one_in
 import tileir
 from tileir.analyze.forms.forms import Forms
 from tileir.dialect.ops import MMAF
-from tileir.serve.explorer.parts import forms_part
-from tileir.serve.explorer.session import Explorer
+from tileir.serve.explorer.opening import forms_part
+from tileir.serve.explorer.questions import Explorer
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

@@ -388,7 +388,7 @@ def test_a_slow_answer_keeps_nobody_waiting(server: ExplorerServer, answers: Ans
 
 
 def test_questions_of_one_part_wait_for_each_other_and_others_do_not() -> None:
-    from tileir.serve.explorer.session import Explorer, Part
+    from tileir.serve.explorer.questions import Explorer, Part
 
     begun, let_go = threading.Event(), threading.Event()
 

@@ -9,10 +9,7 @@ const PREFIXES = [
   { from: 1e3, name: "k" },
 ];
 
-/**
- * `1.5 MiB`.
- * @param {number} count
- */
+/** `1.5 MiB`. @param {number} count */
 export function bytes(count) {
   let unit = 0;
   while (count >= 1024 && unit < UNITS.length - 1) {
@@ -22,28 +19,19 @@ export function bytes(count) {
   return `${unit === 0 ? count : short(count)} ${count === 1 && unit === 0 ? "byte" : UNITS[unit]}`;
 }
 
-/**
- * `12,288`.
- * @param {number} value
- */
+/** `12,288`. @param {number} value */
 export function grouped(value) {
   return value.toLocaleString("en-US", { maximumFractionDigits: 3 });
 }
 
-/**
- * `3 tile blocks`, `1 tile block`.
- * @param {number} value
- * @param {string} thing
- * @param {string} [things]
- */
+/** `3 tile blocks`, `1 tile block`. @param {number} value @param {string} thing @param {string} [things] */
 export function counted(value, thing, things = `${thing}s`) {
   return `${grouped(value)} ${value === 1 ? thing : things}`;
 }
 
 /**
  * Three digits and a prefix: `4.8 T`.
- * @param {number} value
- * @param {string} [unit]
+ * @param {number} value @param {string} [unit]
  */
 export function amount(value, unit = "") {
   for (const prefix of PREFIXES) {
@@ -52,10 +40,7 @@ export function amount(value, unit = "") {
   return `${short(value)} ${unit}`.trim();
 }
 
-/**
- * `12.3 us`.
- * @param {number} value
- */
+/** `12.3 us`. @param {number} value */
 export function seconds(value) {
   if (value >= 1) return `${short(value)} s`;
   if (value >= 1e-3) return `${short(value * 1e3)} ms`;
@@ -63,10 +48,7 @@ export function seconds(value) {
   return `${short(value * 1e9)} ns`;
 }
 
-/**
- * Three digits that matter.
- * @param {number} value
- */
+/** Three digits that matter. @param {number} value */
 export function short(value) {
   if (!Number.isFinite(value)) return String(value);
   const magnitude = Math.abs(value);

@@ -13,12 +13,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
+from tileir.browser import one_file
 from tileir.browser.one_file import packed
-from tileir.serve.explorer.page import page
-from tileir.serve.explorer.questions import Answer, QuestionError
-from tileir.serve.explorer.session import Answering
+from tileir.serve.explorer.questions import Answer, Answering, QuestionError
 
 SIZE = 16 << 20
 """How large a page becomes by the values it carries, in bytes, unless told otherwise."""
@@ -38,13 +38,13 @@ _ROWS = 65_536
 _MISSES = 3
 
 
+@dataclass(slots=True)
 class ExportedPage:
     """A page, and what it carries: the tile blocks whose values are in it, and what was left out, in sentences."""
 
-    def __init__(self, text: str, blocks: list[int], notes: list[str]) -> None:
-        self.text = text
-        self.blocks = blocks
-        self.notes = notes
+    text: str
+    blocks: list[int]
+    notes: list[str]
 
 
 def exported(explorer: Answering, *, blocks: Sequence[int] | None = None, size: int = SIZE) -> ExportedPage:
@@ -79,7 +79,8 @@ class _Exporting:
         self._bundles["summary"] = packed(self._summary)
         title = f"{self._summary['kernel']}: tileir explorer"
         # In one order, whatever was added first: the same launch gives the same page.
-        text = page(title, {"bundles": dict(sorted(self._bundles.items()))})
+        bundles = dict(sorted(self._bundles.items()))
+        text = one_file.page("tileir.serve.explorer", title, {"bundles": bundles})
         return ExportedPage(text, carried, self._notes)
 
     # --- what belongs to the whole launch ---
@@ -301,16 +302,8 @@ def key_of(question: str, parameters: Mapping[str, str | int]) -> str:
 def _numbers(column: Answer) -> list[int]:
     import numpy
 
-    types = {
-        "u8": "<u1",
-        "i8": "<i1",
-        "u16": "<u2",
-        "i16": "<i2",
-        "u32": "<u4",
-        "i32": "<i4",
-        "i64": "<i8",
-        "u64": "<u8",
-    }
+    # "u32" is "<u4" for NumPy.
+    kind, bits = column["type"][0], int(column["type"][1:])
     read: Callable[..., Any] = numpy.frombuffer
-    found: list[int] = read(base64.b64decode(column["data"]), types.get(column["type"], "<f8")).tolist()
+    found: list[int] = read(base64.b64decode(column["data"]), f"<{kind}{bits // 8}").tolist()
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tileir.bridge.compiling import compile
@@ -15,25 +16,17 @@ from tileir.execute.launching.kernel import Kernel
 from tileir.ir.core import Operation
 
 
+@dataclass(slots=True)
 class Launch:
     """A launch that has not happened yet; `values` is None if it is not known what with, and then it never does."""
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        grid: BlockId,
-        values: Sequence[object] | None,
-        memory: Sequence[object],
-        title: str,
-        source: object = None,
-    ) -> None:
-        """`source` is what the variables of the kernel are found from."""
-        self.kernel = kernel
-        self.grid = grid
-        self.values = values
-        self.memory = memory
-        self.title = title
-        self.source = source
+    kernel: Kernel
+    grid: BlockId
+    values: Sequence[object] | None
+    memory: Sequence[object]
+    title: str
+    source: object = None
+    """What the variables of the kernel are found from."""
 
     @property
     def module(self) -> Operation:

@@ -7,6 +7,7 @@ computes the same in `assets/pictures.js`, for any moment; here it is the whole 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import ceil, floor, log2, prod, sqrt
 from typing import Final
 
@@ -23,18 +24,18 @@ _NEVER: Final = 2**31 - 1
 _SAMPLED: Final = 2000
 
 
+@dataclass(slots=True)
 class Cells:
     """The picture of one slice: rows of accesses (-1: none), how often, and where tile blocks meet."""
 
-    def __init__(self, last: Array, first: Array, count: Array, conflicts: Array, present: Array) -> None:
-        self.last: Array = last
-        self.first: Array = first
-        self.count: Array = count
-        """How many accesses an element has, on average of the cell."""
-        self.conflicts: Array = conflicts
-        """Whether any element is touched by several tile blocks, one of them writing."""
-        self.present: Array = present
-        """False beyond the end of a folded array."""
+    last: Array
+    first: Array
+    count: Array
+    """How many accesses an element has, on average of the cell."""
+    conflicts: Array
+    """Whether any element is touched by several tile blocks, one of them writing."""
+    present: Array
+    """False beyond the end of a folded array."""
 
 
 class MemoryCells:
@@ -42,7 +43,7 @@ class MemoryCells:
 
     def __init__(self, recording: Recording, array: RecordedArray) -> None:
         self.array: RecordedArray = array
-        self.fold: int = fold_width(recording, array) if len(array.shape) < 2 else 0
+        self.fold: int = fold_width(recording, array)
         """The width that an array of one dimension is folded to, else 0."""
         reach = (array.high - array.low) // array.size
         last = numpy.full(reach, _NONE, numpy.int32)
@@ -119,7 +120,9 @@ class MemoryCells:
 
 
 def fold_width(recording: Recording, array: RecordedArray) -> int:
-    """A width to fold an array of one dimension to: rows that the kernel's views have, or that its tiles fill."""
+    """A width to fold an array of one dimension to, else 0: rows of the kernel's views, or that its tiles fill."""
+    if len(array.shape) > 1:
+        return 0
     length = prod(array.shape)
     stride = max(1, abs(array.strides[0])) if array.strides else 1
     widths: dict[int, int] = {}

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from tileir.analyze.comparing.compare import Comparisons
+from tileir.analyze.cost.costs import cost
+from tileir.analyze.cost.targets import DEFAULT, target_named, target_names
 from tileir.analyze.forms.forms import Forms
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recording import LIMIT, Recording, record
-from tileir.serve.explorer.finding_answers import numbers_answer
+from tileir.serve.explorer.finding_answers import findings_answer, numbers_answer
 from tileir.serve.explorer.launches import Launch
-from tileir.serve.explorer.parts import comparisons_part, cost_part, findings_part, forms_part
-from tileir.serve.explorer.questions import Answer, QuestionError
+from tileir.serve.explorer.questions import Answer, Explorer, Part
 from tileir.serve.explorer.recording_answers import (
     accesses_answer,
     array_answer,
@@ -21,20 +22,18 @@ from tileir.serve.explorer.recording_answers import (
     operations_of,
     steps_answer,
     summary_answer,
-    value_answer,
+    tile_of_value,
     values_answer,
     values_of,
     variables_answer,
 )
-from tileir.serve.explorer.session import Explorer, Part
 
 
-class Opened:
-    """An explorer, and the recording that it tells about; None if nothing could be run."""
+class Opened(NamedTuple):
+    """An explorer, and its recording; None if nothing could be run."""
 
-    def __init__(self, explorer: Explorer, recording: Recording | None) -> None:
-        self.explorer = explorer
-        self.recording = recording
+    explorer: Explorer
+    recording: Recording | None
 
 
 def opened(
@@ -52,91 +51,104 @@ def opened(
 
     `limit` bounds the recording in bytes, `targets` are the ids of those whose costs are shown, all if None; `compare`
     are other recordings, by title, to look at beside this one; arrays in `uninitialized` do not count as written,
-    and `sanitize` is as for `tileir.record`.
-    What the kernel prints goes to `output`.
+    and `sanitize` is as for `tileir.record`.  What the kernel prints goes to `output`.
     """
     kernel, values = launch.kernel, launch.values
-    recording = None
-    if values is None:
-        first = program_part(NumberedProgram(kernel.entry), launch)
-    else:
-        recording = record(
-            kernel,
-            launch.grid,
-            *values,
-            schedule=schedule,
-            limit=limit,
-            memory=launch.memory,
-            uninitialized=uninitialized,
-            sanitize=sanitize,
-            output=output,
-            source=launch.source,
-        )
-        first = recording_part(recording, launch.title)
-    parameters = kernel.entry.regions[0].blocks[0].arguments
-    known = values if values is not None else [None] * len(parameters)
+    known = values if values is not None else [None] * len(kernel.entry.regions[0].blocks[0].arguments)
     parts = [
-        first,
         forms_part(Forms(launch.module, kernel.name, exact=kernel.exact)),
         cost_part(kernel, launch.grid, known, targets),
     ]
-    if recording is not None:
-        parts.append(findings_part(recording))
-        parts.append(comparisons_part(Comparisons(recording, compare)))
-    return Opened(Explorer(parts), recording)
+    if values is None:
+        return Opened(Explorer([program_part(NumberedProgram(kernel.entry), launch), *parts]), None)
+    recording = record(
+        kernel,
+        launch.grid,
+        *values,
+        schedule=schedule,
+        limit=limit,
+        memory=launch.memory,
+        uninitialized=uninitialized,
+        sanitize=sanitize,
+        output=output,
+        source=launch.source,
+    )
+    comparisons = comparisons_part(Comparisons(recording, compare))
+    return Opened(
+        Explorer([recording_part(recording, launch.title), *parts, findings_part(recording), comparisons]), recording
+    )
 
 
 def recording_part(recording: Recording, title: str) -> Part:
-    """The launch itself, and every moment of it."""
-
-    def tile(block: int, step: int, value: int, start: list[int] | None, extents: list[int] | None) -> Answer:
-        _check("value", value, len(recording.program.values))
-        return value_answer(recording, block, step, value, start, extents)
-
-    def array(array: int, block: int, step: int, start: list[int] | None, extents: list[int] | None) -> Answer:
-        _check("array", array, len(recording.arrays))
-        return array_answer(recording, array, block, step, start, extents)
-
-    def summary() -> dict[str, Any]:
-        return {**summary_answer(recording), "title": title}
-
-    questions: dict[str, Callable[..., Answer]] = {
-        "accesses": partial(accesses_answer, recording),
-        "steps": partial(steps_answer, recording),
-        "values": partial(values_answer, recording),
-        "variables": partial(variables_answer, recording),
-        "history": partial(history_answer, recording),
-        "tile": tile,
-        "array": array,
-        "numbers": partial(numbers_answer, recording),
+    """The launch itself, and every step of it."""
+    answers: dict[str, Callable[..., Answer]] = {
+        "accesses": accesses_answer,
+        "steps": steps_answer,
+        "values": values_answer,
+        "variables": variables_answer,
+        "history": history_answer,
+        "tile": tile_of_value,
+        "array": array_answer,
+        "numbers": numbers_answer,
     }
-    return Part(questions, summary, [recording.lock])
-
-
-def _check(what: str, number: int, count: int) -> None:
-    if number >= count:
-        raise QuestionError(f"there is no {what} {number}: they are counted from 0 to {count - 1}")
+    questions = {question: partial(answer, recording) for question, answer in answers.items()}
+    return Part(questions, lambda: {**summary_answer(recording), "title": title}, [recording.lock])
 
 
 def program_part(program: NumberedProgram, launch: Launch) -> Part:
     """A program of which nothing is run: what its operations are."""
 
     def summary() -> dict[str, Any]:
-        parameters = [
-            {"name": name, "type": parameter.type.spelling, "array": None, "value": "not given"}
-            for name, parameter in zip(
-                program.parameter_names, program.entry.regions[0].blocks[0].arguments, strict=True
-            )
-        ]
+        arguments = program.entry.regions[0].blocks[0].arguments
         return {
             "title": launch.title,
             "kernel": launch.kernel.name,
             "grid": list(launch.grid),
             "schedule": "not run",
-            "parameters": parameters,
+            "parameters": [
+                {"name": name, "type": parameter.type.spelling, "array": None, "value": "not given"}
+                for name, parameter in zip(program.parameter_names, arguments, strict=True)
+            ],
             "operations": operations_of(program),
             "values": values_of(program),
             "notes": ["The kernel was not run, as no arguments were given: there are forms and estimates to look at."],
         }
 
     return Part({}, summary)
+
+
+def forms_part(forms: Forms) -> Part:
+    """The program in its forms; one is made when it is asked for."""
+    return Part(
+        {"form": lambda id: forms.form(id).answer()}, lambda: {"forms": [form._asdict() for form in forms.list()]}
+    )
+
+
+def cost_part(
+    kernel: Any, grid: int | tuple[int, ...], arguments: Sequence[object], targets: Sequence[str] | None = None
+) -> Part:
+    """What the launch costs; `kernel` and `arguments` are those of `tileir.cost`, `targets` those to choose from."""
+    names = target_names()
+    # The first is what the page begins with.
+    keys = sorted(names, key=lambda name: name != DEFAULT)
+    if targets is not None:
+        keys = list(dict.fromkeys([target_named(name).key for name in targets]))
+    return Part(
+        {"cost": lambda target: cost(kernel, grid, *arguments, target=target).answer()},
+        lambda: {"targets": [{"id": key, "title": names[key]} for key in keys]},
+    )
+
+
+def findings_part(recording: Recording) -> Part:
+    """What the sanitizer found while the launch was recorded."""
+    return Part({"findings": lambda: findings_answer(recording)})
+
+
+def comparisons_part(comparisons: Comparisons) -> Part:
+    """The launch beside other runs."""
+    questions: dict[str, Callable[..., Answer]] = {
+        "comparison": comparisons.comparison,
+        "compared": comparisons.compared,
+    }
+    locks = [recording.lock for recording in comparisons.recordings]
+    return Part(questions, lambda: {"comparisons": comparisons.listed()}, locks)

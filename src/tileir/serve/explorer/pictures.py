@@ -22,7 +22,7 @@ from tileir.serve.explorer.memory_cells import Cells, MemoryCells
 COLOURS: Final = ("block", "first block", "time", "first time", "count")
 """What pictures are coloured by: the last or first tile block to touch an element, when that was, how often."""
 
-# As `assets/drawing.js` has them; a test compares.
+# As `assets/palette.js` has them; a test compares.
 AMOUNTS: Final = (
     (68, 1, 84),
     (72, 40, 120),

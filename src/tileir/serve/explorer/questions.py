@@ -1,27 +1,26 @@
-"""What can be asked, and with which parameters: the questions of `assets/types.d.ts`.
+"""The questions of the page, their parameters, and the `Explorer` that answers them about one launch.
 
-Questions come from a browser, so everything about them is checked here: what makes no sense is a `QuestionError` that
-says so in words.
+Questions come from a browser: everything about them is checked here, and what makes no sense is a `QuestionError` that
+says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any, Protocol
 
 from tileir.ir.diagnostics import Diagnostic, TileIRError
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import harmless
 
 Answer = dict[str, Any]
-"""An answer as JSON has it; `assets/types.d.ts` says what each holds."""
-
-# Kinds of parameters.
-NUMBER, NUMBERS, NAME = "number", "numbers", "name"
+"""An answer as JSON has it; `assets/types.d.ts` declares what each holds."""
 
 _LARGEST = 2**53
-_DIMENSIONS_AT_MOST = 32
-_NAME_AT_MOST = 200
+_MOST_DIMENSIONS = 32
+_LONGEST_NAME = 200
 
 
 class QuestionError(TileIRError):
@@ -31,36 +30,58 @@ class QuestionError(TileIRError):
         super().__init__([Diagnostic("error", message, UNKNOWN)])
 
 
-class Parameter:
-    """A parameter of a question: its name, its kind, and what it is where it is not given (None: it must be)."""
+class Answering(Protocol):
+    """What a page asks: an `Explorer`, or something that stands in for one."""
 
-    def __init__(self, name: str, kind: str, default: Any = None, *, optional: bool = False) -> None:
-        self.name = name
-        self.kind = kind
-        self.default = default
-        self.optional = optional or default is not None
+    def answer(self, question: str, parameters: Mapping[str, str | int]) -> Answer: ...
 
 
-_BLOCK = Parameter("block", NUMBER)
-_STEP = Parameter("step", NUMBER)
-_PART = (Parameter("start", NUMBERS, optional=True), Parameter("extents", NUMBERS, optional=True))
+# --- parameters ---
 
-QUESTIONS: dict[str, tuple[Parameter, ...]] = {
-    "summary": (),
-    "accesses": (Parameter("first", NUMBER, 0), Parameter("count", NUMBER, 1_000_000)),
-    "steps": (_BLOCK,),
-    "values": (_BLOCK, _STEP),
-    "variables": (_BLOCK, _STEP),
-    "history": (_BLOCK, Parameter("last", NUMBER)),
-    "tile": (_BLOCK, _STEP, Parameter("value", NUMBER), *_PART),
-    "array": (Parameter("array", NUMBER), _BLOCK, _STEP, *_PART),
-    "form": (Parameter("id", NAME),),
-    "findings": (),
-    "numbers": (),
-    "cost": (Parameter("target", NAME),),
-    "comparison": (Parameter("id", NAME), _BLOCK),
-    "compared": (Parameter("id", NAME), _BLOCK, _STEP, Parameter("value", NUMBER), *_PART),
+
+def _name(text: str) -> str:
+    if len(text) > _LONGEST_NAME:
+        raise ValueError("is too long for a name")
+    return text
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 16 and int(text) <= _LARGEST):
+        raise ValueError(f"is a number from 0 on, not '{_shown(text)}'")
+    return int(text)
+
+
+def _numbers(text: str) -> list[int]:
+    parts = text.split(",", _MOST_DIMENSIONS) if text else []
+    if len(parts) > _MOST_DIMENSIONS:
+        raise ValueError(f"has more than {_MOST_DIMENSIONS} numbers")
+    return [_number(part) for part in parts]
+
+
+_Parameters = dict[str, Callable[[str], Any]]
+_BLOCK: _Parameters = {"block": _number}
+_STEP: _Parameters = {"block": _number, "step": _number}
+_PART: _Parameters = {"start": _numbers, "extents": _numbers}
+
+QUESTIONS: dict[str, _Parameters] = {
+    "summary": {},
+    "accesses": {"first": _number, "count": _number},
+    "steps": _BLOCK,
+    "values": _STEP,
+    "variables": _STEP,
+    "history": {**_BLOCK, "last": _number},
+    "tile": {**_STEP, "value": _number, **_PART},
+    "array": {"array": _number, **_STEP, **_PART},
+    "form": {"id": _name},
+    "findings": {},
+    "numbers": {},
+    "cost": {"target": _name},
+    "comparison": {"id": _name, **_BLOCK},
+    "compared": {"id": _name, **_STEP, "value": _number, **_PART},
 }
+"""The parameters of each question, with what reads them."""
+_DEFAULTS = {"first": 0, "count": 1_000_000, "start": None, "extents": None}
+"""Parameters that may be left out."""
 
 
 def read_parameters(question: str, given: Mapping[str, str | int]) -> dict[str, Any]:
@@ -68,40 +89,113 @@ def read_parameters(question: str, given: Mapping[str, str | int]) -> dict[str, 
     expected = QUESTIONS.get(question)
     if expected is None:
         raise QuestionError(f"nobody can answer '{_shown(question)}': ask one of {', '.join(QUESTIONS)}")
-    known = [parameter.name for parameter in expected]
     for name in given:
-        if name not in known:
-            takes = f"it takes {', '.join(known)}" if known else "it takes none"
+        if name not in expected:
+            takes = f"it takes {', '.join(expected)}" if expected else "it takes none"
             raise QuestionError(f"'{question}' has no parameter '{_shown(name)}': {takes}")
     read: dict[str, Any] = {}
-    for parameter in expected:
-        if parameter.name in given:
-            read[parameter.name] = _read(question, parameter, str(given[parameter.name]))
-        elif parameter.optional:
-            read[parameter.name] = parameter.default
-        else:
-            raise QuestionError(f"'{question}' needs the parameter '{parameter.name}'")
+    for name, reader in expected.items():
+        if name not in given and name not in _DEFAULTS:
+            raise QuestionError(f"'{question}' needs the parameter '{name}'")
+        try:
+            read[name] = reader(str(given[name])) if name in given else _DEFAULTS[name]
+        except ValueError as error:
+            raise QuestionError(f"'{name}' of '{question}' {error}") from None
     return read
-
-
-def _read(question: str, parameter: Parameter, text: str) -> Any:
-    if parameter.kind == NAME:
-        if len(text) > _NAME_AT_MOST:
-            raise QuestionError(f"'{parameter.name}' of '{question}' is too long for a name")
-        return text
-    if parameter.kind == NUMBER:
-        return _number(question, parameter, text)
-    parts = text.split(",", _DIMENSIONS_AT_MOST) if text else []
-    if len(parts) > _DIMENSIONS_AT_MOST:
-        raise QuestionError(f"'{parameter.name}' of '{question}' has more than {_DIMENSIONS_AT_MOST} numbers")
-    return [_number(question, parameter, part) for part in parts]
-
-
-def _number(question: str, parameter: Parameter, text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 16 and int(text) <= _LARGEST):
-        raise QuestionError(f"'{parameter.name}' of '{question}' is a number from 0 on, not '{_shown(text)}'")
-    return int(text)
 
 
 def _shown(text: str) -> str:
     return harmless(text if len(text) <= 40 else text[:40] + "..")
+
+
+# --- answers ---
+
+
+class Part:
+    """Answers some questions.  Answers of one part are computed one after another, those of others meanwhile.
+
+    `locks` are those of what it computes with, as of recordings, which others may use too.  `summary` returns what it
+    adds to the summary: keys of `Summary` in `assets/types.d.ts`.
+    """
+
+    def __init__(
+        self,
+        questions: Mapping[str, Callable[..., Answer]],
+        summary: Callable[[], Mapping[str, Any]] | None = None,
+        locks: Sequence[AbstractContextManager[object]] = (),
+    ) -> None:
+        self.questions = questions
+        self.summary = summary
+        # All parts take locks in one order, so that no two wait for each other.
+        self._locks = sorted(locks, key=id) or [threading.Lock()]
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """While nobody else uses what it computes with."""
+        with ExitStack() as held:
+            for lock in self._locks:
+                held.enter_context(lock)
+            yield
+
+
+class Explorer:
+    """Answers questions about a launch, from any thread."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._all = parts
+        self._parts = {question: part for part in parts for question in part.questions}
+        self._summary: Answer | None = None
+        self._summary_lock = threading.Lock()
+
+    def answer(self, question: str, parameters: Mapping[str, str | int] | None = None) -> Answer:
+        """The answer to a question, as JSON has it; one that cannot be answered is a `QuestionError`."""
+        read = read_parameters(question, parameters or {})
+        if question == "summary":
+            return self.summary
+        part = self._parts.get(question)
+        if part is None:
+            raise QuestionError(f"there is no '{question}' for this launch")
+        with part.alone():
+            try:
+                return part.questions[question](**read)
+            except QuestionError:
+                raise
+            except TileIRError as error:
+                raise QuestionError(error.message or str(error)) from error
+
+    @property
+    def summary(self) -> Answer:
+        """What there is to be asked about."""
+        with self._summary_lock:
+            if self._summary is None:
+                self._summary = self._summarize()
+            return self._summary
+
+    def _summarize(self) -> Answer:
+        from tileir import __version__
+
+        summary = {**empty_summary(), "version": __version__}
+        for part in self._all:
+            if part.summary is not None:
+                with part.alone():
+                    found = part.summary()
+                unknown = [key for key in found if key not in summary]
+                if unknown:
+                    raise KeyError(f"the summary of a launch has no '{unknown[0]}'")
+                summary.update(found)
+        return summary
+
+
+def empty_summary() -> Answer:
+    """The summary of a launch of which nothing is known."""
+    nothing = {"type": "u32", "shape": [0], "data": ""}
+    lists = ("parameters", "arrays", "operations", "values", "forms", "targets", "comparisons", "notes")
+    return {
+        **dict.fromkeys(("title", "kernel", "schedule", "version"), ""),
+        **{name: [] for name in lists},
+        "grid": [1, 1, 1],
+        "script": False,
+        "findings": 0,
+        "failure": None,
+        "recording": {"order": nothing, "steps": nothing, "accesses": 0, "bytes": 0, "limit": 0, "notes": []},
+    }

@@ -15,6 +15,8 @@ from tileir.execute.recording.script_variables import ArrayReference, Content, D
 from tileir.execute.recording.tiles import packed, statistics_of, summarized, texts_of, tile_answer
 from tileir.execute.schedule import block_at
 from tileir.ir.traversal import memory_changes
+from tileir.serve.explorer.memory_cells import fold_width
+from tileir.serve.explorer.questions import QuestionError
 
 
 def summary_answer(recording: Recording) -> dict[str, Any]:
@@ -77,6 +79,7 @@ def _arrays(recording: Recording) -> list[dict[str, Any]]:
             "shape": list(array.shape),
             "strides": list(array.strides),
             "bytes": array.nbytes,
+            "fold": fold_width(recording, array),
             "read": array.number in read,
             "written": array.number in written,
         }
@@ -236,7 +239,7 @@ def history_answer(recording: Recording, block: int, last: int) -> dict[str, Any
     return {"block": block, "values": found}
 
 
-def value_answer(
+def tile_of_value(
     recording: Recording,
     block: int,
     step: int,
@@ -245,6 +248,7 @@ def value_answer(
     extents: Sequence[int] | None = None,
 ) -> dict[str, Any]:
     """The answer to `tile`."""
+    _check("value", value, len(recording.program.values))
     tile = recording.tile(block, step, value)
     element = cast(TileType, recording.program.values[value].type).element
     return tile_answer(element, tile, start, extents)
@@ -259,6 +263,12 @@ def array_answer(
     extents: Sequence[int] | None = None,
 ) -> dict[str, Any]:
     """The answer to `array`."""
+    _check("array", array, len(recording.arrays))
     contents = recording.contents(array, block, step)
     element = recording.arrays[array].element
     return tile_answer(element, contents, start, extents, statistics_of(element, contents))
+
+
+def _check(what: str, number: int, count: int) -> None:
+    if number >= count:
+        raise QuestionError(f"there is no {what} {number}: they are counted from 0 to {count - 1}")

@@ -23,13 +23,11 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from tileir.browser.one_file import policy
+from tileir.browser.one_file import page, policy
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
 from tileir.serve.addresses import is_own, is_token, new_token, receive
-from tileir.serve.explorer.page import page
-from tileir.serve.explorer.questions import QuestionError
-from tileir.serve.explorer.session import Answering
+from tileir.serve.explorer.questions import Answering, QuestionError
 
 _HOST = "127.0.0.1"
 # Connections at a time: browsers open six to a server for each window.
@@ -201,7 +199,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _page(self) -> None:
         nonce = secrets.token_urlsafe(18)
-        text = page(self.server.title, nonce=nonce)
+        text = page("tileir.serve.explorer", self.server.title, None, nonce, connected=True)
         self._send(HTTPStatus.OK, "text/html; charset=utf-8", text.encode(), policy(nonce, connected=True))
 
     def _answer(self, question: str, query: str) -> None:

@@ -1,105 +1,70 @@
 // The page of a sweep: unpacks what it carries, and makes its views.
 
-import { createChanges } from "report/changes.js";
-import { createKernels } from "report/kernels.js";
 import { createKinds } from "report/kinds.js";
-import { createPlan } from "report/plan.js";
+import { outcomeChip } from "report/parts.js";
 import { createPrograms } from "report/programs.js";
-import { read, written } from "report/state.js";
-import { button, byId, element, fill } from "page/elements.js";
-import { inflated } from "page/packing.js";
-import { createTabs } from "page/tabs.js";
-import { createTheme, isTyping } from "page/theme.js";
+import { createChanges, createKernels, createPlan } from "report/tables.js";
+import { byId, fill, isTyping } from "page/elements.js";
+import { grouped } from "page/numbers.js";
+import { announce, createTabs, createTheme, embedded, readState, startPage, unpacked, writtenState } from "page/page.js";
 
-/**
- * @typedef {import("./types").Context} Context
- * @typedef {import("./types").Report} Report
- * @typedef {import("./types").View} View
- */
+/** @type {ViewState} */
+const BEGINNING = { view: "", kind: "", outcome: "", step: "", search: "", sort: "", program: null };
 
 async function main() {
-  const carried = JSON.parse(byId("embedded").textContent ?? "{}");
-  /** @type {Report} */
-  const report = JSON.parse(await inflated(carried.report));
-  byId("title").textContent = report.file;
-  fill(
-    byId("facts"),
-    ...report.outcomes
-      .filter((outcome) => outcome.count > 0)
-      .map((outcome) =>
-        element("span", { class: `chip ${tone(outcome.id)}` }, `${outcome.count.toLocaleString("en-US")} ${outcome.title}`),
-      ),
-  );
-  byId("tools").append(createTheme());
-  byId("status").textContent = report.summary;
-
-  /** @type {View[]} */
-  const views = [];
+  const report = /** @type {SweepReport} */ (await unpacked(embedded().report));
   /** @type {Context} */
   const context = {
     report,
-    selection: read("", ["kinds"], 0),
+    state: BEGINNING,
     select(change) {
-      const next = { ...this.selection, ...change };
-      if (written(next) === written(this.selection)) return;
+      const next = { ...context.state, ...change };
+      const hash = writtenState(next, BEGINNING);
+      if (hash === writtenState(context.state, BEGINNING)) return;
       // Typing a word is one step back, not one for each letter.
-      const replaces = Object.keys(change).every((name) => name === "search" || name === "program" || name === "sort");
-      history[replaces ? "replaceState" : "pushState"](null, "", `#${written(next)}`);
-      Object.assign(this, { selection: next });
+      const isSmall = Object.keys(change).every((name) => ["search", "program", "sort"].includes(name));
+      history[isSmall ? "replaceState" : "pushState"](null, "", `#${hash}`);
+      context.state = next;
       update();
     },
-    announce(text) {
-      byId("announcements").textContent = text;
-    },
+    announce,
   };
-  if (report.changes !== null) views.push(createChanges(context));
-  views.push(createKinds(context), createPrograms(context));
-  if (report.kernels.length > 0) views.push(createKernels(context));
-  views.push(createPlan(context));
-  const ids = views.map((view) => view.id);
-  const tabs = createTabs(context, views);
-  fill(byId("content"), ...views.map((view) => tabs.panel(view)));
+  const views = [
+    ...(report.changes === null ? [] : [createChanges(context, report.changes)]),
+    createKinds(context),
+    createPrograms(context),
+    ...(report.kernels.length > 0 ? [createKernels(context)] : []),
+    createPlan(context),
+  ];
+  const counts = report.outcomes.filter((outcome) => outcome.count > 0);
+  byId("title").textContent = report.file;
+  fill(byId("facts"), ...counts.map(({ id, title, count }) => outcomeChip(id, `${grouped(count)} ${title}`)));
+  byId("tools").append(createTheme());
+  byId("status").textContent = report.summary;
+  const showTab = createTabs(views, (view) => context.select({ view }));
 
   function update() {
-    tabs.update();
-    views.find((view) => view.id === context.selection.view)?.update(context.selection);
+    showTab(context.state.view);
+    views.find((view) => view.id === context.state.view)?.update(context.state);
   }
 
   function open() {
-    Object.assign(context, { selection: read(location.hash, ids, report.programs.name.length) });
+    const read = readState(location.hash, BEGINNING);
+    const view = views.some(({ id }) => id === read.view) ? read.view : views[0].id;
+    const program = read.program !== null && read.program < report.programs.name.length ? read.program : null;
+    context.state = { ...read, view, program };
     update();
   }
 
   addEventListener("popstate", open);
   addEventListener("hashchange", open);
-  byId("skip").addEventListener("click", (event) => {
-    event.preventDefault();
-    byId("content").focus();
-  });
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.altKey || event.metaKey || isTyping(event.target)) return;
-    if (/^[1-9]$/.test(event.key) && Number(event.key) <= ids.length) context.select({ view: ids[Number(event.key) - 1] });
-    if (event.key === "/") {
-      event.preventDefault();
-      context.select({ view: "programs" });
-      byId("search").focus();
-    }
+    if (event.key !== "/" || event.ctrlKey || event.altKey || event.metaKey || isTyping(event.target)) return;
+    event.preventDefault();
+    context.select({ view: "programs" });
+    byId("search").focus();
   });
   open();
 }
 
-/**
- * What colour an outcome has.
- * @param {string} outcome
- */
-function tone(outcome) {
-  if (outcome === "passed") return "good";
-  return outcome === "refused" || outcome === "skipped" ? "warning" : "bad";
-}
-
-main().catch((error) => {
-  const words = error instanceof Error ? error.message : String(error);
-  const problem = element("p", { class: "problem" }, element("span", {}, words));
-  problem.append(button("Close", () => problem.remove()));
-  byId("problems").append(problem);
-});
+startPage(main);

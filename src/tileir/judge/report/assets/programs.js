@@ -1,204 +1,188 @@
-// All programs: searched, filtered, sorted; and the chosen one with what is said of it.
+// All programs: searched, filtered, sorted; and the chosen one with its messages.
 
-import { command, outcomeChip, quoted } from "report/parts.js";
-import { createRows } from "report/rows.js";
-import { button, choice, element, field, fill } from "page/elements.js";
+import { outcomeChip, showCommand } from "report/parts.js";
+import { button, choice, element, field, fill, moveByKeys } from "page/elements.js";
 import { bytes, counted, grouped, seconds } from "page/numbers.js";
+import { VirtualRows } from "page/rows.js";
 
-/**
- * @typedef {import("./types").Context} Context
- * @typedef {import("./types").Selection} Selection
- */
+const ROW_HEIGHT = 30;
 
-/** @param {Context} context */
+/** @param {Context} context @returns {View} */
 export function createPrograms(context) {
-  const { programs, outcomes, steps, kinds } = context.report;
+  const { programs, outcomes, steps, kinds, failures } = context.report;
   const count = programs.name.length;
-  const words = programs.name.map((name, number) => `${name} ${causeOf(number)}`.toLowerCase());
-  const rows = createRows(
-    "Programs",
-    [
-      { id: "name", title: "Program", cell: (row) => named(row) },
-      { id: "outcome", title: "Outcome", cell: (row) => outcomeChip(context, outcomes[programs.outcome[row]].id) },
-      { id: "step", title: "Step", cell: stepOf },
-      { id: "cause", title: "Cause", cell: causeOf },
-      { id: "operations", title: "Operations", isNumber: true, cell: (row) => (programs.operations[row] > 0 ? grouped(programs.operations[row]) : "") },
-      { id: "bytes", title: "Bytes", isNumber: true, cell: (row) => (programs.bytes[row] > 0 ? grouped(programs.bytes[row]) : "") },
-      { id: "seconds", title: "Time", isNumber: true, cell: (row) => seconds(programs.seconds[row]) },
-      { id: "peak", title: "Memory", isNumber: true, cell: (row) => (programs.peak[row] > 0 ? bytes(programs.peak[row]) : "") },
-    ],
-    {
-      sorted: (column) => {
-        const now = context.selection.sort;
-        context.select({ sort: now === column ? `-${column}` : now === `-${column}` ? "" : column });
-      },
-      chosen: (program) => context.select({ program }),
-    },
-  );
-  const search = element("input", {
-    id: "search",
-    type: "search",
-    placeholder: "name or cause",
-    spellcheck: "false",
-    oninput: () => context.select({ search: search.value, program: null }),
+  const causeOf = (/** @type {number} */ row) => kinds[programs.kinds[row][0]]?.title ?? "";
+  const some = (/** @type {number} */ number, /** @type {(number: number) => string} */ text) => (number > 0 ? text(number) : "");
+  const [wide, usual] = ["minmax(12rem, 3fr)", "minmax(6rem, 1fr)"];
+  const stepOf = (/** @type {number} */ row) => steps[programs.step[row]]?.name ?? "";
+  const chipOf = (/** @type {number} */ row) => outcomeChip(outcomes[programs.outcome[row]].id);
+  /** @type {ProgramColumn[]} */
+  const columns = [
+    { id: "name", title: "Program", width: wide, cell: named, key: (row) => row },
+    { id: "outcome", title: "Outcome", width: usual, cell: chipOf, key: (row) => programs.outcome[row] },
+    { id: "step", title: "Step", width: usual, cell: stepOf, key: (row) => programs.step[row] },
+    { id: "cause", title: "Cause", width: wide, cell: causeOf, key: causeOf },
+    number("operations", "Operations", grouped),
+    number("bytes", "Bytes", grouped),
+    number("seconds", "Time", seconds),
+    number("peak", "Memory", bytes),
+  ];
+  const texts = programs.name.map((name, row) => `${name} ${causeOf(row)}`.toLowerCase());
+
+  // ---- The table ----
+
+  const headers = columns.map(({ id, title, width }) => {
+    const sort = () => {
+      const now = context.state.sort;
+      context.select({ sort: now === id ? `-${id}` : now === `-${id}` ? "" : id });
+    };
+    return element(classOf("div", width), { role: "columnheader", "aria-sort": "none" }, button(title, sort));
   });
-  const anything = { value: "", title: "all" };
-  const outcome = choice(
-    [anything, ...outcomes.filter((each) => each.count > 0).map((each) => ({ value: each.id, title: each.title }))],
-    "",
-    (value) => context.select({ outcome: value }),
+  const body = element("div.rows-body", { role: "rowgroup" });
+  const table = element(
+    "div.boxed.rows",
+    { role: "grid", "aria-label": "Programs", tabindex: 0, style: { "--columns": columns.map(({ width }) => width).join(" ") } },
+    element("div.rows-head", { role: "rowgroup" }, element("div.columns", { role: "row", "aria-rowindex": 1 }, ...headers)),
+    body,
   );
-  const step = choice([anything, ...steps.map((each) => ({ value: each.name, title: each.name }))], "", (value) =>
-    context.select({ step: value }),
-  );
-  const kind = choice(
-    [anything, ...kinds.map((each) => ({ value: each.key, title: `${each.steps}: ${shortened(each.title)}` }))],
-    "",
-    (value) => context.select({ kind: value }),
-    { class: "kind-choice" },
-  );
-  const found = element("span", { class: "quiet", role: "status" });
-  const clear = button("Clear", () => context.select({ search: "", outcome: "", step: "", kind: "", sort: "", program: null }));
-  const detail = element("div", { class: "detail program", role: "region", "aria-label": "The chosen program" });
-  const view = element(
-    "div",
-    { class: "filling programs" },
-    element(
-      "div",
-      { class: "toolbar", role: "search" },
-      field("Search", search),
-      field("Outcome", outcome),
-      field("Step", step),
-      field("Kind", kind),
-      clear,
-      found,
-    ),
-    rows.element,
-    detail,
-  );
-  let filtered = "";
-  let shown = -2;
+  const rows = new VirtualRows(table, body, makeRow, ROW_HEIGHT);
+  rows.covered = ROW_HEIGHT;
+  /** The programs that are shown, in their order. @type {number[]} */
+  let order = [];
+  moveByKeys(table, () => ({ at: rows.cursor, last: order.length - 1, page: rows.page }), (place) => {
+    rows.reveal(place);
+    context.select({ program: order[place] });
+  });
+
+  /** @param {"operations" | "bytes" | "seconds" | "peak"} id @param {string} title @param {(number: number) => string} text */
+  function number(id, title, text) {
+    const column = programs[id];
+    const cell = (/** @type {number} */ row) => (id === "seconds" ? text(column[row]) : some(column[row], text));
+    return { id, title, width: "minmax(5rem, 7rem)", cell, key: (/** @type {number} */ row) => column[row] };
+  }
+
+  /** @param {string} name @param {string} width */
+  function classOf(name, width) {
+    return /** @type {"div"} */ (width.includes("7rem") ? `${name}.number` : name);
+  }
+
+  /** @param {number} place @returns {HTMLElement} */
+  function makeRow(place) {
+    const program = order[place];
+    const attributes = {
+      role: "row", id: `row-${place}`, "aria-rowindex": place + 2, "aria-selected": String(place === rows.cursor),
+      onclick: () => context.select({ program }),
+    };
+    return element(
+      "div.row",
+      attributes,
+      ...columns.map(({ width, cell }) => element(classOf("div", width), { role: "gridcell" }, cell(program))),
+    );
+  }
 
   /** @param {number} row */
   function named(row) {
     const others = programs.others[row];
-    const name = element("span", { class: "name", title: programs.name[row] }, programs.name[row]);
-    return others === 0 ? name : element("span", { class: "named" }, name, element("span", { class: "chip" }, `+${others}`));
+    const name = element("span.name", { title: programs.name[row] }, programs.name[row]);
+    return others === 0 ? name : element("span.named", name, element("span.chip", `+${others}`));
   }
 
-  /** @param {number} row */
-  function stepOf(row) {
-    return programs.step[row] < 0 ? "" : steps[programs.step[row]].name;
-  }
+  // ---- Searching and sorting ----
 
-  /** @param {number} row */
-  function causeOf(row) {
-    const first = programs.kinds[row][0];
-    return first === undefined ? "" : kinds[first].title;
-  }
+  const search = element("input", {
+    id: "search", type: "search", placeholder: "name or cause", spellcheck: "false",
+    oninput: () => context.select({ search: search.value, program: null }),
+  });
+  /** @param {"outcome" | "step" | "kind"} name @param {{ value: string, title: string }[]} options */
+  const filterBy = (name, options) =>
+    choice([{ value: "", title: "all" }, ...options], "", (value) => context.select({ [name]: value }), { class: `${name}-choice` });
+  const present = outcomes.filter((each) => each.count > 0);
+  const outcome = filterBy("outcome", present.map(({ id, title }) => ({ value: id, title })));
+  const step = filterBy("step", steps.map(({ name }) => ({ value: name, title: name })));
+  const kind = filterBy("kind", kinds.map(({ key, steps: of, title }) => ({ value: key, title: `${of}: ${shortened(title)}` })));
+  const found = element("span.quiet", { role: "status" });
+  const nothing = { search: "", outcome: "", step: "", kind: "", sort: "", program: null };
+  const clear = button("Clear", () => context.select(nothing));
+  const detail = element("div.boxed.detail.program", { role: "region", "aria-label": "The chosen program" });
+  const controls = [field("Search", search), field("Outcome", outcome), field("Step", step), field("Kind", kind), clear, found];
+  const view = element("div.filling.programs", element("div.toolbar", { role: "search" }, ...controls), table, detail);
+  let filtered = "";
+  /** @type {number | null} */
+  let shown = -1;
 
-  /** @param {Selection} selection */
-  function filter(selection) {
-    const asked = selection.search.toLowerCase().split(/\s+/).filter((word) => word !== "");
-    const outcomeNumber = outcomes.findIndex((each) => each.id === selection.outcome);
-    const stepNumber = steps.findIndex((each) => each.name === selection.step);
-    const kindNumber = kinds.findIndex((each) => each.key === selection.kind);
-    const kept = [];
-    for (let row = 0; row < count; row++) {
-      if (outcomeNumber >= 0 && programs.outcome[row] !== outcomeNumber) continue;
-      if (stepNumber >= 0 && programs.step[row] !== stepNumber) continue;
-      if (kindNumber >= 0 && !programs.kinds[row].includes(kindNumber)) continue;
-      if (!asked.every((word) => words[row].includes(word))) continue;
-      kept.push(row);
-    }
-    const descending = selection.sort.startsWith("-");
-    const column = selection.sort.replace(/^-/, "");
-    const compare = comparing(column);
+  /** @param {ViewState} state */
+  function filter(state) {
+    const wanted = state.search.toLowerCase().split(/\s+/);
+    const outcomeNumber = outcomes.findIndex((each) => each.id === state.outcome);
+    const stepNumber = steps.findIndex((each) => each.name === state.step);
+    const kindNumber = kinds.findIndex((each) => each.key === state.kind);
+    order = [...programs.name.keys()].filter(
+      (row) =>
+        (outcomeNumber < 0 || programs.outcome[row] === outcomeNumber) &&
+        (stepNumber < 0 || programs.step[row] === stepNumber) &&
+        (kindNumber < 0 || programs.kinds[row].includes(kindNumber)) &&
+        wanted.every((word) => texts[row].includes(word)),
+    );
+    const isDescending = state.sort.startsWith("-");
+    const id = state.sort.replace(/^-/, "");
+    const key = columns.find((column) => column.id === id)?.key;
     // Rows are in the order of their names, and sorting keeps those in order that are equal.
-    if (compare !== null) kept.sort((one, two) => (descending ? compare(two, one) : compare(one, two)));
-    else if (column === "name" && descending) kept.reverse();
-    rows.show(kept, column, descending);
-    found.textContent = kept.length === count ? counted(count, "program") : `${grouped(kept.length)} of ${counted(count, "program")}`;
+    const sign = isDescending ? -1 : 1;
+    if (key !== undefined) order.sort((one, two) => sign * (key(one) < key(two) ? -1 : key(one) > key(two) ? 1 : 0));
+    for (const [index, column] of columns.entries()) {
+      headers[index].setAttribute("aria-sort", column.id !== id ? "none" : isDescending ? "descending" : "ascending");
+    }
+    table.setAttribute("aria-rowcount", String(order.length + 1));
+    rows.show(order.length);
+    const all = counted(count, "program");
+    found.textContent = order.length === count ? all : `${grouped(order.length)} of ${all}`;
     context.announce(found.textContent);
   }
 
-  /**
-   * @param {string} column
-   * @returns {((one: number, two: number) => number) | null}
-   */
-  function comparing(column) {
-    switch (column) {
-      case "operations":
-      case "bytes":
-      case "seconds":
-      case "peak":
-      case "outcome":
-      case "step":
-        return (one, two) => programs[column][one] - programs[column][two];
-      case "cause":
-        return (one, two) => (causeOf(one) < causeOf(two) ? -1 : causeOf(one) > causeOf(two) ? 1 : 0);
-      default:
-        return null;
-    }
-  }
-
-  /** @param {Selection} selection */
-  function update(selection) {
-    if (document.activeElement !== search) search.value = selection.search;
-    outcome.value = selection.outcome;
-    step.value = selection.step;
-    kind.value = selection.kind;
-    const wanted = JSON.stringify([selection.search, selection.outcome, selection.step, selection.kind, selection.sort]);
+  /** @param {ViewState} state */
+  function update(state) {
+    if (document.activeElement !== search) search.value = state.search;
+    outcome.value = state.outcome;
+    step.value = state.step;
+    kind.value = state.kind;
+    const wanted = JSON.stringify([state.search, state.outcome, state.step, state.kind, state.sort]);
     if (wanted !== filtered) {
       filtered = wanted;
-      filter(selection);
+      filter(state);
     }
-    rows.choose(selection.program);
-    rows.draw();
-    const program = selection.program ?? -1;
-    if (program !== shown) {
-      shown = program;
-      fill(detail, ...(program < 0 ? [] : details(program)));
-      detail.hidden = program < 0;
+    const cursor = state.program === null ? -1 : order.indexOf(state.program);
+    if (cursor !== rows.cursor) {
+      rows.cursor = cursor;
+      rows.redraw();
     }
+    if (state.program === shown) return;
+    shown = state.program;
+    detail.hidden = shown === null;
+    fill(detail, ...(shown === null ? [] : details(shown)));
   }
 
   /** @param {number} row */
   function details(row) {
-    const name = programs.name[row];
-    const failures = context.report.failures[String(row)] ?? [];
-    const facts = [outcomes[programs.outcome[row]].title];
-    if (programs.operations[row] > 0) facts.push(counted(programs.operations[row], "operation"));
-    if (programs.bytes[row] > 0) facts.push(bytes(programs.bytes[row]));
-    facts.push(seconds(programs.seconds[row]));
-    if (programs.peak[row] > 0) facts.push(bytes(programs.peak[row]));
-    /** @type {HTMLElement[]} */
-    const parts = [
-      element(
-        "div",
-        { class: "toolbar" },
-        element("h2", { class: "name" }, name),
-        element("span", { class: "quiet" }, facts.join(", ")),
-        button("Close", () => context.select({ program: null })),
-      ),
-      element("p", { class: "quiet" }, "All of it: ", command(context, `--show ${quoted(programs.digest[row])}`)),
+    const facts = [
+      outcomes[programs.outcome[row]].title,
+      some(programs.operations[row], (number) => counted(number, "operation")),
+      some(programs.bytes[row], bytes),
+      seconds(programs.seconds[row]),
+      some(programs.peak[row], bytes),
+    ].filter((text) => text !== "");
+    const close = button("Close", () => context.select({ program: null }));
+    return [
+      element("div.toolbar", element("h2.name", programs.name[row]), element("span.quiet", facts.join(", ")), close),
+      showCommand(context, programs.digest[row]),
+      ...(failures[String(row)] ?? []).flatMap((failure) => [
+        element("p.toolbar", outcomeChip(failure.outcome), element("strong", failure.step || "start")),
+        element("pre.message", { tabindex: 0, "aria-label": failure.step }, failure.message),
+      ]),
+      ...programs.kinds[row].map((number) => {
+        const go = () => context.select({ view: "kinds", kind: kinds[number].key });
+        return element("p", button(`Kind: ${kinds[number].title}`, go, { class: "link" }));
+      }),
     ];
-    for (const failure of failures) {
-      parts.push(
-        element("p", { class: "toolbar" }, outcomeChip(context, failure.outcome), element("strong", {}, failure.step || "start")),
-        element("pre", { class: "message", tabindex: "0", "aria-label": failure.step }, failure.message),
-      );
-    }
-    for (const number of programs.kinds[row]) {
-      parts.push(
-        element(
-          "p",
-          {},
-          button(`Kind: ${kinds[number].title}`, () => context.select({ view: "kinds", kind: kinds[number].key }), { class: "link" }),
-        ),
-      );
-    }
-    return parts;
   }
 
   return { id: "programs", title: `Programs (${grouped(count)})`, element: view, update };

@@ -1,6 +1,6 @@
 // What the page carries, as report/page.py writes it.
 
-export interface Report {
+interface SweepReport {
   file: string;
   summary: string;
   plan: { digest: string; settings: Record<string, unknown> };
@@ -18,7 +18,7 @@ export interface Report {
   changes: Changes | null;
 }
 
-export interface Kind {
+interface Kind {
   key: string;
   title: string;
   cause: string;
@@ -37,7 +37,7 @@ export interface Kind {
   note: string;
 }
 
-export interface Source {
+interface Source {
   name: string;
   bytes: number;
   text: string;
@@ -46,7 +46,7 @@ export interface Source {
 }
 
 /** A column for each thing that is known of every program, in the order of their names. */
-export interface Columns {
+interface Columns {
   name: string[];
   /** How many other names it has. */
   others: number[];
@@ -64,20 +64,29 @@ export interface Columns {
   peak: number[];
 }
 
-export interface Failure {
+/** A column of the table of programs; `key` is what it is sorted by. */
+interface ProgramColumn {
+  id: string;
+  title: string;
+  width: string;
+  cell(row: number): Child;
+  key(row: number): string | number;
+}
+
+interface Failure {
   step: string;
   outcome: string;
   message: string;
 }
 
-export interface KernelRow {
+interface KernelRow {
   program: number;
   outcome: string;
   /** Measured (`time cpu`) and estimated (`cost h200`). */
   speeds: { step: string; ratio: number; seconds: number | null; baseline: number | null }[];
 }
 
-export interface Changes {
+interface Changes {
   summary: string;
   worse: boolean;
   newKinds: { title: string; steps: string; outcome: string; count: number; smallest: string }[];
@@ -87,33 +96,31 @@ export interface Changes {
   changed: Change[];
 }
 
-export interface Change {
+interface Change {
   name: string;
   before: string;
   now: string;
 }
 
-/** What is looked at; it stands in the page's address. */
-export interface Selection {
+/** The state of the page: what is selected. */
+interface ViewState {
   view: string;
   kind: string;
   outcome: string;
   step: string;
   search: string;
+  /** A column, with "-" before it for the other order. */
   sort: string;
   program: number | null;
 }
 
-export interface Context {
-  report: Report;
-  readonly selection: Selection;
-  select(change: Partial<Selection>): void;
+interface Context {
+  report: SweepReport;
+  state: ViewState;
+  select(change: Partial<ViewState>): void;
   announce(text: string): void;
 }
 
-export interface View {
-  id: string;
-  title: string;
-  element: HTMLElement;
-  update(selection: Selection): void;
+interface View extends Tab {
+  update(state: ViewState): void;
 }

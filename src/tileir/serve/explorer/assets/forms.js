@@ -1,242 +1,155 @@
 // The program in its forms, side by side.  Every line of a form knows the operations of the tile program it comes from:
 // pointing at a line lights what belongs to the same operations in all panes, following it chooses the operation.
 
-import { button, element, fill } from "page/elements.js";
-import { unpack } from "explorer/data.js";
 import { Pane } from "explorer/pane.js";
-import { blockName, counted, tellingValue } from "explorer/words.js";
-
-/**
- * @typedef {import("./types").Context} Context
- * @typedef {import("./types").Selection} Selection
- * @typedef {import("./types").View} View
- * @typedef {import("./types").Steps} Steps
- * @typedef {import("./types").OperationInfo} OperationInfo
- */
+import { blockName, fileName, mainValue } from "explorer/text.js";
+import { button, element, empty, fill } from "page/elements.js";
+import { counted } from "page/numbers.js";
 
 const MOST_PANES = 3;
 /** From this width on, in pixels, there is space for three panes. */
 const WIDE = 1500;
+const HELP =
+  "Point at a line to light what it became; click it or press Enter to go there. " +
+  "Left and right move along long lines, / finds.";
 
-/**
- * @param {Context} context
- * @returns {View}
- */
+/** @param {Context} context @returns {View} */
 export function createView(context) {
-  const forms = new Forms(context);
-  return { id: "forms", title: "Forms", element: forms.element, update: (selection) => forms.update(selection) };
-}
-
-class Forms {
-  /** @param {Context} context */
-  constructor(context) {
-    this.context = context;
-    /**
-     * What is pointed at, and what was followed last: operations.
-     * @type {number[]}
-     */
-    this.pointed = [];
-    /** @type {number[]} */
-    this.followed = [];
-    /** @type {number | null} */
-    this.momentOperation = null;
-    /** @type {Pane[]} */
-    this.panes = [];
-
-    this.more = button("Add a pane", () => this.resize(this.panes.length + 1));
-    this.fewer = button("Remove the last", () => this.resize(this.panes.length - 1));
-    this.row = element("div", { class: "forms-panes" });
-    this.about = element("div", { class: "forms-operation", role: "region", "aria-label": "The chosen operation" });
-    this.element = element(
-      "section",
-      { class: "forms filling", "aria-label": "Forms of the program" },
-      element(
-        "div",
-        { class: "toolbar" },
-        element("span", { class: "forms-help" }, "Point at a line to light what it became; click it or press Enter to go there. Left and right move along long lines, / finds."),
-        this.more,
-        this.fewer,
-      ),
-      this.row,
-      this.about,
-    );
-  }
-
-  // ---- Panes -----------------------------------------------------------------------------------------------------
+  const { summary } = context;
+  /** The operations that are pointed at, and those that were followed last. @type {number[]} */
+  let pointed = [];
+  /** @type {number[]} */
+  let followed = [];
+  /** The operation of the step. @type {number[]} */
+  let current = [];
+  /** @type {Pane[]} */
+  const panes = [];
+  const more = button("Add a pane", () => resize(panes.length + 1));
+  const fewer = button("Remove the last", () => resize(panes.length - 1));
+  const row = element("div.forms-panes");
+  const about = element("div.panel.toolbar.forms-operation", { role: "region", "aria-label": "The chosen operation" });
+  const root = element(
+    "section.forms.filling",
+    { "aria-label": "Forms of the program" },
+    element("div.toolbar", element("span.forms-help.quiet", HELP), more, fewer),
+    row,
+    about,
+  );
 
   /** @param {number} count */
-  resize(count) {
-    count = Math.max(1, Math.min(count, MOST_PANES));
-    while (this.panes.length > count) {
-      const removed = this.panes.pop();
+  function resize(count) {
+    while (panes.length > count) {
+      const removed = panes.pop();
       removed?.element.remove();
       // Otherwise another pane would show what was just put away.
-      if (removed?.id === this.context.selection.form) this.context.select({ form: null });
+      if (removed?.id === context.state.form) context.select({ form: "" });
     }
-    while (this.panes.length < count) {
-      const pane = new Pane(this.context, this.panes.length, this.firstForm(this.panes.length), {
-        point: (operations) => this.point(operations),
-        follow: (operations, from) => this.follow(operations, from),
-        choose: (form) => this.context.select({ form }),
-        shown: (shown) => this.appear(shown),
-      });
-      this.panes.push(pane);
-      this.row.append(pane.element);
+    while (panes.length < count) {
+      const choose = (/** @type {string} */ form) => context.select({ form });
+      const pane = new Pane(context, panes.length, firstForm(), { point, follow, choose, shown: appear });
+      panes.push(pane);
+      row.append(pane.element);
     }
-    this.more.disabled = count === MOST_PANES;
-    this.fewer.disabled = count === 1;
-    this.row.style.setProperty("--panes", String(count));
+    more.disabled = count === MOST_PANES;
+    fewer.disabled = count === 1;
+    row.style.setProperty("--panes", String(count));
   }
 
-  /**
-   * What a new pane shows: from what the author wrote towards what runs.
-   * @param {number} place
-   */
-  firstForm(place) {
-    const all = this.context.summary.forms;
-    const here = all.filter((form) => form.reason === null).map((form) => form.id);
-    const passes = here.filter((id) => id.startsWith("pass"));
-    const written = all.find((form) => form.id === "source" && form.reason === null)?.title ?? "";
+  /** What a new pane shows: from what the author wrote towards what runs. */
+  function firstForm() {
+    const here = summary.forms.filter((form) => form.reason === null);
+    const ids = here.map((form) => form.id);
+    const passes = ids.filter((id) => id.startsWith("pass")).slice(-1);
+    const source = here.find((form) => form.id === "source");
     // A source in Tile IR is the tile program, but for names and comments.
-    const first = written === "" ? ["tile"] : written.endsWith(".py") ? ["source", "tile"] : ["source"];
-    const wanted = [...first, ...(first.length === 1 ? passes.slice(-1) : []), "loops", ...passes.slice(-1), "llvm"];
-    const used = new Set(this.panes.map((pane) => pane.id));
-    const free = wanted.filter((id) => here.includes(id) && !used.has(id));
-    return free[0] ?? here[place % Math.max(here.length, 1)] ?? all[0]?.id ?? "";
+    const isScript = source?.title.endsWith(".py") ?? false;
+    const first = source === undefined ? ["tile", ...passes] : isScript ? ["source", "tile"] : ["source", ...passes];
+    const free = [...first, "loops", ...passes, "llvm"].filter((id) => ids.includes(id) && !panes.some((pane) => pane.id === id));
+    return free[0] ?? ids[panes.length % Math.max(ids.length, 1)] ?? summary.forms[0]?.id ?? "";
   }
-
-  // ---- Links -----------------------------------------------------------------------------------------------------
 
   /** @param {number[]} operations */
-  point(operations) {
-    this.pointed = operations;
-    for (const pane of this.panes) this.light(pane);
+  function point(operations) {
+    pointed = operations;
+    panes.forEach(light);
   }
 
-  /**
-   * @param {number[]} operations
-   * @param {Pane} from
-   */
-  follow(operations, from) {
+  /** @param {number[]} operations @param {Pane} from */
+  function follow(operations, from) {
     if (operations.length === 0) {
-      this.context.announce("This line comes from no operation of the tile program");
+      context.announce("This line comes from no operation of the tile program");
       return;
     }
-    const current = this.context.selection.operation;
-    this.followed = operations;
+    followed = operations;
     // Of a line that computes several things, the last one is what it is about.
-    const last = operations[operations.length - 1];
-    this.context.select({ operation: current !== null && operations.includes(current) ? current : last });
-    this.pointed = operations;
-    const words = [];
-    for (const pane of this.panes) {
-      this.light(pane);
+    const { operation } = context.state;
+    const isKept = operation !== null && operations.includes(operation);
+    context.select({ operation: isKept ? operation : operations[operations.length - 1] });
+    point(operations);
+    const counts = panes.filter((pane) => pane.form !== null).map((pane) => {
       const lines = pane.linesOf(operations);
-      if (pane.form === null) continue;
       if (pane !== from) pane.listing.reveal(lines);
-      words.push(`${pane.title}: ${counted(lines.size, "line")}`);
-    }
-    this.context.announce(`${counted(operations.length, "operation")}. ${words.join(", ")}`);
+      return `${pane.title}: ${counted(lines.size, "line")}`;
+    });
+    context.announce(`${counted(operations.length, "operation")}. ${counts.join(", ")}`);
   }
 
   /** @param {Pane} pane */
-  light(pane) {
-    pane.listing.mark({
-      lit: pane.linesOf(this.pointed),
-      chosen: pane.linesOf(this.followed),
-      moment: pane.linesOf(this.momentOperation === null ? [] : [this.momentOperation]),
-    });
+  function light(pane) {
+    pane.listing.mark({ lit: pane.linesOf(pointed), chosen: pane.linesOf(followed), moment: pane.linesOf(current) });
   }
 
-  /**
-   * A form has come: the chosen operation is looked for in it.
-   * @param {Pane} pane
-   */
-  appear(pane) {
-    this.light(pane);
-    const lines = pane.linesOf(this.followed);
+  /** A form has come: the chosen operation is looked for in it. @param {Pane} pane */
+  function appear(pane) {
+    light(pane);
+    const lines = pane.linesOf(followed);
     // A kernel may stand far down in its script.
     pane.listing.reveal(lines.size > 0 ? lines : pane.firstLines());
   }
 
-  // ---- The selection ---------------------------------------------------------------------------------------------
-
-  /** @param {Selection} selection */
-  async update(selection) {
+  /** @param {ViewState} state */
+  async function update({ form, operation, place, step }) {
     // Forms are made when somebody looks at them: assembling takes its time.
-    if (this.panes.length === 0) this.resize(innerWidth >= WIDE ? 3 : 2);
-    const { form, operation } = selection;
-    if (form !== null && !this.panes.some((pane) => pane.id === form)) this.panes[this.panes.length - 1].show(form);
-    const elsewhere = operation !== null && !this.followed.includes(operation);
-    if (operation === null || elsewhere) this.followed = operation === null ? [] : [operation];
-    for (const pane of this.panes) {
-      this.light(pane);
-      if (elsewhere) pane.listing.reveal(pane.linesOf(this.followed));
+    if (panes.length === 0) resize(innerWidth >= WIDE ? 3 : 2);
+    if (form !== "" && !panes.some((pane) => pane.id === form)) panes[panes.length - 1].show(form);
+    const isElsewhere = operation !== null && !followed.includes(operation);
+    if (operation === null || isElsewhere) followed = operation === null ? [] : [operation];
+    for (const pane of panes) {
+      light(pane);
+      if (isElsewhere) pane.listing.reveal(pane.linesOf(followed));
     }
-    const executed = await this.executed(selection);
-    this.momentOperation = executed !== null && selection.step > 0 ? (executed[selection.step - 1] ?? null) : null;
-    for (const pane of this.panes) this.light(pane);
-    this.tellOperation(selection, executed);
+    // A page without a server may not have the steps.
+    const executed = context.order.length === 0 ? null : await context.executed(place).catch(() => null);
+    current = executed !== null && step > 0 ? [executed[step - 1]] : [];
+    panes.forEach(light);
+    const info = operation === null ? undefined : summary.operations[operation];
+    if (info === undefined) fill(about, empty("No operation is chosen."));
+    else fill(about, ...operationParts(info, executed));
   }
 
-  /**
-   * The operations that the selected tile block executed; null if a page without a server does not have them.
-   * @param {Selection} selection
-   */
-  async executed(selection) {
-    const order = unpack(this.context.summary.recording.order);
-    if (order.length === 0) return null;
-    try {
-      const steps = /** @type {Steps} */ (await this.context.ask("steps", { block: order[selection.place] }));
-      return unpack(steps.operation);
-    } catch {
-      return null;
+  /** The operation, its line in the script, and how often it runs. @param {OperationInfo} info @param {NumberArray | null} executed */
+  function operationParts({ id, text, script, reads, writes, ...info }, executed) {
+    const parts = [element("code.forms-text", text)];
+    if (script !== null) {
+      const line = `${fileName(script.file)}:${script.line}: `;
+      parts.push(element("span.quiet", line, element("code", script.text.trim())));
     }
-  }
-
-  /**
-   * @param {Selection} selection
-   * @param {ArrayLike<number> | null} executed
-   */
-  tellOperation(selection, executed) {
-    const info = selection.operation === null ? undefined : this.context.summary.operations[selection.operation];
-    if (info === undefined) {
-      fill(this.about, element("p", { class: "empty" }, "No operation is chosen."));
-      return;
-    }
-    const parts = [element("code", { class: "forms-text" }, info.text)];
-    if (info.script !== null) {
-      const { file, line, text } = info.script;
-      parts.push(element("span", { class: "forms-script" }, `${file.split("/").pop()}:${line}: `, element("code", {}, text.trim())));
-    }
-    fill(this.about, ...parts, this.runs(info, selection, executed));
-  }
-
-  /**
-   * How often the operation runs in the selected tile block, and the ways to these moments.
-   * @param {OperationInfo} info
-   * @param {Selection} selection
-   * @param {ArrayLike<number> | null} executed
-   */
-  runs(info, selection, executed) {
-    const order = unpack(this.context.summary.recording.order);
-    if (executed === null) return null;
-    const moments = [];
-    for (let step = 0; step < executed.length; step++) if (executed[step] === info.id) moments.push(step + 1);
-    const block = blockName(order[selection.place], this.context.summary.grid);
-    const before = moments.filter((step) => step < selection.step).pop();
-    const after = moments.find((step) => step > selection.step);
-    const value = tellingValue(info, this.context.summary.values);
-    /** @param {number | undefined} step */
-    const go = (step) => () => step !== undefined && this.context.select({ step });
-    return element(
-      "span",
-      { class: "forms-runs" },
-      `runs ${counted(moments.length, "time")} in tile block ${block}`,
-      button("Previous run", go(before), { disabled: before === undefined }),
-      button("Next run", go(after), { disabled: after === undefined }),
-      info.reads || info.writes ? button("Memory", () => this.context.select({ view: "memory" })) : null,
-      value === null ? null : button("Values", () => this.context.select({ view: "values", value })),
+    if (executed === null) return parts;
+    const { place, step } = context.state;
+    const steps = Array.from(executed, (one, at) => (one === id ? at + 1 : 0)).filter((at) => at > 0);
+    const go = (/** @type {string} */ name, /** @type {number | undefined} */ to) =>
+      button(name, () => context.select({ step: to }), { disabled: to === undefined });
+    const value = mainValue(/** @type {OperationInfo} */ (info), summary.values);
+    const runs = element(
+      "span.toolbar",
+      `runs ${counted(steps.length, "time")} in tile block ${blockName(context.order[place], summary.grid)}`,
+      go("Previous run", steps.findLast((at) => at < step)),
+      go("Next run", steps.find((at) => at > step)),
+      reads || writes ? button("Memory", () => context.select({ view: "memory" })) : null,
+      value === null ? null : button("Values", () => context.select({ view: "values", value })),
     );
+    return [...parts, runs];
   }
+
+  return { id: "forms", title: "Forms", element: root, update };
 }

@@ -1,16 +1,10 @@
-// Light colouring of program text: a line is cut into pieces, each with the class it is shown in.  One regular
-// expression for each language; what it does not know stays plain, so no text is ever wrong, only less colourful.
+// Colors of program text: a line is cut into pieces, each with what it is.  One regular expression for each language;
+// what it does not know stays plain, so no text is ever wrong, only less colorful.
 
 import { element } from "page/elements.js";
 
-/** @typedef {import("page/elements.js").Child} Child */
-/**
- * A piece of a line: its text, and "" or what it is.
- * @typedef {{ text: string, kind: string }} Piece
- */
-
-/** Longer lines are shown without colours: cutting them up would take longer than looking at them is worth. */
-const LONGEST_COLOURED = 2000;
+/** Longer lines are shown without colors: cutting them up would take too long. */
+const LONGEST_COLORED = 2000;
 
 const NUMBER = String.raw`(?<number>\b0x[0-9a-fA-F]+\b|\b\d+(?:\.\d+)?(?:[eE][-+]?\d+)?\b)`;
 const STRING = String.raw`(?<string>"(?:[^"\\]|\\.)*"?)`;
@@ -83,92 +77,56 @@ const GRAMMARS = {
   ),
 };
 
-/**
- * @param {string[]} rules
- * @returns {RegExp}
- */
+/** @param {string[]} rules */
 function grammar(...rules) {
   return new RegExp(rules.join("|"), "g");
 }
 
-/**
- * @param {string} kind
- * @param {string} list
- * @returns {string}
- */
+/** @param {string} kind @param {string} list */
 function words(kind, list) {
   return `(?<${kind}>\\b(?:${list.split(" ").join("|")})\\b)`;
 }
 
-/**
- * A line in pieces; their texts joined are the line.
- * @param {string} text
- * @param {string} language
- * @returns {Piece[]}
- */
-export function coloured(text, language) {
-  const rules = GRAMMARS[language];
-  if (rules === undefined || text.length > LONGEST_COLOURED) {
-    return [{ text, kind: "" }];
-  }
-  /** @type {Piece[]} */
+/** A line in pieces, each with what it is; their texts joined are the line. @param {string} text @param {string} language */
+function piecesOf(text, language) {
+  const rules = text.length > LONGEST_COLORED ? undefined : GRAMMARS[language];
   const pieces = [];
   let end = 0;
-  for (const found of text.matchAll(rules)) {
-    const start = found.index ?? 0;
-    if (found[0] === "") continue;
-    if (start > end) pieces.push({ text: text.slice(end, start), kind: "" });
-    const groups = found.groups ?? {};
-    const kind = Object.keys(groups).find((name) => groups[name] !== undefined) ?? "";
-    pieces.push({ text: found[0], kind });
-    end = start + found[0].length;
+  for (const { 0: piece, index, groups = {} } of rules === undefined ? [] : text.matchAll(rules)) {
+    if (piece === "") continue;
+    if (index > end) pieces.push({ text: text.slice(end, index), kind: "" });
+    pieces.push({ text: piece, kind: Object.keys(groups).find((name) => groups[name] !== undefined) ?? "" });
+    end = index + piece.length;
   }
-  if (end < text.length || pieces.length === 0) {
-    pieces.push({ text: text.slice(end), kind: "" });
-  }
-  return pieces;
+  return [...pieces, { text: text.slice(end), kind: "" }];
 }
 
 /**
  * A line as parts of the page, with every place marked that has what is searched for.
- * @param {string} line
- * @param {string} language
- * @param {string} query In lower case; "" for none.
+ * @param {string} line @param {string} language @param {string} query In lower case; "" for none.
  * @returns {Child[]}
  */
-export function shownLine(line, language, query) {
-  const places = query === "" ? [] : occurrences(line.toLowerCase(), query);
-  /** @type {Child[]} */
-  const nodes = [];
+export function coloredLine(line, language, query) {
+  /** @type {number[]} */
+  const places = [];
+  const lower = query === "" ? "" : line.toLowerCase();
+  for (let at = query === "" ? -1 : lower.indexOf(query); at >= 0; at = lower.indexOf(query, at + query.length)) places.push(at);
   let start = 0;
-  for (const piece of coloured(line, language)) {
-    const end = start + piece.text.length;
+  return piecesOf(line, language).flatMap(({ text, kind }) => {
+    const end = start + text.length;
     /** @type {Child[]} */
     const parts = [];
-    let done = start;
     for (const place of places) {
-      const from = Math.max(place, done);
+      const from = Math.max(place, start);
       const to = Math.min(place + query.length, end);
       if (from >= to) continue;
-      if (from > done) parts.push(line.slice(done, from));
-      parts.push(element("mark", {}, line.slice(from, to)));
-      done = to;
+      parts.push(line.slice(start, from), element("mark", line.slice(from, to)));
+      start = to;
     }
-    if (done < end) parts.push(line.slice(done, end));
-    nodes.push(...(piece.kind === "" ? parts : [element("span", { class: `code-${piece.kind}` }, ...parts)]));
+    parts.push(line.slice(start, end));
     start = end;
-  }
-  return nodes;
-}
-
-/**
- * @param {string} line
- * @param {string} query
- */
-function occurrences(line, query) {
-  const places = [];
-  for (let place = line.indexOf(query); place >= 0; place = line.indexOf(query, place + query.length)) {
-    places.push(place);
-  }
-  return places;
+    const shown = parts.filter((part) => part !== "");
+    const style = { "--code": `var(--code-${kind})` };
+    return kind === "" ? shown : [element(kind === "comment" ? "em.code" : "span.code", { style }, ...shown)];
+  });
 }

@@ -1,60 +1,37 @@
-// Puts the page together: asks for the summary, makes the views, and tells them what is selected.
+// Puts the page together: asks for the summary, makes the views, and updates them when the state changes.
 
 import { createView as createCost } from "explorer/cost.js";
-import { asking, inside, server } from "explorer/data.js";
-import { byId, element, fill } from "page/elements.js";
+import { answersInside, answersOfServer, cached, unpack } from "explorer/data.js";
 import { createView as createFindings } from "explorer/findings.js";
 import { createView as createForms } from "explorer/forms.js";
-import { createTools } from "explorer/header.js";
 import { createView as createMemory } from "explorer/memory.js";
 import { createView as createOverview } from "explorer/overview.js";
-import { beginning, equal, limiting, opening, read, written } from "explorer/state.js";
-import { createTabs } from "page/tabs.js";
+import { BEGINNING, firstState, limitedState } from "explorer/state.js";
 import { createTimeline } from "explorer/timeline.js";
 import { createView as createValues } from "explorer/values.js";
-import { bytes, counted } from "explorer/words.js";
-
-/**
- * @typedef {import("./types").Context} Context
- * @typedef {import("./types").Selection} Selection
- * @typedef {import("./types").Summary} Summary
- * @typedef {import("./types").View} View
- */
+import { button, byId, element, fill, isTyping, table } from "page/elements.js";
+import { bytes, counted } from "page/numbers.js";
+import { announce, createTabs, createTheme, embedded, readState, reportError, startPage, writtenState } from "page/page.js";
+import { savePicture } from "page/shapes.js";
 
 /** The views, in the order of their tabs: a line for each. */
-const VIEWS = [
-  createOverview,
-  createForms,
-  createMemory,
-  createValues,
-  createFindings,
-  createCost,
+const VIEWS = [createOverview, createForms, createMemory, createValues, createFindings, createCost];
+
+const KEYS = [
+  ["1 .. 9", "the view with that number"],
+  [", and .", "a step back, a step on"],
+  ["< and >", "the tile block before, the next one"],
+  ["arrows, Home, End", "in sliders, tabs, tables, pictures and forms; in sliders with Shift: tile blocks"],
+  ["Page Down, Page Up", "in sliders: the next access, the one before"],
+  ["Space", "in sliders: play and pause"],
+  ["+, -, 0", "in pictures: larger, smaller, whole"],
+  ["Enter", "in pictures and forms: choose what is pointed at"],
+  ["/", "in forms: find; n and p: the next change of an optimizer step, the one before"],
+  ["?", "this list; Escape closes it"],
 ];
 
-/**
- * What stands in the header and shows the moment, above all views.
- * @type {((context: Context) => View)[]}
- */
-const ABOVE = [
-  createTimeline,
-];
-
-/** @param {unknown} error */
-function report(error) {
-  const words = error instanceof Error ? error.message : String(error);
-  const problems = byId("problems");
-  for (const shown of Array.from(problems.children)) if (shown.firstChild?.textContent === words) return;
-  const close = element("button", { type: "button", onclick: () => shown.remove() }, "Dismiss");
-  const shown = element("p", { class: "problem" }, element("span", {}, words), close);
-  problems.appendChild(shown);
-}
-
-/**
- * Calls what brings a view up to date, one call at a time, always for the newest selection.
- * @param {View} view
- * @param {() => Selection} newest
- */
-function updating(view, newest) {
+/** Updates a view, one call at a time, always to the newest state. @param {View} view @param {Context} context */
+function updating(view, context) {
   let running = false;
   let again = false;
   return async () => {
@@ -64,116 +41,118 @@ function updating(view, newest) {
     while (again) {
       again = false;
       try {
-        await view.update(newest());
+        await view.update(context.state);
       } catch (error) {
-        report(error);
+        reportError(error);
       }
     }
     running = false;
   };
 }
 
-async function start() {
-  const embedded = JSON.parse(byId("embedded").textContent ?? "null");
-  const ask = asking(embedded === null ? server() : inside(embedded));
-  /** @type {Summary} */
-  const summary = await ask("summary");
-
-  let selection = beginning();
-  let opened = selection;
-  let limited = (/** @type {Selection} */ wanted) => wanted;
-  /** @type {(() => void)[]} */
-  const listeners = [];
+async function main() {
+  const carried = embedded();
+  const ask = cached(carried === null ? answersOfServer : answersInside(carried.bundles));
+  const summary = /** @type {Summary} */ (await ask("summary"));
   let planned = false;
+  /** @type {Context} */
+  const context = {
+    summary,
+    ask,
+    order: unpack(summary.recording.order),
+    steps: unpack(summary.recording.steps),
+    state: BEGINNING,
+    opening: BEGINNING,
+    select(change) {
+      const next = limitedState(context, views, { ...context.state, ...change });
+      if (writtenState(next, BEGINNING) === writtenState(context.state, BEGINNING)) return;
+      context.state = next;
+      changed();
+    },
+    async executed(place) {
+      const { operation } = /** @type {Steps} */ (await ask("steps", { block: context.order[place] }));
+      return unpack(operation);
+    },
+    announce,
+  };
+  const views = VIEWS.map((create) => create(context));
+  if (location.hash === "") context.state = context.opening = limitedState(context, views, await firstState(context));
+  else context.state = limitedState(context, views, readState(location.hash, BEGINNING));
+  const showTab = createTabs(views, (view) => context.select({ view }));
+  const timeline = createTimeline(context);
+  byId("moment").append(timeline.element);
+  const updates = new Map([timeline, ...views].map((view) => [view, updating(view, context)]));
+  const shown = () => views.find((view) => view.id === context.state.view) ?? views[0];
 
-  const changed = () => {
+  function changed() {
     if (planned) return;
     planned = true;
     // A slider moves more often than the screen is drawn.
     requestAnimationFrame(() => {
       planned = false;
-      remember(selection);
-      for (const listener of listeners) listener();
+      writeAddress(context.state);
+      showTab(context.state.view);
+      for (const view of [timeline, shown()]) void updates.get(view)?.();
     });
-  };
-  /** @param {Selection} wanted */
-  const go = (wanted) => {
-    const next = limited(wanted);
-    if (equal(next, selection)) return;
-    selection = next;
-    changed();
-  };
-  /** @type {Context} */
-  const context = {
-    summary,
-    ask,
-    get selection() {
-      return selection;
-    },
-    get opening() {
-      return opened;
-    },
-    select: (change) => go({ ...selection, ...change }),
-    announce: (text) => fill(byId("announcements"), text),
-  };
-
-  const views = VIEWS.map((create) => create(context));
-  limited = limiting(summary, views.map((view) => view.id));
-  if (location.hash === "") selection = opened = limited(await opening(summary, ask));
-  else selection = limited(read(location.hash));
-  const tabs = createTabs(context, views);
-  fill(byId("content"), ...views.map((view) => tabs.panel(view)));
-
-  const above = ABOVE.map((create) => create(context));
-  fill(byId("moment"), ...above.map((part) => part.element));
-  const updates = new Map([...views, ...above].map((view) => [view, updating(view, () => selection)]));
-  const shown = () => views.find((view) => view.id === selection.view) ?? views[0];
-  listeners.push(() => {
-    tabs.update();
-    for (const view of [...above, shown()]) void updates.get(view)?.();
-  });
-  addEventListener("hashchange", () => go(read(location.hash)));
+  }
+  addEventListener("hashchange", () => context.select(readState(location.hash, BEGINNING)));
 
   document.title = `${summary.kernel}: tileir explorer`;
   fill(byId("title"), summary.kernel);
-  fill(
-    byId("facts"),
-    element("span", {}, `grid ${summary.grid.join(" x ")}`),
-    element("span", {}, summary.schedule),
-    summary.title === summary.kernel ? null : element("span", {}, summary.title),
-  );
+  const facts = [`grid ${summary.grid.join(" x ")}`, summary.schedule];
+  if (summary.title !== summary.kernel) facts.push(summary.title);
+  fill(byId("facts"), ...facts.map((text) => element("span", text)));
   fill(byId("status"), sizes(summary));
-  createTools(byId("tools"), context, shown, changed);
+  byId("tools").append(pictureButtons(summary, shown), createTheme(changed), createHelp());
   changed();
 }
 
 /** @param {Summary} summary */
-function sizes(summary) {
-  const { accesses, bytes: size, limit } = summary.recording;
-  const blocks = summary.grid[0] * summary.grid[1] * summary.grid[2];
-  if (limit === 0) return `not run; tileir ${summary.version}`;
-  return (
-    `${counted(blocks, "tile block")}, ${counted(accesses, "access", "accesses")}, ` +
-    `recording of ${bytes(size)} (at most ${bytes(limit)}); tileir ${summary.version}`
-  );
+function sizes({ grid, recording, version }) {
+  if (recording.limit === 0) return `not run; tileir ${version}`;
+  const counts = `${counted(grid[0] * grid[1] * grid[2], "tile block")}, ${counted(recording.accesses, "access", "accesses")}`;
+  return `${counts}, recording of ${bytes(recording.bytes)} (at most ${bytes(recording.limit)}); tileir ${version}`;
 }
 
-/** @param {Selection} selection */
-function remember(selection) {
-  const hash = `#${written(selection)}`;
+/** @param {ViewState} state */
+function writeAddress(state) {
+  const hash = `#${writtenState(state, BEGINNING)}`;
   if (location.hash === hash) return;
   try {
-    // A change of view is a place to come back to; each step of a slider is not.
-    const other = read(location.hash).view !== selection.view && location.hash !== "";
-    history[other ? "pushState" : "replaceState"](null, "", hash);
+    // The browser goes back to another view, not to each step of a slider.
+    const isOther = location.hash !== "" && readState(location.hash, BEGINNING).view !== state.view;
+    history[isOther ? "pushState" : "replaceState"](null, "", hash);
   } catch {
     // A page inside of another one, as in a notebook, has no address of its own.
   }
 }
 
-addEventListener("error", (event) => report(event.error ?? event.message));
-addEventListener("unhandledrejection", (event) => report(event.reason));
-start().catch((error) => {
-  byId("loading").remove();
-  report(error);
-});
+/** @param {Summary} summary @param {() => View} shown */
+function pictureButtons({ kernel }, shown) {
+  const buttons = /** @type {const} */ (["svg", "png"]).map((kind) => {
+    const save = () => {
+      const { picture, title, id } = shown();
+      const drawn = picture?.() ?? null;
+      if (drawn === null) announce(`The view ${title} has no picture to save at this moment.`);
+      else void savePicture(drawn, `${kernel}-${id}`, kind);
+    };
+    return button(kind.toUpperCase(), save, { title: `Save this view's picture as ${kind.toUpperCase()}` });
+  });
+  return element("span.toolbar", { role: "group", "aria-label": "Save the picture" }, ...buttons);
+}
+
+function createHelp() {
+  const rows = KEYS.map(([key, text]) => [element("kbd", key), text]);
+  const close = button("Close", () => dialog.close(), { class: "primary" });
+  const list = table("Keys", ["Key", "What it does"], rows);
+  const dialog = element("dialog", { "aria-label": "Keys" }, list, element("p", close));
+  document.body.appendChild(dialog);
+  addEventListener("keydown", (event) => {
+    if (event.key !== "?" || event.ctrlKey || event.altKey || event.metaKey || isTyping(event.target)) return;
+    event.preventDefault();
+    if (!dialog.open) dialog.showModal();
+  });
+  return button("?", () => dialog.showModal(), { "aria-label": "Keys", title: "Keys (?)" });
+}
+
+startPage(main);

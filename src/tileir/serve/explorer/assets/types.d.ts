@@ -1,17 +1,17 @@
 // What the page and the Python side say to each other: one interface for each answer of `Explorer.answer`
-// (serve/explorer/session.py), and what the parts of the page share.  Only type checkers read this file.
+// (serve/explorer/questions.py), and what the parts of the page share.  Only type checkers read this file.
 //
 // A moment is a tile block and a step of it: step 0 is before its first operation, step n after its n-th execution of
 // one.  Operations and values have the numbers that `execute/recording/program.py` gives them.
 
 /** Numbers packed as base64 of their little-endian bytes. */
-export interface Packed {
+interface Packed {
   type: "u8" | "i8" | "u16" | "i16" | "u32" | "i32" | "f32" | "f64" | "i64" | "u64";
   shape: number[];
   data: string;
 }
 
-export interface OperationInfo {
+interface OperationInfo {
   id: number;
   /** Its mnemonic, as `load_view_tko`. */
   name: string;
@@ -29,7 +29,7 @@ export interface OperationInfo {
   writes: boolean;
 }
 
-export interface ValueInfo {
+interface ValueInfo {
   id: number;
   /** As the tile program has it, `%tile`. */
   name: string;
@@ -43,7 +43,7 @@ export interface ValueInfo {
   operation: number | null;
 }
 
-export interface ArrayInfo {
+interface ArrayInfo {
   id: number;
   name: string;
   element: string;
@@ -51,11 +51,13 @@ export interface ArrayInfo {
   /** In elements. */
   strides: number[];
   bytes: number;
+  /** The width that a picture folds an array of one dimension to, else 0. */
+  fold: number;
   read: boolean;
   written: boolean;
 }
 
-export interface Summary {
+interface Summary {
   title: string;
   kernel: string;
   grid: [number, number, number];
@@ -89,7 +91,7 @@ export interface Summary {
 }
 
 /** The accesses of the launch, in the order in which they happened; one row each. */
-export interface Accesses {
+interface Accesses {
   /** First row and number of rows of this answer, and of all. */
   first: number;
   count: number;
@@ -116,28 +118,28 @@ export interface Accesses {
 }
 
 /** The operations that a tile block executed, one for each step from 1. */
-export interface Steps {
+interface Steps {
   block: number;
   id: [number, number, number];
   operation: Packed;
 }
 
 /** Everything known at a moment: the newest of each value. */
-export interface Values {
+interface Values {
   block: number;
   step: number;
   values: { value: number; step: number; text: string }[];
 }
 
 /** The variables of the author's script at a moment: before the statement that is next. */
-export interface Variables {
+interface Variables {
   block: number;
   step: number;
   /** The function that the tile block is in, then those that called it; the last is the kernel. */
   functions: { function: string; variables: Variable[]; unassigned: string[] }[];
 }
 
-export interface Variable {
+interface Variable {
   name: string;
   parameter: boolean;
   /** Of a value of the tile program; else empty. */
@@ -150,12 +152,12 @@ export interface Variable {
 }
 
 /** Each value at each step at which it was computed, up to one: what an exported page is made of. */
-export interface History {
+interface History {
   block: number;
   values: { value: number; step: number; text: string }[];
 }
 
-export interface Statistics {
+interface Statistics {
   count: number;
   nan: number;
   infinite: number;
@@ -169,7 +171,7 @@ export interface Statistics {
 }
 
 /** A tile, or an array, at a moment. */
-export interface Tile {
+interface Tile {
   element: string;
   shape: number[];
   statistics: Statistics;
@@ -177,14 +179,14 @@ export interface Tile {
   start: number[];
   extents: number[];
   /** Numbers to draw; where `binned`, means of bins. NaN and infinities as they are. */
-  data: Packed;
+  data: Packed | NumberArray;
   /** How many elements a bin has along each dimension. */
   binned: number[] | null;
   /** Each element as text, row by row; null where binned. */
   text: string[] | null;
 }
 
-export interface Form {
+interface Form {
   id: string;
   title: string;
   /** "python", "tile", "bytecode", "loops", "llvm", "assembly". */
@@ -199,7 +201,7 @@ export interface Form {
   notes: string[];
 }
 
-export interface FindingPlace {
+interface FindingPlace {
   operation: number | null;
   block: number | null;
   /** The moment in that tile block, or null where it is not known. */
@@ -215,7 +217,7 @@ export interface FindingPlace {
   position: string;
 }
 
-export interface Finding {
+interface Finding {
   kind: string;
   title: string;
   text: string;
@@ -229,7 +231,7 @@ export interface Finding {
 }
 
 /** The answer to `findings`, what the sanitizer found, and to `numbers`, where NaNs and infinities come from. */
-export interface Findings {
+interface Findings {
   findings: Finding[];
   /** What was looked for, finding or not. */
   checked: { kind: string; text: string }[];
@@ -237,7 +239,7 @@ export interface Findings {
   notes: string[];
 }
 
-export interface Cost {
+interface Cost {
   target: string;
   title: string;
   memory: { name: string; read: number; written: number; footprint: number }[];
@@ -272,7 +274,7 @@ export interface Cost {
 }
 
 /** How far two tiles are apart. */
-export interface Difference {
+interface Difference {
   /** Elements that differ, and all. */
   different: number;
   count: number;
@@ -287,7 +289,7 @@ export interface Difference {
 }
 
 /** A moment at which a value differs. */
-export interface DifferentMoment extends Difference {
+interface DifferentMoment extends Difference {
   step: number;
   operation: number;
   value: number;
@@ -296,7 +298,7 @@ export interface DifferentMoment extends Difference {
 }
 
 /** Two runs beside each other. */
-export interface Comparison {
+interface Comparison {
   id: string;
   title: string;
   /** What the other run is and what counts as wrong, in sentences. */
@@ -315,8 +317,26 @@ export interface Comparison {
 
 // ---- The page ----------------------------------------------------------------------------------------------------
 
-/** What is looked at; every part of the page shows it and may change it. */
-export interface Selection {
+type QuestionParameters = Record<string, string | number>;
+type Ask = (question: string, parameters?: QuestionParameters) => Promise<any>;
+
+/** The bundle of a tile block in an exported page: its steps, each value at each step it was computed, and the tiles. */
+interface BlockBundle {
+  steps: Steps;
+  /** The step up to which values are here. */
+  last: number;
+  values: History["values"];
+  /** At the steps at which they change. */
+  variables: Variables[];
+  tiles: Record<string, Tile>;
+  arrays: Record<string, Tile>;
+  /** The step up to which arrays are here. */
+  arraysLast: number;
+  answers: Record<string, unknown>;
+}
+
+/** The state of the page: what is selected.  Every view shows it and may change it. */
+interface ViewState {
   view: string;
   /** The place in `recording.order`. */
   place: number;
@@ -324,29 +344,188 @@ export interface Selection {
   operation: number | null;
   value: number | null;
   array: number | null;
-  /** The form that was chosen last, by its id; null: those that the view begins with. */
-  form: string | null;
+  /** The form that was chosen last, by its id; empty: those that the view begins with. */
+  form: string;
   /** Rows of Accesses that are marked, as the two of a race. */
   marked: number[];
 }
 
-export interface Context {
+interface Context {
   summary: Summary;
-  ask<T>(question: string, parameters?: Record<string, string | number>): Promise<T>;
-  readonly selection: Selection;
-  /** What the page has opened at. */
-  readonly opening: Selection;
-  select(change: Partial<Selection>): void;
-  /** Said to people who cannot see the page. */
+  ask: Ask;
+  /** Tile blocks in the order in which they began, and how many steps each has. */
+  order: NumberArray;
+  steps: NumberArray;
+  state: ViewState;
+  /** The state that the page has opened with. */
+  opening: ViewState;
+  select(change: Partial<ViewState>): void;
+  /** The operations that the tile block at a place executed. */
+  executed(place: number): Promise<NumberArray>;
+  /** Tells people who cannot see the page. */
   announce(text: string): void;
 }
 
-export interface View {
-  id: string;
-  title: string;
-  element: HTMLElement;
-  /** Called when the view is shown, and then whenever the selection has changed while it is. */
-  update(selection: Selection): void | Promise<void>;
-  /** A picture of what is shown, for papers: an <svg> or a <canvas>; null if there is none. */
-  picture?(): SVGSVGElement | HTMLCanvasElement | null;
+interface View extends Tab {
+  /** Called when the view is shown, and then whenever the state has changed while it is. */
+  update(state: ViewState): void | Promise<void>;
+  /** A picture of what is shown, for papers; null if there is none. */
+  picture?(): SVGSVGElement | null;
 }
+
+// ---- Memory ----
+
+type AccessTable = import("./accesses.js").AccessTable;
+type ArrayCard = import("./array_card.js").ArrayCard;
+type Pieces = import("./grid.js").Pieces;
+
+/** Rows and columns of a grid. */
+interface Area {
+  row: number;
+  column: number;
+  rows: number;
+  columns: number;
+}
+
+/** Extent and stride of an axis of a box. */
+type Axis = [number, number];
+
+/** The dimensions of a picture: outer ones, then rows, then columns. */
+interface Grid {
+  sizes: number[];
+  /** Elements of memory from one index to the next; never negative. */
+  strides: number[];
+  /** Dimensions whose index falls while the address rises. */
+  reversed: boolean[];
+  /** The dimensions with more than one element, largest stride first. */
+  order: number[];
+  /** The last place of a folded array whose index falls while the address rises, else 0. */
+  mirror: number;
+  /** The width that a one-dimensional array is folded to, or 0. */
+  fold: number;
+  /** How many elements the array has; the last row of a folded one may be short. */
+  length: number;
+  rows: number;
+  columns: number;
+}
+
+/** The part of the grid that is drawn, in cells. */
+interface Frame {
+  /** The index in each outer dimension. */
+  slice: number[];
+  /** The first row and column of elements. */
+  row: number;
+  column: number;
+  /** Elements of a cell. */
+  binRows: number;
+  binColumns: number;
+  /** Cells. */
+  rows: number;
+  columns: number;
+}
+
+interface Conflicts {
+  pieces: Pieces;
+  elements: number;
+}
+
+interface Outline extends Area {
+  color: string;
+  width: number;
+  dashed?: boolean;
+  label?: string;
+  shift?: number;
+}
+
+/** What is drawn of an array: a pixel for each cell of the frame (0: none), and what lies above. */
+interface Scene {
+  frame: Frame;
+  pixels: Uint32Array;
+  /** Cells with any conflict. */
+  conflicts: Uint8Array | null;
+  outlines: Outline[];
+  /** Parts of tiles that are outside of the array. */
+  paddings: (Area & { color: string })[];
+  races: { row: number; column: number }[];
+}
+
+/** Two accesses, and a place in the grid at which they meet. */
+interface Race {
+  place: number[];
+  name: string;
+  rows: number[];
+  title: string;
+  kind: string;
+}
+
+interface MemoryOptions {
+  color: "last block" | "first block" | "last time" | "first time" | "count";
+  /** Reads, writes, atomics. */
+  kinds: boolean[];
+  /** The whole launch, or up to the step. */
+  whole: boolean;
+  conflicts: boolean;
+}
+
+interface PlotListener {
+  /** Another part is seen: draw again. */
+  framed(): void;
+  pointed(area: Area | null, point: { x: number; y: number }): void;
+  picked(area: Area): void;
+}
+
+interface CardListener {
+  redraw(): void;
+  picked(card: ArrayCard, area: Area): void;
+  pointed(card: ArrayCard, area: Area | null, point: { x: number; y: number }): void;
+}
+
+// ---- Forms ----
+
+/** Lines of what is pointed at, of the chosen operation, and of the one that runs. */
+interface Marks {
+  lit: Set<number>;
+  chosen: Set<number>;
+  moment: Set<number>;
+}
+
+interface ListingListener {
+  /** The line under the pointer or the cursor; null: none. */
+  point(line: number | null): void;
+  follow(line: number): void;
+}
+
+/** Operations of a line that is pointed at or was followed, the form that was chosen, and that a form has come. */
+interface PaneListener {
+  point(operations: number[]): void;
+  follow(operations: number[], from: import("./pane.js").Pane): void;
+  choose(form: string): void;
+  shown(pane: import("./pane.js").Pane): void;
+}
+
+// ---- Values and cost ----
+
+/** Something whose elements can be asked for: a value or an array at a step, or one side of a comparison. */
+interface TileSource {
+  name: string;
+  element: string;
+  shape: number[];
+  part(start?: number[], extents?: number[]): Promise<Tile>;
+}
+
+interface TilePart {
+  start: number[];
+  extents: number[];
+}
+
+interface ShownTile {
+  title: string;
+  about: string;
+  value: number | null;
+  step: number;
+  source: TileSource;
+}
+
+type Side = "left" | "right" | "difference";
+type Compared = Record<Side, Tile>;
+type RooflineColors = Record<"ink" | "faint" | "line" | "roof" | "kernel" | "measured" | "ground", string>;

@@ -1,17 +1,9 @@
-// The script's variables, the arrays, and the values of the tile program that are known at a moment, the newest first:
-// a list to choose from.
+// The script's variables, the arrays, and the values of the tile program that are known at a step, the newest first: a
+// list to choose from.
 
-import { element, fill } from "page/elements.js";
-import { counted, extents as extentWords } from "explorer/words.js";
-
-/**
- * @typedef {import("./types").Context} Context
- * @typedef {import("./types").Selection} Selection
- * @typedef {import("./types").Values} Values
- * @typedef {import("./types").Variable} Variable
- * @typedef {import("./types").Variables} Variables
- * @typedef {Values["values"][number]} Entry
- */
+import { extents as extentText } from "explorer/text.js";
+import { checkbox, element, fill, moveByKeys } from "page/elements.js";
+import { counted } from "page/numbers.js";
 
 /** So many are listed at once; a program may have a hundred thousand. */
 const LISTED = 300;
@@ -19,166 +11,124 @@ const LISTED = 300;
 /** @param {Context} context */
 export function createValueList(context) {
   const { summary } = context;
-  const filter = element("input", { type: "search", placeholder: "filter by name", "aria-label": "Filter values by name" });
-  const box = element("ul", { class: "value-list", role: "listbox", tabindex: 0, "aria-label": "Values and arrays" });
-  const more = element("p", { class: "quiet more" });
+  const search = { type: "search", placeholder: "filter by name", "aria-label": "Filter values by name" };
+  const filter = element("input", { ...search, oninput: draw });
+  const listbox = { role: "listbox", tabindex: 0, "aria-label": "Values and arrays", onclick: clicked };
+  const box = element("ul.plain.boxed.value-list.choices", listbox);
+  const more = element("p.quiet");
   // Of a script, the parameters of the tile program are addresses, extents and strides that its compiler has made.
-  const words = summary.script ? summary.parameters.length : 0;
-  const shown = element("input", { type: "checkbox", onchange: () => draw() });
-  const fold = words === 0 ? null : element("label", { class: "quiet" }, shown, ` ${counted(words, "parameter")} of the tile program`);
+  const parameters = summary.script ? summary.parameters.length : 0;
+  let showsParameters = false;
+  const fold = checkbox(`${counted(parameters, "parameter")} of the tile program`, false, (checked) => {
+    showsParameters = checked;
+    draw();
+  });
   /** @type {Variable[]} */
   let variables = [];
-  /** @type {Values | null} */
-  let known = null;
-  /** @type {Selection} */
-  let selection = context.selection;
-  /** @typedef {{ value: number | null, array: number | null, step?: number }} Row */
-  /** @type {Row[]} */
+  /** @type {Values["values"]} */
+  let known = [];
+  let { state } = context;
+  /** @type {{ value: number | null, array: number | null, step?: number }[]} */
   let rows = [];
   let active = -1;
+  moveByKeys(box, () => ({ at: active, last: rows.length - 1 }), choose);
 
-  filter.addEventListener("input", () => draw());
-  box.addEventListener("click", (event) => {
+  /** @param {MouseEvent} event */
+  function clicked(event) {
     const option = event.target instanceof Element ? event.target.closest("[role=option]") : null;
     if (option instanceof HTMLElement) choose(Number(option.dataset.row));
-  });
-  box.addEventListener("keydown", (event) => {
-    /** @type {Record<string, number>} */
-    const targets = { ArrowDown: active + 1, ArrowUp: active - 1, Home: 0, End: rows.length - 1 };
-    const target = targets[event.key];
-    if (target === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    choose(Math.max(0, Math.min(rows.length - 1, target)));
-  });
+  }
 
   /** @param {number} row */
   function choose(row) {
-    const wanted = rows[row];
-    if (wanted === undefined) return;
-    const operation = wanted.value === null ? null : summary.values[wanted.value].operation;
-    const step = wanted.step ?? selection.step;
-    context.select(wanted.value === null ? { array: wanted.array, value: null } : { value: wanted.value, operation, step });
+    const { value, array, step = state.step } = rows[row];
+    const operation = value === null ? null : summary.values[value].operation;
+    context.select(value === null ? { array, value } : { value, operation, step });
   }
 
-  /** @param {Entry} entry */
-  function hasTile(entry) {
-    return summary.values[entry.value]?.element !== null;
-  }
-
-  /**
-   * The value that is looked at: the selected one, or else the newest.
-   * @param {Selection} from
-   * @param {Values} values
-   * @returns {Entry | null}
-   */
+  /** The selected value, or else the newest, that is a tile. @param {ViewState} from @param {Values["values"]} values */
   function chosen(from, values) {
-    const wanted = values.values.find((entry) => entry.value === from.value);
-    if (wanted !== undefined && hasTile(wanted)) return wanted;
-    /** @type {Entry | null} */
-    let newest = null;
-    for (const entry of values.values) {
-      if (hasTile(entry) && (newest === null || entry.step >= newest.step)) newest = entry;
-    }
-    return newest;
+    const tiles = values.filter((entry) => (summary.values[entry.value]?.element ?? null) !== null);
+    const last = Math.max(...tiles.map((entry) => entry.step));
+    return tiles.find((entry) => entry.value === from.value) ?? tiles.findLast((entry) => entry.step === last) ?? null;
   }
 
   function draw() {
-    if (known === null) return;
-    const wanted = filter.value.trim().toLowerCase();
-    const matches = (/** @type {string} */ text) => wanted === "" || text.toLowerCase().includes(wanted);
-    const looked = selection.value === null && selection.array !== null ? null : chosen(selection, known);
-    const entries = known.values
-      .filter((entry) => {
-        const value = summary.values[entry.value];
-        return (entry.value >= words || shown.checked) && matches(`${value.name} ${value.script ?? ""} ${value.type}`);
+    const query = filter.value.trim().toLowerCase();
+    const matches = (/** @type {string} */ text) => text.toLowerCase().includes(query);
+    const selected = state.value === null && state.array !== null ? null : chosen(state, known);
+    const entries = known
+      .filter(({ value }) => {
+        const { name, script, type } = summary.values[value];
+        return (value >= parameters || showsParameters) && matches(`${name} ${script ?? ""} ${type}`);
       })
       .sort((first, second) => second.step - first.step || second.value - first.value);
-    const listed = entries.slice(0, LISTED);
-    const arrays = summary.arrays.filter((array) => matches(array.name)).slice(0, LISTED);
     rows = [];
     active = -1;
-    /** @type {Node[]} */
-    const made = [];
-    const own = variables.filter((one) => one.value !== null && matches(`${one.name} ${one.type}`));
-    if (own.length > 0) made.push(title("Variables of the script"));
-    for (const one of own) {
+    const own = variables.filter((one) => one.value !== null && matches(`${one.name} ${one.type}`)).map((one) => {
       const step = one.step ?? 0;
-      const newest = known.values.find((entry) => entry.value === one.value);
+      const newest = known.find((entry) => entry.value === one.value);
       // The value may have been computed again since, as in another iteration: its own step is the one to look at.
-      const row = { value: one.value, array: null, ...(newest?.step === step ? {} : { step }) };
-      const here = one.value === looked?.value && newest?.step === step;
-      made.push(
-        option(row, here, [
-          element("span", { class: "name" }, one.name),
-          element("code", { class: "type" }, one.type),
-          element("span", { class: step === selection.step ? "step now" : "step" }, step === 0 ? "given" : `step ${step}`),
-          element("span", { class: "text quiet mono" }, one.text),
-        ]),
-      );
-    }
-    if (summary.script) made.push(...listArrays());
-    if (listed.length > 0) made.push(title(`${summary.script ? "Values of the tile program" : "Values"} at step ${selection.step}`));
-    for (const entry of listed) {
-      const value = summary.values[entry.value];
-      made.push(
-        option({ value: entry.value, array: null }, active < 0 && entry.value === looked?.value, [
-          element("span", { class: "name" }, value.script ?? value.name),
-          element("code", { class: "quiet alias" }, value.script === null ? "" : value.name),
-          element("code", { class: "type" }, value.type),
-          element("span", { class: entry.step === selection.step ? "step now" : "step" }, entry.step === 0 ? "given" : `step ${entry.step}`),
-          element("span", { class: "text quiet mono" }, entry.text),
-        ]),
-      );
-    }
-    if (!summary.script) made.push(...listArrays());
-
-    function listArrays() {
-      const items = arrays.map((array) =>
-        option({ value: null, array: array.id }, looked === null && array.id === selection.array, [
-          element("span", { class: "name" }, array.name),
-          element("code", { class: "type" }, `${extentWords(array.shape)} ${array.element}`),
-        ]),
-      );
-      return items.length === 0 ? [] : [title("Arrays"), ...items];
-    }
-    fill(box, ...made);
-    const left = entries.length - listed.length;
+      const isNewest = newest?.step === step;
+      const row = { value: one.value, array: null, ...(isNewest ? {} : { step }) };
+      return option(row, one.value === selected?.value && isNewest, one.name, one.type, step, one.text);
+    });
+    const arrays = () => summary.arrays.filter((array) => matches(array.name)).slice(0, LISTED).map((array) => {
+      const isHere = selected === null && array.id === state.array;
+      return option({ value: null, array: array.id }, isHere, array.name, `${extentText(array.shape)} ${array.element}`);
+    });
+    const scriptArrays = summary.script ? arrays() : [];
+    const values = entries.slice(0, LISTED).map(({ value, step, text }) => {
+      const { name, script, type } = summary.values[value];
+      const isHere = active < 0 && value === selected?.value;
+      return option({ value, array: null }, isHere, script ?? name, type, step, text, script === null ? "" : name);
+    });
+    const title = `${summary.script ? "Values of the tile program" : "Values"} at step ${state.step}`;
+    fill(
+      box,
+      ...section("Variables of the script", own),
+      ...section("Arrays", scriptArrays),
+      ...section(title, values),
+      ...section("Arrays", summary.script ? [] : arrays()),
+    );
+    const left = entries.length - values.length;
     fill(more, left > 0 ? `and ${counted(left, "value")} more: filter by name` : "");
-    if (active >= 0) {
-      box.setAttribute("aria-activedescendant", `listed-${active}`);
-      document.getElementById(`listed-${active}`)?.scrollIntoView({ block: "nearest" });
-    } else {
-      box.removeAttribute("aria-activedescendant");
-    }
+    const current = document.getElementById(`listed-${active}`);
+    current?.scrollIntoView({ block: "nearest" });
+    if (active < 0) box.removeAttribute("aria-activedescendant");
+    else box.setAttribute("aria-activedescendant", `listed-${active}`);
   }
 
-  /** @param {string} text */
-  function title(text) {
-    return element("li", { role: "presentation", class: "heading" }, text);
+  /** @param {string} title @param {Child[]} items */
+  function section(title, items) {
+    return items.length === 0 ? [] : [element("li.heading", { role: "presentation" }, title), ...items];
   }
 
   /**
-   * @param {Row} row
-   * @param {boolean} here
-   * @param {(Node | null)[]} parts
+   * @param {typeof rows[0]} row @param {boolean} isHere @param {string} name @param {string} type
+   * @param {number | null} [step] @param {string} [text] @param {string | null} [alias]
    */
-  function option(row, here, parts) {
+  function option(row, isHere, name, type, step = null, text = "", alias = null) {
     const number = rows.push(row) - 1;
-    if (here) active = number;
-    return element("li", { role: "option", id: `listed-${number}`, "data-row": number, "aria-selected": String(here) }, ...parts);
+    if (isHere) active = number;
+    const computed = step === 0 ? "given" : `step ${step}`;
+    return element(
+      "li",
+      { role: "option", id: `listed-${number}`, "data-row": number, "aria-selected": String(isHere) },
+      element("span.name", name),
+      alias === null ? null : element("code.quiet.alias", alias),
+      element("code.type", type),
+      step === null ? null : element(step === state.step ? "span.step.now" : "span.step", computed),
+      text === "" ? null : element("span.text.quiet.mono", text),
+    );
   }
 
   return {
-    element: element("nav", { class: "values-list", "aria-label": "Values" }, filter, box, more, fold),
+    element: element("nav.values-list", { "aria-label": "Values" }, filter, box, more, parameters === 0 ? null : fold),
     chosen,
-    /**
-     * @param {Selection} at
-     * @param {Values} values
-     * @param {Variables | null} script
-     */
+    /** @param {ViewState} at @param {Values["values"]} values @param {Variables | null} script */
     set(at, values, script) {
-      selection = at;
+      state = at;
       known = values;
       variables = script?.functions.flatMap((one) => one.variables) ?? [];
       draw();

@@ -1,0 +1,156 @@
+// The frame of a page: errors, tabs, colors, the keys that work everywhere, and the state in the address.
+
+import { button, byId, element, isTyping, messageOf, moveByKeys } from "page/elements.js";
+
+/** Shows an error above the view, once. @param {unknown} error */
+export function reportError(error) {
+  const text = messageOf(error);
+  const shown = Array.from(document.querySelectorAll("#problems .problem span"));
+  if (shown.some((one) => one.textContent === text)) return;
+  const problem = element("p.problem", element("span", text), button("Dismiss", () => problem.remove()));
+  byId("problems").append(problem);
+}
+
+/** Runs what makes the page; an error in it, or later, is shown. @param {() => Promise<void>} main */
+export function startPage(main) {
+  addEventListener("error", (event) => reportError(event.error ?? event.message));
+  addEventListener("unhandledrejection", (event) => reportError(event.reason));
+  byId("skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    byId("content").focus();
+  });
+  main().catch((error) => {
+    document.getElementById("loading")?.remove();
+    reportError(error);
+  });
+}
+
+/** What the page carries, or null. */
+export function embedded() {
+  return JSON.parse(byId("embedded").textContent ?? "null");
+}
+
+/** Bytes from base64. @param {string} text @returns {Uint8Array<ArrayBuffer>} */
+export function decoded(text) {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}
+
+/** The value that `packed` of one_file.py has compressed. @param {string} text */
+export async function unpacked(text) {
+  const stream = new Blob([decoded(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+/** Tells people who cannot see the page. @param {string} text */
+export function announce(text) {
+  byId("announcements").textContent = text;
+}
+
+/**
+ * The row of tabs and their panels; the keys 1 .. 9 choose one too.  Returns what shows another tab.
+ * @param {Tab[]} tabs @param {(id: string) => void} choose @returns {(id: string) => void}
+ */
+export function createTabs(tabs, choose) {
+  const buttons = tabs.map(({ id, title }) =>
+    button(title, () => choose(id), { role: "tab", id: `tab-${id}`, "aria-controls": `view-${id}` }),
+  );
+  const row = byId("tabs");
+  row.append(...buttons);
+  /** @param {number} place */
+  const go = (place) => {
+    buttons[place].focus();
+    choose(tabs[place].id);
+  };
+  const at = () => buttons.findIndex((one) => one.tabIndex === 0);
+  moveByKeys(row, () => ({ at: at(), last: tabs.length - 1 }), go, "ArrowRight");
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || isTyping(event.target)) return;
+    const isOpen = document.querySelector("dialog[open]") !== null;
+    if (/^[1-9]$/.test(event.key) && Number(event.key) <= tabs.length && !isOpen) go(Number(event.key) - 1);
+  });
+  for (const { id, element: panel } of tabs) {
+    panel.id = `view-${id}`;
+    panel.classList.add("view");
+    panel.setAttribute("role", "tabpanel");
+    panel.setAttribute("aria-labelledby", `tab-${id}`);
+    panel.hidden = true;
+  }
+  byId("content").replaceChildren(...tabs.map((tab) => tab.element));
+  return (shown) => {
+    let isLeft = false;
+    for (const [place, { id, element: panel }] of tabs.entries()) {
+      const chosen = id === shown;
+      // On a narrow screen tabs scroll.
+      if (chosen && panel.hidden) buttons[place].scrollIntoView({ block: "nearest", inline: "nearest" });
+      buttons[place].setAttribute("aria-selected", String(chosen));
+      buttons[place].tabIndex = chosen ? 0 : -1;
+      isLeft ||= !chosen && panel.contains(document.activeElement);
+      panel.hidden = !chosen;
+    }
+    // A link inside a view leads to another one and is hidden: the focus moves to the tab.
+    if (isLeft) buttons[at()].focus();
+  };
+}
+
+/** The button that changes between dark and light; pages begin as the system is. @param {() => void} [redraw] */
+export function createTheme(redraw = () => {}) {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  /** @type {string | null} */
+  let chosen = null;
+  try {
+    chosen = localStorage.getItem("tileir-theme");
+  } catch {
+    // Pages from files and inside of others may keep nothing.
+  }
+  const apply = () => {
+    const isDark = chosen === "dark" || (chosen !== "light" && system.matches);
+    document.documentElement.dataset.theme = isDark ? "dark" : "light";
+    toggle.textContent = isDark ? "Light" : "Dark";
+    toggle.title = `${toggle.textContent} colors`;
+    redraw();
+  };
+  const toggle = button("", () => {
+    chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    try {
+      localStorage.setItem("tileir-theme", chosen);
+    } catch {
+      // As above.
+    }
+    apply();
+  });
+  system.addEventListener("change", apply);
+  apply();
+  return toggle;
+}
+
+/**
+ * A state as the part of an address behind the `#`: what differs from the beginning.
+ * @param {object} state @param {object} beginning
+ */
+export function writtenState(state, beginning) {
+  const words = new URLSearchParams();
+  for (const [name, first] of Object.entries(beginning)) {
+    const value = Reflect.get(state, name);
+    if (String(value) !== String(first)) words.set(name, String(value));
+  }
+  return words.toString();
+}
+
+/**
+ * The state that an address has.  Anybody may have written it: what makes no sense is left out.
+ * @template {object} State
+ * @param {string} hash @param {State} beginning
+ * @returns {State}
+ */
+export function readState(hash, beginning) {
+  const words = new URLSearchParams(hash.replace(/^#/, ""));
+  const natural = (/** @type {string} */ text) => (/^[0-9]{1,15}$/.test(text) ? [Number(text)] : []);
+  const read = Object.entries(beginning).map(([name, first]) => {
+    const text = words.get(name);
+    if (text === null) return [name, first];
+    if (typeof first === "string") return [name, text];
+    const numbers = text.split(",").flatMap(natural);
+    return [name, Array.isArray(first) ? numbers.slice(0, 64) : (numbers[0] ?? first)];
+  });
+  return Object.fromEntries(read);
+}
