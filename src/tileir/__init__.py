@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from tileir.analyze.lint.fixes import LintFix
     from tileir.analyze.lint.linting import lint
     from tileir.analyze.lint.rule import LintFinding
-    from tileir.analyze.reducing.errors import NotInterestingError
     from tileir.analyze.reducing.reduce import Progress, Reduction, reduce
+    from tileir.analyze.reducing.search import NotInterestingError
     from tileir.bridge.compiling import compile
     from tileir.bridge.emulate import EmulationContext, emulate
     from tileir.bridge.launch import launch
@@ -357,7 +357,7 @@ _HOMES = {
     "tileir.analyze.lint.fixes": "LintFix",
     "tileir.analyze.lint.linting": "lint",
     "tileir.analyze.lint.rule": "LintFinding",
-    "tileir.analyze.reducing.errors": "NotInterestingError",
+    "tileir.analyze.reducing.search": "NotInterestingError",
     "tileir.analyze.reducing.reduce": "Progress Reduction reduce",
     "tileir.bytecode.primitives": "BytecodeError",
     "tileir.dialect.attributes": "bounded div_by same_elements",

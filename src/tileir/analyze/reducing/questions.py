@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tileir.analyze.reducing.launches import arguments_of, launch_words, launched_entry
 from tileir.analyze.reducing.observing import Question
-from tileir.analyze.reducing.program import Program
+from tileir.analyze.reducing.program import Program, arguments_of, launch_words, launched_entry
 from tileir.execute.arguments.argument_text import LaunchWords
 from tileir.execute.errors import InternalError
 from tileir.ir.core import Operation
