@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tileir import attributes, declarations, smith, types
     from tileir.analyze.comparing.compare import compare
     from tileir.analyze.comparing.comparison import ArrayDifference, BlockComparison, Comparison, Moment
-    from tileir.analyze.comparing.differences import Difference
     from tileir.analyze.cost.costs import cost
     from tileir.analyze.cost.occupancy import Occupancy, Waves
     from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
     from tileir.execute.arguments.argument_text import LaunchArguments, LaunchWords, WordError
     from tileir.execute.arguments.binding import Pointer, pointer_to
+    from tileir.execute.array_difference import Difference
     from tileir.execute.bound import BoundLaunch
     from tileir.execute.engine.interface import (
         DirectLaunches,
@@ -414,7 +414,7 @@ _HOMES = {
 _RUNNING_HOMES = {
     "tileir.analyze.comparing.compare": "compare",
     "tileir.analyze.comparing.comparison": "ArrayDifference BlockComparison Comparison Moment",
-    "tileir.analyze.comparing.differences": "Difference",
+    "tileir.execute.array_difference": "Difference",
     "tileir.analyze.cost.costs": "cost",
     "tileir.analyze.difference.semantic": "DifferentArray KernelRuns SemanticDifference",
     "tileir.analyze.difference.tracking": "FirstValue",

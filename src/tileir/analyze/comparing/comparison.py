@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.analyze.comparing.differences import Difference
+from tileir.execute.array_difference import Difference, same_numbers
 from tileir.execute.dtypes import Array
 from tileir.execute.locations.wording import bracketed, parenthesized, several
 from tileir.execute.recording.recording import Recording
@@ -222,12 +222,9 @@ class Comparison(ABC):
         """The answer to `compared`: a value in both runs, and how far apart they are."""
         left_element, left, right_element, right = self.pair(block, step, value)
         with numpy.errstate(all="ignore"):
-            left_numbers = numbers_of(left_element, left).astype(numpy.float64)
-            right_numbers = numbers_of(right_element, right).astype(numpy.float64)
-            apart = left_numbers - right_numbers
-            # Infinities of one sign, and NaNs, do not differ.
-            same = (left_numbers == right_numbers) | (numpy.isnan(left_numbers) & numpy.isnan(right_numbers))
-            apart = numpy.where(same, 0.0, apart)
+            one = numbers_of(left_element, left).astype(numpy.float64)
+            other = numbers_of(right_element, right).astype(numpy.float64)
+            apart = numpy.where(same_numbers(one, other), 0.0, one - other)
         return {
             "left": tile_answer(left_element, left, start, extents),
             "right": tile_answer(right_element, right, start, extents),

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
 
-from tileir.analyze.comparing.differences import Difference, difference_of
 from tileir.analyze.difference.tracking import FirstValue, Pairs, Tracker, element_text
 from tileir.analyze.random_arguments import random_launch
 from tileir.dialect.ops import ENTRY
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments.argument_text import LaunchArguments, LaunchWords
+from tileir.execute.array_difference import Difference, difference_of
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.kernel import Kernel
 from tileir.execute.locations.wording import bracketed, parenthesized, several

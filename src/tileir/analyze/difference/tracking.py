@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy
 
-from tileir.analyze.comparing.block_values import MOST_BYTES, compared_element
-from tileir.analyze.comparing.differences import Difference, difference_of
+from tileir.analyze.comparing.recordings import MOST_BYTES, compared_element
 from tileir.dialect.ops import REDUCE, SCAN
 from tileir.execute.arguments.argument_text import LaunchArguments
+from tileir.execute.array_difference import Difference, difference_of
 from tileir.execute.errors import BlockId, ExecutionError
 from tileir.execute.launching.kernel import Kernel
 from tileir.execute.observing.observer import Observer, TileBlock

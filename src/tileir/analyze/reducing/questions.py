@@ -64,13 +64,15 @@ def ask_difference(first: str, second: str, words: LaunchWords) -> Question[Prog
     """Whether a launch gives other bits on another engine, and what the sanitizer says of it then."""
 
     def question(program: Program) -> str:
+        from tileir.execute.array_difference import same_bits
+
         wanted = _launched(program, first, words)
         found = _launched(program, second, words)
         if isinstance(wanted, str) or isinstance(found, str):
             if wanted == found or GONE in (wanted, found):
                 return FINE
             return f"{first} {_head(wanted)}, {second} {_head(found)}"
-        if len(wanted) == len(found) and all(_same(a, b) for a, b in zip(wanted, found, strict=True)):
+        if all(same_bits(a, b).all() for a, b in zip(wanted, found, strict=True)):
             return FINE
         return f"{DIFFERENT}; findings: {','.join(_findings(program, words))}"
 
@@ -133,18 +135,6 @@ def _launched(program: Program, engine: str, words: LaunchWords, **options: Any)
 
     ended = _worded(work)
     return arrays if ended == FINE else ended
-
-
-def _same(left: Any, right: Any) -> bool:
-    """Whether two arrays have the same bits; one NaN is as good as another."""
-    if left.tobytes() == right.tobytes():
-        return True
-    if left.dtype != right.dtype or left.dtype.kind in "iub":
-        return False
-    wide_left, wide_right = left.astype("float64"), right.astype("float64")
-    both = (wide_left != wide_left) & (wide_right != wide_right)
-    bits = f"u{left.itemsize}"
-    return bool((both | (left.view(bits) == right.view(bits))).all())
 
 
 def _findings(program: Program, words: LaunchWords) -> list[str]:
