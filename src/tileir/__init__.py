@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
     from tileir.analyze.difference.changes import ChangeDetail, ProgramChange
     from tileir.analyze.difference.difference import ProgramDifference, diff
-    from tileir.analyze.difference.semantic import DifferentArray, KernelRuns, SemanticDifference
-    from tileir.analyze.difference.tracking import FirstValue
+    from tileir.analyze.difference.semantic import DifferentArray, FirstValue, KernelRuns, SemanticDifference
     from tileir.analyze.forms.form import Form, Removed
     from tileir.analyze.forms.forms import Forms, FormTitle
     from tileir.analyze.lint.fixes import LintFix
@@ -416,8 +415,7 @@ _RUNNING_HOMES = {
     "tileir.analyze.comparing.comparison": "ArrayDifference BlockComparison Comparison Moment",
     "tileir.execute.array_difference": "Difference",
     "tileir.analyze.cost.costs": "cost",
-    "tileir.analyze.difference.semantic": "DifferentArray KernelRuns SemanticDifference",
-    "tileir.analyze.difference.tracking": "FirstValue",
+    "tileir.analyze.difference.semantic": "DifferentArray FirstValue KernelRuns SemanticDifference",
     "tileir.bridge.compiling": "compile",
     "tileir.bridge.emulate": "EmulationContext emulate",
     "tileir.bridge.launch": "launch",

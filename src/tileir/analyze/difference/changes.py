@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final, Literal, NamedTuple
 
 from tileir.analyze.difference.matching import Matching, Naming
@@ -20,6 +21,8 @@ Kind = Literal["removed", "added", "moved", "changed", "renamed"]
 _LONGEST: Final = 80
 """Of an attribute that is told."""
 _ABSENT: Final = "(none)"
+_MOST_DETAILS: Final = 3
+"""So many are in a summary, the most frequent first."""
 _NO_NAME: Final = "kernels"
 
 
@@ -336,3 +339,56 @@ def _spelled(attribute: Attribute | None) -> str:
 def _location(location: Location) -> str:
     """A location that a program states; the place in its own text is none of those."""
     return "" if isinstance(location, (TextLocation, UnknownLocation)) else location.inner
+
+
+# --- in one sentence ---
+
+
+def summary_of(changes: list[ProgramChange]) -> str:
+    """As in `3 operations removed, 1 moved out of a loop, 2 changed: rounding_mode .. -> zero`."""
+    symbols = [each for each in changes if each.kind in ("removed", "added") and each.operation.symbol_name is not None]
+    parts = [f"{_symbol(each.operation)} {each.kind}" for each in symbols]
+    renamed = [each for each in changes if each.kind == "renamed"]
+    for each in renamed:
+        if each.right is not None and each.right.symbol_name != each.operation.symbol_name:
+            parts.append(f"{_symbol(each.operation)} renamed @{each.right.symbol_name}")
+    inside = [each for each in changes if each not in symbols]
+    counts = Counter[str]()
+    for each in inside:
+        if each.kind in ("removed", "added"):
+            counts[each.kind] += each.count
+    for each in inside:
+        if each.kind == "moved":
+            counts["moved" if each.where in ("up", "down") else f"moved {each.where}"] += 1
+    changed = [each for each in inside if each.kind == "changed"]
+    if changed:
+        counts[f"changed: {_frequent_details(changed)}"] = len(changed)
+    # Only the first count says what is counted.
+    counted = [f"{count} {what}" for what, count in counts.items()]
+    if counted:
+        count, _, what = counted[0].partition(" ")
+        counted[0] = f"{count} operation{'' if count == '1' else 's'} {what}"
+        parts.append(", ".join(counted))
+    names = [detail for each in renamed for detail in each.details if not detail.before.startswith("@")]
+    if names:
+        shown = ", ".join([f"{each.before} -> {each.after}" for each in names[:_MOST_DETAILS]])
+        more = ", .." if len(names) > _MOST_DETAILS else ""
+        parts.append(f"{len(names)} value{'' if len(names) == 1 else 's'} renamed: {shown}{more}")
+    return "; ".join(parts) or "no difference"
+
+
+def _symbol(operation: Operation) -> str:
+    return f"{operation.declaration.mnemonic} @{operation.symbol_name}"
+
+
+def _frequent_details(changes: list[ProgramChange]) -> str:
+    """The most frequent details; operands are counted together, since each has names of its own."""
+    details = [detail for each in changes for detail in each.details]
+    operands = [detail for detail in details if detail.what == "operand"]
+    several = len(operands) > 1
+    texts = Counter(["operands" if several and detail in operands else detail.text() for detail in details])
+    found = [
+        text if count == 1 or text == "operands" else f"{text} ({count} times)"
+        for text, count in texts.most_common(_MOST_DETAILS)
+    ]
+    return ", ".join(found) + (", .." if len(texts) > _MOST_DETAILS else "")
