@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tileir.analyze.bytecode_listing import Listing
-from tileir.analyze.forms.form import MOST_LINES, Form
-from tileir.analyze.forms.numbering import operations_of
+from tileir.analyze.forms.form import MOST_LINES, Form, operations_of
 from tileir.bytecode.annotated import Node, annotate
 from tileir.dialect.ops import CONSTANT
 from tileir.execute.launching.entries import select_entry

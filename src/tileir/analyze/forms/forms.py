@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tileir.analyze.forms.bytecode import bytecode_form
-from tileir.analyze.forms.form import Form
-from tileir.analyze.forms.numbering import Numbers, numbered, operations_of
+from tileir.analyze.forms.form import Form, Numbers, numbered, operations_of
 from tileir.analyze.forms.source import Source, source_form, source_of_kernel
 from tileir.analyze.forms.steps import optimizer_steps, tile_form
 from tileir.execute.engine.interface import Engine, EngineForm, KernelSettings, PreparedKernel
