@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Final
 
@@ -27,20 +28,18 @@ SEARCHED_STEPS: Final = 2_000
 """The page looks for the first wrong value in tile blocks of so many steps together: it does not wait for long."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Moment:
     """A value that differs when it has been computed."""
 
-    __slots__ = ("block", "difference", "operation", "step", "value", "wrong")
-
-    def __init__(self, block: int, step: int, operation: int, value: int, difference: Difference, wrong: bool) -> None:
-        self.block: int = block
-        self.step: int = step
-        self.operation: int = operation
-        """The operation that computed it, by its number in `Recording.program`."""
-        self.value: int = value
-        self.difference: Difference = difference
-        self.wrong: bool = wrong
-        """Whether the difference is one that counts: `Comparison.criterion` says which do."""
+    block: int
+    step: int
+    operation: int
+    """The operation that computed it, by its number in `Recording.program`."""
+    value: int
+    difference: Difference
+    wrong: bool
+    """Whether the difference is one that counts: `Comparison.criterion` says which do."""
 
     def __repr__(self) -> str:
         return f"<Moment: tile block {self.block}, step {self.step}, value {self.value}: {self.difference!r}>"
@@ -75,14 +74,12 @@ class BlockComparison:
         return len(self.moments)
 
 
+@dataclass(slots=True, eq=False)
 class ArrayDifference:
     """An array that differs when the launch is over; `array` is its number in `Recording.arrays`."""
 
-    __slots__ = ("array", "difference")
-
-    def __init__(self, array: int, difference: Difference) -> None:
-        self.array: int = array
-        self.difference: Difference = difference
+    array: int
+    difference: Difference
 
 
 class Comparison(ABC):

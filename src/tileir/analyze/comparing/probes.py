@@ -13,6 +13,7 @@ bit for bit the same with any code, as the interpreter and the CPU engine are, d
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any, Final, cast
 
@@ -36,18 +37,16 @@ _MOST_PROBES: Final = 400
 """Probes are code to be compiled: of more values only floats, and then the first ones."""
 
 
+@dataclass(slots=True, eq=False)
 class Probe:
     """A result of an operation that is written down."""
 
-    __slots__ = ("element", "result", "shape", "value")
-
-    def __init__(self, value: Value, result: Value, element: Type, shape: tuple[int, ...]) -> None:
-        self.value: Value = value
-        """The value in the program that was copied."""
-        self.result: Value = result
-        """The value in the copy."""
-        self.element: Type = element
-        self.shape: tuple[int, ...] = shape
+    value: Value
+    """The value in the program that was copied."""
+    result: Value
+    """The value in the copy."""
+    element: Type
+    shape: tuple[int, ...]
 
     @property
     def bytes(self) -> int:
@@ -167,6 +166,3 @@ def _write_down(b: Builder, number: int, probe: Probe, log: Value, chosen: Value
                 row = b.broadcast(b.reshape(pointers, (1,)), (count,))
                 pointers = b.reshape(b.offset(row, places), probe.shape)
             b.store_ptr_tko(pointers, probe.result, memory_ordering_semantics="weak")
-
-
-__all__ = ["Probe", "ProbedKernel"]

@@ -13,7 +13,7 @@ Each tile block is thus looked at on its own, in whatever order the blocks ran.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy
 
@@ -42,14 +42,11 @@ _STORES: Final[dict[OperationDeclaration, str]] = {
 }
 
 
-class Shadowed:
+class Shadowed(NamedTuple):
     """A value's shadow, and the significant bits of the least precise type that it was computed with."""
 
-    __slots__ = ("bits", "numbers")
-
-    def __init__(self, numbers: Any, bits: int) -> None:
-        self.numbers: Any = numbers
-        self.bits: int = bits
+    numbers: Any
+    bits: int
 
 
 Seen = Callable[[Operation, "list[tuple[Value, FloatType, Any, Shadowed]]"], None]

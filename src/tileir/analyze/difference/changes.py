@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from tileir.analyze.difference.matching import Matching, Naming
@@ -48,29 +49,19 @@ class ChangeDetail(NamedTuple):
         return f"{label} {self.before or _ABSENT} -> {self.after or _ABSENT}"
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class ProgramChange:
     """One difference between two programs; an operation may have several."""
 
-    __slots__ = ("count", "details", "kind", "left", "right", "where")
-
-    def __init__(
-        self,
-        kind: Kind,
-        left: Operation | None,
-        right: Operation | None,
-        details: list[ChangeDetail] | None = None,
-        where: str = "",
-        count: int = 1,
-    ) -> None:
-        self.kind: Kind = kind
-        self.left: Operation | None = left
-        """The operation of the first program, None for one that was added."""
-        self.right: Operation | None = right
-        self.details: list[ChangeDetail] = details if details is not None else []
-        self.where: str = where
-        """Where it was moved, as in `out of a loop`."""
-        self.count: int = count
-        """How many operations these are, with those inside that are only on this side."""
+    kind: Kind
+    left: Operation | None
+    """The operation of the first program, None for one that was added."""
+    right: Operation | None
+    details: list[ChangeDetail] = field(default_factory=list)
+    where: str = ""
+    """Where it was moved, as in `out of a loop`."""
+    count: int = 1
+    """How many operations these are, with those inside that are only on this side."""
 
     @property
     def operation(self) -> Operation:
@@ -79,9 +70,8 @@ class ProgramChange:
         return found
 
     def __repr__(self) -> str:
-        return (
-            f"<ProgramChange {self.kind} {self.operation.name}{''.join([f', {each.text()}' for each in self.details])}>"
-        )
+        details = "".join([f", {each.text()}" for each in self.details])
+        return f"<ProgramChange {self.kind} {self.operation.name}{details}>"
 
 
 class Changes:
@@ -104,10 +94,9 @@ class Changes:
         self._locations: bool = locations
         self._moved: dict[Operation, str] = {}
         self._symbols: dict[str, str] = {
-            one.symbol_name or "": other.symbol_name or ""
-            for one, other in [
-                (each, matching.operations[each]) for each in symbols_of(programs[0]) if each in matching.operations
-            ]
+            each.symbol_name or "": matching.operations[each].symbol_name or ""
+            for each in symbols_of(programs[0])
+            if each in matching.operations
         }
 
     def found(self) -> list[ProgramChange]:
@@ -319,11 +308,8 @@ def _construct(operation: Operation) -> str:
     """What somebody calls the operation around others."""
     if operation.declaration.is_loop:
         return "a loop"
-    return (
-        f"an '{operation.declaration.mnemonic}'"
-        if operation.declaration is IF
-        else (f"'{operation.declaration.mnemonic}'")
-    )
+    article = "an " if operation.declaration is IF else ""
+    return f"{article}'{operation.declaration.mnemonic}'"
 
 
 def _spelled(attribute: Attribute | None) -> str:

@@ -46,10 +46,10 @@ class Keys:
         # From the outside in: what the operation around it is given tells the arguments of a block.
         for operation, is_over in _visits(function):
             if is_over:
-                self._look_up(operation)
+                self._set_shape_and_source(operation)
             else:
-                self._look_into(operation)
-        self._look_down(order)
+                self._set_arguments(operation)
+        self._set_uses(order)
         for operation in reversed(order):
             parent = operation.parent_operation
             assert parent is not None and operation.parent is not None
@@ -70,7 +70,7 @@ class Keys:
             )
         )
 
-    def _look_up(self, operation: Operation) -> None:
+    def _set_shape_and_source(self, operation: Operation) -> None:
         """Shape and source, which are known of everything before and inside."""
         numbers = self._numbers
         header = self.header[operation]
@@ -88,7 +88,7 @@ class Keys:
         # One from a place that is not looked at yet, in a program that breaks the rules, has no source.
         return self._values.get(value, -1)
 
-    def _look_into(self, owner: Operation) -> None:
+    def _set_arguments(self, owner: Operation) -> None:
         """The arguments of the blocks inside, by what the operation around them is given."""
         taken = tuple([self._value(operand) for operand in owner.operands])
         around = self._numbers.of(("around", self.header[owner], taken))
@@ -97,7 +97,7 @@ class Keys:
             for argument in block.arguments:
                 self._values[argument] = (around, place, argument.index)
 
-    def _look_down(self, order: list[Operation]) -> None:
+    def _set_uses(self, order: list[Operation]) -> None:
         """What becomes of the results.  An operation comes before what it contains, so that its terminators know."""
         uses: dict[Value, list[tuple[int, int]]] = {}
         numbers = self._numbers

@@ -192,40 +192,34 @@ def _pieces(words: list[str], common: set[int]) -> list[Piece]:
 # Nothing of a program reaches a terminal as it is: characters that a terminal would obey are escaped first.
 
 _PLAIN: Final = "\033[0m"
-_COLOURS: Final[dict[Mark, str]] = {
+_COLORS: Final[dict[Mark, str]] = {
     "changed": "\033[33m",
     "removed": "\033[31m",
     "added": "\033[32m",
     "moved away": "\033[36m",
     "moved here": "\033[36m",
 }
-_STRONG: Final = "\033[7m"
-"""Of words that are different in a changed line, besides the colour of the line."""
+_REVERSE: Final = "\033[7m"
+"""Of words that are different in a changed line, besides the color of the line."""
 _LEAST_WIDTH: Final = 40
 _SPACED_WORD: Final = re.compile(r" *[^ ]*")
 """What is not broken between two lines, with the spaces before it."""
 
 
-class Style:
-    """Colours, or none."""
+def _line_text(pieces: list[Piece], mark: Mark, color: bool) -> str:
+    """A line, in the color of its mark and with differing words in reverse if there are colors."""
+    if not color or mark == "same":
+        return "".join([text for text, _ in pieces])
+    # Each line ends its colors, so that a pager may begin with any.
+    parts: list[str] = []
+    for differs, together in groupby(pieces, lambda piece: piece[1]):
+        text = "".join([text for text, _ in together])
+        parts.append(f"{_COLORS[mark]}{_REVERSE if differs else ''}{text}{_PLAIN}")
+    return "".join(parts)
 
-    def __init__(self, color: bool) -> None:
-        self.color: bool = color
 
-    def line(self, pieces: list[Piece], mark: Mark) -> str:
-        """A line in the colour of its mark, its differing words stressed."""
-        if not self.color or mark == "same":
-            return "".join([text for text, _ in pieces])
-        colour = _COLOURS[mark]
-        # Each line ends its colours, so that a pager may begin with any.
-        parts: list[str] = []
-        for differs, together in groupby(pieces, lambda piece: piece[1]):
-            text = "".join([text for text, _ in together])
-            parts.append(f"{colour}{_STRONG if differs else ''}{text}{_PLAIN}")
-        return "".join(parts)
-
-    def head(self, text: str) -> str:
-        return f"\033[1m{text}{_PLAIN}" if self.color and text else text
+def _bold(text: str, color: bool) -> str:
+    return f"\033[1m{text}{_PLAIN}" if color and text else text
 
 
 def hunks(rows: list[Row], context: int | None) -> Iterator[list[Row]]:
@@ -259,20 +253,21 @@ def _row_pieces(row: Row) -> tuple[list[Piece], list[Piece]]:
 def side_by_side(listing: Listing, titles: tuple[str, str], width: int, color: bool, context: int | None) -> str:
     """Two columns with the signs of the rows between them."""
     column = max((width - 3) // 2, _LEAST_WIDTH // 2)
-    style = Style(color)
     lines: list[str] = []
     for hunk in hunks(listing.rows, context):
         if lines:
-            lines.append(style.head("-" * (2 * column + 3)))
+            lines.append(_bold("-" * (2 * column + 3), color))
         else:
             heads = [_cut(harmless(title), column) for title in titles]
-            lines.append(f"{style.head(heads[0])}{' ' * (column - len(heads[0]))}   {style.head(heads[1])}".rstrip())
+            lines.append(
+                f"{_bold(heads[0], color)}{' ' * (column - len(heads[0]))}   {_bold(heads[1], color)}".rstrip()
+            )
         for row in hunk:
-            lines.extend(_beside(row, column, style))
+            lines.extend(_beside(row, column, color))
     return "".join([f"{line}\n" for line in lines])
 
 
-def _beside(row: Row, column: int, style: Style) -> list[str]:
+def _beside(row: Row, column: int, color: bool) -> list[str]:
     left, right = [_wrapped(pieces, column) for pieces in _row_pieces(row)]
     count = max(len(left), len(right))
     lines: list[str] = []
@@ -281,7 +276,9 @@ def _beside(row: Row, column: int, style: Style) -> list[str]:
         theirs = right[number] if number < len(right) else []
         length = sum([len(text) for text, _ in mine])
         sign = row.sign if number == 0 else " "
-        text = f"{style.line(mine, row.mark)}{' ' * (column - length)} {sign} {style.line(theirs, row.mark)}"
+        text = (
+            f"{_line_text(mine, row.mark, color)}{' ' * (column - length)} {sign} {_line_text(theirs, row.mark, color)}"
+        )
         lines.append(text.rstrip(" "))
     return lines
 
@@ -320,34 +317,34 @@ _PREFIXES: Final[dict[Mark, str]] = {"removed": "-", "added": "+", "moved away":
 
 def unified(listing: Listing, titles: tuple[str, str], color: bool, context: int | None) -> str:
     """The form that `diff -u` writes, of the programs as they are printed."""
-    style = Style(color)
     lines: list[str] = []
     for hunk in hunks(listing.rows, context):
         if not lines:
-            lines += [style.head(f"--- {harmless(titles[0])}"), style.head(f"+++ {harmless(titles[1])}")]
+            lines += [_bold(f"--- {harmless(titles[0])}", color), _bold(f"+++ {harmless(titles[1])}", color)]
         mine = sum([1 for row in hunk if row.left is not None])
         theirs = sum([1 for row in hunk if row.right is not None])
         first, second = hunk[0].left_number + 1, hunk[0].right_number + 1
         function = next((name for name in [listing.function_of(row) for row in hunk] if name), "")
         head = f"@@ -{first},{mine} +{second},{theirs} @@ {harmless(function)}".rstrip()
         lines.append(f"\033[36m{head}{_PLAIN}" if color else head)
-        lines.extend(_below(hunk, style))
+        lines.extend(_below(hunk, color))
     return "".join([f"{line}\n" for line in lines])
 
 
-def _below(hunk: list[Row], style: Style) -> Iterator[str]:
+def _below(hunk: list[Row], color: bool) -> Iterator[str]:
     # Of rows that are changed one after the other, all lines of one program come first.
     waiting: list[str] = []
     for row in hunk:
         left, right = _row_pieces(row)
         if row.mark == "changed":
-            yield style.line([("-", False), *left], "removed")
-            waiting.append(style.line([("+", False), *right], "added"))
+            yield _line_text([("-", False), *left], "removed", color)
+            waiting.append(_line_text([("+", False), *right], "added", color))
             continue
         yield from waiting
         waiting = []
         if row.mark == "same":
             yield f" {left[0][0]}"
         else:
-            yield style.line([(_PREFIXES[row.mark], False), *(left if row.left is not None else right)], row.mark)
+            pieces = left if row.left is not None else right
+            yield _line_text([(_PREFIXES[row.mark], False), *pieces], row.mark, color)
     yield from waiting

@@ -7,6 +7,7 @@ compared tile block by tile block, each time they are computed.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
 
 import numpy
@@ -82,23 +83,23 @@ class DifferentArray(NamedTuple):
         )
 
 
+@dataclass(eq=False)
 class KernelRuns:
-    """What came of running one kernel of both programs; true if it came out differently."""
+    """The runs of one kernel of both programs; true if the results differ."""
 
-    def __init__(self, name: str) -> None:
-        self.name: str = name
-        self.runs: int = 0
-        self.launch: LaunchWords | None = None
-        """The launch in which something differed, else the last one."""
-        self.arrays: list[DifferentArray] = []
-        self.failures: tuple[str, str] = ("", "")
-        """The errors that ended the runs."""
-        self.printed: bool = False
-        """Whether they printed different texts."""
-        self.first: FirstValue | None = None
-        self.skipped: str = ""
-        """Why the two cannot be compared."""
-        self.notes: list[str] = []
+    name: str
+    runs: int = 0
+    launch: LaunchWords | None = None
+    """The launch in which something differed, else the last one."""
+    arrays: list[DifferentArray] = field(default_factory=list)
+    failures: tuple[str, str] = ("", "")
+    """The errors that ended the runs."""
+    printed: bool = False
+    """Whether they printed different texts."""
+    first: FirstValue | None = None
+    skipped: str = ""
+    """Why the two cannot be compared."""
+    notes: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.arrays) or self.printed or not self.fail_alike

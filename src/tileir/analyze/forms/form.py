@@ -8,6 +8,7 @@ locations to whatever they make of an operation, and here they are read again.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from tileir.dialect.debug_info import DILocation
@@ -36,6 +37,7 @@ class Removed(NamedTuple):
     text: str
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Form:
     """A program in one of its forms.
 
@@ -43,27 +45,16 @@ class Form:
     `changed` says for each line whether it is new or not as it was before, and `removed` has the lines that went.
     """
 
-    __slots__ = ("changed", "id", "language", "lines", "links", "notes", "removed", "title")
+    id: str
+    title: str
+    language: str
+    lines: list[str]
+    links: list[list[int]]
+    changed: list[bool] | None = None
+    removed: list[Removed] | None = None
+    notes: list[str] = field(default_factory=list)
 
-    def __init__(
-        self,
-        id: str,
-        title: str,
-        language: str,
-        lines: list[str],
-        links: list[list[int]],
-        changed: list[bool] | None = None,
-        removed: list[Removed] | None = None,
-        notes: list[str] | None = None,
-    ) -> None:
-        self.id: str = id
-        self.title: str = title
-        self.language: str = language
-        self.lines: list[str] = lines
-        self.links: list[list[int]] = links
-        self.changed: list[bool] | None = changed
-        self.removed: list[Removed] | None = removed
-        self.notes: list[str] = [] if notes is None else notes
+    def __post_init__(self) -> None:
         self.trim()
 
     def __repr__(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -183,16 +184,14 @@ class Reduction:
         return f"<Reduction of {self.original} operations to {self.operations} in {self.tests} tests>"
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Progress:
     """How far a reduction is: operations now and at first, tests and steps so far."""
 
-    __slots__ = ("operations", "original", "steps", "tests")
-
-    def __init__(self, operations: int, original: int, tests: int, steps: int) -> None:
-        self.operations: int = operations
-        self.original: int = original
-        self.tests: int = tests
-        self.steps: int = steps
+    operations: int
+    original: int
+    tests: int
+    steps: int
 
     def __repr__(self) -> str:
         return f"<Progress: {self.operations} of {self.original} operations after {self.tests} tests>"
