@@ -165,7 +165,7 @@ class EngineComparison(ValueComparison):
         return found
 
     def _other_memory(self) -> list[Array]:
-        """All regions, as far as an engine can be told of them: some are reached through addresses only."""
+        """All regions, for the engine: some are reached through addresses only."""
         launch = self.recording.launch
         return [region.data for region in launch.memory.regions] if launch.memory.has_tables else []
 

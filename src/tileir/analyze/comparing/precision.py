@@ -101,9 +101,9 @@ class PrecisionComparison(Comparison):
         """Run a tile block again with a shadow, and tell `note` of each float that an operation has computed."""
         program = self.recording.program
 
-        def seen(operation: Operation, told: list[tuple[Value, FloatType, Any, Shadowed]]) -> None:
+        def seen(operation: Operation, computed: list[tuple[Value, FloatType, Any, Shadowed]]) -> None:
             number = program.operation_numbers[operation]
-            for value, element, content, shadowed in told:
+            for value, element, content, shadowed in computed:
                 note(stepped.step, number, program.value_numbers[value], element, content, shadowed)
 
         shadow = Shadow(self.wide, seen)

@@ -7,7 +7,7 @@ with its shadow.  (Inside the body of `reduce` and `scan`, comparisons are made 
 follow.)
 
 What a tile block reads is taken as it stands in memory, unless the block wrote it itself: then it reads the shadow.
-Each tile block is thus looked at on its own, in whatever order the blocks ran.
+Each tile block is thus compared on its own, in whatever order the blocks ran.
 """
 
 from __future__ import annotations
@@ -116,13 +116,13 @@ class Shadow(Observer):
         self._tell(operation, results)
 
     def _tell(self, operation: Operation, results: list[Any]) -> None:
-        told: list[tuple[Value, FloatType, Any, Shadowed]] = []
+        computed: list[tuple[Value, FloatType, Any, Shadowed]] = []
         for value, content in zip(operation.results, results, strict=True):
             element = float_element(value)
             if element is not None:
-                told.append((value, element, content, self._shadow(value, content)))
-        if told:
-            self._seen(operation, told)
+                computed.append((value, element, content, self._shadow(value, content)))
+        if computed:
+            self._seen(operation, computed)
 
     # --- values ---
 

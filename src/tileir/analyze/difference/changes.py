@@ -20,7 +20,7 @@ from tileir.ir.values import Value
 
 Kind = Literal["removed", "added", "moved", "changed", "renamed"]
 _LONGEST: Final = 80
-"""Of an attribute that is told."""
+"""Of the text of an attribute."""
 _ABSENT: Final = "(none)"
 _MOST_DETAILS: Final = 3
 """So many are in a summary, the most frequent first."""
@@ -213,7 +213,7 @@ class Changes:
         if left.attributes == right.attributes and left.declaration is right.declaration:
             return
         for name in sorted({*left.attributes, *right.attributes}):
-            # The name of a symbol is told apart, and so are parameters, which the type of a function repeats.
+            # The name of a symbol is a detail of its own, and so are parameters, which the type of a function repeats.
             if name in ("sym_name", "function_type"):
                 continue
             before, after = left.attribute(name), right.attribute(name)
@@ -317,7 +317,7 @@ def _spelled(attribute: Attribute | None) -> str:
         return ""
     text = attribute.keyword if isinstance(attribute, EnumAttribute) else attribute.text
     if isinstance(attribute, DenseAttribute):
-        # Its type is that of the result, which is told where it is different.
+        # Its type is that of the result, which is a detail of its own.
         text = text.rpartition(" : ")[0]
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 

@@ -5,7 +5,7 @@ that it is computed from) and its `use` (its shape with all that becomes of it).
 is behind it other ones and the uses of what is before it, so that nearly every operation keeps one of the two.
 
 The strict numbers are of operations that agree in types and attributes, the loose ones of those with the same name.
-Values are told apart by where they come from; nothing is looked up by hash alone, so equal numbers mean equal things.
+Values are distinguished by where they come from; nothing is found by hash alone, so equal numbers mean equal things.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Keys:
             self._values[result] = (self.source[operation], result.index)
 
     def _value(self, value: Value) -> object:
-        # One from a place that is not looked at yet, in a program that breaks the rules, has no source.
+        # A value that is used before its definition, in an invalid program, has no source.
         return self._values.get(value, -1)
 
     def _set_arguments(self, owner: Operation) -> None:

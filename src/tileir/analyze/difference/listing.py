@@ -18,7 +18,7 @@ from tileir.text.listing import PrintedLines, printed_lines
 Mark = Literal["same", "changed", "removed", "added", "moved away", "moved here"]
 _WORD: Final = re.compile(r"[%@#^]?[\w$.]+|\s+|->|.", re.DOTALL)
 _MOST_WORDS: Final = 5_000
-"""Of a line that is longer, as with a large constant, the differing words are not looked for."""
+"""Of a line that is longer, as with a large constant, the differing words are not marked."""
 
 
 class Row(NamedTuple):

@@ -30,7 +30,7 @@ from tileir.ir.values import Value
 
 
 class MatchedPrograms(Protocol):
-    """What is asked of two programs whose operations are matched."""
+    """Two programs whose operations are matched."""
 
     left: Operation
     right: Operation

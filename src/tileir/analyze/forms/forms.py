@@ -1,4 +1,4 @@
-"""All forms of a kernel: what there is on this machine, and each of them when it is asked for."""
+"""All forms of a kernel: which there are on this machine, and each of them when it is requested."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Forms:
     The program is a module or a kernel that was compiled; `entry` names the kernel where a module has several.
     `level`, `rules` and `fuse_fma` are those of `tileir.optimize`, for the steps of the optimizer; `fast`, `cpu` and
     `exact` those of `tileir.compile`, for what engines make of the program as it is given.  A form is made when it is
-    first asked for.
+    first requested.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ def _engine_forms() -> list[tuple[Engine, EngineForm]]:
 
 
 def _forms_of(engine: Engine) -> list[EngineForm]:
-    """What an engine shows; one of others that fails when it is asked says so in the place of its forms."""
+    """What an engine shows; a foreign engine that fails has its error in place of its forms."""
     if is_own(engine):
         return engine.forms()
     try:

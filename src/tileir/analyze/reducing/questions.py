@@ -66,13 +66,13 @@ def ask_difference(first: str, second: str, words: LaunchWords) -> Question[Prog
     def question(program: Program) -> str:
         from tileir.execute.array_difference import same_bits
 
-        wanted = _launched(program, first, words)
+        expected = _launched(program, first, words)
         found = _launched(program, second, words)
-        if isinstance(wanted, str) or isinstance(found, str):
-            if wanted == found or GONE in (wanted, found):
+        if isinstance(expected, str) or isinstance(found, str):
+            if expected == found or GONE in (expected, found):
                 return FINE
-            return f"{first} {_head(wanted)}, {second} {_head(found)}"
-        if all(same_bits(a, b).all() for a, b in zip(wanted, found, strict=True)):
+            return f"{first} {_head(expected)}, {second} {_head(found)}"
+        if all(same_bits(a, b).all() for a, b in zip(expected, found, strict=True)):
             return FINE
         return f"{DIFFERENT}; findings: {','.join(_findings(program, words))}"
 
@@ -114,7 +114,7 @@ def _worded(work: Any) -> str:
     return FINE
 
 
-def _launched(program: Program, engine: str, words: LaunchWords, **options: Any) -> list[Any] | str:
+def _launched(program: Program, engine: str, words: LaunchWords) -> list[Any] | str:
     """The arrays after a launch, or how it failed."""
     import numpy
 
@@ -130,7 +130,7 @@ def _launched(program: Program, engine: str, words: LaunchWords, **options: Any)
         # By the definition: engines may add up products in orders of their own otherwise, which is no difference.
         kernel = compile(program.module, entry.symbol_name, engine, exact=True)
         given = arguments_of(chosen, entry)
-        kernel.launch(chosen.grid, *given, output=lambda text: None, **options)
+        kernel.launch(chosen.grid, *given, output=lambda text: None)
         arrays.extend([value for value in given if isinstance(value, numpy.ndarray)])
 
     ended = _worded(work)
@@ -138,7 +138,7 @@ def _launched(program: Program, engine: str, words: LaunchWords, **options: Any)
 
 
 def _findings(program: Program, words: LaunchWords) -> list[str]:
-    """The kinds of mistakes that the sanitizer finds in a launch."""
+    """The kinds of errors that the sanitizer finds in a launch."""
     from tileir.execute.launching.kernel import compile
     from tileir.execute.sanitizer.report import SanitizerError
 

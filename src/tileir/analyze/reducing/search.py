@@ -128,9 +128,11 @@ class Search(Generic[Subject]):
                     break
                 index, candidate, digest = new
                 known = self._verdicts.get(digest)
-                running += known is None
-                submit = known is None and self._pool is not None
-                future = self._pool.submit(self._test, candidate) if submit and self._pool is not None else None
+                future: Future[bool] | None = None
+                if known is None:
+                    running += 1
+                    if self._pool is not None:
+                        future = self._pool.submit(self._test, candidate)
                 waiting.append((index, candidate, digest, future))
                 # What comes after an interesting one is not needed.
                 exhausted = known is True
