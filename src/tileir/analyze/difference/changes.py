@@ -332,17 +332,15 @@ def _location(location: Location) -> str:
 
 def summary_of(changes: list[ProgramChange]) -> str:
     """As in `3 operations removed, 1 moved out of a loop, 2 changed: rounding_mode .. -> zero`."""
-    symbols = [each for each in changes if each.kind in ("removed", "added") and each.operation.symbol_name is not None]
-    parts = [f"{_symbol(each.operation)} {each.kind}" for each in symbols]
+    parts = [f"{_symbol(each.operation)} {each.kind}" for each in changes if _is_symbol_change(each)]
     renamed = [each for each in changes if each.kind == "renamed"]
     for each in renamed:
         if each.right is not None and each.right.symbol_name != each.operation.symbol_name:
             parts.append(f"{_symbol(each.operation)} renamed @{each.right.symbol_name}")
-    inside = [each for each in changes if each not in symbols]
+    inside = [each for each in changes if not _is_symbol_change(each)]
     counts = Counter[str]()
-    for each in inside:
-        if each.kind in ("removed", "added"):
-            counts[each.kind] += each.count
+    for kind in ("removed", "added"):
+        counts[kind] = sum([each.count for each in inside if each.kind == kind])
     for each in inside:
         if each.kind == "moved":
             counts["moved" if each.where in ("up", "down") else f"moved {each.where}"] += 1
@@ -350,7 +348,7 @@ def summary_of(changes: list[ProgramChange]) -> str:
     if changed:
         counts[f"changed: {_frequent_details(changed)}"] = len(changed)
     # Only the first count says what is counted.
-    counted = [f"{count} {what}" for what, count in counts.items()]
+    counted = [f"{count} {what}" for what, count in counts.items() if count]
     if counted:
         count, _, what = counted[0].partition(" ")
         counted[0] = f"{count} operation{'' if count == '1' else 's'} {what}"
@@ -363,6 +361,10 @@ def summary_of(changes: list[ProgramChange]) -> str:
     return "; ".join(parts) or "no difference"
 
 
+def _is_symbol_change(change: ProgramChange) -> bool:
+    return change.kind in ("removed", "added") and change.operation.symbol_name is not None
+
+
 def _symbol(operation: Operation) -> str:
     return f"{operation.declaration.mnemonic} @{operation.symbol_name}"
 
@@ -370,9 +372,8 @@ def _symbol(operation: Operation) -> str:
 def _frequent_details(changes: list[ProgramChange]) -> str:
     """The most frequent details; operands are counted together, since each has names of its own."""
     details = [detail for each in changes for detail in each.details]
-    operands = [detail for detail in details if detail.what == "operand"]
-    several = len(operands) > 1
-    texts = Counter(["operands" if several and detail in operands else detail.text() for detail in details])
+    several = sum([detail.what == "operand" for detail in details]) > 1
+    texts = Counter(["operands" if several and detail.what == "operand" else detail.text() for detail in details])
     found = [
         text if count == 1 or text == "operands" else f"{text} ({count} times)"
         for text, count in texts.most_common(_MOST_DETAILS)
