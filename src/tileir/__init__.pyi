@@ -4,21 +4,19 @@
 from tileir import attributes as attributes, declarations as declarations, smith as smith, types as types
 from tileir.analyze.comparing.compare import compare as compare
 from tileir.analyze.comparing.comparison import ArrayDifference as ArrayDifference, BlockComparison as BlockComparison, Comparison as Comparison, Moment as Moment
-from tileir.analyze.comparing.differences import Difference as Difference
 from tileir.analyze.cost.costs import cost as cost
 from tileir.analyze.cost.occupancy import Occupancy as Occupancy, Waves as Waves
 from tileir.analyze.cost.result import ArrayCost as ArrayCost, Ceiling as Ceiling, Cost as Cost, Roofline as Roofline
 from tileir.analyze.difference.changes import ChangeDetail as ChangeDetail, ProgramChange as ProgramChange
 from tileir.analyze.difference.difference import ProgramDifference as ProgramDifference, diff as diff
-from tileir.analyze.difference.semantic import DifferentArray as DifferentArray, KernelRuns as KernelRuns, SemanticDifference as SemanticDifference
-from tileir.analyze.difference.tracking import FirstValue as FirstValue
+from tileir.analyze.difference.semantic import DifferentArray as DifferentArray, FirstValue as FirstValue, KernelRuns as KernelRuns, SemanticDifference as SemanticDifference
 from tileir.analyze.forms.form import Form as Form, Removed as Removed
 from tileir.analyze.forms.forms import FormTitle as FormTitle, Forms as Forms
 from tileir.analyze.lint.fixes import LintFix as LintFix
 from tileir.analyze.lint.linting import lint as lint
 from tileir.analyze.lint.rule import LintFinding as LintFinding
-from tileir.analyze.reducing.errors import NotInterestingError as NotInterestingError
 from tileir.analyze.reducing.reduce import Progress as Progress, Reduction as Reduction, reduce as reduce
+from tileir.analyze.reducing.search import NotInterestingError as NotInterestingError
 from tileir.bridge.compiling import compile as compile
 from tileir.bridge.emulate import EmulationContext as EmulationContext, emulate as emulate
 from tileir.bridge.launch import launch as launch
@@ -31,6 +29,7 @@ from tileir.dialect.attributes import bounded as bounded, div_by as div_by, same
 from tileir.dialect.scopes import BodyScope as BodyScope, BranchScope as BranchScope, EntryScope as EntryScope, LoopScope as LoopScope, Scope as Scope
 from tileir.execute.arguments.argument_text import LaunchArguments as LaunchArguments, LaunchWords as LaunchWords, WordError as WordError
 from tileir.execute.arguments.binding import Pointer as Pointer, pointer_to as pointer_to
+from tileir.execute.array_difference import Difference as Difference
 from tileir.execute.bound import BoundLaunch as BoundLaunch
 from tileir.execute.engine.interface import DirectLaunches as DirectLaunches, Engine as Engine, EngineForm as EngineForm, KernelSettings as KernelSettings, LaunchOptions as LaunchOptions, LocatedText as LocatedText, Measured as Measured, PreparedKernel as PreparedKernel
 from tileir.execute.engine.registry import register_engine as register_engine, unregister_engine as unregister_engine

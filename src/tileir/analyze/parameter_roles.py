@@ -6,6 +6,7 @@ from it, only how it ends is of interest.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import cast
 
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute
@@ -34,24 +35,22 @@ _SAME_VALUE = (ASSUME, EXTI, TRUNCI, RESHAPE, BROADCAST)
 _COMPUTED = (ADDI, SUBI, MULI, DIVI, MINI, MAXI)
 
 
+@dataclass(slots=True, eq=False)
 class Role:
     """What is known of an integer parameter."""
 
-    __slots__ = ("compared", "divisor", "high", "loops", "low", "strides", "tiles", "used_as_extent")
-
-    def __init__(self) -> None:
-        self.divisor: int = 1
-        self.low: int = 1
-        """At least: an extent, a count or a stride of nothing tells nothing."""
-        self.high: int | None = None
-        self.tiles: list[int] = []
-        """The extents of tiles along the dimensions that it is the extent of."""
-        self.used_as_extent: bool = False
-        self.strides: list[tuple[Operation, int]] = []
-        """The tensors, and the dimensions of them, that it is the stride of."""
-        self.loops: bool = False
-        """Whether it is itself the bound of a loop."""
-        self.compared: bool = False
+    divisor: int = 1
+    low: int = 1
+    """At least: an extent, a count or a stride of zero shows nothing."""
+    high: int | None = None
+    tiles: list[int] = field(default_factory=list)
+    """The extents of tiles along the dimensions that it is the extent of."""
+    used_as_extent: bool = False
+    strides: list[tuple[Operation, int]] = field(default_factory=list)
+    """The tensors, and the dimensions of them, that it is the stride of."""
+    loops: bool = False
+    """Whether it is itself the bound of a loop."""
+    compared: bool = False
 
     def allowed(self, number: int) -> int:
         """The nearest number that the program's assumptions allow, if there is one."""

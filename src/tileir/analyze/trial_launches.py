@@ -84,7 +84,7 @@ class Reach(Observer):
 
     def access(self, access: Access) -> Array | None:
         if access.view is not None:
-            self._look_at_view(access)
+            self._note_view(access)
         touched = access.touched
         self._count(_STEPS_OF_ACCESS + touched.size // _ELEMENTS_OF_STEP)
         if not touched.size:
@@ -136,7 +136,7 @@ class Reach(Observer):
             if parameter is not None:
                 self.extents[parameter] = max(self.extents.get(parameter, 0), (int(index) + 1) * step)
 
-    def _look_at_view(self, access: Access) -> None:
+    def _note_view(self, access: Access) -> None:
         view: Any = access.view
         self.views = True
         tensor = view.tensor

@@ -13,11 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Generic
 
-from tileir.analyze.reducing.errors import NotInterestingError
-from tileir.analyze.reducing.files import ProgramFile, stated_launches
-from tileir.analyze.reducing.program import Program
-from tileir.analyze.reducing.search import Search, Subject
-from tileir.analyze.reducing.searching import ProgramKind, search_contents, search_program
+from tileir.analyze.reducing.program import Program, ProgramFile, stated_launches
+from tileir.analyze.reducing.reduce import ProgramKind, search_contents, search_program
+from tileir.analyze.reducing.search import NotInterestingError, Search, Subject
 from tileir.analyze.reducing.verdicts import Verdicts
 from tileir.bytecode import is_bytecode
 from tileir.execute.arguments.argument_text import LaunchWords

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tileir.analyze.reducing.commands import Command, CommandTest, Ended, shell_words, succeeds
-from tileir.analyze.reducing.files import ProgramFile
 from tileir.analyze.reducing.observing import ObservationTest, Question
-from tileir.analyze.reducing.program import Program
+from tileir.analyze.reducing.program import Program, ProgramFile
 from tileir.analyze.reducing.questions import (
     FINE,
     ask_check,

@@ -34,8 +34,7 @@ from tileir.tools.programs import (
 from tileir.tools.time_limit import seconds_of
 
 if TYPE_CHECKING:
-    from tileir.analyze.reducing.files import ProgramFile
-    from tileir.analyze.reducing.program import Program
+    from tileir.analyze.reducing.program import Program, ProgramFile
     from tileir.analyze.reducing.verdicts import Verdicts
     from tileir.execute.arguments.argument_text import LaunchWords
     from tileir.tools.interesting import Interest
@@ -121,7 +120,7 @@ class _Reducing:
         self._shown: _Shown = _Shown(given)
 
     def run(self) -> int:
-        from tileir.analyze.reducing.errors import NotInterestingError
+        from tileir.analyze.reducing.search import NotInterestingError
         from tileir.tools.interesting import interest_of
 
         original, valid = self._read()
@@ -166,7 +165,7 @@ class _Reducing:
             return None, False
 
     def _form(self, original: Program | None) -> ProgramFile:
-        from tileir.analyze.reducing.files import ProgramFile, stated_launches
+        from tileir.analyze.reducing.program import ProgramFile, stated_launches
         from tileir.bytecode import is_bytecode
         from tileir.bytecode.container import origin_of
         from tileir.interface import from_bytecode
@@ -226,8 +225,8 @@ class _Reducing:
         self, original: Program | None, valid: bool, form: ProgramFile, interest: Interest, verdicts: Verdicts
     ) -> tuple[bytes, bool]:
         """The contents of the smallest file, and whether the search came to its end."""
-        from tileir.analyze.reducing.errors import NotInterestingError
-        from tileir.analyze.reducing.searching import ProgramKind, search_contents, search_program
+        from tileir.analyze.reducing.reduce import ProgramKind, search_contents, search_program
+        from tileir.analyze.reducing.search import NotInterestingError
 
         data, complete = self._data, True
         if original is not None:

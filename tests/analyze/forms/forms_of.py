@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tileir.analyze.forms.form import operations_of
 from tileir.analyze.forms.forms import Forms
-from tileir.analyze.forms.numbering import operations_of
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 PROGRAMS = sorted(path.name for path in EXAMPLES.glob("*.mlir") if path.name != "broken.mlir")

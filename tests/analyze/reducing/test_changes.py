@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tileir
-from tileir.analyze.reducing.endless import may_not_end
+from tileir.analyze.reducing.control_flow import may_not_end
 from tileir.analyze.reducing.program import Program
 from tileir.analyze.reducing.weights import weight
 from tileir.dialect.types import TileType

@@ -8,9 +8,8 @@ import pytest
 from tests.analyze.reducing.planted import BUGS, Bug, InProcess, Plant, PlantedEngine
 
 import tileir
-from tileir.analyze.reducing.files import ProgramFile
-from tileir.analyze.reducing.program import Program
-from tileir.analyze.reducing.searching import ProgramKind, search_program
+from tileir.analyze.reducing.program import Program, ProgramFile
+from tileir.analyze.reducing.reduce import ProgramKind, search_program
 from tileir.analyze.reducing.verdicts import Verdicts
 from tileir.execute.arguments.argument_text import stated_launch
 

@@ -48,7 +48,7 @@ def _why_not_wider(recording: Recording, wide: FloatType) -> str:
 
 
 class Comparisons:
-    """The comparisons of a recording that a page offers, each made when it is first asked for.
+    """The comparisons of a recording that a page offers, each made when it is first requested.
 
     `recordings` are further ones, by the title they have in the page.
     """

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Final
 
 import numpy
 
-from tileir.analyze.comparing.differences import Difference
+from tileir.execute.array_difference import Difference, same_numbers
 from tileir.execute.dtypes import Array
 from tileir.execute.locations.wording import bracketed, parenthesized, several
 from tileir.execute.recording.recording import Recording
@@ -27,20 +28,18 @@ SEARCHED_STEPS: Final = 2_000
 """The page looks for the first wrong value in tile blocks of so many steps together: it does not wait for long."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Moment:
     """A value that differs when it has been computed."""
 
-    __slots__ = ("block", "difference", "operation", "step", "value", "wrong")
-
-    def __init__(self, block: int, step: int, operation: int, value: int, difference: Difference, wrong: bool) -> None:
-        self.block: int = block
-        self.step: int = step
-        self.operation: int = operation
-        """The operation that computed it, by its number in `Recording.program`."""
-        self.value: int = value
-        self.difference: Difference = difference
-        self.wrong: bool = wrong
-        """Whether the difference is one that counts: `Comparison.criterion` says which do."""
+    block: int
+    step: int
+    operation: int
+    """The operation that computed it, by its number in `Recording.program`."""
+    value: int
+    difference: Difference
+    wrong: bool
+    """Whether the difference is one that counts: `Comparison.criterion` says which do."""
 
     def __repr__(self) -> str:
         return f"<Moment: tile block {self.block}, step {self.step}, value {self.value}: {self.difference!r}>"
@@ -75,14 +74,12 @@ class BlockComparison:
         return len(self.moments)
 
 
+@dataclass(slots=True, eq=False)
 class ArrayDifference:
     """An array that differs when the launch is over; `array` is its number in `Recording.arrays`."""
 
-    __slots__ = ("array", "difference")
-
-    def __init__(self, array: int, difference: Difference) -> None:
-        self.array: int = array
-        self.difference: Difference = difference
+    array: int
+    difference: Difference
 
 
 class Comparison(ABC):
@@ -222,12 +219,9 @@ class Comparison(ABC):
         """The answer to `compared`: a value in both runs, and how far apart they are."""
         left_element, left, right_element, right = self.pair(block, step, value)
         with numpy.errstate(all="ignore"):
-            left_numbers = numbers_of(left_element, left).astype(numpy.float64)
-            right_numbers = numbers_of(right_element, right).astype(numpy.float64)
-            apart = left_numbers - right_numbers
-            # Infinities of one sign, and NaNs, do not differ.
-            same = (left_numbers == right_numbers) | (numpy.isnan(left_numbers) & numpy.isnan(right_numbers))
-            apart = numpy.where(same, 0.0, apart)
+            one = numbers_of(left_element, left).astype(numpy.float64)
+            other = numbers_of(right_element, right).astype(numpy.float64)
+            apart = numpy.where(same_numbers(one, other), 0.0, one - other)
         return {
             "left": tile_answer(left_element, left, start, extents),
             "right": tile_answer(right_element, right, start, extents),

@@ -13,12 +13,12 @@ from typing import Any, cast
 
 import numpy
 
-from tileir.analyze.comparing.block_values import MOST_BYTES, BlockValues, compared_element, times_before
-from tileir.analyze.comparing.comparison import ArrayDifference, BlockComparison, Comparison, Moment
-from tileir.analyze.comparing.differences import difference_of
+from tileir.analyze.comparing.comparison import ArrayDifference
 from tileir.analyze.comparing.probes import Probe, ProbedKernel
+from tileir.analyze.comparing.recordings import MOST_BYTES, ValueComparison
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments.binding import Pointer
+from tileir.execute.array_difference import difference_of
 from tileir.execute.dtypes import Array, memory_dtype
 from tileir.execute.engine.interface import Engine, LaunchOptions
 from tileir.execute.engine.registry import find_engine, why_missing
@@ -26,7 +26,6 @@ from tileir.execute.errors import ExecutionError, LaunchError
 from tileir.execute.launching.kernel import Kernel, compile
 from tileir.execute.recording.recording import Recording
 from tileir.execute.sanitizer.number_watch import PRODUCTS
-from tileir.ir.types import Type
 
 
 def why_not(engine: Engine, recording: Recording) -> str:
@@ -41,8 +40,10 @@ def why_not(engine: Engine, recording: Recording) -> str:
     return engine.refusal(recording.program.entry, LaunchOptions())
 
 
-class EngineComparison(Comparison):
+class EngineComparison(ValueComparison):
     """A recording beside the same launch on another engine."""
+
+    missing = "is not written down by the kernel at this moment"
 
     def __init__(self, recording: Recording, engine: str) -> None:
         super().__init__(recording)
@@ -71,38 +72,6 @@ class EngineComparison(Comparison):
                 "Engines add up products of floats in their own orders, unless the kernel is compiled with exact=True."
             )
 
-    def compare_block(self, block: int) -> BlockComparison:
-        compared = BlockComparison(block)
-        program = self.recording.program
-        here = BlockValues(self.recording, block)
-        moments: list[Moment] = []
-        for number, contents in self._values(block).items():
-            value = program.values[number]
-            element, owner = compared_element(value), value.defining_operation
-            assert element is not None and owner is not None
-            for (step, content), other in zip(here.found.get(number, []), contents, strict=False):
-                difference = difference_of(element, content, other)
-                if difference is not None:
-                    operation = program.operation_numbers[owner]
-                    moments.append(Moment(block, step, operation, number, difference, True))
-        for moment in sorted(moments, key=lambda one: (one.step, one.value)):
-            compared.add(moment)
-        if not here.is_whole:
-            self.note_once(f"Of long tile blocks the first {MOST_BYTES >> 20} MiB of values are compared.")
-        return compared
-
-    def pair(self, block: int, step: int, value: int) -> tuple[Type, Array, Type, Array]:
-        program = self.recording.program
-        here = self.recording.tile(block, step, value)
-        element = compared_element(program.values[value])
-        if element is None:
-            raise LaunchError(f"{program.name(value)} is no tile of numbers")
-        time = times_before(self.recording, block, step, value)
-        contents = self._values(block).get(value, [])
-        if not 0 <= time < len(contents):
-            raise LaunchError(f"{program.name(value)} is not written down by the kernel at this moment")
-        return element, here, element, contents[time]
-
     def array_differences(self) -> list[ArrayDifference]:
         if self._arrays is None:
             self._launch(-1, 0)
@@ -115,21 +84,20 @@ class EngineComparison(Comparison):
 
     # --- running ---
 
-    def _values(self, block: int) -> dict[int, list[Array]]:
-        """What the engine computes in a tile block: of each value what it is each time."""
+    def other_values(self, block: int) -> dict[int, list[Array]]:
         known, found = self._entries
         if known == block:
             return found
         program = self.recording.program
         numbers = program.value_numbers
         counts = numpy.bincount(self.recording.steps(block), minlength=len(program.operations))
-        wanted = 0
+        size = 0
         for probe in self._probed.probes:
             owner = probe.value.defining_operation
             assert owner is not None
-            wanted += probe.bytes * int(counts[program.operation_numbers[owner]])
+            size += probe.bytes * int(counts[program.operation_numbers[owner]])
         found = {}
-        for probe, content in self._launch(block, min(wanted, MOST_BYTES)):
+        for probe, content in self._launch(block, min(size, MOST_BYTES)):
             found.setdefault(numbers[probe.value], []).append(content)
         self._entries = block, found
         return found
@@ -141,7 +109,7 @@ class EngineComparison(Comparison):
             memory = [array for array in self._other_memory() if array.size]
             try:
                 self._kernel.launch(
-                    recording.grid, *arguments, *self._probed.arguments(log, block), memory=memory, output=_nowhere
+                    recording.grid, *arguments, *self._probed.arguments(log, block), memory=memory, output=_discard
                 )
             except ExecutionError as error:
                 raise LaunchError(f"{self.engine.called} ends the launch with an error: {error}") from error
@@ -197,10 +165,10 @@ class EngineComparison(Comparison):
         return found
 
     def _other_memory(self) -> list[Array]:
-        """All regions, as far as an engine can be told of them: some are reached through addresses only."""
+        """All regions, for the engine: some are reached through addresses only."""
         launch = self.recording.launch
         return [region.data for region in launch.memory.regions] if launch.memory.has_tables else []
 
 
-def _nowhere(text: str) -> None:
-    """What the kernel prints when it is run again."""
+def _discard(text: str) -> None:
+    """Drop what the kernel prints when it is run again."""

@@ -14,11 +14,11 @@ from typing import Any, Final, TypeAlias
 
 import numpy
 
-from tileir.analyze.comparing.block_values import SteppedBlock
 from tileir.analyze.comparing.comparison import BlockComparison, Comparison, Moment
-from tileir.analyze.comparing.differences import difference_from_exact, half_of_the_digits
+from tileir.analyze.comparing.recordings import SteppedBlock
 from tileir.analyze.comparing.shadow import Shadow, Shadowed
 from tileir.analyze.comparing.widened import float_element, wider
+from tileir.execute.array_difference import difference_from_exact
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import LaunchError
 from tileir.execute.locations.wording import several
@@ -56,7 +56,8 @@ class PrecisionComparison(Comparison):
         def note(step: int, operation: int, number: int, element: FloatType, content: Any, shadowed: Shadowed) -> None:
             difference = difference_from_exact(element, content, shadowed.numbers)
             if difference is not None:
-                wrong = difference.overall > half_of_the_digits(shadowed.bits)
+                # Half of the significant bits are lost.
+                wrong = difference.overall > 2.0 ** (-shadowed.bits / 2)
                 compared.add(Moment(block, step, operation, number, difference, wrong))
 
         self._run(block, note)
@@ -100,9 +101,9 @@ class PrecisionComparison(Comparison):
         """Run a tile block again with a shadow, and tell `note` of each float that an operation has computed."""
         program = self.recording.program
 
-        def seen(operation: Operation, told: list[tuple[Value, FloatType, Any, Shadowed]]) -> None:
+        def seen(operation: Operation, computed: list[tuple[Value, FloatType, Any, Shadowed]]) -> None:
             number = program.operation_numbers[operation]
-            for value, element, content, shadowed in told:
+            for value, element, content, shadowed in computed:
                 note(stepped.step, number, program.value_numbers[value], element, content, shadowed)
 
         shadow = Shadow(self.wide, seen)

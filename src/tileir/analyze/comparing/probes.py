@@ -3,9 +3,9 @@
 A copy of the kernel gets three more parameters, a log, the number of a tile block and the size of the log, and behind
 each operation a probe: the tile block of that number appends the operation's result to the log.
 
-The log is bytes.  Its first eight count how many were asked for, so where the next entry begins; an entry begins at a
-multiple of 16 with the number of its probe (8 bytes, from 1), its elements follow 16 bytes later.  What no longer fits
-is left out and still counted: a log too small holds the beginning of the run.
+The log is bytes.  Its first eight count how many were requested, which is where the next entry begins; an entry begins
+at a multiple of 16 with the number of its probe (8 bytes, from 1), its elements follow 16 bytes later.  What does not
+fit is left out and still counted: a log too small holds the beginning of the run.
 
 A probe uses its value once more, which may change how a compiler orders and fuses the code around it.  Engines that are
 bit for bit the same with any code, as the interpreter and the CPU engine are, do not show it.
@@ -13,6 +13,7 @@ bit for bit the same with any code, as the interpreter and the CPU engine are, d
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any, Final, cast
 
@@ -36,18 +37,16 @@ _MOST_PROBES: Final = 400
 """Probes are code to be compiled: of more values only floats, and then the first ones."""
 
 
+@dataclass(slots=True, eq=False)
 class Probe:
     """A result of an operation that is written down."""
 
-    __slots__ = ("element", "result", "shape", "value")
-
-    def __init__(self, value: Value, result: Value, element: Type, shape: tuple[int, ...]) -> None:
-        self.value: Value = value
-        """The value in the program that was copied."""
-        self.result: Value = result
-        """The value in the copy."""
-        self.element: Type = element
-        self.shape: tuple[int, ...] = shape
+    value: Value
+    """The value in the program that was copied."""
+    result: Value
+    """The value in the copy."""
+    element: Type
+    shape: tuple[int, ...]
 
     @property
     def bytes(self) -> int:
@@ -82,7 +81,7 @@ class ProbedKernel:
     def _build(self) -> None:
         body = self.entry.regions[0].blocks[0]
         log = body.add_argument(scalar_tile(pointer_type(I8)))
-        wanted = body.add_argument(scalar_tile(I32))
+        requested = body.add_argument(scalar_tile(I32))
         limit = body.add_argument(scalar_tile(I64))
         inputs = tuple([argument.type for argument in body.arguments])
         self.entry.set_attribute("function_type", type_attribute(function_type(inputs, ())))
@@ -92,7 +91,7 @@ class ProbedKernel:
         x, y, z = b.get_tile_block_id()
         width, height, _ = b.get_num_tile_blocks()
         block = b.addi(x, b.muli(width, b.addi(y, b.muli(height, z))))
-        chosen = b.cmpi(block, wanted, "equal", "signed")
+        chosen = b.cmpi(block, requested, "equal", "signed")
         for number, probe in enumerate(self.probes, 1):
             operation = probe.result.defining_operation
             assert operation is not None and operation.parent is not None
@@ -167,6 +166,3 @@ def _write_down(b: Builder, number: int, probe: Probe, log: Value, chosen: Value
                 row = b.broadcast(b.reshape(pointers, (1,)), (count,))
                 pointers = b.reshape(b.offset(row, places), probe.shape)
             b.store_ptr_tko(pointers, probe.result, memory_ordering_semantics="weak")
-
-
-__all__ = ["Probe", "ProbedKernel"]

@@ -1,32 +1,166 @@
-"""Two recordings side by side: two inputs, two schedules, two versions of a kernel.
+"""Comparisons value by value, each time a value is computed; and two recordings side by side.
 
-Of the same program every value is compared, each time it is computed with the same time in the other recording.  Of
-different programs arrays are compared when the launches are over, those in the same place with the same shape.
+Of two recordings of the same program every value is compared.  Of different programs arrays are compared when the
+launches are over, those with the same number and shape.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from bisect import bisect_right
+from typing import Any, Final
 
 import numpy
 
-from tileir.analyze.comparing.block_values import MOST_BYTES, BlockValues, compared_element, times_before
 from tileir.analyze.comparing.comparison import ArrayDifference, BlockComparison, Comparison, Moment
-from tileir.analyze.comparing.differences import difference_of
-from tileir.dialect.types import PointerType
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.array_difference import difference_of
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import LaunchError
+from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.recording.recording import Recording
+from tileir.ir.core import Operation
 from tileir.ir.types import Type
+from tileir.ir.values import Value
+
+MOST_BYTES: Final = 1 << 27
+"""So much of the values of a tile block is collected."""
 
 
-class RecordingComparison(Comparison):
+class SteppedBlock(Observer):
+    """Notifies an observer of a tile block, and counts its steps."""
+
+    def __init__(self, recording: Recording, observer: Observer) -> None:
+        self.step: int = 0
+        """The step of the operation that the observer is notified of; after one with regions, the last inside."""
+        self._control = recording.control
+        self._observer: Observer = observer
+        self._watched: set[Operation] = set()
+        # The steps up to the last operation at which control flow decided something.
+        self._steps: int = 0
+
+    def watches(self, operation: Operation) -> bool:
+        if self._observer.watches(operation):
+            self._watched.add(operation)
+            return True
+        return operation in self._control.decisions
+
+    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+        self.step = self._steps + self._control.distances[operation]
+        if operation in self._control.decisions:
+            self._steps = self.step
+        if operation in self._watched:
+            self._observer.before(operation, block, operands)
+
+    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
+        if operation in self._watched:
+            inside = 0 if operation in self._control.decisions else self._control.distances[operation]
+            self.step = self._steps + inside
+            self._observer.after(operation, block, results)
+
+    def access(self, access: Access) -> Array | None:
+        return self._observer.access(access)
+
+
+def compared_element(value: Value) -> Type | None:
+    """The element type of a tile that can be compared; addresses differ from run to run."""
+    type = value.type
+    if not isinstance(type, TileType) or isinstance(type.element, PointerType):
+        return None
+    return type.element
+
+
+class BlockValues(Observer):
+    """What a tile block of a recording computed, as it runs again.
+
+    `found` has of each value, by number, the steps and the contents, one for each time.  Where they are too many,
+    `is_whole` is false, and those of the first part of the run are there.
+    """
+
+    def __init__(self, recording: Recording, block: int) -> None:
+        self.found: dict[int, list[tuple[int, Any]]] = {}
+        self.is_whole: bool = True
+        self._program = recording.program
+        self._room: int = MOST_BYTES
+        self._stepped: SteppedBlock = SteppedBlock(recording, self)
+        recording.watch(block, self._stepped)
+
+    def watches(self, operation: Operation) -> bool:
+        if operation in self._program.in_reductions:
+            return False
+        return any(compared_element(value) is not None for value in operation.results)
+
+    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
+        for value, content in zip(operation.results, results, strict=True):
+            if compared_element(value) is not None:
+                self._room -= content.nbytes + 100
+                if self._room < 0:
+                    self.is_whole = False
+                    return
+                number = self._program.value_numbers[value]
+                self.found.setdefault(number, []).append((self._stepped.step, content))
+
+
+class ValueComparison(Comparison):
+    """A recording beside a run whose values are known too; every difference is wrong."""
+
+    missing: str
+    """Why a value has no counterpart."""
+    _here: tuple[int, BlockValues] | None = None
+
+    @abstractmethod
+    def other_values(self, block: int) -> dict[int, list[Array]]:
+        """What the other run computed in a tile block: of each value, by number, what it was each time."""
+
+    def compare_block(self, block: int) -> BlockComparison:
+        compared = BlockComparison(block)
+        program = self.recording.program
+        here, there = self._values(block), self.other_values(block)
+        moments: list[Moment] = []
+        for number, contents in there.items():
+            value = program.values[number]
+            element, owner = compared_element(value), value.defining_operation
+            assert element is not None and owner is not None
+            for (step, content), other in zip(here.found.get(number, []), contents, strict=False):
+                difference = difference_of(element, content, other)
+                if difference is not None:
+                    operation = program.operation_numbers[owner]
+                    moments.append(Moment(block, step, operation, number, difference, True))
+        for moment in sorted(moments, key=lambda one: (one.step, one.value)):
+            compared.add(moment)
+        if not here.is_whole:
+            self.note_once(f"Of long tile blocks the first {MOST_BYTES >> 20} MiB of values are compared.")
+        return compared
+
+    def pair(self, block: int, step: int, value: int) -> tuple[Type, Array, Type, Array]:
+        program = self.recording.program
+        element = compared_element(program.values[value])
+        if element is None:
+            raise LaunchError(f"{program.name(value)} is no tile of numbers")
+        here = self.recording.tile(block, step, value)
+        steps = [at for at, _ in self._values(block).found.get(value, [])]
+        time = bisect_right(steps, step) - 1
+        others = self.other_values(block).get(value, [])
+        if not 0 <= time < len(others):
+            raise LaunchError(f"{program.name(value)} {self.missing}")
+        return element, here, element, numpy.asarray(others[time])
+
+    def _values(self, block: int) -> BlockValues:
+        """The values of a tile block of the recording."""
+        if self._here is None or self._here[0] != block:
+            self._here = block, BlockValues(self.recording, block)
+        return self._here[1]
+
+
+class RecordingComparison(ValueComparison):
     """A recording beside another one."""
+
+    missing = "is not computed so often in the other recording"
 
     def __init__(self, recording: Recording, other: Recording, id: str = "recording", title: str = "") -> None:
         super().__init__(recording)
         self.other: Recording = other
-        self._other_values: tuple[int, BlockValues] | None = None
+        self._there: tuple[int, BlockValues] | None = None
         self.id = id
         self.title = title or "another recording"
         self.same_program: bool = recording.program.lines == other.program.lines
@@ -36,62 +170,33 @@ class RecordingComparison(Comparison):
         elif recording.grid != other.grid:
             self.notes.append("The grids differ: tile blocks of the same number are compared.")
 
+    def other_values(self, block: int) -> dict[int, list[Array]]:
+        self.other.place(block)
+        if self._there is None or self._there[0] != block:
+            self._there = block, BlockValues(self.other, block)
+        return {number: [content for _, content in times] for number, times in self._there[1].found.items()}
+
     def compare_block(self, block: int) -> BlockComparison:
-        compared = BlockComparison(block)
         if not self.same_program or self.other.blocks.place(block) is None:
-            return compared
-        left, right = BlockValues(self.recording, block), self._values(block)
-        program = self.recording.program
-        moments: list[Moment] = []
-        differing = False
-        for number, times in left.found.items():
-            value, others = program.values[number], right.found.get(number, [])
-            element, owner = compared_element(value), value.defining_operation
-            assert element is not None and owner is not None
-            differing = differing or len(times) != len(others)
-            for (step, here), (_, there) in zip(times, others, strict=False):
-                difference = difference_of(element, here, there)
-                if difference is not None:
-                    operation = program.operation_numbers[owner]
-                    moments.append(Moment(block, step, operation, number, difference, True))
-        for moment in sorted(moments, key=lambda one: (one.step, one.value)):
-            compared.add(moment)
-        if not left.is_whole or not right.is_whole:
-            self.note_once(f"Of long tile blocks the first {MOST_BYTES >> 20} MiB of values are compared.")
-        elif differing:
+            return BlockComparison(block)
+        compared = super().compare_block(block)
+        left, right = self._values(block), self.other_values(block)
+        is_whole = left.is_whole and self._there is not None and self._there[1].is_whole
+        if is_whole and any(len(times) != len(right.get(number, [])) for number, times in left.found.items()):
             self.note_once("Some tile blocks take other ways through the program: what both computed is compared.")
         return compared
-
-    def _values(self, block: int) -> BlockValues:
-        """The values of a tile block of the other recording."""
-        if self._other_values is None or self._other_values[0] != block:
-            self._other_values = block, BlockValues(self.other, block)
-        return self._other_values[1]
 
     def pair(self, block: int, step: int, value: int) -> tuple[Type, Array, Type, Array]:
         if not self.same_program:
             raise LaunchError("the programs differ: there is no value to compare")
-        name = self.recording.program.name(value)
-        element = compared_element(self.recording.program.values[value])
-        if element is None:
-            raise LaunchError(f"{name} is no tile of numbers")
-        here = self.recording.tile(block, step, value)
-        time = times_before(self.recording, block, step, value)
-        self.other.place(block)
-        others = self._values(block).found.get(value, [])
-        if not 0 <= time < len(others):
-            raise LaunchError(f"{name} is not computed so often in the other recording")
-        return element, here, element, numpy.asarray(others[time][1])
+        return super().pair(block, step, value)
 
     def array_differences(self) -> list[ArrayDifference]:
         found = []
         for left, right in zip(self.recording.arrays, self.other.arrays, strict=False):
-            if left.shape != right.shape or left.element is not right.element:
+            if left.shape != right.shape or left.element is not right.element or isinstance(left.element, PointerType):
                 continue
-            here: Any = self.recording.final(left.number)
-            there: Any = self.other.final(right.number)
-            if not isinstance(left.element, PointerType):
-                difference = difference_of(left.element, here, there)
-                if difference is not None:
-                    found.append(ArrayDifference(left.number, difference))
+            difference = difference_of(left.element, self.recording.final(left.number), self.other.final(right.number))
+            if difference is not None:
+                found.append(ArrayDifference(left.number, difference))
         return found

@@ -7,24 +7,26 @@ with its shadow.  (Inside the body of `reduce` and `scan`, comparisons are made 
 follow.)
 
 What a tile block reads is taken as it stands in memory, unless the block wrote it itself: then it reads the shadow.
-Each tile block is thus looked at on its own, in whatever order the blocks ran.
+Each tile block is thus compared on its own, in whatever order the blocks ran.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy
 
-from tileir.analyze.comparing.differences import significant_bits
-from tileir.analyze.comparing.shadow_memory import ShadowMemory
 from tileir.analyze.comparing.widened import Again, float_element, widen_tile, widened
 from tileir.dialect import ops
+from tileir.execute.array_difference import exact_numbers
+from tileir.execute.dtypes import Array, from_memory, memory_dtype
+from tileir.execute.memory import Memory, Region
 from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.floats import FORMATS
 from tileir.ir.types import FloatType
 from tileir.ir.values import Value
 
@@ -40,22 +42,19 @@ _STORES: Final[dict[OperationDeclaration, str]] = {
 }
 
 
-class Shadowed:
+class Shadowed(NamedTuple):
     """A value's shadow, and the significant bits of the least precise type that it was computed with."""
 
-    __slots__ = ("bits", "numbers")
-
-    def __init__(self, numbers: Any, bits: int) -> None:
-        self.numbers: Any = numbers
-        self.bits: int = bits
+    numbers: Any
+    bits: int
 
 
 Seen = Callable[[Operation, "list[tuple[Value, FloatType, Any, Shadowed]]"], None]
-"""Told of an operation that has run: its float results, their element types, contents and shadows."""
+"""Called after an operation has run: its float results, their element types, contents and shadows."""
 
 
 class Shadow(Observer):
-    """Computes the shadows of the tile blocks it watches, one after another, and tells `seen` of each operation."""
+    """Computes the shadows of the tile blocks it watches, one after another, and calls `seen` after each operation."""
 
     def __init__(self, wide: FloatType, seen: Seen) -> None:
         self.wide: FloatType = wide
@@ -117,13 +116,13 @@ class Shadow(Observer):
         self._tell(operation, results)
 
     def _tell(self, operation: Operation, results: list[Any]) -> None:
-        told: list[tuple[Value, FloatType, Any, Shadowed]] = []
+        computed: list[tuple[Value, FloatType, Any, Shadowed]] = []
         for value, content in zip(operation.results, results, strict=True):
             element = float_element(value)
             if element is not None:
-                told.append((value, element, content, self._shadow(value, content)))
-        if told:
-            self._seen(operation, told)
+                computed.append((value, element, content, self._shadow(value, content)))
+        if computed:
+            self._seen(operation, computed)
 
     # --- values ---
 
@@ -137,10 +136,10 @@ class Shadow(Observer):
         return found
 
     def _exact(self, element: FloatType, content: Any) -> Shadowed:
-        return Shadowed(widen_tile(element, self.wide, content), significant_bits(element))
+        return Shadowed(widen_tile(element, self.wide, content), FORMATS[element.name].precision)
 
     def _hand_on(self, sources: Sequence[Value], contents: list[Any], targets: Sequence[Value]) -> None:
-        """Hand shadows on all at once, as from one turn of a loop to the next."""
+        """Hand shadows on all at once, as from one iteration of a loop to the next."""
         found = [
             (target, self._shadow(source, content))
             for source, content, target in zip(sources, contents, targets, strict=True)
@@ -149,7 +148,7 @@ class Shadow(Observer):
         self._values.update(found)
 
     def _leave(self, operation: Operation, operands: list[Any]) -> None:
-        """A terminator hands its operands to the next turn of a loop, or to the results of what it ends."""
+        """A terminator hands its operands to the next iteration of a loop, or to the results of what it ends."""
         owner = operation.parent_operation
         ends_branch = operation.declaration is ops.YIELD
         while owner is not None and not (owner.declaration is ops.IF if ends_branch else owner.declaration.is_loop):
@@ -186,9 +185,9 @@ class Shadow(Observer):
                 values.append(shadowed.numbers)
         for value, element, numbers in zip(operation.results, elements, again(block, values), strict=True):
             if element is not None:
-                self._values[value] = Shadowed(numbers, min([*bits, significant_bits(element)]))
+                self._values[value] = Shadowed(numbers, min([*bits, FORMATS[element.name].precision]))
 
-    # --- memory ---
+    # --- loads and stores ---
 
     def _load(self, operation: Operation, results: list[Any]) -> None:
         value, content = operation.results[0], results[0]
@@ -231,3 +230,111 @@ def _mode(operation: Operation) -> str:
     """What an atomic does to memory, as "addf"; nothing for a store."""
     mode = operation.attributes.get("mode")
     return mode.keyword if isinstance(mode, EnumAttribute) else ""
+
+
+# --- memory ---
+
+_MOST_BITS: Final = 64
+
+
+class ShadowMemory:
+    """The shadows of what one tile block wrote: a number for each element of a region, and whether it is known.
+
+    A region is cut into elements of the size that was stored there first; a store of another size makes all that is
+    known of the region unknown again.
+    """
+
+    def __init__(self) -> None:
+        self._regions: dict[Region, _ShadowRegion] = {}
+
+    def load(self, access: Access) -> tuple[Array, Array, int] | None:
+        """Shadows of what is read, where they are known, and their significant bits; None if none is known."""
+        if not self._regions:
+            return None
+        shape = access.addresses.shape
+        numbers: Array = numpy.zeros(access.addresses.size)
+        where: Array = numpy.zeros(access.addresses.size, bool)
+        bits = _MOST_BITS
+        for shadows, chosen, places in self._touched(access):
+            if shadows.size == access.size:
+                numbers[chosen] = shadows.numbers[places]
+                where[chosen] = shadows.known[places]
+                bits = min(bits, shadows.bits)
+        return (numbers.reshape(shape), where.reshape(shape), bits) if where.any() else None
+
+    def store(self, access: Access, numbers: Any, bits: int) -> None:
+        flat = numpy.broadcast_to(numbers, access.addresses.shape).reshape(-1)
+        for shadows, chosen, places in self._written(access):
+            shadows.numbers[places] = flat[chosen]
+            shadows.known[places] = True
+            shadows.bits = min(shadows.bits, bits)
+
+    def begin_sum(self, access: Access, element: FloatType) -> None:
+        """Before numbers are added to memory: what is there now is exact where nothing better is known."""
+        for shadows, _, places in self._written(access):
+            fresh = numpy.unique(places[~shadows.known[places]])
+            dtype = memory_dtype(element)
+            start = fresh * access.size
+            # Elements need not be aligned to their size.
+            offsets = start[:, None] + numpy.arange(access.size)
+            contents = shadows.region.data[offsets].reshape(-1).view(dtype)
+            shadows.numbers[fresh] = exact_numbers(element, from_memory(element, contents))
+            shadows.known[fresh] = True
+
+    def add(self, access: Access, numbers: Any, bits: int) -> None:
+        flat = numpy.broadcast_to(numbers, access.addresses.shape).reshape(-1)
+        for shadows, chosen, places in self._written(access):
+            # Several elements may go to one place.
+            numpy.add.at(shadows.numbers, places, flat[chosen])
+            shadows.bits = min(shadows.bits, bits)
+
+    def forget(self, access: Access) -> None:
+        """Something was written that has no shadow."""
+        for shadows, _, places in self._touched(access):
+            if shadows.size == access.size:
+                shadows.known[places] = False
+            else:
+                shadows.known[:] = False
+
+    def _written(self, access: Access) -> list[tuple[_ShadowRegion, Array, Array]]:
+        for region in {owner for owner, _ in _owners(access)}:
+            known = self._regions.get(region)
+            if known is None or known.size != access.size:
+                self._regions[region] = _ShadowRegion(region, access.size)
+        return self._touched(access)
+
+    def _touched(self, access: Access) -> list[tuple[_ShadowRegion, Array, Array]]:
+        """For each region that is touched its shadows, which elements of the tile lie there, and where."""
+        found = []
+        addresses = access.addresses.reshape(-1)
+        for region, chosen in _owners(access):
+            shadows = self._regions.get(region)
+            if shadows is not None:
+                offsets = (addresses[chosen] - numpy.uint64(region.start)).astype(numpy.int64)
+                found.append((shadows, chosen, offsets // shadows.size))
+        return found
+
+
+class _ShadowRegion:
+    __slots__ = ("bits", "known", "numbers", "region", "size")
+
+    def __init__(self, region: Region, size: int) -> None:
+        count = region.size // size + 1
+        self.region: Region = region
+        self.size: int = size
+        # Cleared memory takes no room before it is touched.
+        self.numbers: Array = numpy.zeros(count)
+        self.known: Array = numpy.zeros(count, bool)
+        self.bits: int = _MOST_BITS
+
+
+def _owners(access: Access) -> list[tuple[Region, Array]]:
+    """The regions that an access touches, and which elements of its tile lie in each."""
+    addresses, mask = access.addresses.reshape(-1), access.mask
+    touched = numpy.arange(addresses.size) if mask is None else numpy.flatnonzero(mask)
+    if not touched.size:
+        return []
+    memory: Memory = access.block.memory
+    owners = memory.owners(addresses[touched], access.size)
+    regions = memory.regions
+    return [(regions[owner], touched[owners == owner]) for owner in numpy.unique(owners).tolist() if owner >= 0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from tileir.analyze.difference.matching import Matching, Naming
@@ -18,8 +20,10 @@ from tileir.ir.values import Value
 
 Kind = Literal["removed", "added", "moved", "changed", "renamed"]
 _LONGEST: Final = 80
-"""Of an attribute that is told."""
+"""Of the text of an attribute."""
 _ABSENT: Final = "(none)"
+_MOST_DETAILS: Final = 3
+"""So many are in a summary, the most frequent first."""
 _NO_NAME: Final = "kernels"
 
 
@@ -45,29 +49,19 @@ class ChangeDetail(NamedTuple):
         return f"{label} {self.before or _ABSENT} -> {self.after or _ABSENT}"
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class ProgramChange:
     """One difference between two programs; an operation may have several."""
 
-    __slots__ = ("count", "details", "kind", "left", "right", "where")
-
-    def __init__(
-        self,
-        kind: Kind,
-        left: Operation | None,
-        right: Operation | None,
-        details: list[ChangeDetail] | None = None,
-        where: str = "",
-        count: int = 1,
-    ) -> None:
-        self.kind: Kind = kind
-        self.left: Operation | None = left
-        """The operation of the first program, None for one that was added."""
-        self.right: Operation | None = right
-        self.details: list[ChangeDetail] = details if details is not None else []
-        self.where: str = where
-        """Where it was moved, as in `out of a loop`."""
-        self.count: int = count
-        """How many operations these are, with those inside that are only on this side."""
+    kind: Kind
+    left: Operation | None
+    """The operation of the first program, None for one that was added."""
+    right: Operation | None
+    details: list[ChangeDetail] = field(default_factory=list)
+    where: str = ""
+    """Where it was moved, as in `out of a loop`."""
+    count: int = 1
+    """How many operations these are, with those inside that are only on this side."""
 
     @property
     def operation(self) -> Operation:
@@ -76,9 +70,8 @@ class ProgramChange:
         return found
 
     def __repr__(self) -> str:
-        return (
-            f"<ProgramChange {self.kind} {self.operation.name}{''.join([f', {each.text()}' for each in self.details])}>"
-        )
+        details = "".join([f", {each.text()}" for each in self.details])
+        return f"<ProgramChange {self.kind} {self.operation.name}{details}>"
 
 
 class Changes:
@@ -101,10 +94,9 @@ class Changes:
         self._locations: bool = locations
         self._moved: dict[Operation, str] = {}
         self._symbols: dict[str, str] = {
-            one.symbol_name or "": other.symbol_name or ""
-            for one, other in [
-                (each, matching.operations[each]) for each in symbols_of(programs[0]) if each in matching.operations
-            ]
+            each.symbol_name or "": matching.operations[each].symbol_name or ""
+            for each in symbols_of(programs[0])
+            if each in matching.operations
         }
 
     def found(self) -> list[ProgramChange]:
@@ -221,7 +213,7 @@ class Changes:
         if left.attributes == right.attributes and left.declaration is right.declaration:
             return
         for name in sorted({*left.attributes, *right.attributes}):
-            # The name of a symbol is told apart, and so are parameters, which the type of a function repeats.
+            # The name of a symbol is a detail of its own, and so are parameters, which the type of a function repeats.
             if name in ("sym_name", "function_type"):
                 continue
             before, after = left.attribute(name), right.attribute(name)
@@ -316,11 +308,8 @@ def _construct(operation: Operation) -> str:
     """What somebody calls the operation around others."""
     if operation.declaration.is_loop:
         return "a loop"
-    return (
-        f"an '{operation.declaration.mnemonic}'"
-        if operation.declaration is IF
-        else (f"'{operation.declaration.mnemonic}'")
-    )
+    article = "an " if operation.declaration is IF else ""
+    return f"{article}'{operation.declaration.mnemonic}'"
 
 
 def _spelled(attribute: Attribute | None) -> str:
@@ -328,7 +317,7 @@ def _spelled(attribute: Attribute | None) -> str:
         return ""
     text = attribute.keyword if isinstance(attribute, EnumAttribute) else attribute.text
     if isinstance(attribute, DenseAttribute):
-        # Its type is that of the result, which is told where it is different.
+        # Its type is that of the result, which is a detail of its own.
         text = text.rpartition(" : ")[0]
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
@@ -336,3 +325,57 @@ def _spelled(attribute: Attribute | None) -> str:
 def _location(location: Location) -> str:
     """A location that a program states; the place in its own text is none of those."""
     return "" if isinstance(location, (TextLocation, UnknownLocation)) else location.inner
+
+
+# --- in one sentence ---
+
+
+def summary_of(changes: list[ProgramChange]) -> str:
+    """As in `3 operations removed, 1 moved out of a loop, 2 changed: rounding_mode .. -> zero`."""
+    parts = [f"{_symbol(each.operation)} {each.kind}" for each in changes if _is_symbol_change(each)]
+    renamed = [each for each in changes if each.kind == "renamed"]
+    for each in renamed:
+        if each.right is not None and each.right.symbol_name != each.operation.symbol_name:
+            parts.append(f"{_symbol(each.operation)} renamed @{each.right.symbol_name}")
+    inside = [each for each in changes if not _is_symbol_change(each)]
+    counts = Counter[str]()
+    for kind in ("removed", "added"):
+        counts[kind] = sum([each.count for each in inside if each.kind == kind])
+    for each in inside:
+        if each.kind == "moved":
+            counts["moved" if each.where in ("up", "down") else f"moved {each.where}"] += 1
+    changed = [each for each in inside if each.kind == "changed"]
+    if changed:
+        counts[f"changed: {_frequent_details(changed)}"] = len(changed)
+    # Only the first count says what is counted.
+    counted = [f"{count} {what}" for what, count in counts.items() if count]
+    if counted:
+        count, _, what = counted[0].partition(" ")
+        counted[0] = f"{count} operation{'' if count == '1' else 's'} {what}"
+        parts.append(", ".join(counted))
+    names = [detail for each in renamed for detail in each.details if not detail.before.startswith("@")]
+    if names:
+        shown = ", ".join([f"{each.before} -> {each.after}" for each in names[:_MOST_DETAILS]])
+        more = ", .." if len(names) > _MOST_DETAILS else ""
+        parts.append(f"{len(names)} value{'' if len(names) == 1 else 's'} renamed: {shown}{more}")
+    return "; ".join(parts) or "no difference"
+
+
+def _is_symbol_change(change: ProgramChange) -> bool:
+    return change.kind in ("removed", "added") and change.operation.symbol_name is not None
+
+
+def _symbol(operation: Operation) -> str:
+    return f"{operation.declaration.mnemonic} @{operation.symbol_name}"
+
+
+def _frequent_details(changes: list[ProgramChange]) -> str:
+    """The most frequent details; operands are counted together, since each has names of its own."""
+    details = [detail for each in changes for detail in each.details]
+    several = sum([detail.what == "operand" for detail in details]) > 1
+    texts = Counter(["operands" if several and detail.what == "operand" else detail.text() for detail in details])
+    found = [
+        text if count == 1 or text == "operands" else f"{text} ({count} times)"
+        for text, count in texts.most_common(_MOST_DETAILS)
+    ]
+    return ", ".join(found) + (", .." if len(texts) > _MOST_DETAILS else "")

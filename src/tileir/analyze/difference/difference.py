@@ -7,12 +7,10 @@ import shutil
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tileir.analyze.difference import rendering
-from tileir.analyze.difference.changes import Changes, ProgramChange
-from tileir.analyze.difference.listing import Listing
+from tileir.analyze.difference.changes import Changes, ProgramChange, summary_of
+from tileir.analyze.difference.listing import Listing, side_by_side, unified
 from tileir.analyze.difference.matching import Matching, Naming, matched
 from tileir.analyze.difference.names import ProgramNames, shown_names
-from tileir.analyze.difference.summary import summary_of
 from tileir.analyze.difference.symbols import paired_symbols, unwrapped
 from tileir.collector import CollectorPaused
 from tileir.forking import cached_property
@@ -143,11 +141,11 @@ class ProgramDifference:
         """
         if width is None:
             width = shutil.get_terminal_size((120, 24)).columns
-        return rendering.side_by_side(self._listing, self.titles, width, color, context)
+        return side_by_side(self._listing, self.titles, width, color, context)
 
     def unified(self, color: bool = False, context: int | None = 3) -> str:
         """The form that `diff -u` writes."""
-        return rendering.unified(self._listing, self.titles, color, context)
+        return unified(self._listing, self.titles, color, context)
 
     def __str__(self) -> str:
         return self.unified()

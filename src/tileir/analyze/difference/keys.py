@@ -5,7 +5,7 @@ that it is computed from) and its `use` (its shape with all that becomes of it).
 is behind it other ones and the uses of what is before it, so that nearly every operation keeps one of the two.
 
 The strict numbers are of operations that agree in types and attributes, the loose ones of those with the same name.
-Values are told apart by where they come from; nothing is looked up by hash alone, so equal numbers mean equal things.
+Values are distinguished by where they come from; nothing is found by hash alone, so equal numbers mean equal things.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class Keys:
         # From the outside in: what the operation around it is given tells the arguments of a block.
         for operation, is_over in _visits(function):
             if is_over:
-                self._look_up(operation)
+                self._set_shape_and_source(operation)
             else:
-                self._look_into(operation)
-        self._look_down(order)
+                self._set_arguments(operation)
+        self._set_uses(order)
         for operation in reversed(order):
             parent = operation.parent_operation
             assert parent is not None and operation.parent is not None
@@ -70,7 +70,7 @@ class Keys:
             )
         )
 
-    def _look_up(self, operation: Operation) -> None:
+    def _set_shape_and_source(self, operation: Operation) -> None:
         """Shape and source, which are known of everything before and inside."""
         numbers = self._numbers
         header = self.header[operation]
@@ -85,10 +85,10 @@ class Keys:
             self._values[result] = (self.source[operation], result.index)
 
     def _value(self, value: Value) -> object:
-        # One from a place that is not looked at yet, in a program that breaks the rules, has no source.
+        # A value that is used before its definition, in an invalid program, has no source.
         return self._values.get(value, -1)
 
-    def _look_into(self, owner: Operation) -> None:
+    def _set_arguments(self, owner: Operation) -> None:
         """The arguments of the blocks inside, by what the operation around them is given."""
         taken = tuple([self._value(operand) for operand in owner.operands])
         around = self._numbers.of(("around", self.header[owner], taken))
@@ -97,7 +97,7 @@ class Keys:
             for argument in block.arguments:
                 self._values[argument] = (around, place, argument.index)
 
-    def _look_down(self, order: list[Operation]) -> None:
+    def _set_uses(self, order: list[Operation]) -> None:
         """What becomes of the results.  An operation comes before what it contains, so that its terminators know."""
         uses: dict[Value, list[tuple[int, int]]] = {}
         numbers = self._numbers

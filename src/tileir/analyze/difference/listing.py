@@ -1,8 +1,10 @@
-"""The lines of two programs in rows: what goes together stands beside each other."""
+"""The lines of two programs in rows, matched lines beside each other; and rows as text: side by side, or unified."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Final, Literal, NamedTuple
 
 from tileir.analyze.difference.changes import ProgramChange
@@ -10,12 +12,13 @@ from tileir.analyze.difference.matching import Matching, Naming
 from tileir.analyze.runs import in_order
 from tileir.ir.core import Operation
 from tileir.ir.location import TextLocation, UnknownLocation
+from tileir.ir.quoting import harmless
 from tileir.text.listing import PrintedLines, printed_lines
 
 Mark = Literal["same", "changed", "removed", "added", "moved away", "moved here"]
 _WORD: Final = re.compile(r"[%@#^]?[\w$.]+|\s+|->|.", re.DOTALL)
 _MOST_WORDS: Final = 5_000
-"""Of a line that is longer, as with a large constant, the differing words are not looked for."""
+"""Of a line that is longer, as with a large constant, the differing words are not marked."""
 
 
 class Row(NamedTuple):
@@ -183,3 +186,165 @@ def _pieces(words: list[str], common: set[int]) -> list[Piece]:
         else:
             pieces.append((word, differs))
     return pieces
+
+
+# --- rows as text ---
+# Nothing of a program reaches a terminal as it is: characters that a terminal would obey are escaped first.
+
+_PLAIN: Final = "\033[0m"
+_COLORS: Final[dict[Mark, str]] = {
+    "changed": "\033[33m",
+    "removed": "\033[31m",
+    "added": "\033[32m",
+    "moved away": "\033[36m",
+    "moved here": "\033[36m",
+}
+_REVERSE: Final = "\033[7m"
+"""Of words that are different in a changed line, besides the color of the line."""
+_LEAST_WIDTH: Final = 40
+_SPACED_WORD: Final = re.compile(r" *[^ ]*")
+"""What is not broken between two lines, with the spaces before it."""
+
+
+def _line_text(pieces: list[Piece], mark: Mark, color: bool) -> str:
+    """A line, in the color of its mark and with differing words in reverse if there are colors."""
+    if not color or mark == "same":
+        return "".join([text for text, _ in pieces])
+    # Each line ends its colors, so that a pager may begin with any.
+    parts: list[str] = []
+    for differs, together in groupby(pieces, lambda piece: piece[1]):
+        text = "".join([text for text, _ in together])
+        parts.append(f"{_COLORS[mark]}{_REVERSE if differs else ''}{text}{_PLAIN}")
+    return "".join(parts)
+
+
+def _bold(text: str, color: bool) -> str:
+    return f"\033[1m{text}{_PLAIN}" if color and text else text
+
+
+def hunks(rows: list[Row], context: int | None) -> Iterator[list[Row]]:
+    """Rows that are different, with so many around them; None: all rows at once, if one is different."""
+    places = [place for place, row in enumerate(rows) if row.mark != "same"]
+    if not places:
+        return
+    if context is None:
+        yield rows
+        return
+    start, end = places[0] - context, places[0] + context + 1
+    for place in places[1:]:
+        if place - context > end:
+            yield rows[max(start, 0) : end]
+            start = place - context
+        end = place + context + 1
+    yield rows[max(start, 0) : end]
+
+
+def _row_pieces(row: Row) -> tuple[list[Piece], list[Piece]]:
+    left = harmless(row.left) if row.left is not None else ""
+    right = harmless(row.right) if row.right is not None else ""
+    if row.mark == "changed":
+        return marked_words(left, right)
+    return [(left, False)], [(right, False)]
+
+
+# --- side by side ---
+
+
+def side_by_side(listing: Listing, titles: tuple[str, str], width: int, color: bool, context: int | None) -> str:
+    """Two columns with the signs of the rows between them."""
+    column = max((width - 3) // 2, _LEAST_WIDTH // 2)
+    lines: list[str] = []
+    for hunk in hunks(listing.rows, context):
+        if lines:
+            lines.append(_bold("-" * (2 * column + 3), color))
+        else:
+            heads = [_cut(harmless(title), column) for title in titles]
+            lines.append(
+                f"{_bold(heads[0], color)}{' ' * (column - len(heads[0]))}   {_bold(heads[1], color)}".rstrip()
+            )
+        for row in hunk:
+            lines.extend(_beside(row, column, color))
+    return "".join([f"{line}\n" for line in lines])
+
+
+def _beside(row: Row, column: int, color: bool) -> list[str]:
+    left, right = [_wrapped(pieces, column) for pieces in _row_pieces(row)]
+    count = max(len(left), len(right))
+    lines: list[str] = []
+    for number in range(count):
+        mine = left[number] if number < len(left) else []
+        theirs = right[number] if number < len(right) else []
+        length = sum([len(text) for text, _ in mine])
+        sign = row.sign if number == 0 else " "
+        text = (
+            f"{_line_text(mine, row.mark, color)}{' ' * (column - length)} {sign} {_line_text(theirs, row.mark, color)}"
+        )
+        lines.append(text.rstrip(" "))
+    return lines
+
+
+def _wrapped(pieces: list[Piece], column: int) -> list[list[Piece]]:
+    """A line in as many as it needs; those that follow are indented as the first, and a little more."""
+    whole = "".join([text for text, _ in pieces])
+    indent = min(len(whole) - len(whole.lstrip(" ")) + 4, column // 2)
+    lines: list[list[Piece]] = [[]]
+    room = column
+    for text, differs in pieces:
+        for word in _SPACED_WORD.findall(text):
+            if len(word) > room and room < column - indent:
+                # A new line, which does not begin with a space; a word that is longer than one goes over several.
+                lines.append([(" " * indent, False)])
+                room = column - indent
+                word = word.lstrip(" ")
+            while len(word) > room:
+                lines[-1].append((word[:room], differs))
+                word, room = word[room:], column - indent
+                lines.append([(" " * indent, False)])
+            if word:
+                lines[-1].append((word, differs))
+                room -= len(word)
+    return lines
+
+
+def _cut(text: str, column: int) -> str:
+    return text if len(text) <= column else f"{text[: column - 3]}..."
+
+
+# --- one below the other ---
+
+_PREFIXES: Final[dict[Mark, str]] = {"removed": "-", "added": "+", "moved away": "-", "moved here": "+"}
+
+
+def unified(listing: Listing, titles: tuple[str, str], color: bool, context: int | None) -> str:
+    """The form that `diff -u` writes, of the programs as they are printed."""
+    lines: list[str] = []
+    for hunk in hunks(listing.rows, context):
+        if not lines:
+            lines += [_bold(f"--- {harmless(titles[0])}", color), _bold(f"+++ {harmless(titles[1])}", color)]
+        mine = sum([1 for row in hunk if row.left is not None])
+        theirs = sum([1 for row in hunk if row.right is not None])
+        first, second = hunk[0].left_number + 1, hunk[0].right_number + 1
+        function = next((name for name in [listing.function_of(row) for row in hunk] if name), "")
+        head = f"@@ -{first},{mine} +{second},{theirs} @@ {harmless(function)}".rstrip()
+        lines.append(f"\033[36m{head}{_PLAIN}" if color else head)
+        lines.extend(_below(hunk, color))
+    return "".join([f"{line}\n" for line in lines])
+
+
+def _below(hunk: list[Row], color: bool) -> Iterator[str]:
+    # Of rows that are changed one after the other, all lines of one program come first.
+    waiting: list[str] = []
+    for row in hunk:
+        left, right = _row_pieces(row)
+        if row.mark == "changed":
+            yield _line_text([("-", False), *left], "removed", color)
+            waiting.append(_line_text([("+", False), *right], "added", color))
+            continue
+        yield from waiting
+        waiting = []
+        if row.mark == "same":
+            yield f" {left[0][0]}"
+        else:
+            pieces = left if row.left is not None else right
+            yield _line_text([(_PREFIXES[row.mark], False), *pieces], row.mark, color)
+    yield from waiting

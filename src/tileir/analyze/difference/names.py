@@ -1,7 +1,7 @@
-"""What values are called where two programs are shown.
+"""The names of values where two programs are shown.
 
-On the left, as the author of the text calls them, else as they are printed.  On the right a value that has a partner is
-called as that, so that what is the same reads the same; unless the author has renamed it.
+On the left they are those in the text of the author, else those of the printer.  On the right a value has the name of
+its partner, so that what is the same reads the same, unless the author has renamed it.
 """
 
 from __future__ import annotations
@@ -107,25 +107,18 @@ class ProgramNames:
 def shown_names(
     left: ProgramNames, right: ProgramNames, matching: Matching, count_names: bool
 ) -> tuple[Naming, Naming]:
-    """What is shown on either side; where names do not count, none is told apart."""
+    """The names on either side; where names do not count, partners are called the same."""
     mine = {value: left.shown(value) for value in left.printed}
     partners: dict[Value, Value] = {other: value for value, other in matching.values.items() if value in mine}
-    theirs: Naming = {}
-    free: list[Value] = []
-    for value in right.printed:
-        partner = partners.get(value)
-        if partner is None or not _is_alone_alike(partner, value):
-            free.append(value)
-        elif count_names and is_renamed(left, right, partner, value):
-            theirs[value] = right.shown(value)
-        else:
-            theirs[value] = mine[partner]
-    _name_others(right, free, theirs)
-    _part(right.module, theirs)
-    return mine, theirs
+    given: Naming = {}
+    for value, partner in partners.items():
+        if _may_share(partner, value):
+            is_own = count_names and is_renamed(left, right, partner, value)
+            given[value] = right.shown(value) if is_own else mine[partner]
+    return mine, _unique_names(right, given)
 
 
-def _is_alone_alike(one: Value, other: Value) -> bool:
+def _may_share(one: Value, other: Value) -> bool:
     """Whether two values can have the same name: several results of an operation may share one."""
     mine, theirs = one.defining_operation, other.defining_operation
     if mine is None or theirs is None:
@@ -133,69 +126,47 @@ def _is_alone_alike(one: Value, other: Value) -> bool:
     return len(mine.results) == len(theirs.results)
 
 
-def _name_others(names: ProgramNames, values: list[Value], found: Naming) -> None:
-    """Names for values on one side only, none of which is taken."""
-    used = {name.partition("#")[0] for name in found.values()}
-    bases: dict[tuple[Operation | None, str], str] = {}
-    for value in values:
-        base, pack, index = names.shown(value).partition("#")
-        # Results that share a name go on sharing it.
-        owner = value.defining_operation if pack else None
-        chosen = bases.get((owner, base)) if pack else None
-        if chosen is None:
+def _unique_names(names: ProgramNames, given: Naming) -> Naming:
+    """The given names and those of all other values, with `_new` where two visible values would have the same."""
+    reserved = {name.partition("#")[0] for name in given.values()}
+    found: Naming = {}
+    visible: dict[str, Operation | Value] = {}
+
+    def claim(owner: Operation | Value, values: Sequence[Value], added: list[str]) -> None:
+        for value in values:
+            base, pack, index = given.get(value, names.shown(value)).partition("#")
             chosen, number = base, 1
-            while chosen in used:
+            while (
+                visible.get(chosen, owner) is not owner
+                or (not pack and chosen in visible)
+                or (value not in given and chosen in reserved)
+            ):
                 chosen = f"{base}_new{number if number > 1 else ''}"
                 number += 1
-            if pack:
-                bases[owner, base] = chosen
-        # Values in regions beside each other may have the same name; those that are added must not take another's.
-        if chosen != base or pack:
-            used.add(chosen)
-        found[value] = f"{chosen}{pack}{index}"
+            if chosen not in visible:
+                visible[chosen] = owner
+                added.append(chosen)
+            found[value] = f"{chosen}{pack}{index}"
 
-
-def _part(module: Operation, names: Naming) -> None:
-    """Give values other names that are in sight of one with the same: their partners were in regions apart."""
-    # Regions to come, and names that are out of sight again.
-    pending: list[Region | list[str]] = list(reversed(module.regions))
-    seen: dict[str, Operation | Value] = {}
+    # Regions to come, and names that are not visible any more.
+    pending: list[Region | list[str]] = list(reversed(names.module.regions))
     while pending:
         region = pending.pop()
         if isinstance(region, list):
             for base in region:
-                seen.pop(base, None)
+                visible.pop(base, None)
             continue
         added: list[str] = []
         inside: list[Region] = []
         for block in region.blocks:
             for argument in block.arguments:
-                _claim(argument, [argument], names, seen, added)
+                claim(argument, [argument], added)
             for operation in block:
-                if operation.results:
-                    _claim(operation, operation.results, names, seen, added)
+                claim(operation, operation.results, added)
                 inside.extend(operation.regions)
         pending.append(added)
         pending.extend(reversed(inside))
-
-
-def _claim(
-    owner: Operation | Value,
-    values: Sequence[Value],
-    names: Naming,
-    seen: dict[str, Operation | Value],
-    added: list[str],
-) -> None:
-    for value in values:
-        base, pack, index = names[value].partition("#")
-        chosen, number = base, 1
-        while seen.get(chosen, owner) is not owner or (not pack and chosen in seen):
-            chosen = f"{base}_new{number if number > 1 else ''}"
-            number += 1
-        if chosen not in seen:
-            seen[chosen] = owner
-            added.append(chosen)
-        names[value] = f"{chosen}{pack}{index}"
+    return found
 
 
 def is_renamed(left: ProgramNames, right: ProgramNames, value: Value, other: Value) -> bool:

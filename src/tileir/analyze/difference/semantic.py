@@ -1,20 +1,28 @@
-"""Two programs run on the same arguments: what they compute differently, and where that begins."""
+"""Two programs run on the same arguments: what they compute differently, and the first value that differs.
+
+To find that value both launches are recorded in the interpreter.  The values of operations that are matched are then
+compared tile block by tile block, each time they are computed.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
 
-from tileir.analyze.comparing.differences import Difference, difference_of
-from tileir.analyze.difference.tracking import FirstValue, Pairs, Tracker, element_text
+import numpy
+
+from tileir.analyze.comparing.recordings import BlockValues, compared_element
 from tileir.analyze.random_arguments import random_launch
 from tileir.dialect.ops import ENTRY
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments.argument_text import LaunchArguments, LaunchWords
-from tileir.execute.errors import LaunchError
+from tileir.execute.array_difference import Difference, difference_of
+from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.launching.kernel import Kernel
 from tileir.execute.locations.wording import bracketed, parenthesized, several
+from tileir.execute.recording.recording import record
+from tileir.execute.schedule import block_at
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.traversal import functions
@@ -22,7 +30,7 @@ from tileir.ir.values import Value
 
 
 class MatchedPrograms(Protocol):
-    """What is asked of two programs whose operations are matched."""
+    """Two programs whose operations are matched."""
 
     left: Operation
     right: Operation
@@ -39,6 +47,22 @@ class MatchedPrograms(Protocol):
 
 
 _ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
+
+
+class FirstValue(NamedTuple):
+    """The first value that differs."""
+
+    left: Operation
+    right: Operation
+    result: int
+    """The number of the result."""
+    block: BlockId
+    time: int
+    """How often the operation was executed before in this tile block."""
+    difference: Difference
+    before: str
+    """The first element that differs, in the first program."""
+    after: str
 
 
 class DifferentArray(NamedTuple):
@@ -59,23 +83,23 @@ class DifferentArray(NamedTuple):
         )
 
 
+@dataclass(eq=False)
 class KernelRuns:
-    """What came of running one kernel of both programs; true if it came out differently."""
+    """The runs of one kernel of both programs; true if the results differ."""
 
-    def __init__(self, name: str) -> None:
-        self.name: str = name
-        self.runs: int = 0
-        self.launch: LaunchWords | None = None
-        """The launch in which something differed, else the last one."""
-        self.arrays: list[DifferentArray] = []
-        self.failures: tuple[str, str] = ("", "")
-        """The errors that ended the runs."""
-        self.printed: bool = False
-        """Whether they printed different texts."""
-        self.first: FirstValue | None = None
-        self.skipped: str = ""
-        """Why the two cannot be compared."""
-        self.notes: list[str] = []
+    name: str
+    runs: int = 0
+    launch: LaunchWords | None = None
+    """The launch in which something differed, else the last one."""
+    arrays: list[DifferentArray] = field(default_factory=list)
+    failures: tuple[str, str] = ("", "")
+    """The errors that ended the runs."""
+    printed: bool = False
+    """Whether they printed different texts."""
+    first: FirstValue | None = None
+    skipped: str = ""
+    """Why the two cannot be compared."""
+    notes: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.arrays) or self.printed or not self.fail_alike
@@ -202,10 +226,9 @@ class Runner:
         for run in range(self._runs):
             launch = self._launch(left, right, stated, run)
             result.runs, result.launch = run + 1, launch.words
-            outcomes = [_outcome(kernel, launch) for kernel in kernels]
-            _judge(result, left, outcomes)
+            _judge(result, left, [_outcome(kernel, launch) for kernel in kernels])
             if result:
-                self._track(result, left, right, launch)
+                self._find_first(result, left, right, launch)
                 break
         return result
 
@@ -218,15 +241,9 @@ class Runner:
             # Where the first program leaves its arrays, the second one may be what corrects it.
             return random_launch(right, self._seed + run)
 
-    def _track(self, result: KernelRuns, left: Operation, right: Operation, launch: LaunchArguments) -> None:
-        pairs: Pairs = []
-        for operation in left.walk():
-            partner = self._programs.partner(operation)
-            if partner is not None and operation is not left:
-                pairs.append((operation, partner))
-        tracker = Tracker(left, right, pairs, launch)
+    def _find_first(self, result: KernelRuns, left: Operation, right: Operation, launch: LaunchArguments) -> None:
         try:
-            result.first = tracker.first()
+            result.first, is_whole = first_value(self._programs, left, right, launch)
         except TileIRError as error:
             result.notes.append(f"the values cannot be followed: {error.message}")
             return
@@ -234,9 +251,59 @@ class Runner:
             result.notes.append(
                 "every value that both compute is the same in the interpreter: the difference is in operations that "
                 "only one of them has, in what they store, or in the engine"
-                if tracker.is_whole
+                if is_whole
                 else "the first values that both compute are the same, and no more were looked at"
             )
+
+
+def first_value(
+    programs: MatchedPrograms, left: Operation, right: Operation, launch: LaunchArguments
+) -> tuple[FirstValue | None, bool]:
+    """The first value that differs in the first tile block that has one, and whether all values were compared."""
+    here, there = [
+        record(
+            Kernel(kernel, backend="interpreter"),
+            launch.grid,
+            *launch.copies(),
+            sanitize=False,
+            output=lambda text: None,
+        )
+        for kernel in (left, right)
+    ]
+    is_whole = not here.notes and not there.notes
+    for block in here.order.tolist():
+        if there.blocks.place(block) is None:
+            continue
+        mine, theirs = BlockValues(here, block), BlockValues(there, block)
+        is_whole &= mine.is_whole and theirs.is_whole
+        found: list[tuple[int, int, FirstValue]] = []
+        for number, times in mine.found.items():
+            value = here.program.values[number]
+            operation, element = value.defining_operation, compared_element(value)
+            assert operation is not None and element is not None
+            partner = programs.partner(operation)
+            if partner is None or [each.type for each in operation.results] != [each.type for each in partner.results]:
+                continue
+            others = theirs.found.get(there.program.value_numbers[partner.results[value.index]], [])
+            for time, ((step, content), (_, other)) in enumerate(zip(times, others, strict=False)):
+                difference = difference_of(element, content, other)
+                if difference is not None:
+                    texts = _element_text(content, difference), _element_text(other, difference)
+                    place = block_at(block, here.grid)
+                    first = FirstValue(operation, partner, value.index, place, time, difference, *texts)
+                    found.append((step, number, first))
+                    break
+        if found:
+            return min(found, key=lambda each: each[:2])[2], is_whole
+    return None, is_whole
+
+
+def _element_text(content: Any, difference: Difference) -> str:
+    """The first element that differs, as a number."""
+    value = numpy.asarray(content)[difference.place]
+    if value.dtype.kind in "biu":
+        return str(value.item())
+    return f"{float(value):.9g}"
 
 
 class _Outcome(NamedTuple):
@@ -248,9 +315,8 @@ class _Outcome(NamedTuple):
 def _outcome(kernel: Kernel, launch: LaunchArguments) -> _Outcome:
     arguments = launch.copies()
     printed: list[str] = []
-    note: Callable[[str], object] = printed.append
     try:
-        kernel.launch(launch.grid, *arguments, output=note)
+        kernel.launch(launch.grid, *arguments, output=printed.append)
     except TileIRError as error:
         return _Outcome(arguments, error.message, "".join(printed))
     return _Outcome(arguments, "", "".join(printed))
@@ -270,7 +336,7 @@ def _judge(result: KernelRuns, entry: Operation, outcomes: list[_Outcome]) -> No
         here, there = one.arguments[number], other.arguments[number]
         difference = difference_of(type.element.pointee, here, there)
         if difference is not None:
-            texts = element_text(here, difference), element_text(there, difference)
+            texts = _element_text(here, difference), _element_text(there, difference)
             result.arrays.append(DifferentArray(number, difference, *texts))
 
 

@@ -8,10 +8,10 @@ from tileir.dialect.ops import BUILTIN_MODULE
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 
-_ALIKE = 0.5
+_SIMILAR = 0.5
 """How much of two functions must be the same for one to be the other, renamed."""
-_MOST_COMPARED = 64
-"""So many functions without a partner are compared with each other; of more, only those that are alike in whole."""
+_MOST_PAIRS = 1 << 14
+"""So many pairs of functions without a partner are compared at most."""
 
 
 def unwrapped(module: Operation) -> Operation:
@@ -66,57 +66,32 @@ def _name(operation: Operation) -> tuple[OperationDeclaration, str]:
 
 
 def _similar(mine: list[Operation], theirs: list[Operation]) -> list[tuple[Operation, Operation]]:
-    found: list[tuple[Operation, Operation]] = []
-    # Those that are alike but for their names.
-    whole: dict[object, list[Operation]] = {}
-    for operation in reversed(theirs):
-        whole.setdefault(_contents(operation), []).append(operation)
-    left: list[Operation] = []
-    for operation in mine:
-        candidates = whole.get(_contents(operation))
-        if candidates:
-            found.append((operation, candidates.pop()))
-        else:
-            left.append(operation)
-    taken = {other for _, other in found}
-    right = [operation for operation in theirs if operation not in taken]
-    if len(left) * len(right) > _MOST_COMPARED**2:
-        return found
-    counts = {operation: _counted(operation) for operation in [*left, *right]}
+    """Pairs of functions that have at least half of their operations in common, the most similar first."""
+    if len(mine) * len(theirs) > _MOST_PAIRS:
+        return []
+    counts = {operation: Counter([_line(each) for each in operation.walk()]) for operation in [*mine, *theirs]}
     scores = sorted(
         [
-            (-_likeness(counts[one], counts[other]), place, there)
-            for place, one in enumerate(left)
-            for there, other in enumerate(right)
+            (-_similarity(counts[one], counts[other]), place, there)
+            for place, one in enumerate(mine)
+            for there, other in enumerate(theirs)
             if one.declaration is other.declaration
         ]
     )
-    done: set[Operation] = set()
+    found: list[tuple[Operation, Operation]] = []
+    paired: set[Operation] = set()
     for score, place, there in scores:
-        if -score >= _ALIKE and left[place] not in done and right[there] not in done:
-            done.update((left[place], right[there]))
-            found.append((left[place], right[there]))
+        if -score >= _SIMILAR and not paired & {mine[place], theirs[there]}:
+            paired |= {mine[place], theirs[there]}
+            found.append((mine[place], theirs[there]))
     return found
 
 
-def _contents(operation: Operation) -> object:
-    named = {name: value for name, value in operation.attributes.items() if name != "sym_name"}
-    inside = [_line(each) for each in operation.walk() if each is not operation]
-    return operation.declaration, frozenset(named.items()), tuple(inside)
-
-
 def _line(operation: Operation) -> object:
-    return (
-        operation.declaration,
-        frozenset(operation.attributes.items()) if operation.attributes else None,
-        tuple([result.type for result in operation.results]),
-    )
+    """What an operation says, without its name, operands and regions."""
+    attributes = {name: value for name, value in operation.attributes.items() if name != "sym_name"}
+    return operation.declaration, frozenset(attributes.items()), tuple([result.type for result in operation.results])
 
 
-def _counted(operation: Operation) -> Counter[object]:
-    return Counter([_line(each) for each in operation.walk() if each is not operation])
-
-
-def _likeness(left: Counter[object], right: Counter[object]) -> float:
-    total = sum(left.values()) + sum(right.values())
-    return 2 * sum((left & right).values()) / total if total else 0.0
+def _similarity(left: Counter[object], right: Counter[object]) -> float:
+    return 2 * sum((left & right).values()) / (left.total() + right.total())

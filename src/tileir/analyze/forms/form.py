@@ -1,8 +1,30 @@
-"""One form of a program: lines of text, each with the operations of the program that it comes from."""
+"""One form of a program: lines of text, each with the numbers of the operations that it comes from.
+
+The operations of a kernel are numbered in program order, each before what it contains; 0 is the first one inside the
+kernel.  A copy of the program has the number of each operation as its location.  Passes, engines and LLVM carry
+locations to whatever they make of an operation, and here they are read again.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
+
+from tileir.dialect.debug_info import DILocation
+from tileir.execute.launching.entries import select_entry
+from tileir.ir.core import Operation
+from tileir.ir.location import (
+    UNKNOWN,
+    CallSiteLocation,
+    FileLocation,
+    FusedLocation,
+    Location,
+    NameLocation,
+    OpaqueLocation,
+    file_location,
+)
+from tileir.ir.traversal import clone, pre_order
 
 MOST_LINES: Final = 20_000
 """Lines of a form that are kept: more, nobody reads, and a page of them is slow to show."""
@@ -15,6 +37,7 @@ class Removed(NamedTuple):
     text: str
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Form:
     """A program in one of its forms.
 
@@ -22,27 +45,16 @@ class Form:
     `changed` says for each line whether it is new or not as it was before, and `removed` has the lines that went.
     """
 
-    __slots__ = ("changed", "id", "language", "lines", "links", "notes", "removed", "title")
+    id: str
+    title: str
+    language: str
+    lines: list[str]
+    links: list[list[int]]
+    changed: list[bool] | None = None
+    removed: list[Removed] | None = None
+    notes: list[str] = field(default_factory=list)
 
-    def __init__(
-        self,
-        id: str,
-        title: str,
-        language: str,
-        lines: list[str],
-        links: list[list[int]],
-        changed: list[bool] | None = None,
-        removed: list[Removed] | None = None,
-        notes: list[str] | None = None,
-    ) -> None:
-        self.id: str = id
-        self.title: str = title
-        self.language: str = language
-        self.lines: list[str] = lines
-        self.links: list[list[int]] = links
-        self.changed: list[bool] | None = changed
-        self.removed: list[Removed] | None = removed
-        self.notes: list[str] = [] if notes is None else notes
+    def __post_init__(self) -> None:
         self.trim()
 
     def __repr__(self) -> str:
@@ -82,3 +94,69 @@ class Form:
             if len(inside) < len(self.removed):
                 self.notes.append(f"{len(inside):,} of {len(self.removed):,} removed lines are shown.")
                 self.removed = inside
+
+
+# --- numbers of operations ---
+
+_FILE: Final = "operation of the tile program"
+"""The file of locations that are numbers; the line is the number, counted from 1."""
+
+
+def operations_of(entry: Operation) -> list[Operation]:
+    """The operations of a kernel, each at its number."""
+    return pre_order(entry)[1:]
+
+
+def numbered(module: Operation, entry: Operation) -> tuple[Operation, Operation]:
+    """A copy of a module and of a kernel in it, whose operations are at their numbers; nothing else is located."""
+    copy = clone(module)
+    chosen = select_entry(copy, entry.symbol_name)
+    for operation in copy.walk():
+        operation.location = UNKNOWN
+    for number, operation in enumerate(operations_of(chosen), 1):
+        operation.location = file_location(_FILE, number, 1)
+    return copy, chosen
+
+
+class Numbers:
+    """Reads numbers from locations."""
+
+    def __init__(self) -> None:
+        self._known: dict[Location, list[int]] = {}
+
+    def of(self, locations: Iterable[Location]) -> list[int]:
+        """The numbers that some locations have, in order, each once."""
+        return sorted({number for location in locations for number in self._of(location)})
+
+    def _of(self, root: Location) -> list[int]:
+        if root in self._known:
+            return self._known[root]
+        found: set[int] = set()
+        seen: set[Location] = {root}
+        # An explicit stack: the location of a merged operation nests as deeply as operations were merged.
+        pending = [root]
+        while pending:
+            location = pending.pop()
+            if location in self._known:
+                found.update(self._known[location])
+                continue
+            if isinstance(location, FileLocation) and location.file == _FILE:
+                found.add(location.line - 1)
+            for part in _parts(location):
+                if part not in seen:
+                    seen.add(part)
+                    pending.append(part)
+        self._known[root] = sorted(found)
+        return self._known[root]
+
+
+def _parts(location: Location) -> tuple[Location, ...]:
+    if isinstance(location, FusedLocation):
+        return location.locations
+    if isinstance(location, DILocation):
+        return (location.source,)
+    if isinstance(location, CallSiteLocation):
+        return (location.callee, location.caller)
+    if isinstance(location, NameLocation):
+        return (location.child,)
+    return (location.fallback,) if isinstance(location, OpaqueLocation) else ()

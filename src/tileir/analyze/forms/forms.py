@@ -1,22 +1,23 @@
-"""All forms of a kernel: what there is on this machine, and each of them when it is asked for."""
+"""All forms of a kernel: which there are on this machine, and each of them when it is requested."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tileir.analyze.forms.bytecode import bytecode_form
-from tileir.analyze.forms.form import Form
-from tileir.analyze.forms.numbering import Numbers, numbered, operations_of
+from tileir.analyze.bytecode_listing import Listing
+from tileir.analyze.forms.form import MOST_LINES, Form, Numbers, numbered, operations_of
 from tileir.analyze.forms.source import Source, source_form, source_of_kernel
 from tileir.analyze.forms.steps import optimizer_steps, tile_form
+from tileir.bytecode.annotated import Node, annotate
+from tileir.dialect.ops import CONSTANT
 from tileir.execute.engine.interface import Engine, EngineForm, KernelSettings, PreparedKernel
 from tileir.execute.engine.registry import all_engines, is_own
 from tileir.execute.launching.entries import select_entry
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.quoting import type_text
-from tileir.text.listing import printed_lines
+from tileir.text.listing import FirstLinePrinter, printed_lines
 
 if TYPE_CHECKING:
     from tileir.bridge.specialized import SpecializedKernel
@@ -42,7 +43,7 @@ class Forms:
     The program is a module or a kernel that was compiled; `entry` names the kernel where a module has several.
     `level`, `rules` and `fuse_fma` are those of `tileir.optimize`, for the steps of the optimizer; `fast`, `cpu` and
     `exact` those of `tileir.compile`, for what engines make of the program as it is given.  A form is made when it is
-    first asked for.
+    first requested.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class Forms:
             data = self._bytecode()
             if isinstance(data, str):
                 raise OptionError(f"there is no bytecode to show: {data}")
-            return bytecode_form(data, self.entry.symbol_name)
+            return _bytecode_form(data, self.entry.symbol_name)
         for step in self._step_forms() if str(id).startswith("pass-") else ():
             if step.id == id:
                 return step
@@ -186,7 +187,7 @@ def _engine_forms() -> list[tuple[Engine, EngineForm]]:
 
 
 def _forms_of(engine: Engine) -> list[EngineForm]:
-    """What an engine shows; one of others that fails when it is asked says so in the place of its forms."""
+    """What an engine shows; a foreign engine that fails has its error in place of its forms."""
     if is_own(engine):
         return engine.forms()
     try:
@@ -194,3 +195,50 @@ def _forms_of(engine: Engine) -> list[EngineForm]:
     except Exception as error:
         # Somebody else's code.
         return [EngineForm(engine.name, engine.called, "", "", f"{type(error).__name__}: {error}")]
+
+
+# --- bytecode ---
+
+
+def _bytecode_form(data: bytes, entry: str | None) -> Form:
+    """The bytes of a module as a form; those of one of its kernels are linked."""
+    found = annotate(data)
+    assert found.module is not None, "it was written just now"
+    listing = Listing(found, FirstLinePrinter(found.module, generic=False))
+    # One more tells that there are more.
+    lines = listing.lines(MOST_LINES + 1)
+    # What is read has the order of what was written.
+    numbers = {operation: number for number, operation in enumerate(operations_of(select_entry(found.module, entry)))}
+    constants = _constant_users(listing, numbers)
+    links = [[] if node is None else _numbers_of(node, listing, numbers, constants) for node in listing.nodes]
+    is_cut = len(lines) > MOST_LINES
+    notes = [f"The first {MOST_LINES:,} lines are shown."] if is_cut else []
+    lines, links = lines[:MOST_LINES], links[:MOST_LINES]
+    return Form("bytecode", f"Bytecode, {len(data):,} bytes", "bytecode", lines, links, notes=notes)
+
+
+def _numbers_of(
+    node: Node, listing: Listing, numbers: dict[Operation, int], constants: dict[str, list[int]]
+) -> list[int]:
+    """The operation that a node is in, or those that use the constant that it is of."""
+    cursor: Node | None = node
+    while cursor is not None:
+        if cursor.operation is not None:
+            number = numbers.get(cursor.operation)
+            return [] if number is None else [number]
+        if cursor.name in constants:
+            return constants[cursor.name]
+        cursor = listing.around.get(cursor)
+    return []
+
+
+def _constant_users(listing: Listing, numbers: dict[Operation, int]) -> dict[str, list[int]]:
+    """The operations that each entry of the table of constants is the value of, by the name of its group."""
+    found: dict[str, list[int]] = {}
+    for node, group in listing.around.items():
+        operation = group.operation
+        if operation is not None and operation.declaration is CONSTANT and node.name == "value":
+            number = numbers.get(operation)
+            if number is not None:
+                found.setdefault(f"constant {node.value}", []).append(number)
+    return found

@@ -7,8 +7,7 @@ import linecache
 import os
 from typing import Final, NamedTuple
 
-from tileir.analyze.forms.form import Form
-from tileir.analyze.forms.numbering import operations_of
+from tileir.analyze.forms.form import Form, operations_of
 from tileir.execute.locations.python_source import expressions_at
 from tileir.execute.locations.source_locations import author_frames
 from tileir.ir.core import Operation

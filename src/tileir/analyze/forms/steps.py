@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tileir.analyze.forms.form import Form, Removed
-from tileir.analyze.forms.numbering import Numbers
-from tileir.analyze.runs import longest_run
+from tileir.analyze.forms.form import Form, Numbers, Removed
+from tileir.analyze.runs import heaviest_run
 from tileir.ir.core import Operation
 from tileir.ir.traits import CONSTANT_LIKE
 from tileir.passes.pipeline import PassReport, optimize
@@ -34,7 +33,7 @@ def optimizer_steps(module: Operation, numbers: Numbers, level: int, rules: str,
     return recorder.forms
 
 
-class _Moment(NamedTuple):
+class _Snapshot(NamedTuple):
     """A program between two passes."""
 
     states: dict[Operation, _State]
@@ -55,13 +54,13 @@ class _Recorder:
     def __init__(self, module: Operation, numbers: Numbers) -> None:
         self.forms: list[Form] = []
         self._numbers: Numbers = numbers
-        self._before: _Moment = _Moment(_states(module), printed_lines(module))
+        self._before: _Snapshot = _Snapshot(_states(module), printed_lines(module))
 
     def after_pass(self, name: str, module: Operation) -> None:
         states, before = _states(module), self._before
         if states == before.states and list(states) == list(before.states):
             return
-        after = _Moment(states, printed_lines(module))
+        after = _Snapshot(states, printed_lines(module))
         stayed = _stayed(list(before.states), after.states)
         fresh = {
             operation
@@ -85,34 +84,15 @@ class _Recorder:
 def _stayed(before: list[Operation], after: dict[Operation, _State]) -> set[Operation]:
     """The operations that are where they were: the longest run in the same order.
 
-    A constant that goes to the front has moved, and not what it went past; so constants are put in last.
+    A constant that goes to the front has moved, and not what it went past; so constants count less.
     """
     places = {operation: place for place, operation in enumerate(after)}
     there = [operation for operation in before if operation in places]
-    others = _longest_run([each for each in there if not each.declaration.traits & CONSTANT_LIKE], places)
-    low, bounds = -1, []
-    for operation in there:
-        bounds.append(low)
-        if operation in others:
-            low = places[operation]
-    high = len(places)
-    able: list[Operation] = []
-    for operation, bound in zip(reversed(there), reversed(bounds), strict=True):
-        if operation in others:
-            high = places[operation]
-        elif not bound < places[operation] < high:
-            continue
-        able.append(operation)
-    # Each of the constants fits between all others, so the longest run has all of those.
-    return _longest_run(able[::-1], places)
+    weights = [1 if each.declaration.traits & CONSTANT_LIKE else len(there) + 1 for each in there]
+    return {there[index] for index in heaviest_run([places[each] for each in there], weights)}
 
 
-def _longest_run(operations: list[Operation], places: dict[Operation, int]) -> set[Operation]:
-    """The longest part of a list whose places grow."""
-    return {operations[index] for index in longest_run([places[operation] for operation in operations])}
-
-
-def _removed(before: _Moment, after: _Moment, stayed: set[Operation]) -> list[Removed]:
+def _removed(before: _Snapshot, after: _Snapshot, stayed: set[Operation]) -> list[Removed]:
     """The lines of operations that went or moved away, each in front of the next one that stayed."""
     found: list[Removed] = []
     following = len(after.placed.lines)

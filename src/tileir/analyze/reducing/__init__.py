@@ -1,17 +1,14 @@
 """Programs made smaller while a test keeps succeeding.
 
-The model:
-
-1. A `Program` is a module and what belongs to it.  A candidate is a copy of the best program so far with one *edit*
-   applied.  Edits address operations by their position in program order, so that the same edit means the same on any
-   copy.
-2. A *reducer* (`reducers.py` lists them) looks at a program and gives its edits in an order that is its own: big steps
-   first.  It never asks the test.
-3. The `Search` tries the edits of one reducer after the other until none of them helps.  Only a candidate that is
-   simpler (`weights.py`: a total order, so the search ends), that verifies and that was not tested before is tested.
-   The first candidate in order that is interesting is the next best program, however many are tested at a time: the
-   result depends on the program and on the test, not on timing.
-4. Verdicts are kept by the digest of the candidate, in memory and, on request, in a directory: a search that was killed
-   takes the same way again without testing anything twice.
-5. What is no valid program is reduced as text or as bytes (`texts.py`).
+1. A `Program` (program.py) is a module and its launch.  A candidate is a copy of the best program so far with one
+   *edit* applied.
+2. A *pass* takes a program and yields its edits, big steps first.  reduce.py has the table of passes, which are in
+   removal.py, control_flow.py, simplification.py and shapes.py (with retyping.py), and the driver that runs them until
+   none helps.  A pass never runs the test.
+3. The `Search` (search.py) tests a candidate only if it is simpler (weights.py: a total order, so the search ends), if
+   it verifies and if it was not tested before.  The first interesting candidate in order is the next best program,
+   however many are tested at a time: the result depends on the program and on the test, not on timing.
+4. verdicts.py keeps verdicts by the digest of the candidate, in memory and, on request, in a directory.
+5. Tests: commands.py runs a command, observing.py asks one of questions.py in a child process.
+6. contents.py reduces files that are no valid programs as text or as bytes.
 """

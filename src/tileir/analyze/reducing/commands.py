@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from typing import Generic
 
-from tileir.analyze.reducing.search import Asked, Cancelled
+from tileir.analyze.reducing.search import Cancelled, Tested
 from tileir.signal_names import signal_name
 
 PLACE = "{}"
@@ -120,17 +120,17 @@ def shell_words(line: str) -> list[str]:
     return ["/bin/sh", "-c", script, "sh", PLACE]
 
 
-class CommandTest(Generic[Asked]):
+class CommandTest(Generic[Tested]):
     """The test of a search: a command is run on every candidate, and `judge` says of its end whether it is one."""
 
     def __init__(
-        self, command: Command, write: Callable[[Asked], bytes | None], judge: Callable[[Ended], bool]
+        self, command: Command, write: Callable[[Tested], bytes | None], judge: Callable[[Ended], bool]
     ) -> None:
         self._command: Command = command
-        self._write: Callable[[Asked], bytes | None] = write
+        self._write: Callable[[Tested], bytes | None] = write
         self._judge: Callable[[Ended], bool] = judge
 
-    def __call__(self, candidate: Asked) -> bool:
+    def __call__(self, candidate: Tested) -> bool:
         data = self._write(candidate)
         return data is not None and self._judge(self._command.run(data))
 

@@ -16,10 +16,10 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, Generic
 
-from tileir.analyze.reducing.search import Asked, Cancelled
+from tileir.analyze.reducing.search import Cancelled, Tested
 from tileir.signal_names import signal_name
 
-Question = Callable[[Asked], str]
+Question = Callable[[Tested], str]
 
 DIED: Final = "died: "
 TIMED_OUT: Final = "took too long"
@@ -29,21 +29,21 @@ _MEMORY: Final = 16 << 30
 _LONGEST: Final = 1 << 16
 
 
-class ObservationTest(Generic[Asked]):
+class ObservationTest(Generic[Tested]):
     """The test of a search: a question is asked in a child, and `judge` says whether the answer is interesting."""
 
-    def __init__(self, question: Question[Asked], judge: Callable[[str], bool], timeout: float | None) -> None:
-        self._question: Question[Asked] = question
+    def __init__(self, question: Question[Tested], judge: Callable[[str], bool], timeout: float | None) -> None:
+        self._question: Question[Tested] = question
         self._judge: Callable[[str], bool] = judge
         self._timeout: float | None = timeout
         self._lock: threading.Lock = threading.Lock()
         self._running: set[int] = set()
         self._cancelled: set[int] = set()
 
-    def __call__(self, candidate: Asked) -> bool:
+    def __call__(self, candidate: Tested) -> bool:
         return self._judge(self.observe(candidate))
 
-    def observe(self, candidate: Asked) -> str:
+    def observe(self, candidate: Tested) -> str:
         """The answer for a candidate."""
         if not hasattr(os, "fork"):
             return _asked(self._question, candidate)

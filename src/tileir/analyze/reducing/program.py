@@ -1,16 +1,25 @@
-"""A program on its way to a smaller one."""
+"""A program that is being reduced, its launch, and how it is written to a file."""
 
 from __future__ import annotations
 
 from _blake2 import blake2b
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
+from tileir.bytecode.layouts import to_bytes
+from tileir.bytecode.primitives import BytecodeError
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.arguments.argument_text import LaunchWords, specification, stated_launch
 from tileir.execute.cache.structural_digest import structural_digest
+from tileir.execute.launching.entries import entries_of
 from tileir.ir.core import Operation
 from tileir.ir.location import UNKNOWN, CharacterLocation, TextLocation
 from tileir.ir.traversal import clone, is_function, pre_order
+from tileir.ir.types import Type
+from tileir.ir.values import BlockArgument
+from tileir.ir.versions import Version
 
-# What a reader gives to everything in a text.
+# The locations that a reader gives to everything in a text.
 _POSITIONS = (TextLocation, CharacterLocation)
 
 
@@ -22,10 +31,10 @@ class Origin(NamedTuple):
 
 
 class Program:
-    """A module, its operations in program order, and what its functions were at first, by their names now.
+    """A module, its operations in program order, and the origins of its functions, by their names now.
 
-    `origins` lets a test that launches a kernel find it, and drop the arguments of parameters that are gone.  `grid` is
-    that of the launch, if there is one.
+    `origins` lets a test that launches a kernel find it, and drop the arguments of removed parameters.  `grid` is that
+    of the launch, if there is one.
     """
 
     __slots__ = ("grid", "module", "operations", "origins")
@@ -43,34 +52,37 @@ class Program:
     def original(cls, module: Operation) -> Program:
         """A copy of a module to begin with, without the positions in the text that it was read from."""
         found = cls(clone(module))
-        for operation in found.operations:
-            if isinstance(operation.location, _POSITIONS):
-                operation.location = UNKNOWN
-            for region in operation.regions:
-                for block in region.blocks:
-                    for argument in block.arguments:
-                        if isinstance(argument.location, _POSITIONS):
-                            argument.location = UNKNOWN
+        for item in found._located():
+            if isinstance(item.location, _POSITIONS):
+                item.location = UNKNOWN
         return found
 
     def copy(self) -> Program:
         """A copy whose operations have the same positions."""
         return Program(clone(self.module), dict(self.origins), self.grid)
 
-    def renew(self) -> None:
-        """List the operations again, after changes."""
-        self.operations = pre_order(self.module)
+    def edited(self, edit: Edit) -> Program | None:
+        """A copy with an edit applied; None if the edit does not apply."""
+        candidate = self.copy()
+        if not edit(candidate):
+            return None
+        candidate.operations = pre_order(candidate.module)
+        return candidate
+
+    def block_arguments(self) -> Iterator[BlockArgument]:
+        for operation in self.operations:
+            for region in operation.regions:
+                for block in region.blocks:
+                    yield from block.arguments
 
     @property
     def has_locations(self) -> bool:
-        for operation in self.operations:
-            if operation.location is not UNKNOWN:
-                return True
-            for region in operation.regions:
-                for block in region.blocks:
-                    if any(argument.location is not UNKNOWN for argument in block.arguments):
-                        return True
-        return False
+        return any(item.location is not UNKNOWN for item in self._located())
+
+    def _located(self) -> Iterator[Operation | BlockArgument]:
+        """All that has a location."""
+        yield from self.operations
+        yield from self.block_arguments()
 
     def digest(self) -> bytes:
         """What a test sees of the program, as a hash."""
@@ -79,15 +91,125 @@ class Program:
             found = blake2b(found + repr(self.grid).encode(), digest_size=20).digest()
         if not self.has_locations:
             return found
-        # Locations do not count in the structure; their text does not tell where operations are grouped.
+        # Locations do not count in the structure, and the text does not show how regions are grouped.
         text = self.module.text(debug_info=True)
         return blake2b(found + text.encode("utf-8", "surrogateescape"), digest_size=20).digest()
 
 
+Edit = Callable[[Program], bool]
+"""Changes a copy of the best program in place; False if it does not apply.
+
+It addresses operations by their positions in program order, so that it means the same on every copy.
+"""
+
+
+def functions_with_bodies(program: Program) -> list[tuple[int, Operation]]:
+    """The functions that have a body, with their positions."""
+    return [
+        (position, operation)
+        for position, operation in enumerate(program.operations)
+        if is_function(operation) and operation.regions and operation.regions[0].blocks
+    ]
+
+
 def _origins(program: Program) -> dict[str, Origin]:
     found: dict[str, Origin] = {}
-    for operation in program.operations:
-        if is_function(operation) and operation.regions and operation.regions[0].blocks:
-            name = operation.symbol_name or ""
-            found[name] = Origin(name, tuple(range(len(operation.regions[0].blocks[0].arguments))))
+    for _, function in functions_with_bodies(program):
+        name = function.symbol_name or ""
+        found[name] = Origin(name, tuple(range(len(function.regions[0].blocks[0].arguments))))
     return found
+
+
+# --- the launch: arguments go with their parameters, and change with their types ---
+
+
+def launch_words(original: LaunchWords, program: Program) -> LaunchWords | None:
+    """The launch of a candidate as text; None if the kernel is gone."""
+    entry = launched_entry(original, program)
+    if entry is None:
+        return None
+    name = entry.symbol_name or ""
+    words: list[str] = []
+    for parameter, number in zip(entry.regions[0].blocks[0].arguments, program.origins[name].parameters, strict=True):
+        if number < len(original.arguments):
+            words.append(_fitting(original.arguments[number], parameter.type))
+    grid = original.grid if program.grid is None else program.grid
+    return LaunchWords(grid, words, None if original.entry is None else name)
+
+
+def launched_entry(original: LaunchWords, program: Program) -> Operation | None:
+    """The kernel that a launch was for: the only one, or the one that had the name."""
+    entries = entries_of(program.module)
+    if original.entry is None:
+        return next(iter(entries.values())) if len(entries) == 1 else None
+    for name, entry in entries.items():
+        if name in program.origins and program.origins[name].name == original.entry:
+            return entry
+    return None
+
+
+def arguments_of(words: LaunchWords, entry: Operation) -> list[Any]:
+    """The arguments of a launch; arrays from files are converted to the element types of the parameters."""
+    import numpy
+
+    from tileir.execute.dtypes import value_dtype
+
+    found = words.launch(entry).copies()
+    for index, (value, parameter) in enumerate(zip(found, entry.regions[0].blocks[0].arguments, strict=False)):
+        pointee = _pointee(parameter.type)
+        if isinstance(value, numpy.ndarray) and pointee is not None and value.dtype != value_dtype(pointee):
+            found[index] = value.astype(value_dtype(pointee))
+    return found
+
+
+def _pointee(type: Type) -> Type | None:
+    if isinstance(type, TileType) and isinstance(type.element, PointerType):
+        return type.element.pointee
+    return None
+
+
+def _fitting(word: str, type: Type) -> str:
+    """An argument for a parameter whose type may have changed."""
+    described = specification(word)
+    pointee = _pointee(type)
+    if described is None or pointee is None or described.element is pointee:
+        return word
+    return described.with_type(pointee.spelling)
+
+
+def stated_launches(text: str, program: Program) -> list[LaunchWords]:
+    """The launches that a text states for its kernels."""
+    found = [stated_launch(text, name) for name in program.origins]
+    return [launch for launch in found if launch is not None]
+
+
+class ProgramFile:
+    """How programs are written: as text, or as bytecode of a version.
+
+    A text begins with comments that state the launches of the candidate.
+    """
+
+    def __init__(self, version: Version | None = None, launches: Sequence[LaunchWords] = ()) -> None:
+        self.version: Version | None = version
+        self.launches: list[LaunchWords] = list(launches)
+
+    @property
+    def extension(self) -> str:
+        return ".mlir" if self.version is None else ".tileirbc"
+
+    def data(self, program: Program) -> bytes | None:
+        """The contents of a file; None where bytecode of the version cannot hold the program."""
+        if self.version is not None:
+            try:
+                return to_bytes(program.module, self.version)
+            except BytecodeError:
+                return None
+        text = program.module.text(debug_info=program.has_locations)
+        stated = [launch_words(launch, program) for launch in self.launches]
+        # A comment does not name files.
+        lines = [
+            launch.comment()
+            for launch in stated
+            if launch is not None and not any(word.endswith(".npy") for word in launch.arguments)
+        ]
+        return "\n".join([*lines, text, ""]).encode("utf-8", "surrogateescape")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tileir.analyze.reducing.launches import arguments_of, launch_words, launched_entry
 from tileir.analyze.reducing.observing import Question
-from tileir.analyze.reducing.program import Program
+from tileir.analyze.reducing.program import Program, arguments_of, launch_words, launched_entry
 from tileir.execute.arguments.argument_text import LaunchWords
 from tileir.execute.errors import InternalError
 from tileir.ir.core import Operation
@@ -65,13 +64,15 @@ def ask_difference(first: str, second: str, words: LaunchWords) -> Question[Prog
     """Whether a launch gives other bits on another engine, and what the sanitizer says of it then."""
 
     def question(program: Program) -> str:
-        wanted = _launched(program, first, words)
+        from tileir.execute.array_difference import same_bits
+
+        expected = _launched(program, first, words)
         found = _launched(program, second, words)
-        if isinstance(wanted, str) or isinstance(found, str):
-            if wanted == found or GONE in (wanted, found):
+        if isinstance(expected, str) or isinstance(found, str):
+            if expected == found or GONE in (expected, found):
                 return FINE
-            return f"{first} {_head(wanted)}, {second} {_head(found)}"
-        if len(wanted) == len(found) and all(_same(a, b) for a, b in zip(wanted, found, strict=True)):
+            return f"{first} {_head(expected)}, {second} {_head(found)}"
+        if all(same_bits(a, b).all() for a, b in zip(expected, found, strict=True)):
             return FINE
         return f"{DIFFERENT}; findings: {','.join(_findings(program, words))}"
 
@@ -113,7 +114,7 @@ def _worded(work: Any) -> str:
     return FINE
 
 
-def _launched(program: Program, engine: str, words: LaunchWords, **options: Any) -> list[Any] | str:
+def _launched(program: Program, engine: str, words: LaunchWords) -> list[Any] | str:
     """The arrays after a launch, or how it failed."""
     import numpy
 
@@ -129,27 +130,15 @@ def _launched(program: Program, engine: str, words: LaunchWords, **options: Any)
         # By the definition: engines may add up products in orders of their own otherwise, which is no difference.
         kernel = compile(program.module, entry.symbol_name, engine, exact=True)
         given = arguments_of(chosen, entry)
-        kernel.launch(chosen.grid, *given, output=lambda text: None, **options)
+        kernel.launch(chosen.grid, *given, output=lambda text: None)
         arrays.extend([value for value in given if isinstance(value, numpy.ndarray)])
 
     ended = _worded(work)
     return arrays if ended == FINE else ended
 
 
-def _same(left: Any, right: Any) -> bool:
-    """Whether two arrays have the same bits; one NaN is as good as another."""
-    if left.tobytes() == right.tobytes():
-        return True
-    if left.dtype != right.dtype or left.dtype.kind in "iub":
-        return False
-    wide_left, wide_right = left.astype("float64"), right.astype("float64")
-    both = (wide_left != wide_left) & (wide_right != wide_right)
-    bits = f"u{left.itemsize}"
-    return bool((both | (left.view(bits) == right.view(bits))).all())
-
-
 def _findings(program: Program, words: LaunchWords) -> list[str]:
-    """The kinds of mistakes that the sanitizer finds in a launch."""
+    """The kinds of errors that the sanitizer finds in a launch."""
     from tileir.execute.launching.kernel import compile
     from tileir.execute.sanitizer.report import SanitizerError
 

@@ -1,24 +1,171 @@
-"""`tileir.reduce`: a program made smaller while a function keeps saying that it is interesting."""
+"""`tileir.reduce`: a program made smaller while a test succeeds; the table of passes, and the driver."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
 
-from tileir.analyze.reducing.program import Program
-from tileir.analyze.reducing.search import Search
-from tileir.analyze.reducing.searching import ProgramKind, search_program
+from tileir.analyze.reducing.contents import ContentsKind, reduce_contents
+from tileir.analyze.reducing.control_flow import carried_removals, inlined_regions, may_not_end, parameter_removals
+from tileir.analyze.reducing.program import Edit, Program, ProgramFile
+from tileir.analyze.reducing.removal import (
+    chunk_removals,
+    dead_code_removal,
+    kept_chunk_removals,
+    removable_positions,
+    single_removals,
+    symbol_positions,
+    symbol_removals,
+)
+from tileir.analyze.reducing.search import Change, Search, Test
+from tileir.analyze.reducing.shapes import element_changes, shape_changes
+from tileir.analyze.reducing.simplification import (
+    attribute_changes,
+    location_changes,
+    name_changes,
+    operand_changes,
+    strip_attributes,
+)
 from tileir.analyze.reducing.verdicts import StoredVerdicts, Verdicts
+from tileir.analyze.reducing.weights import weight
 from tileir.interface import load, verify
 from tileir.ir.core import Operation
+from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.quoting import type_text
 from tileir.ir.traversal import clone
+from tileir.ir.verifier import verify_operation
+from tileir.passes.debug_info import strip_locations
+
+Pass = Callable[[Program], Iterator[Edit]]
+
+
+def whole_program(program: Program) -> Iterator[Edit]:
+    """What is dropped in the whole program at once, before anything else."""
+    yield lambda candidate: strip_locations(candidate.module) > 0
+    yield strip_attributes
+    yield dead_code_removal
+
+
+def grid_changes(program: Program) -> Iterator[Edit]:
+    """A launch of one tile block, or of one along a dimension."""
+    grid = program.grid
+    if grid is not None:
+        smaller = [(1,), *[(*grid[:axis], 1, *grid[axis + 1 :]) for axis in range(len(grid))]]
+        for chosen in dict.fromkeys(smaller):
+            if chosen != grid:
+                yield partial(_set_grid, grid=chosen)
+
+
+def _set_grid(program: Program, grid: tuple[int, ...]) -> bool:
+    program.grid = grid
+    return True
+
+
+PASSES: Final[dict[str, Pass]] = {
+    "grid": grid_changes,
+    "regions": inlined_regions,
+    "carried values": carried_removals,
+    "single operations": single_removals,
+    "operands": operand_changes,
+    "shapes": shape_changes,
+    "element types": element_changes,
+    "parameters": parameter_removals,
+    "attributes": attribute_changes,
+    "locations": location_changes,
+    "names": name_changes,
+}
+"""In the order in which they run, after chunks of symbols and of operations: those that remove most come first."""
+
+
+def _exhaust(search: Search[Program], edits: Pass) -> None:
+    def changes(best: Program) -> list[Change[Program]]:
+        return [partial(best.edited, edit) for edit in edits(best)]
+
+    search.exhaust(changes)
+
+
+def reduce_program(search: Search[Program]) -> None:
+    """Run the passes on the best program of a search until none of them helps."""
+    _exhaust(search, whole_program)
+    before = -1
+    while search.steps != before:
+        before = search.steps
+        size = len(symbol_positions(search.best))
+        while size:
+            _exhaust(search, partial(symbol_removals, size=size))
+            size //= 2
+        # Half of the operations, a quarter, and so on down to single ones.
+        size = (len(removable_positions(search.best)) + 1) // 2
+        while size:
+            for chunks in (chunk_removals, kept_chunk_removals):
+                _exhaust(search, partial(chunks, size=size))
+            size = min(size // 2, (len(removable_positions(search.best)) + 1) // 2)
+        for edits in PASSES.values():
+            _exhaust(search, edits)
+
+
+class ProgramKind:
+    """What the search has to know about programs; candidates must verify if they are `verified`."""
+
+    def __init__(self, verified: bool = True, file: ProgramFile | None = None) -> None:
+        self._verified: bool = verified
+        self._file: ProgramFile = file if file is not None else ProgramFile()
+
+    def digest(self, candidate: Program) -> bytes:
+        return candidate.digest()
+
+    def weight(self, candidate: Program) -> tuple[int, ...]:
+        return weight(candidate)
+
+    def is_valid(self, candidate: Program) -> bool:
+        if not self._verified:
+            try:
+                candidate.module.text()
+            except Exception:
+                # A program that does not verify may have no text.
+                return False
+            return True
+        context = VerifyContext(first_only=True)
+        verify_operation(candidate.module, context)
+        # What has a grid is launched.
+        return not context.errors and (candidate.grid is None or not may_not_end(candidate))
+
+    def data(self, candidate: Program) -> bytes:
+        return self._file.data(candidate) or b""
+
+
+def search_program(
+    program: Program,
+    kind: ProgramKind,
+    test: Test[Program],
+    jobs: int,
+    verdicts: Verdicts,
+    progress: Callable[[Search[Program]], None] | None = None,
+) -> Search[Program]:
+    """Reduce a program by a test of any kind."""
+    return Search(program, kind, test, verdicts, jobs, progress).run(reduce_program)
+
+
+def search_contents(
+    data: bytes,
+    test: Test[bytes],
+    jobs: int,
+    verdicts: Verdicts,
+    progress: Callable[[Search[bytes]], None] | None = None,
+) -> Search[bytes]:
+    """Reduce the contents of a file, be it a program or not."""
+    return Search(data, ContentsKind(), test, verdicts, jobs, progress).run(reduce_contents)
+
+
+# --- the public function ---
 
 
 class Reduction:
-    """What a reduction came to.
+    """The result of a reduction.
 
     `module` is the smallest program found, `original` how many operations there were at first and `operations` how many
     are left.  `tests` is how many candidates had to be tested, `steps` how many of them led on.  `complete` is False
@@ -37,33 +184,30 @@ class Reduction:
         return f"<Reduction of {self.original} operations to {self.operations} in {self.tests} tests>"
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Progress:
     """How far a reduction is: operations now and at first, tests and steps so far."""
 
-    __slots__ = ("operations", "original", "steps", "tests")
-
-    def __init__(self, operations: int, original: int, tests: int, steps: int) -> None:
-        self.operations: int = operations
-        self.original: int = original
-        self.tests: int = tests
-        self.steps: int = steps
+    operations: int
+    original: int
+    tests: int
+    steps: int
 
     def __repr__(self) -> str:
         return f"<Progress: {self.operations} of {self.original} operations after {self.tests} tests>"
 
 
-class _FunctionTest:
-    """A test that is a function of a module."""
+class FunctionTest:
+    """A test that is a function of a module, which gets a copy; it cannot be cancelled."""
 
     def __init__(self, interesting: Callable[[Operation], bool]) -> None:
         self._interesting: Callable[[Operation], bool] = interesting
 
     def __call__(self, candidate: Program) -> bool:
-        # A copy: what the function does to its module is its own affair.
         return bool(self._interesting(clone(candidate.module)))
 
     def cancel(self) -> None:
-        """A function cannot be interrupted."""
+        pass
 
 
 def reduce(
@@ -79,9 +223,9 @@ def reduce(
 
     The program is a module, or the bytes of a file.  `interesting` gets a module of its own, which is always valid
     unless you `allow_invalid`.  The original must be interesting, or it is a `NotInterestingError`.  With `jobs` above
-    1 the function is called by so many threads at a time; what is found does not depend on it.  `state` names a
-    directory that keeps what was found out, so that the same call goes on there after it was interrupted; the function
-    must be the same, too.  `progress` is called after every test.
+    1 the function is called by so many threads at a time; the result does not depend on it.  `state` names a directory
+    that keeps the verdicts, so that the same call resumes there after it was interrupted; the function must be the
+    same, too.  `progress` is called after every test.
     """
     if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
         raise OptionError(f"jobs is {jobs!r}: give a number of candidates to be tested at a time, from 1")
@@ -94,17 +238,16 @@ def reduce(
     program = Program.original(module)
     count = len(program.operations)
 
-    def tell(search: Search[Program]) -> None:
+    def report(search: Search[Program]) -> None:
         if progress is not None:
             progress(Progress(len(search.best.operations), count, search.tests, search.steps))
 
     verdicts = Verdicts()
     if state is not None:
         verdicts = StoredVerdicts(os.fspath(state), {"program": program.digest().hex()})
+    kind = ProgramKind(not allow_invalid)
     try:
-        found = search_program(
-            program, ProgramKind(not allow_invalid), _FunctionTest(interesting), jobs, verdicts, tell
-        )
+        found = search_program(program, kind, FunctionTest(interesting), jobs, verdicts, report)
     finally:
         verdicts.close()
     return Reduction(found.best.module, count, found.tests, found.steps, found.complete)

@@ -1,24 +1,39 @@
-"""Operations removed in chunks, with what else goes with them.
+"""Passes that remove operations: in chunks, with the functions they are in, and one by one.
 
-A value that is gone is replaced (`replacing.py`).  Where nothing can stand for it, an optional operand is dropped, and
-any other user goes too: so a view or a pointer takes its accesses with it.
+A removed value is replaced by an operand of its operation, an earlier value of its type, or a constant.  Where there is
+no replacement, an optional operand is dropped, and any other user is removed too: so a view or a pointer takes its
+accesses with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Final
 
-from tileir.analyze.reducing.program import Program
-from tileir.analyze.reducing.replacing import EARLIER, MINUS_ONES, ONES, OPERANDS, ZERO, Stand, drop_operand
-from tileir.dialect.ops import CONSTANT, GET_GLOBAL
+from tileir.analyze.reducing.program import Edit, Program
+from tileir.dialect.ops import CONSTANT, GET_GLOBAL, MAKE_TOKEN
+from tileir.dialect.types import TOKEN, TileType
 from tileir.ir.attributes import SymbolAttribute
-from tileir.ir.core import Operation
+from tileir.ir.core import Block, Operation
+from tileir.ir.declaration import ONE
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
+from tileir.ir.floats import FORMATS, from_double
 from tileir.ir.traits import NO_MEMORY_EFFECT, PURE, SYMBOL, TERMINATOR
-from tileir.ir.traversal import is_function
-from tileir.ir.values import Value
+from tileir.ir.traversal import ancestors, is_function
+from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.ir.values import BlockArgument, OperationResult, Value
 from tileir.rewrite.cleanup import DeadCode, is_removable
 
-Edit = Callable[[Program], bool]
+OPERANDS: Final = "operands"
+"""Replace a result by an operand of its operation, if it has the type; otherwise by an earlier value."""
+EARLIER: Final = "earlier"
+"""Replace it by the first value of the type in the function."""
+_NUMBERS: Final = {"zero": 0, "one": 1, "minus one": -1}
+"""Replace it by a constant, which is also the last resort of the others."""
+
+
+# --- passes ---
 
 
 def removable_positions(program: Program) -> list[int]:
@@ -39,118 +54,115 @@ def symbol_positions(program: Program) -> list[int]:
     ]
 
 
-def chunk_removals(positions: list[int], size: int) -> list[Edit]:
-    """The chunks of a size, from the end: users come after what they use."""
-    edits: list[Edit] = []
+def _chunks(positions: list[int], size: int) -> Iterator[list[int]]:
+    """Chunks of a size, from the end: users come after what they use."""
     for end in range(len(positions), 0, -size):
-        edits.append(removal(positions[max(0, end - size) : end]))
-    return edits
+        yield positions[max(0, end - size) : end]
 
 
-def symbol_removals(program: Program, size: int) -> list[Edit]:
-    """Chunks of functions and globals, with all that mentions the globals."""
-    mentions: dict[str, list[int]] = {}
+def chunk_removals(program: Program, size: int) -> Iterator[Edit]:
+    """Chunks of operations, with what only they need."""
+    for chunk in _chunks(removable_positions(program), size):
+        yield partial(_remove_at, positions=chunk)
+
+
+def kept_chunk_removals(program: Program, size: int) -> Iterator[Edit]:
+    """As `chunk_removals`, but what is unused then stays: it may be what is interesting."""
+    for chunk in _chunks(removable_positions(program), size):
+        yield partial(_remove_at, positions=chunk, cascade=False)
+
+
+def symbol_removals(program: Program, size: int) -> Iterator[Edit]:
+    """Chunks of functions and globals, with the operations that refer to the globals."""
+    users: dict[str, list[int]] = {}
     for position, operation in enumerate(program.operations):
         name = operation.attributes.get("name") if operation.declaration is GET_GLOBAL else None
         if isinstance(name, SymbolAttribute):
-            mentions.setdefault(name.path[-1], []).append(position)
-    positions = symbol_positions(program)
-    edits: list[Edit] = []
-    for end in range(len(positions), 0, -size):
-        chunk = positions[max(0, end - size) : end]
-        users = [
-            user for position in chunk for user in mentions.get(program.operations[position].symbol_name or "", [])
-        ]
-        edits.append(removal([*users, *chunk]))
-    return edits
+            users.setdefault(name.path[-1], []).append(position)
+    for chunk in _chunks(symbol_positions(program), size):
+        names = [program.operations[position].symbol_name or "" for position in chunk]
+        yield partial(_remove_at, positions=[*[user for name in names for user in users.get(name, [])], *chunk])
 
 
-def kept_removals(positions: list[int], size: int) -> list[Edit]:
-    """As `chunk_removals`, but what nobody uses any more stays: it may be what is interesting."""
-    edits: list[Edit] = []
-    for end in range(len(positions), 0, -size):
-        edits.append(removal(positions[max(0, end - size) : end], cascade=False))
-    return edits
-
-
-def single_removals(program: Program) -> list[Edit]:
-    """Every operation by itself, its results replaced by each thing that may stand for them."""
-    edits: list[Edit] = []
+def single_removals(program: Program) -> Iterator[Edit]:
+    """Every operation by itself, its results replaced in each possible way."""
     for position in reversed(removable_positions(program)):
         operation = program.operations[position]
         alike = len({id(v) for v in operation.operands for r in operation.results if v.type is r.type})
-        for turn in range(max(1, min(alike, 3))):
-            edits.append(removal([position], OPERANDS, turn))
+        for number in range(max(1, min(alike, 3))):
+            yield partial(_remove_at, positions=[position], number=number)
         if not operation.is_unused:
-            edits.append(removal([position], EARLIER))
+            yield partial(_remove_at, positions=[position], choice=EARLIER)
             if operation.declaration is not CONSTANT:
-                edits.append(removal([position], ZERO))
-                edits += [removal([position], ONES), removal([position], MINUS_ONES)]
-        edits.append(removal([position], OPERANDS, cascade=False))
-    return edits
+                for choice in _NUMBERS:
+                    yield partial(_remove_at, positions=[position], choice=choice)
+        yield partial(_remove_at, positions=[position], cascade=False)
 
 
-def removal(positions: list[int], choice: str = OPERANDS, turn: int = 0, cascade: bool = True) -> Edit:
-    """The edit that removes the operations at some positions."""
-    return lambda program: remove([program.operations[position] for position in positions], choice, turn, cascade)
+def _remove_at(
+    program: Program, positions: list[int], choice: str = OPERANDS, number: int = 0, cascade: bool = True
+) -> bool:
+    return remove([program.operations[position] for position in positions], choice, number, cascade)
 
 
-def remove_dead_code(program: Program) -> bool:
-    """The edit that removes all that is not used."""
-    return _sweep(program.operations) > 0
+def dead_code_removal(program: Program) -> bool:
+    """The edit that removes all that is unused."""
+    before = len(program.operations)
+    remove_unused(list(program.operations))
+    return sum(1 for _ in program.module.walk()) < before
 
 
-def remove(operations: Iterable[Operation], choice: str = OPERANDS, turn: int = 0, cascade: bool = True) -> bool:
-    """Remove operations; False if something that must stay uses them and nothing can stand for them."""
-    # In order, as all that follows from it.
-    doomed: dict[Operation, None] = dict.fromkeys(operations)
-    stand = Stand(doomed, choice, turn)
-    waiting = _roots(doomed)
+# --- removing ---
+
+
+def remove(operations: Iterable[Operation], choice: str = OPERANDS, number: int = 0, cascade: bool = True) -> bool:
+    """Remove operations; False if something that must stay uses them and nothing can replace them.
+
+    `choice` says what replaces results, `number` which of several operands; with `cascade`, operations that become
+    unused are removed too.
+    """
+    removed: dict[Operation, None] = dict.fromkeys(operations)
+    replacements = Replacements(removed, choice, number)
+    waiting = [operation for operation in removed if not any(around in removed for around in ancestors(operation))]
     roots: list[Operation] = []
     while waiting:
         operation = waiting.pop()
         roots.append(operation)
         for result in operation.results:
-            if result.has_uses and not _detach_users(result, stand, doomed, waiting):
+            if result.has_uses and not _detach_users(result, replacements, removed, waiting):
                 return False
-    # Those that were doomed on the way may have been inside others.
     feeders: dict[Operation, None] = {}
-    for operation in roots:
-        if cascade:
-            for inner in operation.walk():
-                for value in inner.operands:
-                    if value.defining_operation is not None:
-                        feeders[value.defining_operation] = None
+    if cascade:
+        for operation in roots:
+            feeders.update(dict.fromkeys(_definitions(operation)))
     for operation in roots:
         operation.drop_all_references()
     for operation in roots:
-        if operation.is_unused:
-            operation.detach()
-        else:
+        if not operation.is_unused:
             return False
-    if cascade:
-        remove_unused([feeder for feeder in feeders if feeder not in doomed])
+        operation.detach()
+    remove_unused([feeder for feeder in feeders if feeder not in removed])
     return True
 
 
-def _roots(doomed: dict[Operation, None]) -> list[Operation]:
-    """Those that are not inside another one."""
-    found: list[Operation] = []
-    for operation in doomed:
-        cursor = operation.parent_operation
-        while cursor is not None and cursor not in doomed:
-            cursor = cursor.parent_operation
-        if cursor is None:
-            found.append(operation)
-    return found
+def _definitions(operation: Operation) -> list[Operation]:
+    """What defines the operands of an operation and of all that is in it."""
+    operands = [value.defining_operation for inner in operation.walk() for value in inner.operands]
+    return [definition for definition in operands if definition is not None]
 
 
-def _detach_users(value: Value, stand: Stand, doomed: dict[Operation, None], waiting: list[Operation]) -> bool:
-    """Give the users of a value that goes another one, or let them go too."""
-    users = [user for user in value.users if not _inside(user, doomed)]
-    if not users:
-        return True
-    other = stand.value_for(value)
+def _is_inside(operation: Operation | None, removed: dict[Operation, None]) -> bool:
+    while operation is not None and operation not in removed:
+        operation = operation.parent_operation
+    return operation is not None
+
+
+def _detach_users(
+    value: Value, replacements: Replacements, removed: dict[Operation, None], waiting: list[Operation]
+) -> bool:
+    """Give the users of a removed value another one, or remove them too."""
+    users = [user for user in value.users if not _is_inside(user, removed)]
+    other = replacements.value_for(value) if users else None
     for user in users:
         for index in reversed(range(len(user.operands))):
             if user.operands[index] is not value:
@@ -160,36 +172,27 @@ def _detach_users(value: Value, stand: Stand, doomed: dict[Operation, None], wai
             elif not drop_operand(user, index):
                 if user.declaration.traits & TERMINATOR:
                     return False
-                doomed[user] = None
+                removed[user] = None
                 waiting.append(user)
                 break
     return True
 
 
-def _inside(operation: Operation, doomed: dict[Operation, None]) -> bool:
-    cursor: Operation | None = operation
-    while cursor is not None:
-        if cursor in doomed:
-            return True
-        cursor = cursor.parent_operation
-    return False
-
-
-def remove_unused(feeders: list[Operation]) -> None:
-    """Remove what only the removed operations needed, and what only that needed."""
+def remove_unused(operations: list[Operation]) -> None:
+    """Remove those of some operations that are unused, then what only they needed; the last first."""
     dead = DeadCode()
-    while feeders:
-        operation = feeders.pop()
+    while operations:
+        operation = operations.pop()
         if operation.parent is None or not _is_droppable(operation, dead):
             continue
-        definitions = [value.defining_operation for inner in operation.walk() for value in inner.operands]
+        definitions = _definitions(operation)
         operation.erase()
         dead = DeadCode()
-        feeders.extend([definition for definition in definitions if definition is not None])
+        operations.extend(definitions)
 
 
 def _is_droppable(operation: Operation, dead: DeadCode) -> bool:
-    """Whether nobody notices that an operation is gone; loads are not kept for their own sake."""
+    """Whether removing an operation has no effect; loads are not kept for their own sake."""
     declaration = operation.declaration
     if not operation.is_unused or declaration.traits & (TERMINATOR | SYMBOL):
         return False
@@ -200,12 +203,126 @@ def _is_droppable(operation: Operation, dead: DeadCode) -> bool:
     return declaration.reads is not None and declaration.writes is None
 
 
-def _sweep(operations: list[Operation]) -> int:
-    dead = DeadCode()
-    count = 0
-    for operation in reversed(operations):
-        if operation.parent is not None and _is_droppable(operation, dead):
-            operation.erase()
-            dead = DeadCode()
-            count += 1
-    return count
+def drop_operand(user: Operation, index: int) -> bool:
+    """Drop an operand where the declaration lets it be absent."""
+    declaration = user.declaration
+    if declaration.unregistered or not declaration.operands:
+        return False
+    start = 0
+    for group, (declared, length) in enumerate(zip(declaration.operands, user.segment_lengths(), strict=True)):
+        if start <= index < start + length:
+            if declared.count == ONE:
+                return False
+            segments = user.segments
+            if segments is not None:
+                segments = (*segments[:group], segments[group] - 1, *segments[group + 1 :])
+            user.set_operands([*user.operands[:index], *user.operands[index + 1 :]], segments)
+            return True
+        start += length
+    return False
+
+
+# --- replacing ---
+
+
+class Replacements:
+    """Finds values for the removed ones; constants are inserted at the start of the function.
+
+    Nothing in `removed`, and nothing inside it, replaces anything.
+    """
+
+    def __init__(self, removed: dict[Operation, None], choice: str = OPERANDS, number: int = 0) -> None:
+        self._removed: dict[Operation, None] = removed
+        self._choice: str = choice
+        self._number: int = number
+        self._constants: dict[tuple[Block, Type], Value | None] = {}
+        self._first: dict[Block, dict[Type, Value]] = {}
+        self._found: dict[Value, Value | None] = {}
+
+    def value_for(self, old: Value) -> Value | None:
+        """A value that is visible wherever the old one is; None if there is none."""
+        # An operand may be removed too, and so on: a chain of any length.
+        chain: list[Value] = []
+        found: Value | None = old
+        while found is not None and _is_inside(_owner(found), self._removed):
+            if found in self._found:
+                found = self._found[found]
+                break
+            chain.append(found)
+            found = self._operand_like(found) if self._choice == OPERANDS else None
+        if found is None and chain:
+            found = self._earlier(chain[-1]) or self._constant(chain[-1])
+        self._found.update(dict.fromkeys(chain, found))
+        return found
+
+    def _operand_like(self, old: Value) -> Value | None:
+        if not isinstance(old, OperationResult):
+            return None
+        alike = [value for value in old.operation.operands if value.type is old.type]
+        return alike[min(self._number, len(alike) - 1)] if alike else None
+
+    def _earlier(self, old: Value) -> Value | None:
+        """The first value of the type in the body of the function, if it is there before the old one."""
+        around = outermost(_owner(old))
+        if around is None or around.parent is None or self._choice in _NUMBERS:
+            return None
+        body = around.parent
+        if body not in self._first:
+            self._first[body] = {}
+            kept = [result for each in body if each not in self._removed for result in each.results]
+            for value in (*body.arguments, *kept):
+                self._first[body].setdefault(value.type, value)
+        found = self._first[body].get(old.type)
+        definition = found.defining_operation if found is not None else None
+        return found if definition is None or definition.is_before(around) else None
+
+    def _constant(self, old: Value) -> Value | None:
+        around = outermost(_owner(old))
+        if around is None or around.parent is None:
+            return None
+        key = (around.parent, old.type)
+        if key not in self._constants:
+            self._constants[key] = insert_constant(around.parent, old.type, _NUMBERS.get(self._choice, 0))
+        return self._constants[key]
+
+
+def _owner(value: Value) -> Operation | None:
+    return value.block.parent_operation if isinstance(value, BlockArgument) else value.defining_operation
+
+
+def outermost(operation: Operation | None) -> Operation | None:
+    """The operation in the body of a function that is or contains an operation."""
+    while operation is not None:
+        around = operation.parent_operation
+        if around is not None and is_function(around):
+            return operation
+        operation = around
+    return None
+
+
+def insert_constant(body: Block, type: Type, number: int) -> Value | None:
+    """A constant tile or a token at the start of a block; None for other types."""
+    if type is TOKEN:
+        operation = Operation(MAKE_TOKEN, [], [TOKEN])
+    else:
+        value = splat(type, number) if isinstance(type, TileType) else None
+        if value is None:
+            return None
+        operation = Operation(CONSTANT, [], [type], {"value": value})
+    body.insert_before(operation, body.first)
+    return operation.results[0]
+
+
+def splat(type: TileType, number: int) -> DenseAttribute | None:
+    """A tile of one small number; None where the element type does not have it."""
+    element = type.element
+    if isinstance(element, FloatType):
+        try:
+            bits = from_double(FORMATS[element.name], float(number))
+        except ValueError:
+            return None
+    elif isinstance(element, IntegerType):
+        bits = number & ((1 << element.width) - 1)
+    else:
+        return None
+    return dense_attribute(type, type.shape, element, bits.to_bytes(element_bytes(element), "little"))

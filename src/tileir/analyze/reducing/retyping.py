@@ -1,4 +1,4 @@
-"""Types of values changed, and all that has to agree with them: constants, signatures, identities, globals."""
+"""Changes of value types, with all that has to agree with them: constants, signatures, identities, globals."""
 
 from __future__ import annotations
 
@@ -56,15 +56,31 @@ from tileir.ir.traversal import is_function
 from tileir.ir.types import FloatType, IntegerType, Type, function_type
 from tileir.ir.values import Value
 
-# What does nothing where source and result have one type.
+# These do nothing where source and result have one type.
 _CONVERSIONS: Final = (BITCAST, BROADCAST, EXTI, EXTRACT, FTOF, PTR_TO_PTR, RESHAPE, TRUNCI)
+
+
+def shape_of(type: Type) -> tuple[int, ...]:
+    """The extents of a tile, or of the tiles of a view."""
+    if isinstance(type, TileType):
+        return type.shape
+    return type.tile_shape if isinstance(type, TileViewType) else ()
+
+
+def core_element(type: Type) -> Type | None:
+    """The number type of a tile, of what its pointers point to, or of a view."""
+    if isinstance(type, TileType):
+        return type.element.pointee if isinstance(type.element, PointerType) else type.element
+    if isinstance(type, TileViewType):
+        return type.tensor.element
+    return type.element if isinstance(type, TensorViewType) else None
 
 
 def with_shape(type: Type, shape: tuple[int, ...]) -> Type:
     """A tile, or a view of tiles, of another shape."""
     if isinstance(type, TileType):
         return tile_type(shape, type.element)
-    return view_with(type, shape, type.tensor) if isinstance(type, TileViewType) else type
+    return _view_with(type, shape, type.tensor) if isinstance(type, TileViewType) else type
 
 
 def with_core_element(type: Type, element: Type) -> Type:
@@ -77,11 +93,11 @@ def with_core_element(type: Type, element: Type) -> Type:
         return tensor_view_type(element, type.shape, type.strides, type.attribute)
     if isinstance(type, TileViewType):
         tensor = tensor_view_type(element, type.tensor.shape, type.tensor.strides, type.tensor.attribute)
-        return view_with(type, type.tile_shape, tensor)
+        return _view_with(type, type.tile_shape, tensor)
     return type
 
 
-def view_with(type: TileViewType, shape: tuple[int, ...], tensor: TensorViewType) -> Type:
+def _view_with(type: TileViewType, shape: tuple[int, ...], tensor: TensorViewType) -> Type:
     """A view of the same kind with other tiles of another tensor."""
     if isinstance(type, PartitionViewType):
         return partition_view_type(shape, tensor, type.padding, type.dim_map)
@@ -92,8 +108,8 @@ def view_with(type: TileViewType, shape: tuple[int, ...], tensor: TensorViewType
     return type
 
 
-def is_sound(type: Type) -> bool:
-    """Whether there may be such a type; the verifier takes for granted that there is."""
+def _is_sound(type: Type) -> bool:
+    """Whether a type is one that the verifier assumes to exist."""
     if isinstance(type, TileType):
         return tile_error(type.shape, type.element) is None
     if isinstance(type, TensorViewType):
@@ -105,9 +121,9 @@ def is_sound(type: Type) -> bool:
 
 
 def retype(operations: list[Operation], changes: dict[Value, Type]) -> bool:
-    """Give values other types, and let the rest of the program agree; False if there is no such type."""
+    """Give values other types, and make the rest of the program agree; False if there is no such type."""
     for value, type in changes.items():
-        if not is_sound(type):
+        if not _is_sound(type):
             return False
         value.type = type
     globals_: dict[str, Type] = {}
@@ -117,7 +133,7 @@ def retype(operations: list[Operation], changes: dict[Value, Type]) -> bool:
             number = operation.attributes.get("value")
             target = operation.results[0].type
             if isinstance(number, DenseAttribute) and number.type is not target and isinstance(target, TileType):
-                operation.set_attribute("value", converted(number, target))
+                operation.set_attribute("value", _converted(number, target))
         elif declaration in (REDUCE, SCAN):
             _retype_identities(operation)
         elif declaration is GET_GLOBAL:
@@ -135,7 +151,7 @@ def retype(operations: list[Operation], changes: dict[Value, Type]) -> bool:
             initial = operation.attributes.get("value")
             element = globals_[operation.symbol_name]
             if isinstance(initial, DenseAttribute) and initial.element_type is not element:
-                operation.set_attribute("value", converted(initial, tile_type(initial.shape, element)))
+                operation.set_attribute("value", _converted(initial, tile_type(initial.shape, element)))
     for operation in operations:
         if operation.declaration in _CONVERSIONS and operation.parent is not None:
             if operation.operands and operation.operands[0].type is operation.results[0].type:
@@ -160,8 +176,8 @@ def _retype_identities(operation: Operation) -> None:
     operation.set_attribute("identities", array_attribute(tuple(elements)))
 
 
-def converted(value: DenseAttribute, target: TileType) -> DenseAttribute:
-    """A constant of another type: the same numbers, as far as there are places for them."""
+def _converted(value: DenseAttribute, target: TileType) -> DenseAttribute:
+    """A constant of another type: the same numbers, cut to the shape."""
     source, element = value.element_type, target.element
     size = element_bytes(element)
     numbers = [_number(source, element, bits) for bits in _kept(value, target.shape)]
@@ -178,8 +194,8 @@ def _kept(value: DenseAttribute, shape: tuple[int, ...]) -> list[int]:
     strides = [1] * len(shape)
     for axis in reversed(range(len(shape) - 1)):
         strides[axis] = strides[axis + 1] * value.shape[axis + 1]
-    places = itertools.product(*[range(extent) for extent in shape])
-    return [numbers[sum([i * s for i, s in zip(place, strides, strict=True)])] for place in places]
+    positions = itertools.product(*[range(extent) for extent in shape])
+    return [numbers[sum([i * s for i, s in zip(position, strides, strict=True)])] for position in positions]
 
 
 def _number(source: Type, target: Type, bits: int) -> int:

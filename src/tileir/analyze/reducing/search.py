@@ -1,7 +1,7 @@
-"""The search: edits are tried in order, and the first that is interesting is taken.
+"""The search: edits are tried in order, and the first interesting candidate is taken.
 
 With several jobs, candidates further down the list are tested while the first one is: a bet that it fails.  Verdicts
-are looked at in order all the same, so that the way taken does not depend on how many jobs there are.
+are read in order all the same, so the result does not depend on the number of jobs.
 """
 
 from __future__ import annotations
@@ -12,43 +12,54 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, Optional, Protocol, TypeVar
 
 from tileir.analyze.reducing.verdicts import Verdicts
+from tileir.ir.diagnostics import Diagnostic, TileIRError
+from tileir.ir.location import UNKNOWN
 
 Subject = TypeVar("Subject")
-Asked = TypeVar("Asked", contravariant=True)
-Changed = Callable[[], Optional[Subject]]  # noqa: UP045
-"""Makes a candidate, or finds that there is none here."""
+Tested = TypeVar("Tested", contravariant=True)
+Change = Callable[[], Optional[Subject]]  # noqa: UP045
+"""Makes a candidate, or None where an edit does not apply."""
+
+
+class NotInterestingError(TileIRError):
+    """The program to be reduced does not pass the test itself."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__([Diagnostic("error", message, UNKNOWN)])
 
 
 class Cancelled(Exception):
-    """A test was ended because its answer is not needed any more."""
+    """A test was ended because its result is not needed any more."""
 
 
-class Test(Protocol[Asked]):
+class Test(Protocol[Tested]):
     """Says whether a candidate is interesting."""
 
-    def __call__(self, candidate: Asked) -> bool: ...
+    def __call__(self, candidate: Tested) -> bool: ...
 
     def cancel(self) -> None:
-        """End the tests under way, which raise `Cancelled`; those that begin later are not concerned."""
+        """End the tests under way, which raise `Cancelled`; later ones run."""
 
 
-class Kind(Protocol[Asked]):
+class Kind(Protocol[Tested]):
     """What the search has to know about what is reduced."""
 
-    def digest(self, candidate: Asked) -> bytes: ...
+    def digest(self, candidate: Tested) -> bytes: ...
 
-    def is_simpler(self, candidate: Asked, best: Asked) -> bool: ...
+    def weight(self, candidate: Tested) -> tuple[int, ...]:
+        """How simple a candidate is: every accepted one is below the one before, so the search ends."""
 
-    def is_valid(self, candidate: Asked) -> bool: ...
+    def is_valid(self, candidate: Tested) -> bool: ...
 
-    def data(self, candidate: Asked) -> bytes:
-        """The candidate as it is written to a file."""
+    def data(self, candidate: Tested) -> bytes:
+        """The contents of the file that holds a candidate."""
 
 
 class Search(Generic[Subject]):
     """The best candidate so far, and how it is made better.
 
-    `tests` counts verdicts that were needed, `steps` those that led on; neither depends on the number of jobs.
+    `tests` counts verdicts that were needed, `steps` accepted candidates; neither depends on the number of jobs.
+    `complete` is False if the search was interrupted.
     """
 
     def __init__(
@@ -63,45 +74,50 @@ class Search(Generic[Subject]):
         self.best: Subject = best
         self.tests: int = 0
         self.steps: int = 0
+        self.complete: bool = False
+        self._weight: tuple[int, ...] = kind.weight(best)
         self._kind: Kind[Subject] = kind
         self._test: Test[Subject] = test
         self._verdicts: Verdicts = verdicts
         self._jobs: int = jobs
-        self._progress: Callable[[Search[Subject]], None] | None = progress
+        self._progress: Callable[[Search[Subject]], None] = progress if progress is not None else lambda search: None
         self._seen: set[bytes] = {kind.digest(best)}
-        """Candidates that were found wanting in this search, or were the best one."""
+        """Candidates that were rejected in this search, or were the best one."""
         self._pool: ThreadPoolExecutor | None = ThreadPoolExecutor(jobs) if jobs > 1 else None
 
-    def close(self) -> None:
-        if self._pool is not None:
-            self._test.cancel()
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
+    def run(self, reduce: Callable[[Search[Subject]], None]) -> Search[Subject]:
+        """Reduce the best candidate until nothing helps, or until a KeyboardInterrupt."""
+        if not self._test(self.best):
+            raise NotInterestingError("the program is not interesting to begin with: the test says no to it")
+        try:
+            reduce(self)
+            self.complete = True
+        except KeyboardInterrupt:
+            pass
+        finally:
+            if self._pool is not None:
+                self._test.cancel()
+                self._pool.shutdown(wait=True, cancel_futures=True)
+        return self
 
-    def exhaust(self, changes: Callable[[Subject], Sequence[Changed[Subject]]]) -> bool:
-        """Try all changes once, each on the best candidate at its time; whether one helped."""
+    def exhaust(self, changes: Callable[[Subject], Sequence[Change[Subject]]]) -> None:
+        """Try all changes once, each on the best candidate at its time."""
         position = 0
-        helped = False
         while True:
             found = self._first(changes(self.best), position)
             if found is None:
-                return helped
-            # What was at this place is gone, so that the next change is here now.
+                return
+            # What was at this position is gone: the next change is there now.
             position, self.best = found
-            helped = True
+            self._weight = self._kind.weight(self.best)
             self.steps += 1
             self._verdicts.save_best(self._kind.data(self.best))
-            self._tell()
-
-    def _tell(self) -> None:
-        if self._progress is not None:
             self._progress(self)
 
-    def _first(self, changes: Sequence[Changed[Subject]], position: int) -> tuple[int, Subject] | None:
+    def _first(self, changes: Sequence[Change[Subject]], position: int) -> tuple[int, Subject] | None:
         """The first change from a position on that gives an interesting candidate."""
-        waiting: deque[tuple[int, Subject, bytes, Future[bool] | bool | None]] = deque()
+        waiting: deque[tuple[int, Subject, bytes, Future[bool] | None]] = deque()
         candidates = self._candidates(changes, position)
-        pool = self._pool
         running = 0
         exhausted = False
         while True:
@@ -112,53 +128,51 @@ class Search(Generic[Subject]):
                     break
                 index, candidate, digest = new
                 known = self._verdicts.get(digest)
-                verdict: Future[bool] | bool | None = known
+                future: Future[bool] | None = None
                 if known is None:
                     running += 1
-                    if pool is not None:
-                        verdict = pool.submit(self._test, candidate)
-                waiting.append((index, candidate, digest, verdict))
-                if known:
-                    # What comes after it is not needed.
-                    exhausted = True
+                    if self._pool is not None:
+                        future = self._pool.submit(self._test, candidate)
+                waiting.append((index, candidate, digest, future))
+                # What comes after an interesting one is not needed.
+                exhausted = known is True
             if not waiting:
                 return None
-            index, candidate, digest, verdict = waiting.popleft()
-            if isinstance(verdict, bool):
-                interesting = verdict
-            else:
+            index, candidate, digest, future = waiting.popleft()
+            interesting = self._verdicts.get(digest)
+            if interesting is None:
                 running -= 1
-                interesting = verdict.result() if verdict is not None else self._test(candidate)
+                interesting = future.result() if future is not None else self._test(candidate)
                 self._verdicts.put(digest, interesting)
             self.tests += 1
             if interesting:
-                self._abandon(waiting)
+                self._abandon([(digest, future) for _, _, digest, future in waiting])
                 return index, candidate
             self._seen.add(digest)
-            self._tell()
+            self._progress(self)
 
-    def _candidates(self, changes: Sequence[Changed[Subject]], position: int) -> Iterator[tuple[int, Subject, bytes]]:
-        """Candidates worth a test: new ones, simpler than the best, and valid."""
+    def _candidates(self, changes: Sequence[Change[Subject]], position: int) -> Iterator[tuple[int, Subject, bytes]]:
+        """Candidates worth a test: new, simpler than the best, and valid."""
         made: set[bytes] = set()
         for index in range(position, len(changes)):
             candidate = changes[index]()
-            if candidate is None or not self._kind.is_simpler(candidate, self.best):
+            if candidate is None or self._kind.weight(candidate) >= self._weight:
                 continue
             digest = self._kind.digest(candidate)
             if digest in self._seen or digest in made:
                 continue
             made.add(digest)
-            if not self._kind.is_valid(candidate):
+            if self._kind.is_valid(candidate):
+                yield index, candidate, digest
+            else:
                 self._seen.add(digest)
-                continue
-            yield index, candidate, digest
 
-    def _abandon(self, waiting: deque[tuple[int, Subject, bytes, Future[bool] | bool | None]]) -> None:
-        """End the tests whose answers are not needed; what they have found out already is kept."""
+    def _abandon(self, waiting: list[tuple[bytes, Future[bool] | None]]) -> None:
+        """End the tests that are not needed; verdicts that are there already are kept."""
         self._test.cancel()
-        for _, _, digest, verdict in waiting:
-            if isinstance(verdict, Future) and not verdict.cancel():
+        for digest, future in waiting:
+            if future is not None and not future.cancel():
                 try:
-                    self._verdicts.put(digest, verdict.result())
+                    self._verdicts.put(digest, future.result())
                 except Cancelled:
                     pass

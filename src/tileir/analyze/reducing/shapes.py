@@ -1,132 +1,186 @@
-"""Smaller tiles: an extent is halved, or a dimension dropped, in all values at once that must agree about it."""
+"""Passes on types: smaller and fewer dimensions, narrower elements, in all values at once that must agree about them.
+
+What connects values is what an operation demands of the types of its operands and results.  An edit addresses a value
+by its number among all values of a program, which is the same in every copy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
+from typing import Final, Generic, TypeVar
 
-from tileir.analyze.reducing.connections import CARRIES, Classes, carried_pairs, shape_of, values_of
-from tileir.analyze.reducing.program import Program
-from tileir.analyze.reducing.removal import Edit
-from tileir.analyze.reducing.retyping import retype, with_shape
-from tileir.dialect.ops import BROADCAST, CAT, PERMUTE, REDUCE, RESHAPE, SCAN
+from tileir.analyze.reducing.control_flow import carried_pairs
+from tileir.analyze.reducing.program import Edit, Program
+from tileir.analyze.reducing.retyping import core_element, retype, shape_of, with_core_element, with_shape
+from tileir.dialect.ops import (
+    BROADCAST,
+    CAT,
+    EXTRACT,
+    INSERT,
+    LOAD_VIEW_TKO,
+    MAKE_TENSOR_VIEW,
+    OFFSET,
+    PERMUTE,
+    REDUCE,
+    RESHAPE,
+    SCAN,
+    STORE_VIEW_TKO,
+)
 from tileir.dialect.types import GatherScatterViewType
 from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute, dense_array_attribute, integer_attribute
 from tileir.ir.core import Operation
-from tileir.ir.traits import MATRIX_PRODUCT
-from tileir.ir.types import Type
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import CONTROL_FLOW, MATRIX_PRODUCT, TERMINATOR
+from tileir.ir.types import BF16, F16, F32, F64, I8, I16, I32, I64, Type
 from tileir.ir.values import Value
 
-Axis = tuple[int, int]
-"""A dimension of a value: the address of the value, and the number of the dimension."""
-Resize = Callable[[int], int]
+_CARRIES: Final = (*REGISTRY.with_traits(CONTROL_FLOW), *REGISTRY.with_traits(TERMINATOR))
+"""Operations that connect values by `carried_pairs` alone."""
+Node = TypeVar("Node", bound=Hashable)
 
 
-def shape_changes(program: Program) -> list[Edit]:
-    """All extents to 1 at once; then each class of dimensions to 1, halved, and dropped."""
-    classes = _classes(program)
-    values = values_of(program)
-    extents = [[shape_of(values[address].type)[axis] for address, axis in axes] for axes in classes]
-    large = [axes for axes, found in zip(classes, extents, strict=True) if max(found) > 1]
-    edits: list[Edit] = []
+class Classes(Generic[Node]):
+    """A union-find: nodes that belong together, in the order in which they were added."""
+
+    def __init__(self) -> None:
+        self._parent: dict[Node, Node] = {}
+
+    def find(self, node: Node) -> Node:
+        parent = self._parent
+        root = parent.setdefault(node, node)
+        while parent[root] != root:
+            root = parent[root]
+        while parent[node] != root:
+            parent[node], node = root, parent[node]
+        return root
+
+    def join(self, left: Node, right: Node) -> None:
+        self._parent[self.find(right)] = self.find(left)
+
+    def all(self) -> list[list[Node]]:
+        found: dict[Node, list[Node]] = {}
+        for node in list(self._parent):
+            found.setdefault(self.find(node), []).append(node)
+        return list(found.values())
+
+
+def _values(program: Program) -> list[Value]:
+    """All values, in an order that copies share."""
+    found: list[Value] = []
+    for operation in program.operations:
+        found.extend(operation.results)
+        for region in operation.regions:
+            for block in region.blocks:
+                found.extend(block.arguments)
+    return found
+
+
+# --- shapes ---
+
+Axis = tuple[Value, int]
+"""A value, and the number of one of its dimensions."""
+Join = Callable[[Axis, Axis], None]
+
+
+def shape_changes(program: Program) -> Iterator[Edit]:
+    """All extents to 1 at once; then each class of dimensions to 1, to 2, halved, and dropped."""
+    numbers = {value: number for number, value in enumerate(_values(program))}
+    classes = _axis_classes(program, list(numbers))
+    largest = [max([shape_of(value.type)[axis] for value, axis in axes]) for axes in classes]
+    addresses = [[(numbers[value], axis) for value, axis in axes if value in numbers] for axes in classes]
+    large = [axes for axes, extent in zip(addresses, largest, strict=True) if extent > 1]
     if len(large) > 1:
-        edits.append(_resized([axis for axes in large for axis in axes], lambda extent: 1))
-    for axes, found in zip(classes, extents, strict=True):
-        if max(found) == 1:
-            edits.append(_dropped(axes))
+        yield partial(_resize, axes=[axis for axes in large for axis in axes], most=1)
+    for axes, extent in zip(addresses, largest, strict=True):
+        if extent == 1:
+            yield partial(_drop_axes, axes=axes)
             continue
-        edits.append(_resized(axes, lambda extent: 1))
-        if max(found) > 4:
-            edits.append(_resized(axes, lambda extent: min(extent, 2)))
-        if max(found) > 2:
-            edits.append(_resized(axes, lambda extent: max(extent // 2, 1)))
-    return edits
+        yield partial(_resize, axes=axes, most=1)
+        if extent > 4:
+            yield partial(_resize, axes=axes, most=2)
+        if extent > 2:
+            yield partial(_resize, axes=axes, most=None)
 
 
-def _classes(program: Program) -> list[list[Axis]]:
-    numbers = {value: address for address, value in enumerate(values_of(program))}
+def _axis_classes(program: Program, values: list[Value]) -> list[list[Axis]]:
+    """The dimensions whose extents can only change together."""
     found: Classes[Axis] = Classes()
-
-    def join(left: Value, i: int, right: Value, j: int) -> None:
-        if left in numbers and right in numbers:
-            found.join((numbers[left], i), (numbers[right], j))
-
-    for value, address in numbers.items():
+    for value in values:
         for axis in range(len(shape_of(value.type))):
-            found.find((address, axis))
+            found.find((value, axis))
     for operation in program.operations:
         for left, right in carried_pairs(operation):
-            for axis in range(len(shape_of(left.type))):
-                join(left, axis, right, axis)
-        if operation.declaration not in CARRIES:
-            _join_operation(operation, join)
+            _join_all(left, right, found.join)
+        if operation.declaration not in _CARRIES:
+            _join_axes(operation, found.join)
     return found.all()
 
 
-Join = Callable[[Value, int, Value, int], None]
+def _join_all(left: Value, right: Value, join: Join) -> None:
+    for axis in range(len(shape_of(left.type))):
+        join((left, axis), (right, axis))
 
 
-def _join_operation(operation: Operation, join: Join) -> None:
-    """What an operation says about the extents of its operands and results."""
+def _join_axes(operation: Operation, join: Join) -> None:
+    """What an operation demands of the extents of its operands and results."""
     declaration = operation.declaration
     values: list[Value] = [*operation.operands, *operation.results]
     if declaration is BROADCAST or declaration is RESHAPE:
         source, result = values
-        pairs = _matching if declaration is RESHAPE else _equal
+        pairs = _reshape_pairs if declaration is RESHAPE else _equal_extents
         for i, j in pairs(shape_of(source.type), shape_of(result.type)):
-            join(source, i, result, j)
+            join((source, i), (result, j))
     elif declaration is PERMUTE:
         order = operation.attributes.get("permutation")
         if isinstance(order, DenseArrayAttribute):
             for axis, origin in enumerate(order.values):
-                join(values[0], origin, values[1], axis)
+                join((values[0], origin), (values[1], axis))
     elif declaration is REDUCE:
-        dim = _dim(operation)
+        dim = operation.attributes.get("dim")
+        reduced = dim.value if isinstance(dim, IntegerAttribute) else 0
         for operand in operation.operands:
+            _join_all(operation.operands[0], operand, join)
             for axis in range(len(shape_of(operand.type))):
-                join(operation.operands[0], axis, operand, axis)
-                if axis != dim:
+                if axis != reduced:
                     for result in operation.results:
-                        join(operand, axis, result, axis - (axis > dim))
+                        join((operand, axis), (result, axis - (axis > reduced)))
     elif declaration.has_trait(MATRIX_PRODUCT):
-        lhs, rhs, acc, result = values[0], values[1], values[2], operation.results[0]
+        lhs, rhs, acc = values[:3]
         rank = len(shape_of(acc.type))
-        for axis in range(rank):
-            join(acc, axis, result, axis)
+        _join_all(acc, operation.results[0], join)
         for axis in range(rank - 2):
-            join(acc, axis, lhs, axis)
-            join(acc, axis, rhs, axis)
-        join(acc, rank - 2, lhs, rank - 2)
-        join(acc, rank - 1, rhs, rank - 1)
-        join(lhs, rank - 1, rhs, rank - 2)
+            join((acc, axis), (lhs, axis))
+            join((acc, axis), (rhs, axis))
+        join((acc, rank - 2), (lhs, rank - 2))
+        join((acc, rank - 1), (rhs, rank - 1))
+        join((lhs, rank - 1), (rhs, rank - 2))
     elif declaration is CAT:
         for other in values[1:]:
-            for axis in range(len(shape_of(other.type))):
-                join(values[0], axis, other, axis)
+            _join_all(values[0], other, join)
     else:
-        _join_alike(operation, values, join)
+        _join_elementwise(operation, values, join)
 
 
-def _join_alike(operation: Operation, values: list[Value], join: Join) -> None:
-    """Element by element: all values of one shape."""
+def _join_elementwise(operation: Operation, values: list[Value], join: Join) -> None:
+    """All values of one shape."""
     first: dict[tuple[int, ...], Value] = {}
     for value in values:
-        shape = shape_of(value.type)
-        leader = first.setdefault(shape, value)
-        for axis in range(len(shape)):
-            join(leader, axis, value, axis)
+        _join_all(first.setdefault(shape_of(value.type), value), value, join)
     for view in operation.operands:
         # One index picks a row for each element along a dimension.
         if isinstance(view.type, GatherScatterViewType):
             for index in operation.operands:
                 if index is not view and len(shape_of(index.type)) == 1:
-                    join(view, view.type.sparse_dim, index, 0)
+                    join((view, view.type.sparse_dim), (index, 0))
 
 
-def _equal(source: tuple[int, ...], result: tuple[int, ...]) -> list[tuple[int, int]]:
+def _equal_extents(source: tuple[int, ...], result: tuple[int, ...]) -> list[tuple[int, int]]:
     return [(axis, axis) for axis, (s, r) in enumerate(zip(source, result, strict=False)) if s == r]
 
 
-def _matching(source: tuple[int, ...], result: tuple[int, ...]) -> list[tuple[int, int]]:
+def _reshape_pairs(source: tuple[int, ...], result: tuple[int, ...]) -> list[tuple[int, int]]:
     """The dimensions of a reshape that can be halved together: the first of each run with one number of elements."""
     left = [axis for axis, extent in enumerate(source) if extent > 1]
     right = [axis for axis, extent in enumerate(result) if extent > 1]
@@ -144,59 +198,112 @@ def _matching(source: tuple[int, ...], result: tuple[int, ...]) -> list[tuple[in
     return pairs
 
 
-def _dim(operation: Operation) -> int:
-    found = operation.attributes.get("dim")
-    return found.value if isinstance(found, IntegerAttribute) else 0
+def _resize(program: Program, axes: list[tuple[int, int]], most: int | None) -> bool:
+    """Cut extents to a largest one; None: halve them."""
+    values = _values(program)
+    shapes: dict[Value, list[int]] = {}
+    for number, axis in axes:
+        shape = shapes.setdefault(values[number], list(shape_of(values[number].type)))
+        shape[axis] = max(shape[axis] // 2, 1) if most is None else min(shape[axis], most)
+    return retype(program.operations, {v: with_shape(v.type, tuple(shape)) for v, shape in shapes.items()})
 
 
-def _resized(axes: list[Axis], resize: Resize) -> Edit:
-    def edit(program: Program) -> bool:
-        values = values_of(program)
-        shapes: dict[Value, list[int]] = {}
-        for address, axis in axes:
-            value = values[address]
-            shape = shapes.setdefault(value, list(shape_of(value.type)))
-            shape[axis] = resize(shape[axis])
-        changes: dict[Value, Type] = {v: with_shape(v.type, tuple(shape)) for v, shape in shapes.items()}
-        return retype(program.operations, changes)
-
-    return edit
-
-
-def _dropped(axes: list[Axis]) -> Edit:
-    """The edit that takes dimensions of extent 1 away."""
-
-    def edit(program: Program) -> bool:
-        values = values_of(program)
-        gone: dict[Value, set[int]] = {}
-        for address, axis in axes:
-            gone.setdefault(values[address], set()).add(axis)
-        for operation in program.operations:
-            _renumber(operation, gone)
-        changes: dict[Value, Type] = {}
-        for value, dropped in gone.items():
-            kept = [extent for axis, extent in enumerate(shape_of(value.type)) if axis not in dropped]
-            changes[value] = with_shape(value.type, tuple(kept))
-        return retype(program.operations, changes)
-
-    return edit
+def _drop_axes(program: Program, axes: list[tuple[int, int]]) -> bool:
+    """Drop dimensions of extent 1."""
+    values = _values(program)
+    dropped: dict[Value, set[int]] = {}
+    for number, axis in axes:
+        dropped.setdefault(values[number], set()).add(axis)
+    for operation in program.operations:
+        if operation.operands and operation.operands[0] in dropped:
+            _renumber_axes(operation, dropped[operation.operands[0]])
+    changes: dict[Value, Type] = {}
+    for value, gone in dropped.items():
+        kept = [extent for axis, extent in enumerate(shape_of(value.type)) if axis not in gone]
+        changes[value] = with_shape(value.type, tuple(kept))
+    return retype(program.operations, changes)
 
 
-def _renumber(operation: Operation, gone: dict[Value, set[int]]) -> None:
-    """Dimensions that an attribute names get the numbers they have without those that go."""
-    dropped = gone.get(operation.operands[0], set()) if operation.operands else set()
-    if not dropped:
-        return
-    if operation.declaration in (REDUCE, SCAN, CAT):
-        old = operation.attributes.get("dim")
-        if isinstance(old, IntegerAttribute):
-            operation.set_attribute("dim", integer_attribute(old.type, old.value - _below(old.value, dropped)))
-    elif operation.declaration is PERMUTE:
-        order = operation.attributes.get("permutation")
-        if isinstance(order, DenseArrayAttribute):
-            kept = tuple([axis - _below(axis, dropped) for axis in order.values if axis not in dropped])
-            operation.set_attribute("permutation", dense_array_attribute(order.element_type, kept))
+def _renumber_axes(operation: Operation, dropped: set[int]) -> None:
+    """Give dimensions that an attribute names the numbers they have without the dropped ones."""
+
+    def renumbered(axis: int) -> int:
+        return axis - sum([1 for other in dropped if other < axis])
+
+    dim, order = operation.attributes.get("dim"), operation.attributes.get("permutation")
+    if operation.declaration in (REDUCE, SCAN, CAT) and isinstance(dim, IntegerAttribute):
+        operation.set_attribute("dim", integer_attribute(dim.type, renumbered(dim.value)))
+    elif operation.declaration is PERMUTE and isinstance(order, DenseArrayAttribute):
+        kept = tuple([renumbered(axis) for axis in order.values if axis not in dropped])
+        operation.set_attribute("permutation", dense_array_attribute(order.element_type, kept))
 
 
-def _below(axis: int, dropped: set[int]) -> int:
-    return sum([1 for other in dropped if other < axis])
+# --- element types ---
+
+_NARROWER: Final[dict[Type | None, tuple[Type, ...]]] = {
+    F64: (F16, F32),
+    F32: (F16,),
+    BF16: (F16,),
+    I64: (I8, I32),
+    I32: (I8, I16),
+    I16: (I8,),
+}
+# Operands that are not elements: indices, extents, offsets.
+_NOT_ELEMENTS: Final[dict[OperationDeclaration, tuple[str, ...]]] = {
+    EXTRACT: ("indices",),
+    INSERT: ("indices",),
+    LOAD_VIEW_TKO: ("index",),
+    STORE_VIEW_TKO: ("index",),
+    MAKE_TENSOR_VIEW: ("dynamicShape", "dynamicStrides"),
+    OFFSET: ("offset",),
+}
+
+
+def element_changes(program: Program) -> Iterator[Edit]:
+    """An element type in the whole program at once; then in each class of values that share one."""
+    numbers = {value: number for number, value in enumerate(_values(program))}
+    by_element: dict[Type | None, list[int]] = {}
+    for value, number in numbers.items():
+        by_element.setdefault(core_element(value.type), []).append(number)
+    for element, addresses in by_element.items():
+        for narrow in _NARROWER.get(element, ()):
+            yield partial(_narrow, numbers=addresses, element=narrow)
+    for values in _element_classes(program, list(numbers)):
+        element = core_element(values[0].type)
+        if len(values) < len(by_element[element]):
+            for narrow in _NARROWER.get(element, ()):
+                yield partial(_narrow, numbers=[numbers[value] for value in values], element=narrow)
+
+
+def _element_classes(program: Program, values: list[Value]) -> list[list[Value]]:
+    found: Classes[Value] = Classes()
+    for value in values:
+        found.find(value)
+    for operation in program.operations:
+        for left, right in carried_pairs(operation):
+            found.join(left, right)
+        if operation.declaration not in _CARRIES:
+            first: dict[Type | None, Value] = {}
+            for value in _elements(operation):
+                found.join(first.setdefault(core_element(value.type), value), value)
+    return found.all()
+
+
+def _elements(operation: Operation) -> list[Value]:
+    """The values of an operation that share element types where they have the same."""
+    values: list[Value] = [*operation.operands, *operation.results]
+    for name in _NOT_ELEMENTS.get(operation.declaration, ()):
+        for index in operation.operand_group(name):
+            values.remove(index)
+    if operation.declaration in (REDUCE, SCAN) and operation.regions[0].blocks:
+        body = operation.regions[0].blocks[0]
+        values.extend(body.arguments)
+        if body.last is not None:
+            values.extend(body.last.operands)
+    return values
+
+
+def _narrow(program: Program, numbers: list[int], element: Type) -> bool:
+    values = _values(program)
+    changes = {values[number]: with_core_element(values[number].type, element) for number in numbers}
+    return retype(program.operations, changes)

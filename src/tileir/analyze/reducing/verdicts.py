@@ -1,4 +1,4 @@
-"""What tests said, by the digest of what was tested; on request in a directory, so that a search can go on there."""
+"""Verdicts of tests by the digest of the candidate; on request in a directory, so that a search can resume."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Verdicts:
         self._known[digest] = verdict
 
     def save_best(self, data: bytes) -> None:
-        """Keep the best program so far where a user finds it."""
+        """Keep the best program so far where a user finds it; in memory there is no such place."""
 
     def close(self) -> None:
-        """Nothing more is put."""
+        """Release the file of verdicts, if there is one."""
 
 
 class StoredVerdicts(Verdicts):
-    """Verdicts in a directory: `about.json` says of which reduction, `verdicts` has a line for each; and `best`.
+    """Verdicts in a directory: `about.json` describes the reduction, `verdicts` has a line for each; and `best`.
 
-    A line is written at once and is whole or not there: what a kill cuts off at the end is tested again.
+    A line that a kill cuts off is dropped, and its candidate is tested again.
     """
 
     def __init__(self, directory: str, about: dict[str, str]) -> None:
@@ -51,17 +51,17 @@ class StoredVerdicts(Verdicts):
         return os.path.join(self._directory, name)
 
     def _check(self, about: dict[str, str]) -> None:
-        told = {"format": str(_FORMAT), **about}
+        expected = {"format": str(_FORMAT), **about}
         try:
             with open(self._path("about.json"), encoding="utf-8") as file:
                 found = json.load(file)
         except FileNotFoundError:
-            _write(self._path("about.json"), (json.dumps(told, indent=1, sort_keys=True) + "\n").encode())
+            _write(self._path("about.json"), (json.dumps(expected, indent=1, sort_keys=True) + "\n").encode())
             return
         except (ValueError, RecursionError):
             found = None
-        if found != told:
-            different = [key for key in told if not isinstance(found, dict) or found.get(key) != told[key]]
+        if found != expected:
+            different = [key for key in expected if not isinstance(found, dict) or found.get(key) != expected[key]]
             raise OptionError(
                 f"'{self._directory}' holds the state of another reduction (another {', '.join(different) or 'kind'}): "
                 "give another directory, or remove this one"

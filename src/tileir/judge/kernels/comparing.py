@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy
 
+from tileir.execute.array_difference import near, same_numbers
 from tileir.execute.dtypes import Array
 from tileir.ir.quoting import type_text
 from tileir.judge.causes import DIFFERENT
@@ -166,16 +167,10 @@ class Errors:
             # Piece by piece: widened elements take up to eight times the memory.
             for begin in range(0, one.size, _BLOCK):
                 mine, theirs = one[begin : begin + _BLOCK], other[begin : begin + _BLOCK]
-                exact = mine == theirs
                 wide, wanted = widened(mine), widened(theirs)
                 off = numpy.abs(wide - wanted)
-                both_nan = numpy.isnan(wide) & numpy.isnan(wanted)
-                right = exact | both_nan
-                if any(tolerance):
-                    near = off <= tolerance.relative * numpy.abs(wanted) + tolerance.absolute
-                    # An infinite tolerance, as that of an infinity is, allows nothing; and without any, integers that
-                    # differ may be the same number when they are widened.
-                    right |= near & numpy.isfinite(wanted)
+                # Without a tolerance, integers that differ may be the same number when they are widened.
+                right = near(wide, wanted, *tolerance) if any(tolerance) else same_numbers(mine, theirs)
                 measurable = off[numpy.isfinite(off)]
                 finite += measurable.size
                 total += float(measurable.sum())

@@ -21,6 +21,7 @@ from typing import Any, Final
 import numpy
 
 from tileir.execute.analysis.values import leaves_bits_open, pointee_of
+from tileir.execute.array_difference import near
 from tileir.execute.dtypes import is_float_dtype, memory_dtype
 from tileir.execute.errors import CompilationError, LaunchError
 from tileir.execute.gpu.arrays import synchronize
@@ -93,11 +94,8 @@ def agree(expected: Any, found: Any, element: Type, is_open: bool) -> bool:
     if not is_open or not is_float_dtype(dtype) or expected.size % dtype.itemsize:
         return False
     ours, theirs = expected.view(dtype).astype(numpy.float64), found.view(dtype).astype(numpy.float64)
-    special = ~numpy.isfinite(ours)
-    if not numpy.array_equal(ours[special], theirs[special], equal_nan=True):
-        return False
-    largest = numpy.abs(ours[~special]).max(initial=0.0)
-    return bool((numpy.abs(ours - theirs)[~special] <= _TOLERANCES[dtype.itemsize] * largest).all())
+    largest = numpy.abs(ours[numpy.isfinite(ours)]).max(initial=0.0)
+    return bool(near(theirs, ours, 0.0, _TOLERANCES[dtype.itemsize] * largest).all())
 
 
 class Search:

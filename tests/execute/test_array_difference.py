@@ -8,13 +8,13 @@ from typing import Any
 import numpy
 import pytest
 
-from tileir.analyze.comparing.differences import (
+from tileir.execute.arithmetic.rounding import narrow
+from tileir.execute.array_difference import (
     Difference,
     difference_from_exact,
     difference_of,
     unit_in_the_last_place,
 )
-from tileir.execute.arithmetic.rounding import narrow
 from tileir.execute.dtypes import from_bits
 from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I1, I8, I64, TF32, FloatType, Type
 

@@ -1,56 +1,46 @@
-"""How far two tiles are apart: how many elements differ, and by how much.
+"""Comparing arrays: which elements are the same or near each other, how many differ, where and how far.
 
-Two elements are the same if they are the same number or both NaN; zeros of both signs are the same number.  A NaN
-against a number, or an infinity against anything else, is a difference without a size: it counts as infinitely large.
+Two elements are the same number if they are equal or both NaN; zeros of both signs are equal.  A NaN against a number,
+or an infinity against anything else, is a difference without a size: it counts as infinitely large.
 
 Distances of floats are also counted in ulps, units in the last place of the element's own type: between two values of
 the type the number of steps from one to the next, against an exact number the distance in units of the type there, so
-that a result that was rounded correctly is off by half a unit at most.
+that a correctly rounded result is off by half a unit at most.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from math import inf
-from typing import Any, Final
+from typing import Any
 
 import numpy
 
 from tileir.execute.arithmetic.rounding import narrow, widen
-from tileir.execute.dtypes import Array, to_bits
+from tileir.execute.dtypes import Array, is_float_dtype, to_bits
 from tileir.ir import floats
 from tileir.ir.types import FloatType, Type
 
 
+@dataclass(frozen=True, slots=True)
 class Difference:
     """How a tile differs from another; at least one element does."""
 
-    __slots__ = ("count", "different", "largest", "overall", "place", "relative", "ulps")
-
-    def __init__(
-        self,
-        different: int,
-        count: int,
-        largest: float,
-        relative: float,
-        ulps: float | None,
-        overall: float,
-        place: tuple[int, ...],
-    ) -> None:
-        self.different: int = different
-        """How many elements differ."""
-        self.count: int = count
-        """How many elements there are."""
-        self.largest: float = largest
-        """The largest distance of two elements."""
-        self.relative: float = relative
-        """The largest distance relative to the larger one of the two elements."""
-        self.ulps: float | None = ulps
-        """The largest distance in units in the last place; None for integers."""
-        self.overall: float = overall
-        """The largest distance relative to the largest number of the tile."""
-        self.place: tuple[int, ...] = place
-        """The index of the first element that differs."""
+    different: int
+    """How many elements differ."""
+    count: int
+    """How many elements there are."""
+    largest: float
+    """The largest distance of two elements."""
+    relative: float
+    """The largest distance relative to the larger one of the two elements."""
+    ulps: float | None
+    """The largest distance in units in the last place; None for integers."""
+    overall: float
+    """The largest distance relative to the largest number of the second tile."""
+    place: tuple[int, ...]
+    """The index of the first element that differs."""
 
     def __repr__(self) -> str:
         ulps = "" if self.ulps is None else f", {self.ulps:.4g} ulps"
@@ -60,13 +50,49 @@ class Difference:
         )
 
 
+# --- element by element ---
+
+
+def same_numbers(left: Array, right: Array) -> Array:
+    """Which elements are equal, or both NaN."""
+    same: Array = (left == right) | ((left != left) & (right != right))
+    return same
+
+
+def same_bits(left: Array, right: Array) -> Array:
+    """Which elements of two arrays of one dtype have the same bits, or are both NaN: one NaN is as good as another."""
+    bits = f"u{left.itemsize}"
+    same: Array = numpy.ascontiguousarray(left).view(bits) == numpy.ascontiguousarray(right).view(bits)
+    if is_float_dtype(left.dtype):
+        with numpy.errstate(all="ignore"):
+            same |= (left != left) & (right != right)
+    return same
+
+
+def near(found: Array, expected: Array, relative: float, absolute: Array | float) -> Array:
+    """Which elements are the same, or within `relative * |expected| + absolute` of a finite expected one."""
+    with numpy.errstate(all="ignore"):
+        close = numpy.abs(found - expected) <= relative * numpy.abs(expected) + absolute
+        within: Array = same_numbers(found, expected) | (close & numpy.isfinite(expected))
+    return within
+
+
+def exact_numbers(element: FloatType, array: Any) -> Array:
+    """The numbers of a tile as float64."""
+    with numpy.errstate(all="ignore"):
+        return numpy.asarray(widen(element)(numpy.asarray(array)))
+
+
+# --- as a whole ---
+
+
 def difference_of(element: Type, left: Any, right: Any) -> Difference | None:
     """How two tiles of an element type differ, None if they do not."""
     left, right = numpy.asarray(left), numpy.asarray(right)
     if isinstance(element, FloatType):
         wide_left, wide_right = exact_numbers(element, left), exact_numbers(element, right)
         steps = numpy.abs(_ordered(element, left) - _ordered(element, right))
-        return _difference(wide_left, wide_right, ~_same(wide_left, wide_right), steps)
+        return _difference(wide_left, wide_right, ~same_numbers(wide_left, wide_right), steps)
     # Truth values and addresses too are numbers to subtract.
     return _difference(left.astype(numpy.float64), right.astype(numpy.float64), left != right, None)
 
@@ -77,7 +103,7 @@ def difference_from_exact(element: FloatType, left: Any, exact: Array) -> Differ
     wide = exact_numbers(element, left)
     with numpy.errstate(all="ignore"):
         rounded = exact_numbers(element, numpy.asarray(narrow(element)(exact)))
-        different = ~_same(wide, rounded) | (numpy.isfinite(exact) & (numpy.abs(exact) > _past_largest(element)))
+        different = ~same_numbers(wide, rounded) | (numpy.isfinite(exact) & (numpy.abs(exact) > _past_largest(element)))
         if not different.any():
             return None
         units = numpy.abs(wide - exact) / unit_in_the_last_place(element, exact)
@@ -91,19 +117,8 @@ def _past_largest(element: FloatType) -> float:
     return floats.to_double(form, form.largest) * (1.0 + 2.0**-form.precision)
 
 
-def exact_numbers(element: FloatType, array: Any) -> Array:
-    """The numbers of a tile as float64."""
-    with numpy.errstate(all="ignore"):
-        return numpy.asarray(widen(element)(numpy.asarray(array)))
-
-
-def _same(left: Array, right: Array) -> Array:
-    same: Array = (left == right) | (numpy.isnan(left) & numpy.isnan(right))
-    return same
-
-
 def _ordered(element: FloatType, array: Array) -> Array:
-    """Numbers that count the values of a float type: neighbours differ by one, both zeros are 0."""
+    """Numbers that count the values of a float type: neighbors differ by one, both zeros are 0."""
     form = floats.FORMATS[element.name]
     bits = to_bits(element, array).astype(numpy.uint64)
     magnitude = (bits & numpy.uint64(form.magnitude_mask)).astype(numpy.float64)
@@ -113,7 +128,7 @@ def _ordered(element: FloatType, array: Array) -> Array:
 
 
 def unit_in_the_last_place(element: FloatType, numbers: Array) -> Array:
-    """The distance of neighbours in a float type around each number; the smallest for numbers of no size."""
+    """The distance of neighbors in a float type around each number; the smallest around zero."""
     form = floats.FORMATS[element.name]
     smallest = form.minimum_exponent - form.mantissa_bits
     sized = numpy.isfinite(numbers) & (numbers != 0)
@@ -127,35 +142,17 @@ def _difference(left: Array, right: Array, different: Array, units: Array | None
     chosen = numpy.flatnonzero(different)
     if not chosen.size:
         return None
-    shape = numpy.shape(different)
     left, right = numpy.reshape(left, -1), numpy.reshape(right, -1)
     with numpy.errstate(all="ignore"):
         apart = numpy.abs(left[chosen] - right[chosen])
         apart[~numpy.isfinite(apart)] = inf
         relative = apart / numpy.maximum(numpy.abs(left[chosen]), numpy.abs(right[chosen]))
         relative[~numpy.isfinite(relative)] = inf
-        largest = float(apart.max())
-        finite = numpy.abs(right[numpy.isfinite(right)])
-        scale = float(finite.max()) if finite.size else 0.0
-        overall = largest / scale if scale else inf
+    largest = float(apart.max())
+    scale = float(numpy.abs(right[numpy.isfinite(right)]).max(initial=0.0))
+    overall = largest / scale if scale else inf
     ulps: float | None = None
     if units is not None:
         ulps = inf if largest == inf else float(numpy.reshape(units, -1)[chosen].max())
-    place = tuple([int(position) for position in numpy.unravel_index(int(chosen[0]), shape)])
+    place = tuple([int(position) for position in numpy.unravel_index(int(chosen[0]), numpy.shape(different))])
     return Difference(chosen.size, different.size, largest, float(relative.max()), ulps, overall, place)
-
-
-@cache
-def half_of_the_digits(bits: int) -> float:
-    """The relative error at which a type with so many significant bits has lost half of them."""
-    return float(2.0 ** (-bits / 2))
-
-
-def significant_bits(element: FloatType) -> int:
-    return floats.FORMATS[element.name].precision
-
-
-__all__: Final = [
-    "Difference", "difference_from_exact", "difference_of", "exact_numbers", "half_of_the_digits", "significant_bits",
-    "unit_in_the_last_place",
-]  # fmt: skip

@@ -1,0 +1,349 @@
+"""Passes on control flow: regions inlined, carried values and parameters removed; and loops that cannot end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final, NamedTuple
+
+from tileir.analyze.reducing.program import Edit, Program, functions_with_bodies
+from tileir.analyze.reducing.removal import Replacements, remove
+from tileir.dialect.ops import BREAK, CONSTANT, CONTINUE, FOR, IF, LOOP, REDUCE, RETURN, SCAN, YIELD
+from tileir.dialect.rules import signature
+from tileir.ir.attributes import ArrayAttribute, array_attribute, type_attribute
+from tileir.ir.core import Block, Operation
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.types import function_type
+from tileir.ir.values import Value
+
+
+def loop_around(operation: Operation) -> Operation | None:
+    """The loop that a `break` or `continue` belongs to."""
+    around = operation.parent_operation
+    while around is not None and around.declaration is IF:
+        around = around.parent_operation
+    return around if around is not None and around.declaration.is_loop else None
+
+
+def carried_pairs(operation: Operation) -> Iterator[tuple[Value, Value]]:
+    """Values that control flow carries from one to the other."""
+    declaration = operation.declaration
+    if declaration is FOR:
+        body = operation.regions[0].blocks[0]
+        yield from zip(operation.operands[3:], body.arguments[1:], strict=False)
+        yield from zip(operation.operands[3:], operation.results, strict=False)
+        for bound in (*operation.operands[1:3], *body.arguments[:1]):
+            yield operation.operands[0], bound
+    elif declaration is LOOP:
+        yield from zip(operation.operands, operation.regions[0].blocks[0].arguments, strict=False)
+    elif declaration is BREAK or declaration is CONTINUE:
+        loop = loop_around(operation)
+        if loop is not None:
+            carried = loop.operands[3:] if loop.declaration is FOR else loop.operands
+            yield from zip(loop.results if declaration is BREAK else carried, operation.operands, strict=False)
+    elif declaration is YIELD:
+        around = operation.parent_operation
+        if around is not None and around.declaration is IF:
+            yield from zip(around.results, operation.operands, strict=False)
+
+
+def _terminators(operation: Operation, *kinds: OperationDeclaration) -> list[Operation]:
+    """Terminators of some kinds that belong to an operation; all but `yield` may be in branches inside it."""
+    found: list[Operation] = []
+    pending = [operation]
+    while pending:
+        for region in pending.pop().regions:
+            for block in region.blocks:
+                for inner in block:
+                    if inner.declaration in kinds:
+                        found.append(inner)
+                    elif inner.declaration is IF and YIELD not in kinds:
+                        pending.append(inner)
+    return found
+
+
+# --- regions instead of the operations around them ---
+
+
+def inlined_regions(program: Program) -> Iterator[Edit]:
+    """Every `if`, `for` and `loop` replaced by what is inside it; the outermost first."""
+    for position, operation in enumerate(program.operations):
+        if operation.declaration.is_loop:
+            yield partial(_inline_loop, position=position)
+        elif operation.declaration is IF:
+            for number, region in enumerate(operation.regions):
+                if region.blocks:
+                    yield partial(_inline_branch, position=position, number=number)
+            if len(operation.regions) == 2 and operation.regions[1].blocks and not operation.results:
+                yield partial(_drop_else, position=position)
+
+
+def _move_out(block: Block, before: Operation) -> None:
+    """Move the operations of a block, but for its terminator, in front of another one."""
+    target = before.parent
+    assert target is not None
+    for operation in block.operations[:-1]:
+        operation.detach()
+        target.insert_before(operation, before)
+
+
+def _inline_loop(program: Program, position: int) -> bool:
+    """One iteration in place of a loop.  Branches with a `break` or `continue` are removed."""
+    loop = program.operations[position]
+    body = loop.regions[0].blocks[0]
+    last = body.last
+    initial = loop.operands[:1] + loop.operands[3:] if loop.declaration is FOR else loop.operands
+    if last is None or len(initial) != len(body.arguments):
+        return False
+    for argument, value in zip(body.arguments, initial, strict=True):
+        argument.replace_all_uses_with(value)
+    exits = [each for each in body if each.declaration is IF and _terminators(each, BREAK, CONTINUE)]
+    final: list[Value] = list(last.operands)
+    if loop.declaration is LOOP and last.declaration is not BREAK:
+        breaks = [each for branch in exits for each in _terminators(branch, BREAK)]
+        final = list(breaks[0].operands) if breaks else []
+    if not remove(exits):
+        return False
+    _move_out(body, loop)
+    for result, value in zip(loop.results, final, strict=False):
+        definition = value.defining_operation
+        # What a removed branch defines is gone.
+        if definition is None or (definition is not loop and program.module.is_ancestor_of(definition)):
+            result.replace_all_uses_with(value)
+    return remove([loop])
+
+
+def _inline_branch(program: Program, position: int, number: int) -> bool:
+    branch = program.operations[position]
+    block = branch.regions[number].blocks[0]
+    last, outer = block.last, branch.parent
+    if last is None or outer is None:
+        return False
+    _move_out(block, branch)
+    if last.declaration is YIELD:
+        values: list[Value] = list(last.operands)
+        last.set_operands([])
+        branch.replace_with(values)
+        return True
+    # It ends the block around it: what comes behind is never reached.
+    last.detach()
+    operations = outer.operations
+    behind = operations[operations.index(branch) + 1 :]
+    for operation in behind:
+        operation.drop_all_references()
+    for operation in behind:
+        operation.detach()
+    if not remove([branch]):
+        return False
+    outer.append(last)
+    return True
+
+
+def _drop_else(program: Program, position: int) -> bool:
+    region = program.operations[position].regions[1]
+    for block in region.blocks:
+        for operation in block:
+            operation.drop_all_references()
+    region.blocks = []
+    return True
+
+
+# --- carried values ---
+
+
+class _Carried(NamedTuple):
+    """One kind of value that control flow carries, and where its parts are."""
+
+    terminator: OperationDeclaration
+    initial: tuple[int, int] | None
+    """The index of the first operand that is carried in, and of its block argument."""
+    is_result: bool
+
+
+_CARRIED: Final[dict[OperationDeclaration, tuple[_Carried, ...]]] = {
+    FOR: (_Carried(CONTINUE, (3, 1), True),),
+    LOOP: (_Carried(BREAK, None, True), _Carried(CONTINUE, (0, 0), False)),
+    IF: (_Carried(YIELD, None, True),),
+}
+
+
+def carried_removals(program: Program) -> Iterator[Edit]:
+    """Every value that control flow carries or returns, and every operand of a reduction, by itself."""
+    for position, operation in reversed(list(enumerate(program.operations))):
+        for carried in _CARRIED.get(operation.declaration, ()):
+            for number in reversed(range(len(operation.results if carried.is_result else operation.operands))):
+                yield partial(_drop_carried, position=position, number=number, carried=carried)
+        if operation.declaration in (REDUCE, SCAN) and len(operation.operands) > 1:
+            for number in reversed(range(len(operation.operands))):
+                yield partial(_drop_reduced, position=position, number=number)
+
+
+def _without(values: list[Value], number: int) -> list[Value]:
+    return values[:number] + values[number + 1 :]
+
+
+def _drop_argument(block: Block, number: int) -> None:
+    del block.arguments[number]
+    for index, argument in enumerate(block.arguments):
+        argument.index = index
+
+
+def _drop_result(operation: Operation, number: int) -> None:
+    operation.results = operation.results[:number] + operation.results[number + 1 :]
+    for index, result in enumerate(operation.results):
+        result.index = index
+
+
+def _drop_carried(program: Program, position: int, number: int, carried: _Carried) -> bool:
+    """Drop a carried value: its initial value takes its place, or whatever replaces a result."""
+    operation = program.operations[position]
+    if carried.initial is not None:
+        first_operand, first_argument = carried.initial
+        body = operation.regions[0].blocks[0]
+        initial = operation.operands[first_operand + number]
+        body.arguments[first_argument + number].replace_all_uses_with(initial)
+        if carried.is_result:
+            operation.results[number].replace_all_uses_with(initial)
+        operation.set_operands(_without(operation.operands, first_operand + number), operation.segments)
+        _drop_argument(body, first_argument + number)
+    elif not _replace_result(operation, number):
+        return False
+    for terminator in _terminators(operation, carried.terminator):
+        terminator.set_operands(_without(terminator.operands, number))
+    if carried.is_result:
+        _drop_result(operation, number)
+    return True
+
+
+def _replace_result(operation: Operation, number: int) -> bool:
+    """Replace a result that is used by another value."""
+    result = operation.results[number]
+    other = Replacements({operation: None}).value_for(result) if result.has_uses else None
+    if other is not None:
+        result.replace_all_uses_with(other)
+    return not result.has_uses
+
+
+def _drop_reduced(program: Program, position: int, number: int) -> bool:
+    """Drop an operand of a reduction or scan, with its result, its two arguments and its identity."""
+    operation = program.operations[position]
+    identities = operation.attributes.get("identities")
+    body = operation.regions[0].blocks[0]
+    last = body.last
+    if not isinstance(identities, ArrayAttribute) or last is None or not _replace_result(operation, number):
+        return False
+    count = len(operation.operands)
+    if len(last.operands) != count or len(body.arguments) != 2 * count or len(identities.elements) != count:
+        return False
+    last.set_operands(_without(last.operands, number))
+    # An argument that is still used becomes the same one of another operand, if its type is the same.
+    other = 0 if number else 1
+    for which in (1, 0):
+        argument, replacement = body.arguments[2 * number + which], body.arguments[2 * other + which]
+        if argument.has_uses:
+            if replacement.type is not argument.type:
+                return False
+            argument.replace_all_uses_with(replacement)
+    _drop_argument(body, 2 * number)
+    _drop_argument(body, 2 * number)
+    operation.set_operands(_without(operation.operands, number), operation.segments)
+    elements = identities.elements
+    operation.set_attribute("identities", array_attribute(elements[:number] + elements[number + 1 :]))
+    _drop_result(operation, number)
+    return True
+
+
+# --- parameters ---
+
+
+def parameter_removals(program: Program) -> Iterator[Edit]:
+    """Unused parameters: all of a function at once, then each by itself."""
+    for position, function in functions_with_bodies(program):
+        arguments = function.regions[0].blocks[0].arguments
+        unused = [number for number, argument in enumerate(arguments) if not argument.has_uses]
+        if unused:
+            yield partial(_drop_parameters, position=position, numbers=unused)
+        if len(unused) > 1:
+            for number in unused:
+                yield partial(_drop_parameters, position=position, numbers=[number])
+
+
+def _drop_parameters(program: Program, position: int, numbers: list[int]) -> bool:
+    function = program.operations[position]
+    for number in reversed(numbers):
+        _drop_argument(function.regions[0].blocks[0], number)
+    old = signature(function)
+    kept = [number for number in range(len(old.inputs)) if number not in numbers]
+    inputs = tuple([old.inputs[number] for number in kept])
+    function.set_attribute("function_type", type_attribute(function_type(inputs, old.results)))
+    attributes = function.attributes.get("arg_attrs")
+    if isinstance(attributes, ArrayAttribute) and len(attributes.elements) == len(old.inputs):
+        function.set_attribute("arg_attrs", array_attribute(tuple([attributes.elements[n] for n in kept])))
+    name = function.symbol_name or ""
+    origin = program.origins.get(name)
+    if origin is not None:
+        program.origins[name] = origin._replace(parameters=tuple([origin.parameters[n] for n in kept]))
+    return True
+
+
+# --- loops that cannot end ---
+
+
+def may_not_end(program: Program) -> bool:
+    """Whether there is a `loop` that is left in its first iteration or never, since its exits depend on nothing that
+    changes.  A test that runs it would only use up its time."""
+    return any(operation.declaration is LOOP and not _has_exit(operation) for operation in program.operations)
+
+
+def _has_exit(loop: Operation) -> bool:
+    changing = _changing_values(loop)
+    return any(
+        exit.declaration is RETURN or (exit.declaration is BREAK and loop_around(exit) is loop)
+        for exit in loop.walk()
+        if exit.declaration in (BREAK, RETURN) and _may_be_reached(exit, loop, changing)
+    )
+
+
+def _may_be_reached(operation: Operation, loop: Operation, changing: set[Value]) -> bool:
+    """Whether the branches between a loop and an operation in it may be taken, or always are."""
+    while operation is not loop:
+        around = operation.parent_operation
+        assert around is not None and operation.parent is not None
+        if around.declaration is IF and around.operands[0] not in changing:
+            is_first = operation.parent.parent is around.regions[0]
+            if _constant_condition(around.operands[0]) is not is_first:
+                return False
+        operation = around
+    return True
+
+
+def _constant_condition(condition: Value) -> bool | None:
+    definition = condition.defining_operation
+    value = definition.attributes.get("value") if definition is not None and _is_constant(condition) else None
+    return bool(value.bits(0)) if isinstance(value, DenseAttribute) else None
+
+
+def _is_constant(value: Value) -> bool:
+    return value.defining_operation is not None and value.defining_operation.declaration is CONSTANT
+
+
+def _changing_values(loop: Operation) -> set[Value]:
+    """Values inside a loop that may differ in the next iteration."""
+    body = loop.regions[0].blocks[0]
+    inside = list(loop.walk())[1:]
+    changing: set[Value] = set()
+    for operation in _terminators(loop, CONTINUE):
+        for argument, value in zip(body.arguments, operation.operands, strict=False):
+            if value is not argument and value not in loop.operands and not _is_constant(value):
+                changing.add(argument)
+    # In program order, and again for what a loop inside carries.
+    for _ in range(2):
+        for operation in inside:
+            reads = operation.declaration.reads is not None or operation.regions
+            if reads or any(value in changing for value in operation.operands):
+                changing.update(operation.results)
+                for region in operation.regions:
+                    for block in region.blocks:
+                        changing.update(block.arguments)
+    return changing

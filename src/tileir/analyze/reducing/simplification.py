@@ -1,0 +1,246 @@
+"""Passes on single operands, attributes, names and locations: dropped where they are optional, otherwise simplified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+from tileir.analyze.reducing.program import Edit, Program, functions_with_bodies
+from tileir.analyze.reducing.removal import drop_operand, insert_constant, outermost, remove_unused, splat
+from tileir.analyze.reducing.weights import attribute_weight
+from tileir.dialect.ops import GET_GLOBAL
+from tileir.dialect.types import TileType
+from tileir.ir.attributes import (
+    Attribute,
+    EnumAttribute,
+    IntegerAttribute,
+    StringAttribute,
+    integer_attribute,
+    string_attribute,
+    symbol_attribute,
+)
+from tileir.ir.core import Block, Operation
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes, signed_value
+from tileir.ir.location import UNKNOWN, CallSiteLocation, FusedLocation, Location, NameLocation
+from tileir.ir.traversal import is_function
+from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.ir.values import Value
+
+_MOST_VALUES: Final = 4
+"""So many values are tried for an operand."""
+_NUMBERS: Final = (0, 1, -1)
+"""The last has a sign, and all bits set."""
+_STRUCTURAL: Final = ("function_type", "sym_name")
+"""Attributes that follow from something else, or have a pass of their own."""
+
+
+# --- operands ---
+
+
+def operand_changes(program: Program) -> Iterator[Edit]:
+    """For each operand, from the last operation to the first: dropped, other values, small constants."""
+    early = _early_values(program)
+    for position in reversed(range(len(program.operations))):
+        operation = program.operations[position]
+        for index in reversed(range(len(operation.operands))):
+            yield partial(_drop_operand, position=position, index=index)
+            for number in range(min(_MOST_VALUES, len(_others(operation, index, early)))):
+                yield partial(_replace_operand, position=position, index=index, number=number)
+            for constant in _NUMBERS:
+                yield partial(_set_constant, position=position, index=index, number=constant)
+
+
+def _early_values(program: Program) -> dict[Block, dict[Type, list[Value]]]:
+    """The first values of each type in the bodies of functions."""
+    found: dict[Block, dict[Type, list[Value]]] = {}
+    for _, function in functions_with_bodies(program):
+        body = function.regions[0].blocks[0]
+        known = found[body] = {}
+        for value in (*body.arguments, *[result for operation in body for result in operation.results]):
+            values = known.setdefault(value.type, [])
+            if len(values) < _MOST_VALUES or value.defining_operation is None:
+                values.append(value)
+    return found
+
+
+def _others(operation: Operation, index: int, early: dict[Block, dict[Type, list[Value]]]) -> list[Value]:
+    """Values that may replace an operand: arguments of the blocks around, early values, other operands."""
+    old = operation.operands[index]
+    found: dict[Value, None] = {}
+    block = operation.parent
+    around = operation
+    while block is not None:
+        owner = block.parent_operation
+        if owner is None or is_function(owner):
+            break
+        found.update(dict.fromkeys(block.arguments))
+        around, block = owner, owner.parent
+    if block is not None:
+        for value in early.get(block, {}).get(old.type, []):
+            definition = value.defining_operation
+            if definition is None or definition.is_before(around):
+                found[value] = None
+    found.update(dict.fromkeys(operation.operands))
+    return [value for value in found if value.type is old.type and value is not old]
+
+
+def _drop_operand(program: Program, position: int, index: int) -> bool:
+    operation = program.operations[position]
+    definition = operation.operands[index].defining_operation
+    if not drop_operand(operation, index):
+        return False
+    remove_unused([] if definition is None else [definition])
+    return True
+
+
+def _replace_operand(program: Program, position: int, index: int, number: int) -> bool:
+    operation = program.operations[position]
+    others = _others(operation, index, _early_values(program))
+    return number < len(others) and _set_operand(operation, index, others[number])
+
+
+def _set_constant(program: Program, position: int, index: int, number: int) -> bool:
+    operation = program.operations[position]
+    around = outermost(operation)
+    if around is None or around.parent is None:
+        return False
+    value = insert_constant(around.parent, operation.operands[index].type, number)
+    return value is not None and _set_operand(operation, index, value)
+
+
+def _set_operand(operation: Operation, index: int, value: Value) -> bool:
+    definition = operation.operands[index].defining_operation
+    operation.set_operand(index, value)
+    remove_unused([] if definition is None else [definition])
+    return True
+
+
+# --- attributes ---
+
+
+def strip_attributes(program: Program) -> bool:
+    """The edit that drops every attribute that may be absent."""
+    dropped = False
+    for operation in program.operations:
+        for name in list(operation.attributes):
+            if _is_optional(operation, name):
+                operation.set_attribute(name, None)
+                dropped = True
+    return dropped
+
+
+def attribute_changes(program: Program) -> Iterator[Edit]:
+    """All optional attributes dropped; then each attribute by itself: dropped, then simplified."""
+    yield strip_attributes
+    for position in reversed(range(len(program.operations))):
+        operation = program.operations[position]
+        for name, attribute in operation.attributes.items():
+            if name not in _STRUCTURAL:
+                optional: list[Attribute | None] = [None] if _is_optional(operation, name) else []
+                for simpler in (*optional, *_simpler(attribute)):
+                    yield partial(_set_attribute, position=position, name=name, attribute=simpler)
+
+
+def _is_optional(operation: Operation, name: str) -> bool:
+    declared = operation.declaration.inherent.get(name)
+    return declared is None or declared.optional or declared.default is not None
+
+
+def _set_attribute(program: Program, position: int, name: str, attribute: Attribute | None) -> bool:
+    program.operations[position].set_attribute(name, attribute)
+    return True
+
+
+def _simpler(attribute: Attribute) -> list[Attribute]:
+    """Attributes that may replace another one, the simplest first."""
+    found: list[Attribute] = []
+    if isinstance(attribute, EnumAttribute):
+        found = list(attribute.kind.cases.values())
+    elif isinstance(attribute, IntegerAttribute):
+        found = [integer_attribute(attribute.type, number) for number in _smaller(attribute.value)]
+    elif isinstance(attribute, StringAttribute):
+        found = [string_attribute(""), string_attribute(attribute.value[: len(attribute.value) // 2])]
+    elif isinstance(attribute, DenseAttribute):
+        found = _simpler_dense(attribute)
+    weight = attribute_weight(attribute)
+    return [simpler for simpler in found if attribute_weight(simpler) < weight]
+
+
+def _smaller(number: int) -> list[int]:
+    return [0, 1, 2, abs(number), number // 2, number - 1 if number > 0 else number + 1]
+
+
+def _simpler_dense(value: DenseAttribute) -> list[Attribute]:
+    element = value.element_type
+    type = value.type
+    if not isinstance(type, TileType):
+        return []
+    numbers = [0, 1, 2]
+    if value.is_splat and isinstance(element, IntegerType) and element.width > 1:
+        numbers += _smaller(signed_value(element.width, value.bits(0)))
+    elif value.is_splat and isinstance(element, FloatType):
+        numbers += [4, -1]
+    found: list[Attribute | None] = [splat(type, number) for number in numbers]
+    if not value.is_splat:
+        size = element_bytes(element)
+        for data in (value.data[:size], value.data[-size:]):
+            found.append(dense_attribute(type, value.shape, element, data))
+    return [simpler for simpler in found if simpler is not None]
+
+
+# --- names and locations ---
+
+
+def name_changes(program: Program) -> Iterator[Edit]:
+    """Short names: `@m` for the module, `@f`, `@g` and so on for what is in it."""
+    names = iter("fghijklnopqrstuvwxyz")
+    for position, operation in enumerate(program.operations):
+        old = operation.symbol_name
+        if old is not None:
+            new = "m" if position == 0 else next(names, old)
+            if new != old:
+                yield partial(_rename, position=position, name=new)
+
+
+def _rename(program: Program, position: int, name: str) -> bool:
+    operation = program.operations[position]
+    old = operation.symbol_name
+    if any(other.symbol_name == name for other in program.operations[1:]):
+        return False
+    operation.set_attribute("sym_name", string_attribute(name))
+    if is_function(operation) and old in program.origins:
+        program.origins[name] = program.origins.pop(old)
+    for user in program.operations:
+        if user.declaration is GET_GLOBAL and user.attributes.get("name") is symbol_attribute(old or ""):
+            user.set_attribute("name", symbol_attribute(name))
+    return True
+
+
+def location_changes(program: Program) -> Iterator[Edit]:
+    """The locations of all block arguments dropped; then that of each operation dropped, or a part of it."""
+    if program.has_locations:
+        yield _strip_arguments
+    for position, operation in enumerate(program.operations):
+        if operation.location is not UNKNOWN:
+            for location in (UNKNOWN, *_parts(operation.location)):
+                yield partial(_set_location, position=position, location=location)
+
+
+def _parts(location: Location) -> tuple[Location, ...]:
+    if isinstance(location, FusedLocation):
+        return location.locations
+    if isinstance(location, CallSiteLocation):
+        return (location.callee, location.caller)
+    return (location.child,) if isinstance(location, NameLocation) else ()
+
+
+def _set_location(program: Program, position: int, location: Location) -> bool:
+    program.operations[position].location = location
+    return True
+
+
+def _strip_arguments(program: Program) -> bool:
+    for argument in program.block_arguments():
+        argument.location = UNKNOWN
+    return True
