@@ -24,8 +24,8 @@ LAYERS = {
     "browser": 0,
     "collector": 0,
     "forking": 0,
+    "processes": 0,
     "processors": 0,
-    "signal_names": 0,
     "ir": 1,
     "dialect": 2,
     "text": 3,
@@ -234,7 +234,9 @@ def test_the_cache_of_tritons_code_follows_all_that_makes_it(imports: list[Impor
     paths = {name: path.relative_to(SOURCE / "tileir") for name, path in modules().items()}
     reached = reached_from("tileir.execute.gpu.triton.lowering.lower", imports)
     assert {"tileir.execute.gpu.triton.program", "tileir.passes.canonicalize", "tileir.dialect.ops"} <= reached
-    assert sorted(name for name in reached - {"tileir.annotations", "tileir.forking"} if paths[name] not in followed) == []
+    assert (
+        sorted(name for name in reached - {"tileir.annotations", "tileir.forking"} if paths[name] not in followed) == []
+    )
     of_ttir = {Path(path).relative_to(package) for path, *_ in source_hash.sources_but((), cached.TTIR_PARTS)}
     assert paths["tileir.execute.gpu.triton.ttgir.specialize"] in of_ttir
     assert of_ttir <= followed, "a kernel that is found without lowering it names code that these made"

@@ -119,18 +119,17 @@ if TYPE_CHECKING:
     from tileir.ir.types import Type
     from tileir.ir.values import BlockArgument, OperationResult, Value
     from tileir.judge.errors import ResultsError, SweepError
+    from tileir.judge.executor.progress import SweepProgress, SweepResult
+    from tileir.judge.executor.sweep import judge_kernels, sweep
     from tileir.judge.inputs import Seeds
     from tileir.judge.items import Item
-    from tileir.judge.kernels.direct import judge_kernels
     from tileir.judge.plans import Limits, Plan
-    from tileir.judge.progress import SweepProgress, SweepResult
     from tileir.judge.report.clusters import FailureKind
     from tileir.judge.report.comparison import SweepChange, SweepComparison
     from tileir.judge.report.entries import KernelSpeed, StepFailure, SweepEntry
     from tileir.judge.report.reporting import SweepReport, report
-    from tileir.judge.results import Results, Row
-    from tileir.judge.sweeping import sweep
-    from tileir.judge.verdicts import Step, Verdict
+    from tileir.judge.results.results import Results, Row
+    from tileir.judge.verdicts.verdict import Step, Verdict
     from tileir.passes.catalogue import register_pass, registered_passes
     from tileir.passes.pipeline import PassReport, PassRun, optimize, run_passes, run_pipeline
     from tileir.passes.registry import Pass, PassSession, PipelineError
@@ -391,16 +390,15 @@ _HOMES = {
     "tileir.judge.errors": "ResultsError SweepError",
     "tileir.judge.inputs": "Seeds",
     "tileir.judge.items": "Item",
-    "tileir.judge.kernels.direct": "judge_kernels",
     "tileir.judge.plans": "Limits Plan",
-    "tileir.judge.progress": "SweepProgress SweepResult",
+    "tileir.judge.executor.progress": "SweepProgress SweepResult",
     "tileir.judge.report.clusters": "FailureKind",
     "tileir.judge.report.comparison": "SweepChange SweepComparison",
     "tileir.judge.report.entries": "KernelSpeed StepFailure SweepEntry",
     "tileir.judge.report.reporting": "SweepReport report",
-    "tileir.judge.results": "Results Row",
-    "tileir.judge.sweeping": "sweep",
-    "tileir.judge.verdicts": "Step Verdict",
+    "tileir.judge.results.results": "Results Row",
+    "tileir.judge.executor.sweep": "judge_kernels sweep",
+    "tileir.judge.verdicts.verdict": "Step Verdict",
     "tileir.passes.catalogue": "register_pass registered_passes",
     "tileir.passes.pipeline": "PassReport PassRun optimize run_passes run_pipeline",
     "tileir.passes.registry": "Pass PassSession PipelineError",

@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tileir.judge.causes import reason_of
 from tileir.judge.items import Item
-from tileir.judge.kernels.making import backend_of
+from tileir.judge.kernels.runs import backend_of
 from tileir.judge.plans import Plan
 from tileir.judge.report.clusters import of_module
 from tileir.judge.report.entries import StepFailure
-from tileir.judge.verdicts import Verdict
+from tileir.judge.verdicts.causes import reason_of
+from tileir.judge.verdicts.verdict import Verdict
 
 JudgeOne = Callable[[Item, Plan], Verdict]
 

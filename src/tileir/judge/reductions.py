@@ -25,9 +25,7 @@ from tileir.execute.launching.entries import entries_of
 from tileir.interface import load
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
-from tileir.judge.causes import reason_of
-from tileir.judge.chunks import judge_chunk
-from tileir.judge.crews import ThreadCrew
+from tileir.judge.executor.executors import Judge, ThreadExecutor
 from tileir.judge.items import Item
 from tileir.judge.launched_kernels import FailingLaunch, NotFound, failing_launch, in_programs
 from tileir.judge.plans import Plan
@@ -35,10 +33,11 @@ from tileir.judge.report.clusters import FailureKind, failure_in
 from tileir.judge.report.contents import contents_of
 from tileir.judge.report.entries import StepFailure, SweepEntry
 from tileir.judge.report.programs import content_of
-from tileir.judge.results import Results
-from tileir.judge.store import Store
-from tileir.judge.verdicts import Verdict
-from tileir.judge.working import Judge
+from tileir.judge.results.results import Results
+from tileir.judge.results.store import Store
+from tileir.judge.server_pool.pool import judge_chunk
+from tileir.judge.verdicts.causes import reason_of
+from tileir.judge.verdicts.verdict import Verdict
 
 SECONDS: Final = 60.0
 """How long one kind of failure is reduced, unless told otherwise."""
@@ -87,15 +86,15 @@ def reduce_failures(
     `progress` is called after every test, `finished` when a kind is done and in the file.
     """
     # The threads and their servers stay from one kind to the next.
-    crew = ThreadCrew(jobs, judge)
+    executor = ThreadExecutor(jobs, judge)
     is_done = False
     try:
         with Store(path) as store:
             store.begin(plan)
-            found = _reduce_all(path, plan, store, _Settings(seconds, jobs, crew, progress, finished))
+            found = _reduce_all(path, plan, store, _Settings(seconds, jobs, executor, progress, finished))
         is_done = True
     finally:
-        crew.close(is_done)
+        executor.close(is_done)
     return found
 
 
@@ -103,7 +102,7 @@ def reduce_failures(
 class _Settings:
     seconds: float
     jobs: int
-    crew: ThreadCrew
+    executor: ThreadExecutor
     progress: Callable[[ReductionProgress], None] | None
     finished: Callable[[Reduced], None] | None
 
@@ -170,7 +169,7 @@ def _launch(
     """What shows the failure of a Python module: a kernel that it launched, or what was made of one before."""
 
     def judge(item: Item, plan: Plan) -> Verdict:
-        (verdict,) = settings.crew.submit([item], plan).result().verdicts
+        (verdict,) = settings.executor.submit([item], plan).result().verdicts
         return verdict
 
     known = in_programs(failure, plan, before, judge) if before is not None else None
@@ -267,7 +266,7 @@ class _Reduction:
         return same and (not self._is_sound or _is_sound(verdict))
 
     def _judged(self, data: bytes) -> Verdict:
-        (verdict,) = self._settings.crew.submit([Item("candidate", "program", data)], self._plan).result().verdicts
+        (verdict,) = self._settings.executor.submit([Item("candidate", "program", data)], self._plan).result().verdicts
         return verdict
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tileir.judge.report.comparison import SweepComparison
     from tileir.judge.report.contents import Contents
     from tileir.judge.report.text import Paint
-    from tileir.judge.results import Results
+    from tileir.judge.results.results import Results
 
 FORMATS = ("text", "json", "csv", "markdown", "sarif", "junit")
 
@@ -60,7 +60,7 @@ def _run(arguments: list[str]) -> int:
             check_target(given.value(name, ""))
     # Imported here: mistakes are told sooner.
     from tileir.judge.report.contents import contents_of
-    from tileir.judge.results import Results
+    from tileir.judge.results.results import Results
 
     try:
         with Results(given.operands[0], given.value("plan", "") or None) as results:
@@ -94,7 +94,7 @@ def _reported(given: Arguments, results: Results, contents: Contents, limit: int
 def write_page(path: str, target: str, is_quiet: bool) -> None:
     """Write the page of a file of results."""
     from tileir.judge.report.contents import contents_of
-    from tileir.judge.results import Results
+    from tileir.judge.results.results import Results
 
     try:
         with Results(path) as results:
@@ -150,7 +150,7 @@ def _shown(given: Arguments, results: Results, contents: Contents) -> str:
 def _comparison(given: Arguments, contents: Contents) -> SweepComparison:
     from tileir.judge.report.comparison import compared
     from tileir.judge.report.contents import contents_of
-    from tileir.judge.results import Results
+    from tileir.judge.results.results import Results
 
     format = given.value("format", "text")
     if format not in ("text", "json", "markdown"):

@@ -8,11 +8,11 @@ import os
 import pytest
 from tests.judge.kernels.judged import DOUBLING, EXAMPLES
 
-from tileir.judge.chunks import judge_chunk
-from tileir.judge.confinement import landlock, seccomp
 from tileir.judge.items import Item
 from tileir.judge.plans import Limits, Plan
-from tileir.judge.verdicts import Verdict
+from tileir.judge.server_pool.pool import judge_chunk
+from tileir.judge.verdicts.verdict import Verdict
+from tileir.processes import landlock, seccomp
 
 if not hasattr(os, "fork"):
     pytest.skip("children are forked here", allow_module_level=True)

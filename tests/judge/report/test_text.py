@@ -11,7 +11,7 @@ from tests.judge.report.made_results import crashed, fine, invalid, judged, pass
 
 from tileir.judge.report.columns import Column, columns_of, shortened, table
 from tileir.judge.report.entries import natural
-from tileir.judge.verdicts import Step
+from tileir.judge.verdicts.verdict import Step
 
 
 def test_summary_counts_programs_and_kinds(report: Any, results: str) -> None:

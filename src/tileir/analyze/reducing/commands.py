@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Generic
 
 from tileir.analyze.reducing.search import Asked, Cancelled
-from tileir.signal_names import signal_name
+from tileir.processes.signals import signal_name
 
 PLACE = "{}"
 """What stands for the path of the candidate in a command."""

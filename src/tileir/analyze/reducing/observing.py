@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, Final, Generic
 
 from tileir.analyze.reducing.search import Asked, Cancelled
-from tileir.signal_names import signal_name
+from tileir.processes.signals import signal_name
 
 Question = Callable[[Asked], str]
 

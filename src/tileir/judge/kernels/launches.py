@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import sys
 from typing import Any, Final
 
 import numpy
@@ -12,17 +13,21 @@ from tileir.bridge.emulate import emulate_process
 from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import BYTECODE_VERSION, compiled_for, cutile, described, known_for, launch
 from tileir.bridge.settings import Settings
+from tileir.bridge.uninitialized import watch_allocations
 from tileir.execute.arguments.binding import Pointer, buffer_of
 from tileir.execute.dtypes import Array
 from tileir.execute.launching.entries import check_grid
 from tileir.execute.launching.kernel import Kernel
 from tileir.interface import to_bytecode
-from tileir.judge.kernels.carried import NotCarried, dtype_named, dump, load
-from tileir.judge.kernels.fresh_memory import fill_fresh_memory
 from tileir.judge.kernels.origins import Origins
+from tileir.judge.kernels.values import NotCarried, dtype_named, dump, load
 
 _MOST_KEPT: Final = 32
 _ALIGNMENT: Final = 256
+_PERTURB: Final = -6
+"""The option of glibc's `mallopt` for what new memory holds: the complement of a byte."""
+_BYTE: Final = 0xFE
+"""As a float this is -1.7e38 or not a number, as an integer negative."""
 
 
 class Launches:
@@ -79,8 +84,8 @@ class Launches:
         self.kept[file] = self.kept.get(file, 0) + 1
 
 
-def emulated(backend: str, watcher: Launches) -> None:
-    """Have this process find a GPU from now on, its launches looked at, and what is uninitialized filled."""
+def emulate(backend: str, watcher: Launches) -> None:
+    """Have this process find a GPU from now on, watch its launches, and fill memory that nobody has written to."""
     settings = Settings()
     settings.backend = backend
     # What is judged must not depend on the processor.  The interpreter would take many times as long for it.
@@ -88,6 +93,25 @@ def emulated(backend: str, watcher: Launches) -> None:
     fill_fresh_memory()
     hook_cutile(cutile())
     emulate_process(settings, None, watcher)
+
+
+def fill_fresh_memory() -> None:
+    """Have memory that nobody has written to yet hold what no result is, and the same each time, for good.
+
+    A kernel that leaves a part of its output unwritten would otherwise return what happened to be there: right by luck,
+    when that is the output of the run before, or wrong in another way each time."""
+    watch_allocations(everywhere=True)
+    _fill_in_c()
+
+
+def _fill_in_c() -> None:
+    """What is allocated without those functions, where the C library is glibc; it gives some memory out as it is."""
+    if sys.platform == "linux":
+        try:
+            ctypes.CDLL(None).mallopt(_PERTURB, _BYTE ^ 0xFF)
+        except (OSError, AttributeError):
+            # Another C library.
+            pass
 
 
 def _described_launch(kernel: Kernel, grid: tuple[int, ...], values: list[object]) -> dict[str, Any]:

@@ -17,37 +17,14 @@ from tileir.judge.kernels.protocol import results_of
 # Operators that compute nothing: they make tensors, move them, or look at them in another way.
 _NOTHING: Final = frozenset(
     (
-        *("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros", "zeros_like", "new_zeros"),
-        *(
-            "ones",
-            "ones_like",
-            "new_ones",
-            "full",
-            "full_like",
-            "new_full",
-            "fill_",
-            "zero_",
-            "arange",
-            "scalar_tensor",
-        ),
-        *("view", "_unsafe_view", "reshape", "_reshape_alias", "t", "transpose", "permute", "expand", "as_strided"),
-        *(
-            "slice",
-            "select",
-            "narrow",
-            "unsqueeze",
-            "squeeze",
-            "detach",
-            "alias",
-            "unbind",
-            "split",
-            "chunk",
-            "flatten",
-        ),
-        *("copy_", "clone", "contiguous", "_to_copy", "to", "lift_fresh", "_local_scalar_dense", "item", "resize_"),
-        *("randn", "rand", "random_", "normal_", "uniform_"),
+        "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros", "zeros_like", "new_zeros",
+        "ones", "ones_like", "new_ones", "full", "full_like", "new_full", "fill_", "zero_", "arange", "scalar_tensor",
+        "view", "_unsafe_view", "reshape", "_reshape_alias", "t", "transpose", "permute", "expand", "as_strided",
+        "slice", "select", "narrow", "unsqueeze", "squeeze", "detach", "alias", "unbind", "split", "chunk", "flatten",
+        "copy_", "clone", "contiguous", "_to_copy", "to", "lift_fresh", "_local_scalar_dense", "item", "resize_",
+        "randn", "rand", "random_", "normal_", "uniform_",
     )
-)
+)  # fmt: skip
 
 
 class Origins:
@@ -89,7 +66,7 @@ class Origins:
         return buffer.low == buffer.high or any(low < buffer.high and buffer.low < high for low, high in self.ranges)
 
     @property
-    def told(self) -> dict[str, Any]:
+    def notes(self) -> dict[str, Any]:
         """For the table; nothing if all results are in memory that kernels were given, and torch computed nothing."""
         found: dict[str, Any] = {}
         if self.elsewhere:

@@ -12,24 +12,20 @@ from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
 from tileir.analyze.cost.costs import cost
-from tileir.execute.gpu.tileiras.assembly import assemble
-from tileir.execute.gpu.tileiras.tool import AssemblyOptions
 from tileir.execute.launching.kernel import Kernel, compile
 from tileir.execute.sanitizer.report import SanitizerError
 from tileir.interface import from_bytecode
 from tileir.ir.core import Operation
-from tileir.judge.causes import cause_of
-from tileir.judge.ended import BeginStep
-from tileir.judge.judging.agreement import compare_results, open_operations
-from tileir.judge.judging.failures import failed_step
-from tileir.judge.judging.launches import Results, arrays_of, options_of
-from tileir.judge.judging.targets import described_resources
-from tileir.judge.kernels.carried import NotCarried
-from tileir.judge.kernels.foreign_files import NotReadable, read_foreign
 from tileir.judge.kernels.launches import KeptLaunch, kept_launch
-from tileir.judge.kernels.making import backend_of
+from tileir.judge.kernels.runs import backend_of
+from tileir.judge.kernels.values import NotCarried, NotReadable, read_foreign
 from tileir.judge.plans import Plan
-from tileir.judge.verdicts import Step
+from tileir.judge.verdicts.comparison import compare_results, open_operations
+from tileir.judge.verdicts.exceptions import failed_step
+from tileir.judge.verdicts.launches import Results, arrays_of, options_of
+from tileir.judge.verdicts.programs import compile_for, report_findings
+from tileir.judge.verdicts.verdict import Step
+from tileir.judge.verdicts.work import Work
 from tileir.passes.pipeline import optimize
 
 _MEASURED_TARGET: Final = "cpu"
@@ -75,11 +71,11 @@ def judge_programs(
     baseline: Kept,
     least: float | None,
     plan: Plan,
-    begin_step: BeginStep,
+    work: Work,
 ) -> dict[str, Any]:
     """One step for all launches that were kept; `least` is the speedup that is asked for."""
     step = Step(step_name(aspect, argument), "passed")
-    begin_step(step.name)
+    work.begin(step.name)
     try:
         _write_source(candidate)
         if aspect == "cost":
@@ -142,21 +138,11 @@ def _sanitize(step: Step, argument: str, launch: KeptLaunch, plan: Plan) -> None
     try:
         _kernel(launch, "auto").launch(launch.grid, *launch.arguments(), sanitize=True)
     except SanitizerError as error:
-        findings = error.report.findings
-        step.outcome = "failed"
-        step.message = error.report.render()
-        step.cause = cause_of(f"{findings[0].kind}: {findings[0].title}")
-        step.details["findings"] = [
-            {"kind": finding.kind, "title": finding.title, "count": finding.count} for finding in findings
-        ]
+        report_findings(step, error.report, error.report.render())
 
 
 def _compile(step: Step, argument: str, launch: KeptLaunch, plan: Plan) -> None:
-    limits = plan.limits
-    options = AssemblyOptions(time_limit=limits.seconds, memory_limit=limits.memory)
-    made = assemble(from_bytecode(launch.bytecode), argument, options)
-    step.details["assembler"] = made.cubin.version
-    step.details.setdefault("kernels", {}).update(described_resources(made.resources))
+    compile_for(from_bytecode(launch.bytecode), argument, plan, step)
 
 
 _ASPECTS: Final[dict[str, Callable[[Step, str, KeptLaunch, Plan], None]]] = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tileir.judge.report.clusters import FailureKind, clusters_of
 from tileir.judge.report.entries import FINE, OUTCOMES, SweepEntry, entries_of
 from tileir.judge.report.programs import operations_in
-from tileir.judge.results import Results
+from tileir.judge.results.results import Results
 
 _MOST = 5
 """Rows of the lists of what took longest and most."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tileir.judge.results import Results, Row, finite
-from tileir.judge.verdicts import Outcome, Step
+from tileir.judge.results.results import Results, Row, finite
+from tileir.judge.verdicts.verdict import Outcome, Step
 
 FINE: tuple[Outcome, ...] = ("passed", "skipped")
 """Outcomes of a step that are no failure."""

@@ -14,8 +14,8 @@ from tileir.judge.report.clusters import FailureKind
 from tileir.judge.report.contents import Contents, counted
 from tileir.judge.report.programs import content_of, ending_of
 from tileir.judge.report.text import steps_of
-from tileir.judge.results import Results
-from tileir.judge.schema import words
+from tileir.judge.results.results import Results
+from tileir.judge.results.schema import message_of
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST = 80
@@ -28,7 +28,7 @@ def extract(results: Results, contents: Contents, directory: str) -> int:
         for cluster in contents.clusters:
             count += _extract(results, cluster, os.path.join(directory, folder_of(cluster)))
     except OSError as error:
-        raise ResultsError(f"cannot write '{error.filename or directory}': {words(error)}") from None
+        raise ResultsError(f"cannot write '{error.filename or directory}': {message_of(error)}") from None
     return count
 
 

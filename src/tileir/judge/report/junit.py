@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from tileir.judge.report.contents import Contents
 from tileir.judge.report.entries import SweepEntry
-from tileir.judge.verdicts import Outcome
+from tileir.judge.verdicts.verdict import Outcome
 
 _CRASHES = ("crashed", "timeout", "memory", "forbidden")
 """What JUnit calls an error: nobody has found anything wrong, the test has come to no end."""

@@ -18,7 +18,7 @@ from tileir.judge.report.contents import Contents, summary_of
 from tileir.judge.report.entries import OUTCOMES, SweepEntry
 from tileir.judge.report.programs import content_of, text_of
 from tileir.judge.report.text import steps_of
-from tileir.judge.results import Results
+from tileir.judge.results.results import Results
 
 _MOST_SOURCE = 1 << 16
 """Characters of one program."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from tileir.bytecode import is_bytecode
 from tileir.interface import from_bytecode, load
 from tileir.ir.diagnostics import TileIRError
-from tileir.judge.items import Item
-from tileir.judge.seeds import seed_program
+from tileir.judge.items import Item, seed_program
 
 TEXT, BYTECODE, PYTHON = ".mlir", ".tileirbc", ".py"
 

@@ -15,7 +15,7 @@ from tileir.judge.report.junit import junit_report
 from tileir.judge.report.page import page
 from tileir.judge.report.scanning import sarif_report
 from tileir.judge.report.text import TextReport
-from tileir.judge.results import Results
+from tileir.judge.results.results import Results
 
 
 class SweepReport:

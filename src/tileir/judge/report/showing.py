@@ -10,7 +10,7 @@ from tileir.judge.errors import ResultsError
 from tileir.judge.report.contents import Contents
 from tileir.judge.report.programs import content_of, text_of
 from tileir.judge.report.text import Paint, plain
-from tileir.judge.results import Results, Row, finite
+from tileir.judge.results.results import Results, Row, finite
 
 _MOST_NAMES = 8
 
