@@ -32,7 +32,7 @@ from tileir.judge.plans import Plan
 from tileir.judge.report.clusters import FailureKind, failure_in
 from tileir.judge.report.contents import contents_of
 from tileir.judge.report.entries import StepFailure, SweepEntry
-from tileir.judge.report.programs import content_of
+from tileir.judge.report.source import content_of
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
 from tileir.judge.server_pool.pool import judge_chunk

@@ -76,7 +76,7 @@ def _reported(given: Arguments, results: Results, contents: Contents, limit: int
         _write_page(results, contents, older, given.value("html", ""))
         asked = True
     if given.has("extract"):
-        from tileir.judge.report.extracting import extract
+        from tileir.judge.report.programs import extract
 
         count = extract(results, contents, given.value("extract", ""))
         print(f"{harmless(given.value('extract', ''))}: {count:,} files", file=sys.stderr)
@@ -123,11 +123,11 @@ def _text(given: Arguments, contents: Contents, limit: int) -> str:
 
         return TextReport(contents, _width(given), _painter(given), limit).render()
     if format == "sarif":
-        from tileir.judge.report.scanning import sarif_report
+        from tileir.judge.report.documents import sarif_report
 
         return sarif_report(contents)
     if format == "junit":
-        from tileir.judge.report.junit import junit_report
+        from tileir.judge.report.documents import junit_report
 
         return junit_report(contents)
     from tileir.judge.report.documents import csv_report, json_report, markdown_report
@@ -138,7 +138,7 @@ def _text(given: Arguments, contents: Contents, limit: int) -> str:
 
 
 def _shown(given: Arguments, results: Results, contents: Contents) -> str:
-    from tileir.judge.report.showing import digest_named, row_object, shown
+    from tileir.judge.report.programs import digest_named, row_object, shown
 
     digest = digest_named(contents, given.value("show", ""))
     format = given.value("format", "text")
@@ -160,7 +160,7 @@ def _comparison(given: Arguments, contents: Contents) -> SweepComparison:
 
 
 def _compared(given: Arguments, found: SweepComparison, limit: int) -> int:
-    from tileir.judge.report.changes import changes_object, changes_text, markdown_changes
+    from tileir.judge.report.comparison import changes_object, changes_text, markdown_changes
 
     format = given.value("format", "text")
     if format == "json":

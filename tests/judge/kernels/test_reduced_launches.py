@@ -17,7 +17,7 @@ from tileir.judge.launched_kernels import FailingLaunch, failing_launch
 from tileir.judge.plans import Limits, Plan
 from tileir.judge.reductions import reduce_failures
 from tileir.judge.report.entries import StepFailure
-from tileir.judge.report.features import features_of
+from tileir.judge.report.suspects import features_of
 from tileir.judge.server_pool.pool import judge_chunk
 
 if not hasattr(os, "fork"):

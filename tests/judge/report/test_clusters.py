@@ -17,8 +17,7 @@ from tests.judge.report.planted_engine import (
 )
 
 from tileir.judge.report.contents import Contents, contents_of
-from tileir.judge.report.features import features_of
-from tileir.judge.report.suspects import blamed
+from tileir.judge.report.suspects import blamed, features_of
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Finished
 

@@ -96,104 +96,68 @@ class Results:
 
     def rows(self) -> Iterator[Row]:
         """All items, in the order of their digests, which is the same whoever judged them."""
-        last = ""
-        while True:
-            rows, last = self._page("items.digest > ? ORDER BY items.digest", last, 1)
-            yield from rows
-            if not last:
-                return
+        return self._rows("ORDER BY items.digest")
 
     def rows_as_written(self) -> Iterator[Row]:
         """All items, in the order in which they were finished: several times as fast."""
-        last = 0
-        while True:
-            rows, last = self._page("verdicts.id > ? ORDER BY verdicts.id", last, 0)
-            yield from rows
-            if not last:
-                return
+        return self._rows("ORDER BY verdicts.id")
 
     def row(self, digest: str) -> Row:
         """What came of one item."""
-        rows, _ = self._page("items.digest = ?", digest, 1)
-        if not rows:
-            raise ResultsError(f"'{self.path}' has no program with the digest '{digest}'")
-        return rows[0]
+        for row in self._rows("AND items.digest = ?", digest):
+            return row
+        raise ResultsError(f"'{self.path}' has no program with the digest '{digest}'")
 
-    def _page(self, which: str, after: Any, column: int) -> tuple[list[Row], Any]:
-        """Some rows, and what the last one has in the column that they are ordered by, or nothing at the end.
+    def _rows(self, which: str, *values: object) -> Iterator[Row]:
+        query = "SELECT verdicts.id FROM verdicts JOIN items ON items.id = verdicts.item WHERE verdicts.plan = ?"
+        keys = [key for (key,) in self._query(f"{query} {which}", self._plan, *values)]
+        # A page at a time, so that a reader who takes his time keeps nobody from writing.
+        for start in range(0, len(keys), _PAGE):
+            yield from self._page(keys[start : start + _PAGE])
 
-        A page at a time, so that a reader who takes his time keeps nobody from writing.  The `+`, or the order
-        that a cross join prescribes, keeps SQLite from the index of plans, whose order is another one: it would sort
-        the whole table for each page."""
-        join = "CROSS JOIN verdicts ON verdicts.plan" if column else "JOIN verdicts ON +verdicts.plan"
+    def _page(self, keys: list[int]) -> Iterator[Row]:
+        """The rows of some verdicts."""
         self._query("BEGIN")
         try:
-            verdicts = self._query(
+            verdicts = self._grouped(
                 "SELECT verdicts.id, items.digest, items.kind, items.size, verdicts.outcome, verdicts.cause,"
-                " machines.description, verdicts.finished FROM items"
-                f" {join} = ? AND verdicts.item = items.id"
-                f" LEFT JOIN machines ON machines.id = verdicts.machine WHERE {which} LIMIT ?",
-                self._plan,
-                after,
-                _PAGE,
+                " machines.description, verdicts.finished FROM verdicts JOIN items ON items.id = verdicts.item"
+                " LEFT JOIN machines ON machines.id = verdicts.machine WHERE verdicts.id",
+                keys,
             )
-            keys = [verdict[0] for verdict in verdicts]
             names = self._grouped(
                 "SELECT verdicts.id, names.name FROM verdicts JOIN names ON names.plan = verdicts.plan"
                 " AND names.item = verdicts.item WHERE verdicts.id",
-                "names.name",
                 keys,
+                "names.name",
             )
-            steps = self._grouped(
-                "SELECT verdict, name, outcome, message, cause, details FROM steps WHERE verdict", "position", keys
-            )
+            columns = "verdict, name, outcome, message, cause, details"
+            steps = self._grouped(f"SELECT {columns} FROM steps WHERE verdict", keys, "position")
             measured = self._grouped(
-                "SELECT verdict, position, name, value FROM measured WHERE verdict", "position", keys
+                "SELECT verdict, position, name, value FROM measured WHERE verdict", keys, "position"
             )
         finally:
             if self._connection.in_transaction:
                 self._query("COMMIT")
-        rows: list[Row] = []
-        for key, digest, kind, size, outcome, cause, machine, finished in verdicts:
-            if key not in names:
-                continue
-            with self._sound():
-                own = [_step(*columns) for columns in steps.get(key, [])]
-                verdict = Verdict(_text(digest), _outcome(outcome), _text(cause), own)
-                for position, name, value in measured.get(key, []):
-                    of = verdict if position == WHOLE else own[_typed(position, int)]
-                    of.measured[_text(name)] = _typed(value, float)
-                own_names = [_text(name) for (name,) in names[key]]
-                description = _object(machine) if machine else {}
-                rows.append(
-                    Row(
-                        digest,
-                        _kind(kind),
-                        _typed(size, int),
-                        own_names,
-                        verdict,
-                        description,
-                        _typed(finished, float),
-                    )
-                )
-        if len(verdicts) < _PAGE:
-            return rows, None
-        with self._sound():
-            last = verdicts[-1][column]
-            if not last > after:
-                raise ValueError("its rows lead in circles")
-        return rows, last
+        for key in keys:
+            # A verdict may have been replaced in the meantime, and an item without a name is left out.
+            for digest, kind, size, outcome, cause, machine, finished in verdicts.get(key, []) if key in names else []:
+                with self._sound():
+                    own = [_step(*columns) for columns in steps.get(key, [])]
+                    verdict = Verdict(_text(digest), _outcome(outcome), _text(cause), own)
+                    for position, name, value in measured.get(key, []):
+                        of = verdict if position == WHOLE else own[_typed(position, int)]
+                        of.measured[_text(name)] = _typed(value, float)
+                    own_names = [_text(name) for (name,) in names[key]]
+                    about = _object(machine) if machine else {}
+                    size, finished = _typed(size, int), _typed(finished, float)
+                    row = Row(verdict.digest, _kind(kind), size, own_names, verdict, about, finished)
+                yield row
 
-    def _grouped(self, query: str, order: str, keys: list[int]) -> dict[int, list[tuple[Any, ...]]]:
+    def _grouped(self, query: str, keys: list[int], order: str = "1") -> dict[int, list[tuple[Any, ...]]]:
         """Rows by the verdict that they begin with, of these verdicts."""
         found: dict[int, list[tuple[Any, ...]]] = {}
-        if not keys:
-            return found
-        if keys[-1] - keys[0] < 2 * len(keys) and keys == sorted(keys):
-            # One after the other in the file: no need to look for each.
-            rows = self._query(f"{query} BETWEEN ? AND ? ORDER BY 1, {order}", keys[0], keys[-1])
-        else:
-            rows = self._query(f"{query} IN (SELECT value FROM json_each(?)) ORDER BY {order}", json.dumps(keys))
+        rows = self._query(f"{query} IN (SELECT value FROM json_each(?)) ORDER BY {order}", json.dumps(keys))
         for key, *columns in rows:
             found.setdefault(key, []).append(tuple(columns))
         return found

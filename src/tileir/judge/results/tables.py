@@ -7,117 +7,103 @@ have exactly this schema, which is checked when a file is opened: a new column n
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass, field, fields
-from typing import Any, Final
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Final, get_args, get_type_hints
 
 WHOLE: Final = -1
 """The position of what is measured of a whole verdict, not of one of its steps."""
-_TYPES: Final = {"int": "INTEGER", "str": "TEXT", "float": "REAL", "bytes": "BLOB"}
+_TYPES: Final = {int: "INTEGER", str: "TEXT", float: "REAL", bytes: "BLOB"}
 
-
-def _column(constraint: str) -> Any:
-    return field(metadata={"constraint": constraint})
-
-
-def _key() -> Any:
-    return _column("PRIMARY KEY")
-
-
-def _unique() -> Any:
-    return _column("UNIQUE")
-
-
-def _reference(table: str) -> Any:
-    return _column(f"REFERENCES {table}")
-
-
-def _verdict() -> Any:
-    return _column("REFERENCES verdicts ON DELETE CASCADE")
+_Key = Annotated[int, "PRIMARY KEY"]
+_Unique = Annotated[str, "UNIQUE"]
+_Plan = Annotated[int, "REFERENCES plans"]
+_Item = Annotated[int, "REFERENCES items"]
+_Verdict = Annotated[int, "REFERENCES verdicts ON DELETE CASCADE"]
 
 
 @dataclass
 class PlanRow:
-    id: int = _key()
-    digest: str = _unique()
-    settings: str = field()
+    id: _Key
+    digest: _Unique
+    settings: str
 
 
 @dataclass
 class SweepRow:
-    id: int = _key()
-    plan: int = _reference("plans")
-    began: float = field()
-    ended: float | None = field()
+    id: _Key
+    plan: _Plan
+    began: float
+    ended: float | None
 
 
 @dataclass
 class ModuleRow:
     """A reference module, which many items share."""
 
-    id: int = _key()
-    digest: str = _unique()
-    content: bytes = field()
+    id: _Key
+    digest: _Unique
+    content: bytes
 
 
 @dataclass
 class ItemRow:
-    id: int = _key()
-    digest: str = _unique()
-    kind: str = field()
-    size: int = field()
-    content: bytes = field()
-    reference: int | None = _reference("modules")
+    id: _Key
+    digest: _Unique
+    kind: str
+    size: int
+    content: bytes
+    reference: Annotated[int | None, "REFERENCES modules"]
 
 
 @dataclass
 class NameRow:
-    plan: int = _reference("plans")
-    name: str = field()
-    item: int = _reference("items")
+    plan: _Plan
+    name: str
+    item: _Item
 
 
 @dataclass
 class MachineRow:
-    id: int = _key()
-    description: str = _unique()
+    id: _Key
+    description: _Unique
 
 
 @dataclass
 class VerdictRow:
-    id: int = _key()
-    plan: int = _reference("plans")
-    item: int = _reference("items")
-    outcome: str = field()
-    cause: str = field()
-    output: str = field()
-    machine: int | None = _reference("machines")
-    finished: float = field()
+    id: _Key
+    plan: _Plan
+    item: _Item
+    outcome: str
+    cause: str
+    output: str
+    machine: Annotated[int | None, "REFERENCES machines"]
+    finished: float
 
 
 @dataclass
 class StepRow:
-    verdict: int = _verdict()
-    position: int = field()
-    name: str = field()
-    outcome: str = field()
-    message: str = field()
-    cause: str = field()
-    details: str = field()
+    verdict: _Verdict
+    position: int
+    name: str
+    outcome: str
+    message: str
+    cause: str
+    details: str
 
 
 @dataclass
 class MeasuredRow:
-    verdict: int = _verdict()
-    position: int = field()
-    name: str = field()
-    value: float = field()
+    verdict: _Verdict
+    position: int
+    name: str
+    value: float
 
 
 @dataclass
 class ReproducerRow:
-    verdict: int = _column("PRIMARY KEY REFERENCES verdicts ON DELETE CASCADE")
-    content: bytes | None = field()
-    note: str = field()
+    verdict: Annotated[int, "PRIMARY KEY REFERENCES verdicts ON DELETE CASCADE"]
+    content: bytes | None
+    note: str
 
 
 _ROWS: Final[dict[str, tuple[type, str]]] = {
@@ -157,11 +143,13 @@ def schema() -> str:
 
 def _table(name: str, row: type, constraint: str) -> str:
     columns = []
-    for each in fields(row):
-        kind, _, optional = str(each.type).partition(" | ")
-        own = each.metadata.get("constraint", "")
-        required = "" if optional or own.startswith("PRIMARY KEY") else "NOT NULL"
-        columns.append(" ".join([part for part in (each.name, _TYPES[kind], required, own) if part]))
+    for column, hint in get_type_hints(row, include_extras=True).items():
+        own = getattr(hint, "__metadata__", ("",))[0]
+        kind = get_args(hint)[0] if own else hint
+        # `int | None`
+        choices = get_args(kind) or (kind,)
+        required = "" if len(choices) > 1 or own.startswith("PRIMARY KEY") else "NOT NULL"
+        columns.append(" ".join([part for part in (column, _TYPES[choices[0]], required, own) if part]))
     body = ",\n    ".join([*columns, *([constraint] if constraint else [])])
     # A key over several columns is where a row is.
     suffix = " WITHOUT ROWID" if constraint.startswith("PRIMARY KEY") else ""

@@ -28,7 +28,7 @@ LONGEST = 240
 # `kernels/a.mlir:3:14: error: `, `<stdin>:1:1: `, `error: `.
 _PLACE = re.compile(r"^(?:\S[^\n:]*:\d+(?::\d+)?: )?(?:(?:error|warning|remark|note|fatal error): )?")
 _QUOTED = re.compile(r"'([^'\n]*)'|\"([^\"\n]*)\"")
-_SIGIL = re.compile(r"[%@^#!](?:[\w$.-]+|\"[^\"\n]*\")(?:#\d+)?")
+_SIGIL = re.compile(r"[%@^#!]+(?:[\w$.-]+|\"[^\"\n]*\")(?:#\d+)?")
 _PATH = re.compile(r"(?<![\w<])(?:~|\.{1,2})?/[\w.+@-]+(?:/[\w.+@-]*)+(?::\d+)*")
 # Types of the dialect that stand in a text without quotes, and what they hold in angle brackets.
 _BRACKETED = re.compile(r"!?\b(?:cuda_tile\.)?(?:tile|ptr|tensor_view|partition_view|[a-z_]*_view|array|dense)<")

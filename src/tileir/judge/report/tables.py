@@ -1,4 +1,4 @@
-"""Tables in a terminal: columns as wide as they need to be, cut where the terminal ends."""
+"""Tables, for a terminal (columns as wide as they need to be, cut where it ends) and for Markdown."""
 
 from __future__ import annotations
 
@@ -24,8 +24,34 @@ class Column:
     """Sentences are read from their beginning."""
 
 
+_MARKS = {ord(mark): f"\\{mark}" for mark in "\\`*_{}[]<>()#+-.!|~&@:"}
+_MARKS |= {ord(blank): " " for blank in "\n\r\t"}
+
 Painter = Callable[[str, int, str], str]
 """Colours for a cell: its text as shown, the number of its column, and its whole text."""
+
+
+@dataclass(slots=True)
+class Table:
+    """Rows below the titles of columns."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+
+    def markdown(self) -> list[str]:
+        """Its lines, without the title."""
+        rule = "|".join(["--:" if column.is_number else "---" for column in self.columns])
+        return [markdown_row([c.title for c in self.columns]), f"|{rule}|", *[markdown_row(row) for row in self.rows]]
+
+
+def markdown_row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join([markdown_text(cell) for cell in cells])} |"
+
+
+def markdown_text(text: str) -> str:
+    """A text that is nothing else in Markdown: no markup, no end of a cell, nobody's name, no address."""
+    return harmless(text, keep="\n\r\t").translate(_MARKS)
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, paint: Painter | None = None) -> str:
