@@ -119,8 +119,8 @@ if TYPE_CHECKING:
     from tileir.ir.types import Type
     from tileir.ir.values import BlockArgument, OperationResult, Value
     from tileir.judge.errors import ResultsError, SweepError
-    from tileir.judge.executor.progress import SweepProgress, SweepResult
-    from tileir.judge.executor.sweep import judge_kernels, sweep
+    from tileir.judge.executor.scheduler import SweepProgress
+    from tileir.judge.executor.sweep import SweepResult, judge_kernels, sweep
     from tileir.judge.inputs import Seeds
     from tileir.judge.items import Item
     from tileir.judge.plans import Limits, Plan
@@ -391,13 +391,13 @@ _HOMES = {
     "tileir.judge.inputs": "Seeds",
     "tileir.judge.items": "Item",
     "tileir.judge.plans": "Limits Plan",
-    "tileir.judge.executor.progress": "SweepProgress SweepResult",
+    "tileir.judge.executor.scheduler": "SweepProgress",
     "tileir.judge.report.clusters": "FailureKind",
     "tileir.judge.report.comparison": "SweepChange SweepComparison",
     "tileir.judge.report.entries": "KernelSpeed StepFailure SweepEntry",
     "tileir.judge.report.reporting": "SweepReport report",
     "tileir.judge.results.results": "Results Row",
-    "tileir.judge.executor.sweep": "judge_kernels sweep",
+    "tileir.judge.executor.sweep": "SweepResult judge_kernels sweep",
     "tileir.judge.verdicts.verdict": "Step Verdict",
     "tileir.passes.catalogue": "register_pass registered_passes",
     "tileir.passes.pipeline": "PassReport PassRun optimize run_passes run_pipeline",

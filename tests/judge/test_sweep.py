@@ -17,8 +17,7 @@ import pytest
 
 import tileir
 from tileir.judge.executor.executors import ChunkExecutor, ThreadExecutor, UserExecutor
-from tileir.judge.executor.progress import SweepProgress
-from tileir.judge.executor.scheduler import Scheduler
+from tileir.judge.executor.scheduler import Scheduler, SweepProgress
 from tileir.judge.inputs import Inputs
 from tileir.judge.items import Item
 from tileir.judge.plans import Limits, Plan

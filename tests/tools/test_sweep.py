@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 import tileir
-from tileir.judge.executor.progress import SweepProgress
+from tileir.judge.executor.scheduler import SweepProgress
 from tileir.judge.results.results import Results
 from tileir.judge.verdicts.verdict import Step, Verdict
 from tileir.tools.main import run

@@ -103,7 +103,7 @@ class Child:
         sys.stdout.flush()
         sys.stderr.flush()
         parent = os.getpid()
-        self._shared: int = _shared_memory()
+        self._shared: int = _shared_memory() if sandbox is not None else 0
         self._process: int = os.fork()
         if self._process == 0:
             _be_child(main, sandbox, (requests_there, report_there, output_there), parent)

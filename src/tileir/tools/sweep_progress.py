@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from tileir.ir.quoting import harmless
 
 if TYPE_CHECKING:
-    from tileir.judge.executor.progress import SweepProgress
+    from tileir.judge.executor.scheduler import SweepProgress
     from tileir.judge.reductions import Reduced, ReductionProgress
     from tileir.judge.verdicts.verdict import Verdict
 

@@ -13,9 +13,8 @@ from tests.judge.report.planted_engine import CRASHING_MINIMUM, WRONG_PRODUCT, p
 
 import tileir
 from tileir.judge.items import Item
-from tileir.judge.launched_kernels import FailingLaunch, failing_launch
 from tileir.judge.plans import Limits, Plan
-from tileir.judge.reductions import reduce_failures
+from tileir.judge.reductions import FailingLaunch, failing_launch, reduce_failures
 from tileir.judge.report.entries import StepFailure
 from tileir.judge.report.suspects import features_of
 from tileir.judge.server_pool.pool import judge_chunk

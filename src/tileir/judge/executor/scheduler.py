@@ -8,17 +8,16 @@ and that is its verdict.
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Container, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Future
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from math import ceil
 from queue import Empty, SimpleQueue
 from typing import Final
 
 from tileir.judge.errors import SweepError
 from tileir.judge.executor.executors import ChunkExecutor, JudgedChunk
-from tileir.judge.executor.progress import SweepProgress
 from tileir.judge.inputs import Found, Inputs
 from tileir.judge.items import Item
 from tileir.judge.machine import sources
@@ -45,6 +44,49 @@ _FORGETTING: Final = 0.8
 _FIRST_GUESS: Final = 8
 _UNQUEUED: Final = 1.2
 _QUEUED: Final = 4.0
+
+
+@dataclass(slots=True)
+class SweepProgress:
+    """How far a sweep is; it only ever counts what is in the file of results."""
+
+    total: int | None
+    """How many items there are; None as long as nobody knows."""
+    judged: int = 0
+    """Items judged by this sweep."""
+    known: int = 0
+    """Items that an earlier one has judged."""
+    outdated: int = 0
+    """Of these, those that another tileir has judged, whose results may differ."""
+    duplicates: int = 0
+    """Items with the same content as another one."""
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """How many came to which outcome, those that were known included."""
+    seconds: float = 0.0
+    """Since the sweep began."""
+    lost: int = 0
+    """Chunks that were handed out again, since whoever had them died."""
+    latest: list[tuple[str, Verdict]] = field(default_factory=list)
+    """Names and verdicts that have been written since progress was last told."""
+
+    @property
+    def done(self) -> int:
+        return self.judged + self.known + self.duplicates
+
+    @property
+    def failed(self) -> int:
+        return sum(self.outcomes.values()) - self.outcomes["passed"]
+
+    @property
+    def rate(self) -> float:
+        """Items judged in a second."""
+        return self.judged / self.seconds if self.seconds else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        if self.total is None or not self.judged:
+            return None
+        return max(0, self.total - self.done) / self.rate
 
 
 class ChunkSize:

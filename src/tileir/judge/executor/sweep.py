@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TypeAlias
 
 from tileir.ir.diagnostics import OptionError
 from tileir.judge.executor.executors import ChunkExecutor, GivenExecutor, ThreadExecutor, UserExecutor
-from tileir.judge.executor.progress import SweepProgress, SweepResult
-from tileir.judge.executor.scheduler import Scheduler
+from tileir.judge.executor.scheduler import Scheduler, SweepProgress
 from tileir.judge.inputs import Given, Inputs, References, Seeds
 from tileir.judge.items import Item
 from tileir.judge.plans import Plan
+from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
 from tileir.judge.server_pool.pool import judge_chunk
 from tileir.judge.verdicts.verdict import OUTCOMES, Verdict
@@ -21,6 +22,36 @@ from tileir.processors import processors
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes"
 """The path of a Python module, or its source."""
+
+
+@dataclass(slots=True)
+class SweepResult:
+    """What a sweep came to: counts, and the file with everything."""
+
+    path: str
+    """The file of results."""
+    plan: str
+    """The digest of the plan, under which the file has the results."""
+    progress: SweepProgress
+    """As it was at the end."""
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """How many came to which outcome, those that an earlier sweep had judged included."""
+        return dict(sorted(self.progress.outcomes.items()))
+
+    @property
+    def passed(self) -> bool:
+        """Whether all passed."""
+        return not self.progress.failed
+
+    def results(self) -> Results:
+        """The file of results, opened; close it, or use it in a `with`."""
+        return Results(self.path, self.plan)
+
+    def __repr__(self) -> str:
+        counts = [f"{count} {outcome}" for outcome, count in self.outcomes.items()]
+        return f"<SweepResult {', '.join(counts) or 'nothing judged'}, {self.path}>"
 
 
 def sweep(
@@ -105,7 +136,7 @@ def _executor(jobs: int | None, executor: GivenExecutor | None, dask: str | None
         return UserExecutor(executor, jobs)
     if dask is not None:
         # Imported here: it takes a second, and may be missing.
-        from tileir.judge.executor.dask import DaskExecutor
+        from tileir.judge.executor.executors import DaskExecutor
 
         return DaskExecutor(dask, jobs)
     return ThreadExecutor(jobs or processors())

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 from tileir.judge.items import Item
 from tileir.judge.kernels.comparison import compare
-from tileir.judge.kernels.launch_programs import programs_of_launches
-from tileir.judge.kernels.programs import Kept, aspects_of, judge_programs, step_name
+from tileir.judge.kernels.programs import Kept, aspects_of, judge_programs, programs_of_launches, step_name
 from tileir.judge.kernels.runs import compute_expected, make_inputs, run_candidate
 from tileir.judge.kernels.values import NotReadable, read_foreign
 from tileir.judge.plans import Plan

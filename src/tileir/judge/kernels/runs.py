@@ -17,8 +17,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, Final
 
-from tileir.judge.kernels.launches import Launches, emulate
-from tileir.judge.kernels.origins import Origins
+from tileir.judge.kernels.launches import Launches, Origins, emulate
 from tileir.judge.kernels.protocol import (
     CANDIDATES,
     REFERENCES,

@@ -9,18 +9,21 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
+import socket
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from typing import Any
+from types import ModuleType
+from typing import Any, Final
 
 from tileir.judge.errors import ResultsError
 from tileir.judge.items import Item
 from tileir.judge.machine import sources
 from tileir.judge.plans import Plan
-from tileir.judge.results.file_lock import FileLock
 from tileir.judge.results.schema import FAILURES, connected, message_of
 from tileir.judge.results.tables import WHOLE, insert
 from tileir.judge.verdicts.verdict import Step, Verdict
@@ -229,3 +232,97 @@ def _columns(step: Step) -> Sequence[str]:
 def _sound(text: str) -> str:
     """Text that SQLite takes: names of files, and what programs print, may hold bytes that are no UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+# --- the lock ---
+
+
+_fcntl: ModuleType | None
+_msvcrt: ModuleType | None
+try:
+    import fcntl as _fcntl
+except ImportError:
+    _fcntl = None
+try:
+    import msvcrt as _msvcrt
+except ImportError:
+    _msvcrt = None
+
+_LONGEST: Final = 200
+_OWN: Final[set[str]] = set()
+_GUARD: Final = threading.Lock()
+
+
+class FileLock:
+    """The right to write a file, from when it is made until `close`."""
+
+    def __init__(self, path: str) -> None:
+        self._path: str = os.path.realpath(path) + ".lock"
+        self._file: int = -1
+        with _GUARD:
+            if self._path in _OWN:
+                raise ResultsError(f"'{path}' is being written by another sweep of this process")
+            try:
+                self._take(path)
+            except OSError as error:
+                raise ResultsError(f"cannot write '{path}': {error.strerror or error}") from None
+            _OWN.add(self._path)
+
+    def _take(self, path: str) -> None:
+        while True:
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
+            try:
+                if not _locked(file):
+                    owner = os.read(file, _LONGEST).decode("utf-8", "replace").strip()
+                    raise ResultsError(
+                        f"'{path}' is being written by another sweep{f' ({owner})' if owner else ''}: "
+                        "wait until it has ended, or write to another file"
+                    )
+                if _is_at(file, self._path):
+                    os.ftruncate(file, 0)
+                    os.write(file, f"process {os.getpid()} on {socket.gethostname()}\n".encode()[:_LONGEST])
+                    self._file = file
+                    return
+            except BaseException:
+                os.close(file)
+                raise
+            # Its owner removed it in the meantime.
+            os.close(file)
+
+    def close(self) -> None:
+        with _GUARD:
+            if self._file < 0:
+                return
+            try:
+                # While it is still locked: who waits for it looks whether it is still there.
+                os.unlink(self._path)
+            except OSError:
+                pass
+            os.close(self._file)
+            self._file = -1
+            _OWN.discard(self._path)
+
+
+def _locked(file: int) -> bool:
+    try:
+        if _fcntl is not None:
+            _fcntl.lockf(file, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
+        elif _msvcrt is not None:
+            # Beyond what is read of it: other processes may not read what is locked.
+            os.lseek(file, 1 << 20, os.SEEK_SET)
+            _msvcrt.locking(file, _msvcrt.LK_NBLCK, 1)
+            os.lseek(file, 0, os.SEEK_SET)
+    except (BlockingIOError, PermissionError):
+        if _msvcrt is not None:
+            os.lseek(file, 0, os.SEEK_SET)
+        return False
+    return True
+
+
+def _is_at(file: int, path: str) -> bool:
+    try:
+        there = os.stat(path)
+    except OSError:
+        return False
+    mine = os.fstat(file)
+    return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)
