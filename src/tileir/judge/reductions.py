@@ -1,15 +1,16 @@
 """Each kind of failure of a sweep with a small program that shows it.
 
 The smallest program of a kind is reduced while it fails in the same step, in the same way, for the same reason; every
-candidate is judged as the programs of the sweep are, in a confined child process.  Of a Python module that is a kernel
-that it launched, where it fails in one.  What is found is written to the file
-of results when the kind is done: a reduction that is interrupted goes on with the next one.
+candidate is judged as the programs of the sweep are, in a confined child process.  Of a Python module, a kernel that it
+launched is reduced, where it fails in one.  What is found is written to the file of results when the kind is done: a
+reduction that is interrupted goes on with the next one.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Final, Generic
 
@@ -87,41 +88,28 @@ def reduce_failures(
     """
     # The threads and their servers stay from one kind to the next.
     executor = ThreadExecutor(jobs, judge)
+    found: list[Reduced] = []
     is_done = False
     try:
-        with Store(path) as store:
+        with Store(path) as store, ExitStack() as stack:
             store.begin(plan)
-            found = _reduce_all(path, plan, store, _Settings(seconds, jobs, executor, progress, finished))
+            results = stack.enter_context(Results(path, plan.digest))
+            waiting = [each for each in contents_of(results).clusters if _is_waiting(each)]
+            for number, cluster in enumerate(waiting, 1):
+                entry = _chosen(cluster)
+                if entry is None:
+                    # All of its programs fail before, in another way: what shows that is a reproducer already.
+                    continue
+                state = ReductionProgress(number, len(waiting), entry.name, 0, 0, 0)
+                reduction = _Reduction(executor, seconds, jobs, state, progress)
+                reduced = _reduced(results, cluster, entry, plan, reduction)
+                store.add_reproducer(entry.digest, reduced.content, reduced.note)
+                found.append(reduced)
+                if finished is not None:
+                    finished(reduced)
         is_done = True
     finally:
         executor.close(is_done)
-    return found
-
-
-@dataclass(slots=True)
-class _Settings:
-    seconds: float
-    jobs: int
-    executor: ThreadExecutor
-    progress: Callable[[ReductionProgress], None] | None
-    finished: Callable[[Reduced], None] | None
-
-
-def _reduce_all(path: str, plan: Plan, store: Store, settings: _Settings) -> list[Reduced]:
-    found: list[Reduced] = []
-    with Results(path, plan.digest) as results:
-        waiting = [each for each in contents_of(results).clusters if _is_waiting(each)]
-        for number, cluster in enumerate(waiting, 1):
-            entry = _chosen(cluster)
-            if entry is None:
-                # All of its programs fail before, in another way: what shows that is a reproducer already.
-                continue
-            told = ReductionProgress(number, len(waiting), entry.name, 0, 0, 0)
-            reduced = _reduced(results, cluster, entry, plan, settings, told)
-            store.add_reproducer(entry.digest, reduced.content, reduced.note)
-            found.append(reduced)
-            if settings.finished is not None:
-                settings.finished(reduced)
     return found
 
 
@@ -136,9 +124,7 @@ def _chosen(cluster: FailureKind) -> SweepEntry | None:
     return next(iter([*begun, *showing]), None)
 
 
-def _reduced(
-    results: Results, cluster: FailureKind, entry: SweepEntry, plan: Plan, settings: _Settings, told: ReductionProgress
-) -> Reduced:
+def _reduced(results: Results, cluster: FailureKind, entry: SweepEntry, plan: Plan, reduction: _Reduction) -> Reduced:
     item = results.item(entry.digest)
     if item.kind == "unreadable":
         return Reduced(cluster, entry.name, None, "not reduced: it cannot be read")
@@ -147,33 +133,22 @@ def _reduced(
         before = results.reproducer(entry.digest)
         start = before[0] if before is not None else None
         if item.kind == "kernels":
-            launch = _launch(item, failure, plan, settings, start)
+            # What shows the failure of a Python module: what was made of one of its kernels before, or one it launches.
+            known = in_programs(failure, plan, start, reduction.judge) if start is not None else None
+            launch = known or failing_launch(item, failure, plan, reduction.judge, reduction.deadline)
             if isinstance(launch, NotFound):
                 note = f"{launch.why}, {_UNFINISHED}" if launch.is_over else launch.why
                 return Reduced(cluster, entry.name, None, note)
             start, failure, plan = launch.content, launch.failure, launch.plan
         elif start is None:
             start, _ = content_of(item)
-        task = _Reduction(failure, plan, settings, told)
-        made, note = task.contents(start) if cluster.verb == "check" else task.program(start)
+        reduction.begin(failure, plan)
+        made, note = reduction.contents(start) if cluster.verb == "check" else reduction.program(start)
     except NotInterestingError:
         return Reduced(cluster, entry.name, None, "not reduced: it does not fail so when it is judged again")
     except (TileIRError, ValueError, TypeError) as error:
         return Reduced(cluster, entry.name, None, f"not reduced: {error}".partition("\n")[0])
     return Reduced(cluster, entry.name, made, note)
-
-
-def _launch(
-    item: Item, failure: StepFailure, plan: Plan, settings: _Settings, before: bytes | None
-) -> FailingLaunch | NotFound:
-    """What shows the failure of a Python module: a kernel that it launched, or what was made of one before."""
-
-    def judge(item: Item, plan: Plan) -> Verdict:
-        (verdict,) = settings.executor.submit([item], plan).result().verdicts
-        return verdict
-
-    known = in_programs(failure, plan, before, judge) if before is not None else None
-    return known or failing_launch(item, failure, plan, judge, time.monotonic() + settings.seconds)
 
 
 class _Enough(KeyboardInterrupt):
@@ -183,15 +158,33 @@ class _Enough(KeyboardInterrupt):
 class _Reduction:
     """One program made smaller."""
 
-    def __init__(self, failure: StepFailure, plan: Plan, settings: _Settings, told: ReductionProgress) -> None:
-        self._failure: StepFailure = failure
-        self._plan: Plan = narrowed(plan, failure.step)
-        self._end: float = time.monotonic() + settings.seconds
-        self._settings: _Settings = settings
-        self._told: ReductionProgress = told
+    def __init__(
+        self,
+        executor: ThreadExecutor,
+        seconds: float,
+        jobs: int,
+        state: ReductionProgress,
+        progress: Callable[[ReductionProgress], None] | None,
+    ) -> None:
+        self._executor: ThreadExecutor = executor
+        self._seconds: float = seconds
+        self._jobs: int = jobs
+        self._state: ReductionProgress = state
+        self._progress: Callable[[ReductionProgress], None] | None = progress
+        self.deadline: float = time.monotonic() + seconds
         self._is_over: bool = False
         self._is_sound: bool = False
         """Whether candidates must be without findings of the sanitizer, as the original is."""
+
+    def begin(self, failure: StepFailure, plan: Plan) -> None:
+        """From now on, reduce what fails so under a plan."""
+        self._failure: StepFailure = failure
+        self._plan: Plan = narrowed(plan, failure.step)
+        self.deadline = time.monotonic() + self._seconds
+
+    def judge(self, item: Item, plan: Plan) -> Verdict:
+        (verdict,) = self._executor.submit([item], plan).result().verdicts
+        return verdict
 
     def program(self, data: bytes) -> tuple[bytes, str]:
         """A program that can be read: it stays valid."""
@@ -210,36 +203,35 @@ class _Reduction:
             written = form.data(candidate)
             return written is not None and self._fails_so(written)
 
-        def tell(search: Search[Program]) -> None:
-            self._tell(search, len(search.best.operations), original)
+        def show(search: Search[Program]) -> None:
+            self._show(len(search.best.operations), original, search.tests)
 
-        found = search_program(program, ProgramKind(True, form), _Test(test), self._settings.jobs, Verdicts(), tell)
-        self._end_if_interrupted(found.complete)
-        note = f"reduced to {len(found.best.operations):,} of {original:,} operations in {found.tests:,} tests"
-        return form.data(found.best) or data, note if found.complete else f"{note}, {_UNFINISHED}"
+        found = search_program(program, ProgramKind(True, form), _Test(test), self._jobs, Verdicts(), show)
+        counts = f"{len(found.best.operations):,} of {original:,} operations"
+        return form.data(found.best) or data, self._note(counts, found.tests, found.complete)
 
     def contents(self, data: bytes) -> tuple[bytes, str]:
         """What is no valid program: lines, words and bytes."""
 
-        def tell(search: Search[bytes]) -> None:
-            self._tell(search, len(search.best), len(data))
+        def show(search: Search[bytes]) -> None:
+            self._show(len(search.best), len(data), search.tests)
 
-        found = search_contents(data, _Test(self._fails_so), self._settings.jobs, Verdicts(), tell)
-        self._end_if_interrupted(found.complete)
-        note = f"reduced to {len(found.best):,} of {len(data):,} bytes in {found.tests:,} tests"
-        return found.best, note if found.complete else f"{note}, {_UNFINISHED}"
+        found = search_contents(data, _Test(self._fails_so), self._jobs, Verdicts(), show)
+        counts = f"{len(found.best):,} of {len(data):,} bytes"
+        return found.best, self._note(counts, found.tests, found.complete)
 
-    def _tell(self, search: Search[Program] | Search[bytes], size: int, original: int) -> None:
-        if self._settings.progress is not None:
-            self._settings.progress(replace(self._told, size=size, original=original, tests=search.tests))
-        if time.monotonic() > self._end:
+    def _show(self, size: int, original: int, tests: int) -> None:
+        if self._progress is not None:
+            self._progress(replace(self._state, size=size, original=original, tests=tests))
+        if time.monotonic() > self.deadline:
             self._is_over = True
             raise _Enough
 
-    def _end_if_interrupted(self, complete: bool) -> None:
-        """It was the user who has had enough."""
-        if not complete and not self._is_over:
+    def _note(self, counts: str, tests: int, is_complete: bool) -> str:
+        if not is_complete and not self._is_over:
+            # It was the user who has had enough.
             raise KeyboardInterrupt
+        return f"reduced to {counts} in {tests:,} tests" + ("" if is_complete else f", {_UNFINISHED}")
 
     def _random_launches(self, module: Operation) -> list[LaunchWords]:
         """The launches that the program was judged with, stated, so that they stay what they are."""
@@ -266,8 +258,7 @@ class _Reduction:
         return same and (not self._is_sound or _is_sound(verdict))
 
     def _judged(self, data: bytes) -> Verdict:
-        (verdict,) = self._settings.executor.submit([Item("candidate", "program", data)], self._plan).result().verdicts
-        return verdict
+        return self.judge(Item("candidate", "program", data), self._plan)
 
 
 def _is_sound(verdict: Verdict) -> bool:

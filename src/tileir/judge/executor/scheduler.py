@@ -14,7 +14,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Future
 from dataclasses import dataclass, field, replace
 from math import ceil
 from queue import Empty, SimpleQueue
-from typing import Final
+from typing import Final, NamedTuple
 
 from tileir.judge.errors import SweepError
 from tileir.judge.executor.executors import ChunkExecutor, JudgedChunk
@@ -136,15 +136,11 @@ class ChunkSize:
         return min(self._size, ceil(waiting / (2 * self.workers))) if is_last else self._size
 
 
-class _Chunk:
+class _Chunk(NamedTuple):
     """Items that are with a worker."""
 
-    __slots__ = ("items", "since", "size")
-
-    def __init__(self, items: list[Item]) -> None:
-        self.items: list[Item] = items
-        self.since: float = time.monotonic()
-        self.size: int = sum([len(item.content) for item in items])
+    items: list[Item]
+    since: float
 
 
 class Scheduler:
@@ -184,7 +180,6 @@ class Scheduler:
         self._named: dict[str, str] = {}
         """The digest that each name stands for in this sweep."""
         self._under_way: dict[Future[JudgedChunk], _Chunk] = {}
-        self._under_way_size: int = 0
         self._done: SimpleQueue[Future[JudgedChunk]] = SimpleQueue()
         self._heard: float = time.monotonic()
         self._flushed: float = time.monotonic()
@@ -293,7 +288,7 @@ class Scheduler:
 
     def _hand_out(self) -> None:
         while len(self._under_way) < self._chunks.limit and not self._is_alone:
-            if self._under_way_size > _MOST_WAITING:
+            if sum([len(item.content) for each in self._under_way.values() for item in each.items]) > _MOST_WAITING:
                 return
             items = self._next()
             if not items:
@@ -328,11 +323,9 @@ class Scheduler:
             except (BrokenExecutor, RuntimeError) as error:
                 advice = self._executor.renew()
                 if advice:
-                    raise SweepError(
-                        f"no more work can be handed out: {_words(error)}. What is finished is in the results. {advice}"
-                    ) from None
-        chunk = self._under_way[future] = _Chunk(items)
-        self._under_way_size += chunk.size
+                    message = f"no more work can be handed out: {_message(error)}. What is finished is in the results."
+                    raise SweepError(f"{message} {advice}") from None
+        self._under_way[future] = _Chunk(items, time.monotonic())
         future.add_done_callback(self._done.put)
 
     def _collect(self, seconds: float) -> None:
@@ -351,17 +344,16 @@ class Scheduler:
         if chunk is None:
             # It was given up, and handed out again.
             return
-        self._under_way_size -= chunk.size
         self._heard = time.monotonic()
         self._is_alone = False
         try:
             worked = future.result()
         except (ImportError, AttributeError) as error:
             raise SweepError(
-                f"a worker cannot load tileir: {_words(error)}. Install the same version for all workers"
+                f"a worker cannot load tileir: {_message(error)}. Install the same version for all workers"
             ) from None
         except (Exception, CancelledError) as error:
-            self._lose(chunk, _words(error))
+            self._lose(chunk, _message(error))
             return
         if worked.mismatch:
             raise SweepError(
@@ -399,12 +391,11 @@ class Scheduler:
                         f"nothing was heard of any worker for {silent:.0f} seconds. What is finished is in the results"
                     )
                 del self._under_way[future]
-                self._under_way_size -= chunk.size
                 future.cancel()
                 self._is_alone = False
                 self._lose(chunk, "nothing was heard of it")
 
 
-def _words(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     text = str(error).strip().splitlines()
     return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__

@@ -89,8 +89,7 @@ class _Judging:
             return
         made, ran, digests = began
         run = self.steps[-1]
-        counts = {str(name): _count(count) for name, count in _dict(ran.get("launches")).items()}
-        self._launches(counts, _dict(ran.get("not_kept")), _dict(ran.get("origins")))
+        self._launches(ran)
         self._place_reference()
         task = partial(compute_expected, self.reference_file, self.expected, digests, plan)
         known = self._foreign(("reference",), task, self.expected)
@@ -100,16 +99,11 @@ class _Judging:
             run.measured["seconds"] = _fastest(ran.get("seconds"))
             run.measured["baseline_seconds"] = _fastest(known.get("seconds"))
         stated = _tolerance(made.get("tolerance")) if plan.tolerance is None else [plan.tolerance, plan.tolerance]
-        ended = self.run_task(
-            partial(compare, self.run, self.expected, len(digests), stated, plan),
-            scratch=self.scratch,
-            is_foreign=False,
-        )
+        ended = self._trusted(partial(compare, self.run, self.expected, len(digests), stated, plan))
         if ended.value is None:
             self.steps.append(_ended_step("correct", ended))
             return
-        for told in _list(ended.value):
-            self.steps.append(Step(**told))
+        self.steps += [Step(**step) for step in _list(ended.value)]
         least = _number(made.get("speedup")) if plan.speedup is None else plan.speedup
         candidate = Kept(self.run, _files(ran.get("kept")), self.item.content, self.file)
         self._programs(candidate, Kept(self.expected, _files(known.get("kept"))), least)
@@ -120,7 +114,7 @@ class _Judging:
         if began is None:
             return
         task = partial(programs_of_launches, Kept(self.run, _files(began[1].get("kept"))), self.plan)
-        ended = self.run_task(task, scratch=self.scratch, is_foreign=False)
+        ended = self._trusted(task)
         if ended.value is None:
             self.steps.append(_ended_step("programs", ended))
         else:
@@ -149,8 +143,7 @@ class _Judging:
         ran = self._foreign(("import", "compile", "run"), task, self.run)
         if ran is None:
             return None
-        for name in ("import", "compile", "run"):
-            self._passed(name)
+        self.steps += [Step(name, "passed") for name in ("import", "compile", "run")]
         return made, ran, digests
 
     def _place_reference(self) -> None:
@@ -179,21 +172,23 @@ class _Judging:
                 self.steps.append(Step(name, "skipped", "no launch was kept"))
                 continue
             task = partial(judge_programs, aspect, argument, candidate, baseline, least, self.plan)
-            ended = self.run_task(task, scratch=self.scratch, is_foreign=False)
+            ended = self._trusted(task)
             told = ended.value
             self.steps.append(Step(**told) if isinstance(told, dict) else _ended_step(name, ended))
 
-    def _launches(self, counts: dict[str, int], not_kept: dict[str, object], origins: dict[str, Any]) -> None:
-        details: dict[str, object] = {"kernels": counts, **_notes(origins)}
-        if not_kept:
-            details["not_kept"] = not_kept
-        if sum(counts.values()):
-            self._passed("launches", details)
-        else:
-            words = "no cuTile kernel was launched"
-            self.steps.append(Step("launches", "failed", words, words, details))
+    def _launches(self, ran: dict[str, Any]) -> None:
+        counts = {str(name): _count(count) for name, count in _dict(ran.get("launches")).items()}
+        details: dict[str, object] = {"kernels": counts, **_notes(_dict(ran.get("origins")))}
+        if _dict(ran.get("not_kept")):
+            details["not_kept"] = ran["not_kept"]
+        message = "" if sum(counts.values()) else "no cuTile kernel was launched"
+        self.steps.append(Step("launches", "failed" if message else "passed", message, message, details))
 
     # --- children ---
+
+    def _trusted(self, task: Task) -> TaskResult:
+        """Do a task in a child in which no foreign code runs."""
+        return self.run_task(task, scratch=self.scratch, is_foreign=False)
 
     def _foreign(self, names: tuple[str, ...], task: Task, scratch: str) -> dict[str, Any] | None:
         """What a child with foreign code tells; None if it failed, which is a step then, one of those that it does: it
@@ -210,15 +205,12 @@ class _Judging:
         if step is None:
             assert isinstance(value, dict)
             return value
-        known = [each.name for each in self.steps]
-        order = STEPS[: STEPS.index(step.name)] if step.name in STEPS else ()
-        for name in order:
-            if name not in known:
-                self._passed(name)
-        self.steps.append(step)
-        known = [each.name for each in self.steps]
         planned = [*STEPS, *[step_name(*each) for each in aspects_of(self.plan)]]
-        self.steps += [Step(name, "skipped") for name in planned if name not in known]
+        known = {*[each.name for each in self.steps], step.name}
+        before = STEPS[: STEPS.index(step.name)] if step.name in STEPS else ()
+        self.steps += [Step(name, "passed") for name in before if name not in known]
+        self.steps.append(step)
+        self.steps += [Step(name, "skipped") for name in planned if name not in {*known, *before}]
         return None
 
     def _passed(self, name: str, details: dict[str, object] | None = None) -> None:

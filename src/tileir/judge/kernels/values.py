@@ -13,7 +13,7 @@ import math
 import os
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import ml_dtypes
@@ -38,42 +38,30 @@ class NotCarried(Exception):
 def dump(value: object, what: str = "it") -> bytes:
     """A value as bytes; `what` begins the message if it cannot be."""
     arrays: list[dict[str, object]] = []
-    parts: list[bytes] = []
-    place = 0
-    pending: list[Array] = []
+    data = bytearray()
 
     def keep(array: Array, library: str) -> int:
-        nonlocal place
-        order = sorted(range(array.ndim), key=lambda axis: (-abs(array.strides[axis]), axis))
-        dense = numpy.ascontiguousarray(array.transpose(order))
-        place += -place % _ALIGNMENT
-        arrays.append(
-            {
-                "dtype": array.dtype.name,
-                "shape": list(array.shape),
-                "order": order,
-                "place": place,
-                "library": library,
-            }
-        )
-        place += dense.nbytes
-        pending.append(dense)
+        order = _memory_order(array.strides)
+        data.extend(bytes(-len(data) % _ALIGNMENT))
+        shape = list(array.shape)
+        described = {"dtype": array.dtype.name, "shape": shape, "order": order, "place": len(data), "library": library}
+        arrays.append(described)
+        data.extend(numpy.ascontiguousarray(array.transpose(order)).tobytes())
         return len(arrays) - 1
 
     tree = _tree(value, what, keep, 0)
     header = json.dumps({"tree": tree, "arrays": arrays}, separators=(",", ":")).encode()
-    parts.append(_MAGIC + len(header).to_bytes(8, "little") + header)
-    length = len(parts[0])
-    start = length + -length % _ALIGNMENT
-    parts.append(bytes(start - length))
-    written = 0
-    for entry, dense in zip(arrays, pending, strict=True):
-        begin = entry["place"]
-        assert isinstance(begin, int)
-        parts.append(bytes(begin - written))
-        parts.append(dense.reshape(-1).view(numpy.uint8).tobytes() if dense.size else b"")
-        written = begin + dense.nbytes
-    return b"".join(parts)
+    head = _MAGIC + len(header).to_bytes(8, "little") + header
+    return head + bytes(-len(head) % _ALIGNMENT) + bytes(data)
+
+
+def _memory_order(strides: Sequence[int]) -> list[int]:
+    """The axes of an array, the one whose elements are farthest apart in memory first."""
+    return sorted(range(len(strides)), key=lambda axis: (-abs(strides[axis]), axis))
+
+
+def _inverse(order: list[int]) -> list[int]:
+    return [order.index(axis) for axis in range(len(order))]
 
 
 def _tree(value: object, what: str, keep: Callable[[Array, str], int], depth: int) -> object:
@@ -122,15 +110,14 @@ def _of_tensor(host: Any, what: str, torch: Any) -> Array:
     dtype = dtype_named(name, what)
     try:
         host = host.cpu()
-        strides = host.stride()
-        order = sorted(range(host.dim()), key=lambda axis: (-abs(strides[axis]), axis))
+        order = _memory_order(host.stride())
         dense = host.permute(order).contiguous()
         flat = dense.reshape(-1).view(torch.uint8).numpy() if dense.numel() else numpy.empty(0, numpy.uint8)
     except (RuntimeError, NotImplementedError, TypeError) as error:
         words = str(error).partition("\n")[0]
         raise NotCarried(f"{what} is a tensor without plain memory ({words})") from None
     found = flat.view(dtype).reshape(tuple(dense.shape))
-    return found.transpose([order.index(axis) for axis in range(len(order))])
+    return found.transpose(_inverse(order))
 
 
 def dtype_named(name: str, what: str) -> DType:
@@ -175,16 +162,15 @@ def _read(data: bytes, start: int, entry: Any) -> tuple[Array, str]:
     shape = [int(extent) for extent in entry["shape"]]
     order = [int(axis) for axis in entry["order"]]
     place, library = int(entry["place"]), entry["library"]
-    if library not in LIBRARIES or len(shape) > _MOST_DIMENSIONS or sorted(order) != list(range(len(shape))):
-        raise NotCarried("an array is described wrongly")
-    if min(shape, default=0) < 0 or place < 0:
+    is_wrong = library not in LIBRARIES or len(shape) > _MOST_DIMENSIONS or sorted(order) != list(range(len(shape)))
+    if is_wrong or min(shape, default=0) < 0 or place < 0:
         raise NotCarried("an array is described wrongly")
     count = math.prod(shape)
     if start + place + count * dtype.itemsize > len(data):
         raise NotCarried("an array is longer than the file")
     found: Array = numpy.frombuffer(data, dtype, count, start + place) if count else numpy.empty(0, dtype)
     dense = found.reshape([shape[axis] for axis in order])
-    return dense.transpose([order.index(axis) for axis in range(len(order))]), library
+    return dense.transpose(_inverse(order)), library
 
 
 def _value(tree: Any, arrays: list[tuple[Array, str]], as_numpy: bool) -> Any:
@@ -213,8 +199,8 @@ def _in_library(array: Array, library: str) -> Any:
     """An array of its own library, in memory of its own that may be written to."""
     if library == SCALAR:
         return array[()]
-    order = sorted(range(array.ndim), key=lambda axis: (-abs(array.strides[axis]), axis))
-    back = [order.index(axis) for axis in range(array.ndim)]
+    order = _memory_order(array.strides)
+    back = _inverse(order)
     dense = array.transpose(order).copy()
     if library == NUMPY:
         return dense.transpose(back)
@@ -222,8 +208,7 @@ def _in_library(array: Array, library: str) -> Any:
         # CuPy's, or what is pretended to be it.
         return importlib.import_module("cupy").asarray(dense).transpose(back)
     torch = _torch()
-    kind = getattr(torch, array.dtype.name)
-    tensor = torch.empty(dense.shape, dtype=kind)
+    tensor = torch.empty(dense.shape, dtype=getattr(torch, array.dtype.name))
     if dense.size:
         tensor.reshape(-1).view(torch.uint8).copy_(torch.from_numpy(dense.reshape(-1).view(numpy.uint8)))
     if library == CUDA:
@@ -232,9 +217,7 @@ def _in_library(array: Array, library: str) -> Any:
 
 
 def _torch() -> Any:
-    import torch
-
-    return torch
+    return importlib.import_module("torch")
 
 
 # --- files that foreign code may have written ---

@@ -76,14 +76,8 @@ def row_object(results: Results, digest: str) -> str:
         "outcome": row.verdict.outcome,
         "cause": row.verdict.cause,
         "steps": [
-            {
-                "step": step.name,
-                "outcome": step.outcome,
-                "message": step.message,
-                "cause": step.cause,
-                "details": step.details,
-                "measured": _measured(step.measured),
-            }
+            {"step": step.name, **{name: getattr(step, name) for name in ("outcome", "message", "cause", "details")}}
+            | {"measured": _measured(step.measured)}
             for step in row.verdict.steps
         ],
         "measured": _measured(row.verdict.measured),
