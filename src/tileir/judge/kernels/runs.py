@@ -50,7 +50,7 @@ def make_inputs(file: str, directory: str, plan: Plan, work: Work) -> dict[str, 
     work.begin("inputs")
     try:
         module = _reference(file, directory, plan, Launches(0, ""))
-        digests = []
+        digests: list[str] = []
         for shape in shapes_of(module):
             for trial in range(max(plan.trials, 1)):
                 data = dump(case_of(module, plan.seed + trial, shape)._asdict(), "the inputs")

@@ -22,7 +22,7 @@ from tileir.judge.plans import Plan
 from tileir.judge.server_pool.pool import Request, python_command
 from tileir.judge.verdicts.exceptions import step_of_exit
 from tileir.judge.verdicts.programs import parts_of, planned_steps, uses_gpu
-from tileir.judge.verdicts.verdict import Step, Verdict, step_from, verdict_of
+from tileir.judge.verdicts.verdict import Step, Verdict, is_number, step_from, verdict_of
 from tileir.judge.verdicts.work import Part, Task, Work
 from tileir.processes.child import CAN_FORK, Child, ExitStatus, requests, run_spawned
 from tileir.processes.messages import BadMessage, parsed
@@ -57,8 +57,8 @@ class ChildReport:
                 if len(content) > _MOST_VALUE:
                     raise BadMessage(f"it reports more than {_MOST_VALUE >> 20} MiB")
                 self.value = value
-            elif kind == "end" and isinstance(value, (int, float)):
-                self.seconds = float(value) if math.isfinite(value) else 0.0
+            elif kind == "end" and is_number(value):
+                self.seconds = value if math.isfinite(value) else 0.0
             else:
                 raise BadMessage("it wrote into the pipe for verdicts")
         return "end" in message

@@ -67,6 +67,11 @@ def verdict_of(item: Item, steps: list[Step], output: str = "", measured: dict[s
 _T = TypeVar("_T")
 
 
+def is_number(value: object) -> bool:
+    """Whether a value of JSON is a number that a float can be."""
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 1 << 1000)
+
+
 def step_from(plain: object) -> Step:
     """A step as a child reports it; raises `BadMessage` for what is none."""
     return _checked(Step, plain)
@@ -90,7 +95,7 @@ def _checked(kind: type[_T], plain: object) -> _T:
             raise BadMessage(f"its {each.name} is no {noun}")
         if each.type == "Outcome" and value not in OUTCOMES:
             raise BadMessage("its outcome is none")
-        if each.type == "dict[str, float]" and not all(isinstance(one, (int, float)) for one in value.values()):
+        if each.type == "dict[str, float]" and not all(map(is_number, value.values())):
             raise BadMessage(f"its {each.name} are no numbers")
         # A lone surrogate cannot be written to the table.
         values[each.name] = value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
