@@ -28,9 +28,9 @@ from typing import Any
 import tileir
 from measure import Line, add_line_options, finish, line_table, machine, table, tileir_build
 from tileir.judge.items import Item
-from tileir.judge.judging.parts import parts_of
-from tileir.judge.judging.work import Work
 from tileir.judge.plans import Plan
+from tileir.judge.verdicts.programs import parts_of
+from tileir.judge.verdicts.work import Work
 
 SPEED_UP_BAR = 1.8
 OVERHEAD_BAR = 8.0
@@ -95,8 +95,8 @@ def plain_seconds(count: int) -> tuple[float, float]:
 
 
 def _judge(item: Item) -> None:
-    for part in parts_of(item, PLAN):
-        part.judge(Work(item, PLAN, os.getcwd(), b"", lambda data: None))
+    for part in parts_of(PLAN):
+        part.task(Work(item, PLAN, os.getcwd(), lambda message: None))
 
 
 def measured(cores: list[int], what: str, *words: object) -> tuple[float, float]:

@@ -66,18 +66,17 @@ from tileir.ir.location import Location as Location, file_location as file_locat
 from tileir.ir.types import Type as Type
 from tileir.ir.values import BlockArgument as BlockArgument, OperationResult as OperationResult, Value as Value
 from tileir.judge.errors import ResultsError as ResultsError, SweepError as SweepError
+from tileir.judge.executor.scheduler import SweepProgress as SweepProgress
+from tileir.judge.executor.sweep import SweepResult as SweepResult, judge_kernels as judge_kernels, sweep as sweep
 from tileir.judge.inputs import Seeds as Seeds
 from tileir.judge.items import Item as Item
-from tileir.judge.kernels.direct import judge_kernels as judge_kernels
 from tileir.judge.plans import Limits as Limits, Plan as Plan
-from tileir.judge.progress import SweepProgress as SweepProgress, SweepResult as SweepResult
 from tileir.judge.report.clusters import FailureKind as FailureKind
 from tileir.judge.report.comparison import SweepChange as SweepChange, SweepComparison as SweepComparison
 from tileir.judge.report.entries import KernelSpeed as KernelSpeed, StepFailure as StepFailure, SweepEntry as SweepEntry
 from tileir.judge.report.reporting import SweepReport as SweepReport, report as report
-from tileir.judge.results import Results as Results, Row as Row
-from tileir.judge.sweeping import sweep as sweep
-from tileir.judge.verdicts import Step as Step, Verdict as Verdict
+from tileir.judge.results.results import Results as Results, Row as Row
+from tileir.judge.verdicts.verdict import Step as Step, Verdict as Verdict
 from tileir.passes.catalogue import register_pass as register_pass, registered_passes as registered_passes
 from tileir.passes.pipeline import PassReport as PassReport, PassRun as PassRun, optimize as optimize, run_passes as run_passes, run_pipeline as run_pipeline
 from tileir.passes.registry import Pass as Pass, PassSession as PassSession, PipelineError as PipelineError

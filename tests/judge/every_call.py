@@ -18,8 +18,8 @@ import struct
 import sys
 from unittest.mock import patch
 
-from tileir.judge.confinement import seccomp
-from tileir.judge.confinement.system_calls import NUMBERS
+from tileir.processes import seccomp
+from tileir.processes.system_calls import NUMBERS
 
 MARK = 2000
 _ERROR, _RETURN = 0x00050000, 0x06

@@ -15,17 +15,14 @@ import tempfile
 import time
 from functools import partial
 
-from tileir.judge.child_processes import Told, tell_parent
-from tileir.judge.children import run_part
-from tileir.judge.confinement.descendants import adopt_descendants
-from tileir.judge.confinement.linux import system_call
-from tileir.judge.confinement.system_calls import NUMBERS
-from tileir.judge.deaths import ended_step
 from tileir.judge.items import Item
-from tileir.judge.judging.parts import Part
-from tileir.judge.judging.work import Work
 from tileir.judge.plans import Limits, Plan
-from tileir.judge.scratch import Scratch
+from tileir.judge.server_pool.children import Children
+from tileir.judge.verdicts.exceptions import step_of_exit
+from tileir.judge.verdicts.work import Part, Work
+from tileir.processes.linux import adopt_descendants, system_call
+from tileir.processes.scratch import scratch_directory
+from tileir.processes.system_calls import NUMBERS
 
 LIBRARIES = """
 import concurrent.futures, mmap, platform, select, shutil, tempfile
@@ -222,19 +219,18 @@ def execute(source: str, given: dict, work: Work) -> None:
 
 def come_of(source: str, given: dict, root: str, processes: bool = False) -> dict:
     plan = Plan(limits=Limits(seconds=1.5, memory=256 << 20, file_bytes=4 << 20, output_bytes=1000))
-    with Scratch(root) as scratch:
-        told = Told([], [], [], [], bytearray())
-        work = Work(Item("x", "kernels", b""), plan, scratch.path, b"", tell_parent)
+    with scratch_directory(root) as scratch:
+        work = Work(Item("x", "kernels", b""), plan, scratch)
         part = Part(partial(execute, source, given), processes=processes)
-        ending = run_part(part, work, told, scratch, time.perf_counter() + plan.limits.seconds, None)
+        report = Children(root).run(part, work, time.perf_counter() + plan.limits.seconds)
     # Whatever the child made others believe, the last word is how it ended.
-    step = told.steps[-1] if told.steps else ended_step("run", ending, bytes(told.output), plan.limits)
+    step = report.steps[-1] if report.steps else step_of_exit("run", report.status, report.output, plan.limits.seconds)
     left = [name for name in os.listdir(root) if name != "secret"]
     return {
         "outcome": step.outcome,
         "message": step.message,
         "cause": step.cause,
-        "output": len(told.output),
+        "output": len(report.output),
         "left": left,
         "children": _children(),
     }

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tileir
-from tileir.judge.causes import LONGEST, cause_of, cause_of_death, cause_of_exception
+from tileir.judge.verdicts.causes import LONGEST, cause_of, cause_of_crash, cause_of_exception
 
 SAME = [
     ("a.mlir:3:4: error: redefinition of SSA value '%a'", "redefinition of SSA value '%b17'"),
@@ -116,5 +116,5 @@ Current thread 0x0000ffff8a3d1c40 (most recent call first):
   File "/opt/tileir/src/tileir/execute/cpu/native/calling.py", line 87 in launch
   File "/opt/tileir/src/tileir/execute/launching/kernel.py", line 12 in launch
 """
-    assert cause_of_death("SIGSEGV", stack) == "SIGSEGV in execute.cpu.native.calling.launch"
-    assert cause_of_death("SIGKILL") == "SIGKILL"
+    assert cause_of_crash("SIGSEGV", stack) == "SIGSEGV in execute.cpu.native.calling.launch"
+    assert cause_of_crash("SIGKILL") == "SIGKILL"

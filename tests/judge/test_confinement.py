@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.judge.hostile import IN_MEMORY, PIECES
 
-from tileir.judge.confinement import landlock, seccomp
+from tileir.processes import landlock, seccomp
 
 pytest.importorskip("numpy", reason="judging programs needs NumPy")
 pytestmark = pytest.mark.skipif(

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 import tileir
+from tileir.judge.executor.scheduler import SweepProgress
 from tileir.judge.items import Item
 from tileir.judge.plans import Plan
-from tileir.judge.progress import SweepProgress
-from tileir.judge.results import Results
+from tileir.judge.results.results import Results
 
 pytest.importorskip("distributed", reason="distributed is not installed: pip install 'tileir[dask]'")
 
@@ -148,7 +148,7 @@ def test_two_thousand_programs_on_a_cluster_that_loses_a_worker(tmp_path: Path) 
 
 
 def test_no_scheduler_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tileir.judge.dask._PATIENCE", 0.5)
+    monkeypatch.setattr("tileir.judge.executor.executors._PATIENCE", 0.5)
     for address in ("tcp://127.0.0.1:1", "nonsense://x", "tcp://"):
         with pytest.raises(tileir.SweepError, match=f"there is no Dask scheduler at '{address}'"):
             tileir.sweep([], tmp_path / "results.sqlite", dask=address)

@@ -20,9 +20,9 @@ from tests.mutations import mutated_bytes, mutated_documents, outcomes, soon
 
 from tileir.judge.errors import ResultsError
 from tileir.judge.items import Item
-from tileir.judge.results import Results
-from tileir.judge.store import Store
-from tileir.judge.verdicts import Step
+from tileir.judge.results.results import Results
+from tileir.judge.results.store import Store
+from tileir.judge.verdicts.verdict import Step
 from tileir.tools.main import run
 
 FORMATS = ("text", "json", "csv", "markdown", "sarif", "junit")

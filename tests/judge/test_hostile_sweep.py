@@ -8,7 +8,7 @@ import pytest
 from tests.judge.programs import ADDITION, ENDLESS
 
 import tileir
-from tileir.judge.confinement import landlock, seccomp
+from tileir.processes import landlock, seccomp
 
 pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
 if seccomp.why_no_filter() or not landlock.version():

@@ -15,9 +15,9 @@ import pytest
 
 from tileir.judge.items import Item
 from tileir.judge.plans import Plan
-from tileir.judge.results import Results
-from tileir.judge.store import Store
-from tileir.judge.verdicts import Step, Verdict
+from tileir.judge.results.results import Results
+from tileir.judge.results.store import Store
+from tileir.judge.verdicts.verdict import Step, Verdict
 
 ROOT = Path(__file__).parents[2]
 PLAN = Plan()
@@ -25,10 +25,10 @@ PLAN = Plan()
 # A sweep with a double that notes each item that it judges; how many are finished is told on standard output.
 SWEEP = """
 import os, sys, time
-from tileir.judge.crews import ThreadCrew
-from tileir.judge.handing_out import HandingOut
+from tileir.judge.executor.executors import ThreadExecutor
+from tileir.judge.executor.scheduler import Scheduler
 from tileir.judge.inputs import Inputs
-from tileir.judge.store import Store
+from tileir.judge.results.store import Store
 from tests.judge.test_killed_sweep import PLAN, items, verdict
 
 path, log, count, seconds = sys.argv[1], os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND), int(sys.argv[3]), float(sys.argv[4])
@@ -47,9 +47,9 @@ def tell(progress):
 
 with Store(path) as store:
     store.begin(PLAN)
-    crew = ThreadCrew(2, judge)
-    done = HandingOut(Inputs(items(count)), store, PLAN, crew, tell=tell).run()
-    crew.close(done)
+    executor = ThreadExecutor(2, judge)
+    done = Scheduler(Inputs(items(count)), store, PLAN, executor, tell=tell).run()
+    executor.close(done)
 """
 
 
@@ -150,7 +150,7 @@ def test_a_disk_that_is_full_ends_the_sweep_with_words_and_leaves_whole_verdicts
     code = f"""
 import resource, signal
 from tests.judge.test_killed_sweep import PLAN, items, verdict
-from tileir.judge.store import Finished, Store
+from tileir.judge.results.store import Finished, Store
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 store = Store({str(path)!r})

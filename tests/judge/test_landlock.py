@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tileir.judge.confinement import landlock
+from tileir.processes import landlock
 
 HAS = landlock.version()
 pytestmark = pytest.mark.skipif(not HAS, reason="this kernel has no Landlock")

@@ -23,9 +23,9 @@ from tileir.judge.items import Item
 from tileir.judge.plans import Plan
 from tileir.judge.reductions import narrowed, reduce_failures
 from tileir.judge.report.contents import contents_of
-from tileir.judge.report.features import features_of
-from tileir.judge.results import Results
-from tileir.judge.verdicts import Step, Verdict
+from tileir.judge.report.suspects import features_of
+from tileir.judge.results.results import Results
+from tileir.judge.verdicts.verdict import Step, Verdict
 
 pytest.importorskip("numpy", reason="programs run in the interpreter: pip install 'tileir[run]'")
 

@@ -16,15 +16,13 @@ import pytest
 from tests.judge.programs import ADDITION, ENDLESS, program
 from tests.judge.test_chunks import comparable
 
-from tileir.judge import nursery, starting
-from tileir.judge.children import Children
-from tileir.judge.chunks import judge_chunk
 from tileir.judge.items import Item
-from tileir.judge.judging.parts import parts_of
 from tileir.judge.plans import Limits, Plan
-from tileir.judge.requests import Request
-from tileir.judge.starting import import_path
-from tileir.judge.warming import Warmth
+from tileir.judge.server_pool import pool
+from tileir.judge.server_pool.children import Children
+from tileir.judge.server_pool.pool import Request, import_path, judge_chunk
+from tileir.judge.server_pool.server import WarmUp
+from tileir.judge.verdicts.programs import parts_of
 
 pytest.importorskip("numpy", reason="running programs needs NumPy")
 if not hasattr(os, "fork"):
@@ -38,10 +36,10 @@ GREEDY = f"// tileir: --arg zeros:f32:{1 << 45} --arg zeros:f32:64\n{ADDITION}"
 
 def test_a_server_that_was_killed_is_started_again() -> None:
     assert judge_chunk([program(ADDITION)], PLAN)[0].outcome == "passed"
-    before = nursery.server_of_this_thread()
+    before = pool.server_of_this_thread()
     os.kill(before.number, signal.SIGKILL)
     assert judge_chunk([program(ADDITION)], PLAN)[0].outcome == "passed"
-    assert nursery.server_of_this_thread() is not before
+    assert pool.server_of_this_thread() is not before
     assert not os.path.exists(before.root)
 
 
@@ -49,10 +47,10 @@ def test_a_server_that_was_killed_is_started_again() -> None:
 def test_the_server_itself_does_not_use_a_gpu(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # CUDA does not survive a fork: the children could not use it.
     judged: list[str] = []
-    monkeypatch.setattr("tileir.judge.judging.parts.judge_program", lambda work: judged.append(work.item.name))
+    monkeypatch.setattr("tileir.judge.verdicts.programs.judge_program", lambda work: judged.append(work.item.name))
     for engines in (("interpreter", engine), ("interpreter",)):
-        Warmth().warm(Request(program(ADDITION), Plan(engines=engines)))
-        parts = parts_of(program(ADDITION), Plan(engines=engines))
+        WarmUp().prepare(Request(program(ADDITION), Plan(engines=engines)))
+        parts = parts_of(Plan(engines=engines))
         # Such an engine starts a compiler.
         assert [part.processes for part in parts] == [engine in engines]
     assert judged == ["warm"]
@@ -62,7 +60,7 @@ def test_the_server_itself_does_not_use_a_gpu(engine: str, monkeypatch: pytest.M
 def test_each_thread_has_a_server_that_ends_with_it() -> None:
     def judged(_: int) -> tuple[str, int]:
         time.sleep(0.2)
-        return judge_chunk([program(ADDITION)], PLAN)[0].outcome, nursery.server_of_this_thread().number
+        return judge_chunk([program(ADDITION)], PLAN)[0].outcome, pool.server_of_this_thread().number
 
     with ThreadPoolExecutor(2) as threads:
         found = list(threads.map(judged, range(2)))
@@ -75,12 +73,9 @@ def test_a_server_and_its_children_go_with_their_owner() -> None:
     source = """
 import threading, time
 from tests.judge.programs import ENDLESS, program
-from tileir.judge import nursery, starting
-from tileir.judge.children import Children
-from tileir.judge.chunks import judge_chunk
-from tileir.judge.plans import Limits, Plan
-from tileir.judge.requests import Request
-server = nursery.Server()
+from tileir.judge.server_pool import pool
+from tileir.judge.plans import Plan
+server = pool.Server()
 threading.Thread(target=server.judge, args=(program(ENDLESS), Plan(engines=("interpreter",)))).start()
 while not open("/proc/%d/task/%d/children" % (server.number, server.number)).read():
     time.sleep(0.05)
@@ -131,7 +126,7 @@ def test_the_environment_of_programs_has_no_secrets(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
     monkeypatch.setenv("TILEIR_UNCHECKED", "1")
     monkeypatch.setenv("LC_ALL", "C")
-    found = starting.environment()
+    found = pool.environment()
     assert "AWS_SECRET_ACCESS_KEY" not in found and "TILEIR_UNCHECKED" not in found
     assert found["LC_ALL"] == "C" and found["TILEIR_CACHE"] == "0"
 
@@ -152,20 +147,20 @@ def test_what_lies_beside_a_script_is_not_for_programs(monkeypatch: pytest.Monke
 
 def test_programs_are_judged_without_a_fork_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As on Windows, where each has a new Python."""
-    monkeypatch.setattr("tileir.judge.children.CAN_FORK", False)
+    monkeypatch.setattr("tileir.judge.server_pool.children.CAN_FORK", False)
     plan = Plan(engines=("interpreter",), limits=Limits(seconds=20))
-    verdict = Children(str(tmp_path)).judge(program(ADDITION), plan)
+    verdict = Children(str(tmp_path)).judge(Request(program(ADDITION), plan))
     assert [comparable(verdict)] == [comparable(each) for each in judge_chunk([program(ADDITION)], plan)]
     assert list(tmp_path.iterdir()) == []
 
 
 CONTAMINATED = """
 import json, os, sys
-from tileir.judge import children
-from tileir.judge.confinement.descendants import adopt_descendants
+from tileir.judge.server_pool import children
+from tileir.processes.linux import adopt_descendants
 from tileir.judge.items import Item
-from tileir.judge.judging.parts import parts_of
-from tileir.judge.judging.parts import Part
+from tileir.judge.server_pool.pool import Request
+from tileir.judge.verdicts.work import Part
 from tileir.judge.plans import Plan
 
 count = 0
@@ -179,10 +174,10 @@ def judge(work):
     count, name = count + 1, work.item.name
     work.attempt("check", check)
 
-children.parts_of = lambda item, plan: [Part(judge)]
+children.parts_of = lambda plan: [Part(judge)]
 adopt_descendants()
 judging = children.Children(sys.argv[1])
-print(json.dumps([judging.judge(Item(name, "program", b""), Plan()).outcome for name in "a b c d bad e".split()]))
+print(json.dumps([judging.judge(Request(Item(name, "program", b""), Plan())).outcome for name in "a b c d bad e".split()]))
 judging.end()
 """
 

@@ -11,14 +11,14 @@ from tests.judge.programs import ADDITION, program
 from tileir.execute.errors import LaunchError, converted
 from tileir.execute.gpu.tileiras.tool import installed_assembler
 from tileir.ir.types import F32
-from tileir.judge.chunks import judge_chunk
 from tileir.judge.items import Item
-from tileir.judge.judging import subjects
-from tileir.judge.judging.agreement import compare_results, open_operations
-from tileir.judge.judging.failures import outcome_of
-from tileir.judge.judging.launches import Result, Results
 from tileir.judge.plans import Plan
-from tileir.judge.verdicts import Step, Verdict
+from tileir.judge.server_pool.pool import judge_chunk
+from tileir.judge.verdicts import launches as subjects
+from tileir.judge.verdicts.comparison import compare_results, open_operations
+from tileir.judge.verdicts.exceptions import outcome_of
+from tileir.judge.verdicts.launches import Result, Results
+from tileir.judge.verdicts.verdict import Step, Verdict
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 

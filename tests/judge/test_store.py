@@ -13,10 +13,10 @@ import pytest
 from tileir.judge.errors import ResultsError
 from tileir.judge.items import Item
 from tileir.judge.plans import Limits, Plan
-from tileir.judge.results import Results
-from tileir.judge.schema import connected
-from tileir.judge.store import Finished, Store
-from tileir.judge.verdicts import Outcome, Step, Verdict
+from tileir.judge.results.results import Results
+from tileir.judge.results.schema import connected
+from tileir.judge.results.store import Finished, Store
+from tileir.judge.verdicts.verdict import Outcome, Step, Verdict
 
 PLAN = Plan(engines=("interpreter", "cpu"))
 
@@ -167,7 +167,7 @@ def test_a_second_sweep_of_the_same_file_is_refused(path: str) -> None:
     with Store(path):
         with pytest.raises(ResultsError, match="another sweep of this process"):
             Store(path)
-        other = f"from tileir.judge.store import Store; Store({path!r})"
+        other = f"from tileir.judge.results.store import Store; Store({path!r})"
         refused = subprocess.run([sys.executable, "-c", other], capture_output=True, text=True)
         assert "is being written by another sweep (process " in refused.stderr
     assert not Path(path + ".lock").exists()
@@ -175,7 +175,7 @@ def test_a_second_sweep_of_the_same_file_is_refused(path: str) -> None:
 
 
 def test_a_lock_of_a_process_that_was_killed_holds_nobody_up(path: str) -> None:
-    killed = f"import os; from tileir.judge.store import Store; s = Store({path!r}); os.kill(os.getpid(), 9)"
+    killed = f"import os; from tileir.judge.results.store import Store; s = Store({path!r}); os.kill(os.getpid(), 9)"
     assert subprocess.run([sys.executable, "-c", killed]).returncode == -9
     assert Path(path + ".lock").exists()
     written(path, finished(program("a.mlir")))

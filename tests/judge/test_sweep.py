@@ -16,15 +16,14 @@ from typing import Any
 import pytest
 
 import tileir
-from tileir.judge.crews import Crew, ExecutorCrew, ThreadCrew
-from tileir.judge.handing_out import HandingOut
+from tileir.judge.executor.executors import ChunkExecutor, ThreadExecutor, UserExecutor
+from tileir.judge.executor.scheduler import Scheduler, SweepProgress
 from tileir.judge.inputs import Inputs
 from tileir.judge.items import Item
 from tileir.judge.plans import Limits, Plan
-from tileir.judge.progress import SweepProgress
-from tileir.judge.results import Results
-from tileir.judge.store import Store
-from tileir.judge.verdicts import Outcome, Step, Verdict
+from tileir.judge.results.results import Results
+from tileir.judge.results.store import Store
+from tileir.judge.verdicts.verdict import Outcome, Step, Verdict
 from tileir.tools.sweep_progress import Teller
 
 PLAN = Plan()
@@ -59,16 +58,16 @@ def once(marker: str, all: list[Item], plan: Plan) -> list[Verdict]:
     return judged(all, plan)
 
 
-def swept(path: Path | str, all: Any, crew: Crew, **options: Any) -> SweepProgress:
+def swept(path: Path | str, all: Any, executor: ChunkExecutor, **options: Any) -> SweepProgress:
     plan = options.pop("plan", PLAN)
     with Store(str(path)) as store:
         store.begin(plan)
-        sweep = HandingOut(Inputs(all), store, plan, crew, **options)
+        sweep = Scheduler(Inputs(all), store, plan, executor, **options)
         is_done = False
         try:
             is_done = sweep.run()
         finally:
-            crew.close(is_done)
+            executor.close(is_done)
         return sweep.progress
 
 
@@ -85,7 +84,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def expected(tmp_path: Path) -> list[tuple[Any, ...]]:
     """What one thread makes of a hundred items."""
-    swept(tmp_path / "expected.sqlite", items(100), ThreadCrew(1, judged))
+    swept(tmp_path / "expected.sqlite", items(100), ThreadExecutor(1, judged))
     return table(tmp_path / "expected.sqlite")
 
 
@@ -95,7 +94,7 @@ def pool() -> ProcessPoolExecutor:
 
 def test_everything_is_judged_and_told(path: Path, expected: list[tuple[Any, ...]]) -> None:
     told: list[int] = []
-    progress = swept(path, items(100), ThreadCrew(3, judged), tell=lambda progress: told.append(progress.done))
+    progress = swept(path, items(100), ThreadExecutor(3, judged), tell=lambda progress: told.append(progress.done))
     assert (progress.total, progress.judged, progress.done, progress.failed) == (100, 100, 100, 0)
     assert told[-1] == 100 and told == sorted(told)
     assert table(path) == expected and len(expected) == 100
@@ -106,18 +105,18 @@ def test_what_is_told_is_in_the_file(path: Path) -> None:
         with Results(str(path)) as results:
             assert sum(results.counts().values()) >= progress.judged
 
-    assert swept(path, items(50), ThreadCrew(2, judged), tell=tell).judged == 50
+    assert swept(path, items(50), ThreadExecutor(2, judged), tell=tell).judged == 50
 
 
 def test_the_same_again_judges_nothing(path: Path) -> None:
-    swept(path, items(60), ThreadCrew(2, judged))
+    swept(path, items(60), ThreadExecutor(2, judged))
     count = Counter[bytes]()
 
     def counting(all: list[Item], plan: Plan) -> list[Verdict]:
         count.update(each.content for each in all)
         return judged(all, plan)
 
-    progress = swept(path, items(70), ThreadCrew(2, counting))
+    progress = swept(path, items(70), ThreadExecutor(2, counting))
     assert (progress.known, progress.judged) == (60, 10)
     assert count == {f"program {number}".encode(): 1 for number in range(60, 70)}
 
@@ -126,21 +125,21 @@ def test_what_another_tileir_has_judged_is_counted(
     path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("tileir.judge.working.machine", lambda: '{"sources": "of another one"}')
-        assert swept(path, items(3), ThreadCrew(1, judged)).outdated == 0
-    swept(path, items(5), ThreadCrew(1, judged))
-    again = swept(path, items(5), ThreadCrew(1, judged))
+        patch.setattr("tileir.judge.executor.executors.machine", lambda: '{"sources": "of another one"}')
+        assert swept(path, items(3), ThreadExecutor(1, judged)).outdated == 0
+    swept(path, items(5), ThreadExecutor(1, judged))
+    again = swept(path, items(5), ThreadExecutor(1, judged))
     assert (again.known, again.outdated) == (5, 3)
     Teller(False, False).finished(again, str(path))
     assert "\n3 were judged by another tileir than this one" in capsys.readouterr().out
-    renewed = swept(path, items(5), ThreadCrew(1, judged), retry=("passed",))
+    renewed = swept(path, items(5), ThreadExecutor(1, judged), retry=("passed",))
     assert (renewed.known, renewed.outdated) == (0, 0)
-    assert swept(path, items(5), ThreadCrew(1, judged)).outdated == 0
+    assert swept(path, items(5), ThreadExecutor(1, judged)).outdated == 0
 
 
 def test_items_of_the_same_content_are_judged_once_and_keep_their_names(path: Path) -> None:
     twins = [Item(name, "program", b"same") for name in ("b", "a", "c")]
-    progress = swept(path, [twins[0], *items(30), *twins[1:]], ThreadCrew(2, judged))
+    progress = swept(path, [twins[0], *items(30), *twins[1:]], ThreadExecutor(2, judged))
     assert (progress.judged, progress.duplicates, progress.done) == (31, 2, 33)
     with Results(str(path)) as results:
         assert [row.names for row in results.rows() if row.digest == twins[0].digest] == [["a", "b", "c"]]
@@ -149,7 +148,7 @@ def test_items_of_the_same_content_are_judged_once_and_keep_their_names(path: Pa
 def test_items_of_the_same_name_are_told_apart(path: Path) -> None:
     same = [Item("k", "program", content) for content in (b"one", b"two", b"one", b"three")]
     for _ in range(2):
-        assert swept(path, same, ThreadCrew(2, judged)).done == 4
+        assert swept(path, same, ThreadExecutor(2, judged)).done == 4
     with Results(str(path)) as results:
         found = {results.item(row.digest).content: row.names for row in results.rows()}
     assert found == {b"one": ["k"], b"two": ["k (2)"], b"three": ["k (3)"]}
@@ -173,21 +172,21 @@ def test_what_is_under_way_is_cancelled_when_a_sweep_ends_early(path: Path) -> N
 
     with Slow(1) as executor:
         with pytest.raises(KeyboardInterrupt):
-            swept(path, items(50), ExecutorCrew(executor, 4, slow), tell=tell)
+            swept(path, items(50), UserExecutor(executor, 4, slow), tell=tell)
         assert any(future.cancelled() for future in executor.given)
 
 
 def test_what_cannot_be_read_is_a_row(path: Path, tmp_path: Path) -> None:
     missing = str(tmp_path / "missing.mlir")
     for _ in range(2):
-        progress = swept(path, [missing, *items(1)], ThreadCrew(1, judged))
+        progress = swept(path, [missing, *items(1)], ThreadExecutor(1, judged))
         assert progress.outcomes == {"failed": 1, "passed": 1}
     with Results(str(path)) as results:
         (row,) = [row for row in results.rows() if row.kind == "unreadable"]
         assert row.failure is not None and row.failure.message == f"cannot read '{missing}': No such file or directory"
     # Once it is there, the old row is no longer about it.
     Path(missing).write_text("program")
-    swept(path, [missing], ThreadCrew(1, judged))
+    swept(path, [missing], ThreadExecutor(1, judged))
     with Results(str(path)) as results:
         assert [row.verdict.outcome for row in results.rows() if row.name == missing] == ["passed"]
         assert results.counts() == {"passed": 2}
@@ -199,8 +198,8 @@ def test_outcomes_are_judged_again_if_asked_for(path: Path) -> None:
         return [Verdict(all[0].digest, outcome, "slow", [Step("run cpu", outcome)])] + judged(all[1:], plan)
 
     with ThreadPoolExecutor(1) as executor:
-        swept(path, items(2), ExecutorCrew(executor, 1, failing))
-    assert swept(path, items(2), ThreadCrew(1, judged), retry=("timeout",)).outcomes == {"failed": 1, "passed": 1}
+        swept(path, items(2), UserExecutor(executor, 1, failing))
+    assert swept(path, items(2), ThreadExecutor(1, judged), retry=("timeout",)).outcomes == {"failed": 1, "passed": 1}
     assert [row[3] for row in table(path)].count("passed") == 1
 
 
@@ -209,7 +208,7 @@ def test_it_ends_at_the_first_failure_if_asked_to(path: Path) -> None:
         time.sleep(0.02 * len(all))
         return [Verdict(each.digest, "failed", "wrong", [Step("check", "failed")]) for each in all]
 
-    progress = swept(path, items(1000), ThreadCrew(2, failing), stops_at_failure=True)
+    progress = swept(path, items(1000), ThreadExecutor(2, failing), stops_at_failure=True)
     assert 0 < progress.judged < 1000
     with Results(str(path)) as results:
         assert results.counts()["failed"] >= progress.judged
@@ -232,7 +231,7 @@ def test_inputs_are_read_no_further_than_needed(path: Path) -> None:
             finished += len(all)
         return judged(all, plan)
 
-    progress = swept(path, stream(), ThreadCrew(2, slow))
+    progress = swept(path, stream(), ThreadExecutor(2, slow))
     assert (progress.judged, progress.total) == (5000, 5000)
     # Two chunks for each of two workers, and as much waiting: chunks may grow to half a second, 250 items,
     # and to more where the machine is busy; nothing like all of them.
@@ -244,7 +243,7 @@ def test_inputs_are_read_no_further_than_needed(path: Path) -> None:
 
 def test_a_pool_of_processes_gives_the_same_table(path: Path, expected: list[tuple[Any, ...]]) -> None:
     with pool() as executor:
-        swept(path, items(100), ExecutorCrew(executor, None, judged))
+        swept(path, items(100), UserExecutor(executor, None, judged))
     assert table(path) == expected
 
 
@@ -252,7 +251,7 @@ def test_loky_gives_the_same_table(path: Path, expected: list[tuple[Any, ...]]) 
     loky = pytest.importorskip("loky")
     executor = loky.ProcessPoolExecutor(2)
     try:
-        swept(path, items(100), ExecutorCrew(executor, None, judged))
+        swept(path, items(100), UserExecutor(executor, None, judged))
     finally:
         executor.shutdown(kill_workers=True)
     assert table(path) == expected
@@ -287,18 +286,18 @@ def test_an_executor_of_unknown_size_is_filled_step_by_step(path: Path) -> None:
         return judged(all, plan)
 
     executor = Plain()
-    assert swept(path, items(400), ExecutorCrew(executor, None, slow)).judged == 400  # type: ignore[arg-type]
+    assert swept(path, items(400), UserExecutor(executor, None, slow)).judged == 400  # type: ignore[arg-type]
     assert executor.most > 8
 
 
 def test_a_worker_that_dies_costs_only_its_chunk(path: Path, expected: list[tuple[Any, ...]], tmp_path: Path) -> None:
-    progress = swept(path, items(100), ExecutorCrew(pool, None, partial(once, str(tmp_path / "once"))))
+    progress = swept(path, items(100), UserExecutor(pool, None, partial(once, str(tmp_path / "once"))))
     assert progress.lost and (tmp_path / "once").exists()
     assert table(path) == expected
 
 
 def test_an_item_that_kills_every_worker_is_told_so_and_nobody_else_is(path: Path) -> None:
-    progress = swept(path, items(12), ExecutorCrew(pool, None, dying))
+    progress = swept(path, items(12), UserExecutor(pool, None, dying))
     assert progress.outcomes == {"passed": 11, "crashed": 1}
     with Results(str(path)) as results:
         (row,) = [row for row in results.rows() if row.verdict.outcome == "crashed"]
@@ -311,9 +310,9 @@ def test_an_item_that_kills_every_worker_is_told_so_and_nobody_else_is(path: Pat
 
 def test_an_executor_that_breaks_and_cannot_be_replaced_ends_the_sweep_with_words(path: Path) -> None:
     with pool() as executor, pytest.raises(tileir.SweepError, match="Give a function that makes an executor"):
-        swept(path, items(20), ExecutorCrew(executor, None, dying))
+        swept(path, items(20), UserExecutor(executor, None, dying))
     # And what was finished is there: the rest goes on elsewhere.
-    assert swept(path, items(20), ThreadCrew(2, judged)).done == 20
+    assert swept(path, items(20), ThreadExecutor(2, judged)).done == 20
 
 
 class Losing(ThreadPoolExecutor):
@@ -331,9 +330,9 @@ class Losing(ThreadPoolExecutor):
 def test_chunks_that_nobody_hears_of_again_are_handed_out_again(
     path: Path, expected: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tileir.judge.handing_out._PATIENCE", 0.3)
+    monkeypatch.setattr("tileir.judge.executor.scheduler._PATIENCE", 0.3)
     with Losing(2) as executor:
-        progress = swept(path, items(100), ExecutorCrew(executor, None, judged), plan=QUICK)
+        progress = swept(path, items(100), UserExecutor(executor, None, judged), plan=QUICK)
     assert progress.lost >= 2
     assert table(path) == expected
 
@@ -352,10 +351,10 @@ class Silent(ThreadPoolExecutor):
 def test_workers_that_are_all_gone_are_no_fault_of_the_items(
     path: Path, answers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tileir.judge.handing_out._PATIENCE", 0.3)
+    monkeypatch.setattr("tileir.judge.executor.scheduler._PATIENCE", 0.3)
     with Silent(2) as executor, pytest.raises(tileir.SweepError, match="nothing was heard of any worker for"):
         executor.answers = answers
-        swept(path, items(50), ExecutorCrew(executor, None, judged), plan=QUICK)
+        swept(path, items(50), UserExecutor(executor, None, judged), plan=QUICK)
     with Results(str(path)) as results:
         assert set(results.counts()) <= {"passed"}
 
@@ -377,19 +376,19 @@ class Elsewhere(ThreadPoolExecutor):
 
 def test_workers_with_another_tileir_are_refused(path: Path) -> None:
     with Elsewhere(1) as executor, pytest.raises(tileir.SweepError, match="a worker has another tileir"):
-        swept(path, items(3), ExecutorCrew(executor, None, judged))
+        swept(path, items(3), UserExecutor(executor, None, judged))
 
 
 def test_workers_without_tileir_are_refused(path: Path) -> None:
     with Elsewhere(1) as executor:
         executor.error = ModuleNotFoundError("No module named 'tileir'")
         with pytest.raises(tileir.SweepError, match="a worker cannot load tileir: ModuleNotFoundError: No module"):
-            swept(path, items(3), ExecutorCrew(executor, None, judged))
+            swept(path, items(3), UserExecutor(executor, None, judged))
 
 
 def test_what_makes_no_executor_is_named(path: Path) -> None:
     with pytest.raises(tileir.SweepError, match=r"gives 7, which is no executor"):
-        ExecutorCrew(lambda: 7, None, judged)  # type: ignore[arg-type,return-value]
+        UserExecutor(lambda: 7, None, judged)  # type: ignore[arg-type,return-value]
 
 
 def test_an_interrupt_leaves_what_is_done(path: Path) -> None:
@@ -402,10 +401,10 @@ def test_an_interrupt_leaves_what_is_done(path: Path) -> None:
         return judged(all, plan)
 
     with pytest.raises(KeyboardInterrupt):
-        swept(path, items(500), ThreadCrew(2, slow), tell=tell)
+        swept(path, items(500), ThreadExecutor(2, slow), tell=tell)
     with Results(str(path)) as results:
         assert 10 <= results.counts()["passed"] < 500
-    assert swept(path, items(500), ThreadCrew(2, judged)).done == 500
+    assert swept(path, items(500), ThreadExecutor(2, judged)).done == 500
 
 
 # --- the whole of it, with real programs ---

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import pytest
 
-from tileir.judge.confinement import seccomp
-from tileir.judge.confinement.linux import leave_network
-from tileir.judge.confinement.seccomp import instructions
-from tileir.judge.confinement.system_calls import ABSENT, ALLOW, ARCHITECTURES, DENY, NUMBERS, OWN, rules
+from tileir.processes import seccomp
+from tileir.processes.linux import leave_network
+from tileir.processes.seccomp import instructions
+from tileir.processes.system_calls import ABSENT, ALLOW, ARCHITECTURES, DENY, NUMBERS, OWN, rules
 
 ROOT = Path(__file__).parents[2]
 PASS, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000

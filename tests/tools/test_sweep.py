@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 import tileir
-from tileir.judge.progress import SweepProgress
-from tileir.judge.results import Results
-from tileir.judge.verdicts import Step, Verdict
+from tileir.judge.executor.scheduler import SweepProgress
+from tileir.judge.results.results import Results
+from tileir.judge.verdicts.verdict import Step, Verdict
 from tileir.tools.main import run
 from tileir.tools.sweep import USAGE
 from tileir.tools.sweep_progress import Teller, line, summary

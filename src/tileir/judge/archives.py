@@ -15,7 +15,8 @@ import stat
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
-from typing import IO, Final, Protocol
+from functools import partial
+from typing import IO, Final, NamedTuple, Protocol, TypeAlias
 
 MOST_OF_A_FILE: Final = 64 << 20
 MOST_OF_AN_ARCHIVE: Final = 16 << 30
@@ -38,22 +39,23 @@ class _TooLarge(ValueError):
     """The archive holds more than is ever read of one."""
 
 
-class Member:
+class Member(NamedTuple):
     """A file in an archive: its content, or why there is none."""
 
-    __slots__ = ("content", "name", "trouble")
+    name: str
+    content: bytes
+    trouble: str = ""
 
-    def __init__(self, name: str, content: bytes, trouble: str = "") -> None:
-        self.name: str = name
-        self.content: bytes = content
-        self.trouble: str = trouble
+
+Wanted: TypeAlias = Callable[[str, bytes], bool]
+"""Whether a file is wanted, by its name and its first bytes."""
 
 
 def is_archive(name: str) -> bool:
     return name.lower().endswith(EXTENSIONS)
 
 
-def members(file: IO[bytes], wanted: Callable[[str, bytes], bool], limit: int = MOST_OF_AN_ARCHIVE) -> Iterator[Member]:
+def members(file: IO[bytes], wanted: Wanted, limit: int = MOST_OF_AN_ARCHIVE) -> Iterator[Member]:
     """The files in an archive, in its order; `wanted` is asked with the name and the first bytes of each.
 
     A member without a name is about the archive as a whole, and the last."""
@@ -71,25 +73,21 @@ def members(file: IO[bytes], wanted: Callable[[str, bytes], bool], limit: int = 
         yield Member("", b"", "the archive is damaged")
     except Exception as error:
         # What reads archives raises whatever comes of numbers and names that make no sense.
-        yield Member("", b"", f"the archive is damaged: {_words(error)}")
+        yield Member("", b"", f"the archive is damaged: {_message(error)}")
 
 
-def _zipped(file: IO[bytes], wanted: Callable[[str, bytes], bool], limit: int) -> Iterator[Member]:
+def _zipped(file: IO[bytes], wanted: Wanted, limit: int) -> Iterator[Member]:
     left = limit
     with zipfile.ZipFile(file) as archive:
         for entry in archive.infolist():
             mode = entry.external_attr >> 16
-            if entry.is_dir() or (mode and stat.S_IFMT(mode) not in (0, stat.S_IFREG)) or _is_hidden(entry.filename):
-                continue
-            if is_archive(entry.filename):
-                yield Member(entry.filename, b"", "an archive in an archive is not opened")
+            if entry.is_dir() or (mode and stat.S_IFMT(mode) not in (0, stat.S_IFREG)):
                 continue
             try:
-                with archive.open(entry) as opened:
-                    member, used = _read(entry.filename, opened, wanted)
+                member, used = _member(entry.filename, partial(archive.open, entry), wanted)
             except Exception as error:
                 # One file with a password, an unknown compression or a wrong checksum: the others may be fine.
-                member, used = Member(entry.filename, b"", _words(error)), 0
+                member, used = Member(entry.filename, b"", _message(error)), 0
             if member is not None:
                 yield member
             left -= used
@@ -97,30 +95,32 @@ def _zipped(file: IO[bytes], wanted: Callable[[str, bytes], bool], limit: int) -
                 raise _too_large(limit)
 
 
-def _tarred(file: _Bounded, wanted: Callable[[str, bytes], bool]) -> Iterator[Member]:
+def _tarred(file: _Bounded, wanted: Wanted) -> Iterator[Member]:
     with tarfile.open(fileobj=file, mode="r:") as archive:
         # It would keep every entry.
         kept: list[tarfile.TarInfo] = vars(archive)["members"]
         while (entry := archive.next()) is not None:
             kept.clear()
-            if not entry.isreg() or _is_hidden(entry.name):
-                continue
-            if is_archive(entry.name):
-                yield Member(entry.name, b"", "an archive in an archive is not opened")
-                continue
-            opened = archive.extractfile(entry)
-            if opened is not None:
-                member, _ = _read(entry.name, opened, wanted)
+            if entry.isreg():
+                member, _ = _member(entry.name, partial(archive.extractfile, entry), wanted)
                 if member is not None:
                     yield member
 
 
-def _read(name: str, file: IO[bytes], wanted: Callable[[str, bytes], bool]) -> tuple[Member | None, int]:
+def _member(name: str, opened: Callable[[], IO[bytes] | None], wanted: Wanted) -> tuple[Member | None, int]:
     """A file, if it is wanted, and how much of it was read."""
-    content = file.read(4096)
-    if not wanted(name, content):
-        return None, len(content)
-    content += file.read(MOST_OF_A_FILE + 1 - len(content))
+    if _is_hidden(name):
+        return None, 0
+    if is_archive(name):
+        return Member(name, b"", "an archive in an archive is not opened"), 0
+    file = opened()
+    if file is None:
+        return None, 0
+    with file:
+        content = file.read(4096)
+        if not wanted(name, content):
+            return None, len(content)
+        content += file.read(MOST_OF_A_FILE + 1 - len(content))
     if len(content) > MOST_OF_A_FILE:
         return Member(name, b"", f"it is larger than {MOST_OF_A_FILE >> 20} MiB"), len(content)
     return Member(name, content), len(content)
@@ -130,7 +130,7 @@ def _is_hidden(name: str) -> bool:
     return any(part.startswith(".") and part not in (".", "..") for part in name.split("/")) or "__MACOSX" in name
 
 
-def _words(error: Exception) -> str:
+def _message(error: Exception) -> str:
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return text or type(error).__name__
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from typing import Final, Literal
+
+from tileir.analyze.smith.program import SmithProgram
+from tileir.analyze.smith.program import program as smith_program
+from tileir.ir.diagnostics import OptionError
 
 Kind = Literal["program", "seed", "kernels", "launches", "unreadable"]
 """A program is text or bytecode; a seed is one of `tileir.smith`, made where it is judged; kernels are a Python module
@@ -14,6 +19,7 @@ nobody: its content is its name and the reason."""
 
 MODULES: Final[tuple[Kind, ...]] = ("kernels", "launches")
 """The kinds whose content is a Python module."""
+_LARGEST_SEED: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +41,15 @@ class Item:
         if self.reference:
             known += b"\0" + hashlib.blake2b(self.reference).digest()
         return hashlib.blake2b(known, digest_size=16).hexdigest()
+
+
+def seed_program(content: bytes) -> SmithProgram:
+    """The program of a seed, which may come from a stranger."""
+    try:
+        chosen = json.loads(content)
+        size = chosen.get("size") if isinstance(chosen, dict) else None
+        if size is not None and not (isinstance(size, int) and 0 <= size <= _LARGEST_SEED):
+            raise ValueError(f"its size is no number from 0 to {_LARGEST_SEED:,}")
+        return smith_program(**chosen)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise OptionError(f"this is no seed of a program: {error}") from None

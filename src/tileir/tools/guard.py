@@ -91,20 +91,12 @@ def _be_child(work: Callable[[], int], mask: set[signal.Signals | int]) -> None:
 
 def _leave_no_trace() -> None:
     """No file with the memory of a crashed child, and no child that outlives the tool."""
-    try:
-        import resource
+    # Imported here, in the child: a run that does not fork has no use for them.
+    from tileir.processes.linux import end_with_parent
+    from tileir.processes.sandbox import limit_resource
 
-        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    except (ImportError, OSError, ValueError):
-        pass
-    if sys.platform == "linux":
-        try:
-            import ctypes
-
-            # PR_SET_PDEATHSIG
-            ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-        except (ImportError, OSError, AttributeError):
-            pass
+    limit_resource("RLIMIT_CORE", 0)
+    end_with_parent()
 
 
 class _TooLong(Exception):

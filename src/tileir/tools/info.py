@@ -175,7 +175,7 @@ def _build() -> str:
 
 
 def _confinement() -> dict[str, str]:
-    from tileir.judge.confinement.confine import in_force
+    from tileir.processes.sandbox import in_force
 
     return in_force()
 

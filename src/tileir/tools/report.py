@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tileir.judge.report.comparison import SweepComparison
     from tileir.judge.report.contents import Contents
     from tileir.judge.report.text import Paint
-    from tileir.judge.results import Results
+    from tileir.judge.results.results import Results
 
 FORMATS = ("text", "json", "csv", "markdown", "sarif", "junit")
 
@@ -60,7 +60,7 @@ def _run(arguments: list[str]) -> int:
             check_target(given.value(name, ""))
     # Imported here: mistakes are told sooner.
     from tileir.judge.report.contents import contents_of
-    from tileir.judge.results import Results
+    from tileir.judge.results.results import Results
 
     try:
         with Results(given.operands[0], given.value("plan", "") or None) as results:
@@ -76,7 +76,7 @@ def _reported(given: Arguments, results: Results, contents: Contents, limit: int
         _write_page(results, contents, older, given.value("html", ""))
         asked = True
     if given.has("extract"):
-        from tileir.judge.report.extracting import extract
+        from tileir.judge.report.programs import extract
 
         count = extract(results, contents, given.value("extract", ""))
         print(f"{harmless(given.value('extract', ''))}: {count:,} files", file=sys.stderr)
@@ -94,7 +94,7 @@ def _reported(given: Arguments, results: Results, contents: Contents, limit: int
 def write_page(path: str, target: str, is_quiet: bool) -> None:
     """Write the page of a file of results."""
     from tileir.judge.report.contents import contents_of
-    from tileir.judge.results import Results
+    from tileir.judge.results.results import Results
 
     try:
         with Results(path) as results:
@@ -123,11 +123,11 @@ def _text(given: Arguments, contents: Contents, limit: int) -> str:
 
         return TextReport(contents, _width(given), _painter(given), limit).render()
     if format == "sarif":
-        from tileir.judge.report.scanning import sarif_report
+        from tileir.judge.report.documents import sarif_report
 
         return sarif_report(contents)
     if format == "junit":
-        from tileir.judge.report.junit import junit_report
+        from tileir.judge.report.documents import junit_report
 
         return junit_report(contents)
     from tileir.judge.report.documents import csv_report, json_report, markdown_report
@@ -138,7 +138,7 @@ def _text(given: Arguments, contents: Contents, limit: int) -> str:
 
 
 def _shown(given: Arguments, results: Results, contents: Contents) -> str:
-    from tileir.judge.report.showing import digest_named, row_object, shown
+    from tileir.judge.report.programs import digest_named, row_object, shown
 
     digest = digest_named(contents, given.value("show", ""))
     format = given.value("format", "text")
@@ -150,7 +150,7 @@ def _shown(given: Arguments, results: Results, contents: Contents) -> str:
 def _comparison(given: Arguments, contents: Contents) -> SweepComparison:
     from tileir.judge.report.comparison import compared
     from tileir.judge.report.contents import contents_of
-    from tileir.judge.results import Results
+    from tileir.judge.results.results import Results
 
     format = given.value("format", "text")
     if format not in ("text", "json", "markdown"):
@@ -160,7 +160,7 @@ def _comparison(given: Arguments, contents: Contents) -> SweepComparison:
 
 
 def _compared(given: Arguments, found: SweepComparison, limit: int) -> int:
-    from tileir.judge.report.changes import changes_object, changes_text, markdown_changes
+    from tileir.judge.report.comparison import changes_object, changes_text, markdown_changes
 
     format = given.value("format", "text")
     if format == "json":

@@ -102,7 +102,7 @@ def _run(arguments: list[str]) -> int:
         raise _mistake("nothing to judge: give files, directories or archives, or --seeds 0:1000")
     # Imported here: mistakes in the words are told sooner.
     from tileir.judge.errors import SweepError
-    from tileir.judge.sweeping import sweep
+    from tileir.judge.executor.sweep import sweep
     from tileir.tools.sweep_progress import Teller
 
     path = given.value("output", RESULTS)
@@ -178,8 +178,8 @@ def _end_as_interrupted() -> None:
 
 
 def _plan(given: Arguments) -> Plan:
+    from tileir.judge.executor.sweep import present_engines
     from tileir.judge.plans import Limits, Plan
-    from tileir.judge.sweeping import present_engines
 
     seconds, memory = Limits().seconds, Limits().memory
     if given.has("time-limit"):

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 from tileir.ir.quoting import harmless
 
 if TYPE_CHECKING:
-    from tileir.judge.progress import SweepProgress
+    from tileir.judge.executor.scheduler import SweepProgress
     from tileir.judge.reductions import Reduced, ReductionProgress
-    from tileir.judge.verdicts import Verdict
+    from tileir.judge.verdicts.verdict import Verdict
 
 _EVERY: Final = 30.0
 """Seconds between lines where they stay."""

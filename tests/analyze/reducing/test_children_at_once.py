@@ -5,23 +5,27 @@ from __future__ import annotations
 import os
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tileir.analyze.reducing import observing
+from tileir.processes import child
 
 if not hasattr(os, "fork"):
     pytest.skip("this system has no fork: candidates are observed one after the other", allow_module_level=True)
 
 
-def test_an_answer_does_not_wait_for_a_child_that_was_forked_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_does_not_wait_for_a_child_that_was_forked_beside_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Closing takes long here, so that the other child is forked before the end that this one writes to is closed."""
-    gate, opening = os.pipe()
+    gate = tmp_path / "gate"
 
     def question(candidate: str) -> str:
-        if candidate == "slow":
-            os.read(gate, 1)
+        while candidate == "slow" and not gate.exists():
+            time.sleep(0.01)
         return candidate
 
     def close_late(descriptor: int) -> None:
@@ -29,7 +33,7 @@ def test_an_answer_does_not_wait_for_a_child_that_was_forked_beside_it(monkeypat
             time.sleep(0.3)
         os.close(descriptor)
 
-    monkeypatch.setattr(observing, "os", SimpleNamespace(**{**vars(os), "close": close_late}))
+    monkeypatch.setattr(child, "os", SimpleNamespace(**{**vars(os), "close": close_late}))
     test = observing.ObservationTest(question, lambda answer: True, timeout=None)
     answers: list[str] = []
     threads = [
@@ -43,9 +47,7 @@ def test_an_answer_does_not_wait_for_a_child_that_was_forked_beside_it(monkeypat
         threads[0].join(10)
         assert answers == ["quick"]
     finally:
-        os.write(opening, b"x")
+        gate.touch()
         for thread in threads:
             thread.join()
-        os.close(gate)
-        os.close(opening)
     assert answers == ["quick", "slow"]

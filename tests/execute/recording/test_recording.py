@@ -17,7 +17,7 @@ from tileir.serve.explorer.recording_answers import (
     array_answer,
     steps_answer,
     summary_answer,
-    value_answer,
+    tile_of_value,
     values_answer,
 )
 
@@ -71,7 +71,7 @@ def test_answers_have_the_numbers_of_the_recording() -> None:
     assert [array["written"] for array in summary["arrays"]] == [False, False, True]
     total = next(value for value in summary["values"] if value["script"] == "sum")
     moment = {"block": 3, "step": int(unpacked(summary["recording"]["steps"])[3]), "value": total["id"]}
-    tile = value_answer(recording, **moment)
+    tile = tile_of_value(recording, **moment)
     numpy.testing.assert_array_equal(unpacked(tile["data"]), (a + b)[384:512])
     assert tile["text"][:2] == ["385.0", "386.0"] and tile["statistics"]["most"] == 512.0
     part = array_answer(recording, array=2, block=3, step=25, start=[500], extents=[20])
@@ -86,7 +86,7 @@ def test_questions_that_make_no_sense_are_refused_in_words() -> None:
     with pytest.raises(tileir.LaunchError, match="tile block 99 is not in the recording"):
         steps_answer(recording, 99)
     with pytest.raises(tileir.LaunchError, match=r"%7 is not computed yet at step 3 of tile block 1"):
-        value_answer(recording, 1, 3, 30)
+        tile_of_value(recording, 1, 3, 30)
     with pytest.raises(tileir.LaunchError, match=r"a part of \[1000\] cannot start at \[2000\]"):
         array_answer(recording, 1, 3, 3, [2000])
 

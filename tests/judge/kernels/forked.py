@@ -7,10 +7,14 @@ import os
 import traceback
 from typing import Any
 
-from tileir.judge.ended import Ended, Task
+from tileir.judge.items import Item
+from tileir.judge.kernels.module import TaskResult
+from tileir.judge.plans import Plan
+from tileir.judge.verdicts.verdict import Step
+from tileir.judge.verdicts.work import Task, Work
 
 
-def in_child(task: Task, *, scratch: str, is_foreign: bool) -> Ended:
+def in_child(task: Task, *, scratch: str, is_foreign: bool) -> TaskResult:
     """Fork, do a task, and take its value back."""
     readable, writable = os.pipe()
     child = os.fork()
@@ -21,19 +25,19 @@ def in_child(task: Task, *, scratch: str, is_foreign: bool) -> Ended:
         lines = pipe.read().decode().splitlines()
     _, status = os.waitpid(child, 0)
     told = [json.loads(line) for line in lines]
-    step = next((each["step"] for each in reversed(told) if "step" in each), "")
+    step = next((each["begin"] for each in reversed(told) if "begin" in each), "")
     if told and "value" in told[-1] and status == 0:
-        return Ended(told[-1]["value"], "passed", step=step)
-    return Ended(None, "crashed", f"status {status}", f"status {status}", step)
+        return TaskResult(told[-1]["value"], Step(step, "passed"))
+    return TaskResult(None, Step(step, "crashed", f"status {status}", f"status {status}"))
 
 
 def _do(task: Task, scratch: str, descriptor: int) -> None:
-    def tell(**held: Any) -> None:
-        os.write(descriptor, json.dumps(held).encode() + b"\n")
+    def send(message: Any) -> None:
+        os.write(descriptor, json.dumps(message).encode() + b"\n")
 
     try:
         os.chdir(scratch)
-        tell(value=task(lambda name: tell(step=name)))
+        send({"value": task(Work(Item("", "kernels", b""), Plan(), scratch, send))})
         os._exit(0)
     except BaseException:
         traceback.print_exc()

@@ -9,11 +9,11 @@ from typing import Any
 from tests.judge.kernels.forked import in_child
 
 from tileir.judge.items import Item
-from tileir.judge.kernels.judging import judge_module
-from tileir.judge.kernels.warming import warm
+from tileir.judge.kernels.module import judge_module
 from tileir.judge.plans import Plan
-from tileir.judge.requests import request_for
-from tileir.judge.verdicts import Step
+from tileir.judge.server_pool.pool import request_for
+from tileir.judge.server_pool.server import warm_kernels
+from tileir.judge.verdicts.verdict import Step
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "judged"
 
@@ -43,7 +43,7 @@ def judged(source: str, reference: str = DOUBLING, **plan: Any) -> dict[str, Ste
     plan.setdefault("engines", ("interpreter",))
     with tempfile.TemporaryDirectory() as scratch:
         request = request_for(item, Plan(**plan), scratch)
-        warm(with_torch=request.with_torch)
+        warm_kernels(with_torch=request.with_torch)
         steps = judge_module(request.item, request.plan, scratch, in_child, request.reference)
     assert len({step.name for step in steps}) == len(steps)
     return {step.name: step for step in steps}

@@ -11,12 +11,12 @@ from tests.judge.report.made_results import written
 from tests.judge.report.planted_engine import judge_here
 
 from tileir.judge.items import MODULES, Item
-from tileir.judge.kernels.judging import judge_module, launched_programs
-from tileir.judge.kernels.warming import warm
+from tileir.judge.kernels.module import judge_module, launched_programs
 from tileir.judge.plans import Plan
-from tileir.judge.requests import request_for
-from tileir.judge.store import Finished
-from tileir.judge.verdicts import Verdict, verdict_of
+from tileir.judge.results.store import Finished
+from tileir.judge.server_pool.pool import request_for
+from tileir.judge.server_pool.server import warm_kernels
+from tileir.judge.verdicts.verdict import Verdict, verdict_of
 
 
 class PlantedJudge:
@@ -41,5 +41,5 @@ def _module(item: Item, plan: Plan) -> Verdict:
     judge = launched_programs if item.kind == "launches" else judge_module
     with tempfile.TemporaryDirectory() as scratch:
         request = request_for(item, plan, scratch)
-        warm(with_torch=False)
+        warm_kernels(with_torch=False)
         return verdict_of(item, judge(request.item, plan, scratch, in_child, request.reference))

@@ -9,9 +9,8 @@ import ml_dtypes
 import numpy
 import pytest
 
-from tileir.judge.kernels.carried import NotCarried, dump, load
-from tileir.judge.kernels.foreign_files import NotReadable, read_foreign
-from tileir.judge.kernels.tolerances import Tolerance, tolerance_for
+from tileir.judge.kernels.comparison import Tolerance, tolerance_for
+from tileir.judge.kernels.values import NotCarried, NotReadable, dump, load, read_foreign
 
 
 def test_values_come_back_as_they_were() -> None:

@@ -10,11 +10,13 @@ import ml_dtypes
 import numpy
 import pytest
 
-from tileir.judge.kernels.carried import dump
-from tileir.judge.kernels.comparing import compare
-from tileir.judge.kernels.loading import failure_of, load_module
+from tileir.judge.items import Item
+from tileir.judge.kernels.comparison import compare
 from tileir.judge.kernels.protocol import CANDIDATES, WrongModule, case_of, find, shapes_of, speedup_of, tolerance_of
+from tileir.judge.kernels.runs import failure_of, load_module
+from tileir.judge.kernels.values import dump
 from tileir.judge.plans import Plan
+from tileir.judge.verdicts.work import Work
 
 X = numpy.linspace(-2, 2, 100, dtype="f4")
 
@@ -26,7 +28,9 @@ def compared(
     for name, results in [("results_0", found), ("again", found), ("expected_0", expected), *files.items()]:
         held = results if isinstance(results, dict) else {"results": results, "changed": {}}
         (folder / f"{name}.bin").write_bytes(dump(held))
-    steps = compare(str(folder), str(folder), 1, tolerance, Plan(), lambda name: None)
+    steps = compare(
+        str(folder), str(folder), 1, tolerance, Plan(), Work(Item("", "kernels", b""), Plan(), "", lambda message: None)
+    )
     assert [step["name"] for step in steps] == ["results", "correct", "unchanged", "deterministic"]
     return {step["name"]: step["message"] for step in steps if step["outcome"] == "failed"}
 
@@ -116,7 +120,14 @@ def test_files_that_are_none_are_told(tmp_path: Path) -> None:
     (tmp_path / "expected_0.bin").write_bytes(dump({"results": [X], "changed": {}}))
     for data, why in ((b"nothing", "this is no file of values"), (dump([X]), "this is no file of results")):
         (tmp_path / "results_0.bin").write_bytes(data)
-        steps = compare(str(tmp_path), str(tmp_path), 1, None, Plan(), lambda name: None)
+        steps = compare(
+            str(tmp_path),
+            str(tmp_path),
+            1,
+            None,
+            Plan(),
+            Work(Item("", "kernels", b""), Plan(), "", lambda message: None),
+        )
         assert [(step["outcome"], step["message"]) for step in steps][:2] == [("failed", why), ("skipped", "")]
 
 

@@ -99,7 +99,7 @@ def test_counting_operators_does_not_import_the_compiler_of_torch() -> None:
     """Which takes seconds, in the child of each candidate."""
     code = """
 import sys, torch
-from tileir.judge.kernels.origins import Origins
+from tileir.judge.kernels.launches import Origins
 origins = Origins()
 origins.watch(lambda inputs: inputs + 1, torch.ones(3))
 print(origins.operators, "torch._dynamo" in sys.modules)

@@ -11,7 +11,7 @@ pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install
 
 from tests.judge.kernels.judged import judged
 
-from tileir.judge.kernels import fresh_memory
+from tileir.judge.kernels import launches
 
 COUNT = 4096
 LEFT_OUT = 128
@@ -69,7 +69,7 @@ def run(x):
 @pytest.fixture(autouse=True)
 def _with_any_allocator(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not every C library fills what it allocates."""
-    monkeypatch.setattr(fresh_memory, "_fill_in_c", lambda: None)
+    monkeypatch.setattr(launches, "_fill_in_c", lambda: None)
 
 
 @pytest.mark.sampled(3)

@@ -8,8 +8,7 @@ import numpy
 import pytest
 from tests.judge.kernels.judged import DOUBLING, example, judged, outcomes
 
-from tileir.judge.kernels.comparing import Errors
-from tileir.judge.kernels.tolerances import tolerance_for
+from tileir.judge.kernels.comparison import Errors, tolerance_for
 
 if not hasattr(os, "fork"):
     pytest.skip("children are forked here", allow_module_level=True)
@@ -149,13 +148,12 @@ def test_inputs_that_are_changed_behind_the_back_are_noticed() -> None:
 
 def test_a_link_to_what_is_expected_is_not_followed() -> None:
     linking = GOOD + (
-        "import os, tileir.judge.kernels.computing as computing\n"
+        "import os, tileir.judge.kernels.runs as runs\n"
         "def compute(function, inputs, file):\n"
         "    function(inputs)\n"
         "    os.symlink('../expected/' + file.replace('results', 'expected'), file)\n"
         "    return 0.0\n"
-        "import tileir.judge.kernels.running as running\n"
-        "running.compute = compute\n"
+        "runs.compute = compute\n"
     )
     steps = judged(linking)
     assert steps["results"].message == "inputs 0: results_0.bin is a link"

@@ -8,11 +8,11 @@ import os
 import pytest
 from tests.judge.kernels.judged import DOUBLING, EXAMPLES
 
-from tileir.judge.chunks import judge_chunk
-from tileir.judge.confinement import landlock, seccomp
 from tileir.judge.items import Item
 from tileir.judge.plans import Limits, Plan
-from tileir.judge.verdicts import Verdict
+from tileir.judge.server_pool.pool import judge_chunk
+from tileir.judge.verdicts.verdict import Verdict
+from tileir.processes import landlock, seccomp
 
 if not hasattr(os, "fork"):
     pytest.skip("children are forked here", allow_module_level=True)
@@ -66,30 +66,32 @@ def test_hostile_modules_end_in_their_row(source: str, step: str, outcome: str) 
 FORGING = """
 import json, os, time
 def told(kind, content):
-    content = content.encode()
-    return kind + len(content).to_bytes(4, "little") + content
+    message = f'{{"{kind}": {content}}}'.encode()
+    return len(message).to_bytes(4, "little") + message
 def write(data):
     view = memoryview(data)
     while view:
         view = view[os.write(3, view):]
     time.sleep(60)
-over = told(b"E", "0.1")
+over = told("end", "0.1")
 """
 
 
 @pytest.mark.parametrize(
     ("act", "outcome"),
     [
-        ("""write(told(b"S", '{"name": "run", "outcome": "skipped"}') + over)""", "forbidden"),
-        ("""write(told(b"S", '{"name": "run", "outcome": "passed"}') + over)""", "forbidden"),
+        ("""write(told("step", '{"name": "run", "outcome": "skipped"}') + over)""", "forbidden"),
+        ("""write(told("step", '{"name": "run", "outcome": "passed"}') + over)""", "forbidden"),
         ("write(over)", "forbidden"),
-        ("""os.write(3, told(b"S", '{"outcome": "skipped"}')); os._exit(0)""", "crashed"),
-        ("""os.write(3, told(b"B", "deterministic")); os._exit(0)""", "crashed"),
-        ("""write(told(b"H", '{"failed": {"step": "deterministic", "outcome": "refused"}}') + over)""", "refused"),
-        ("""write(told(b"H", '{"failed": {"step": "correct", "outcome": "passed"}}') + over)""", "failed"),
-        ("""write(told(b"S", '{"outcome": "passed"}') * 20_000)""", "forbidden"),
-        ("""write(told(b"H", "[" + "[]," * (1 << 20) + "0]") + over)""", "forbidden"),
-        ("""write(told(b"S", json.dumps({"outcome": "failed", "message": "x" * (5 << 20)})) + over)""", "forbidden"),
+        ("""write(told("end", "1" + "0" * 400))""", "forbidden"),
+        ("""write(told("step", '{"outcome": "failed", "measured": {"x": 1' + "0" * 400 + "}}") + over)""", "forbidden"),
+        ("""os.write(3, told("step", '{"outcome": "skipped"}')); os._exit(0)""", "crashed"),
+        ("""os.write(3, told("begin", '"deterministic"')); os._exit(0)""", "crashed"),
+        ("""write(told("value", '{"failed": {"step": "deterministic", "outcome": "refused"}}') + over)""", "refused"),
+        ("""write(told("value", '{"failed": {"step": "correct", "outcome": "passed"}}') + over)""", "failed"),
+        ("""write(told("step", '{"outcome": "passed"}') * 20_000)""", "forbidden"),
+        ("""write(told("value", "[" + "[]," * (1 << 20) + "0]") + over)""", "forbidden"),
+        ("""write(told("step", json.dumps({"outcome": "failed", "message": "x" * (5 << 20)})) + over)""", "forbidden"),
     ],
 )
 def test_a_forged_report_makes_no_step_pass_that_others_do(act: str, outcome: str) -> None:
@@ -101,7 +103,7 @@ def test_a_forged_report_makes_no_step_pass_that_others_do(act: str, outcome: st
 
 def test_forged_numbers_end_nobody() -> None:
     forged = {"launches": {"double": 10**400, "half": -1, "twice": 1}, "seconds": [10**400, "x", 0.5], "kept": {}}
-    source = FORGING + f"""write(told(b"H", {json.dumps(json.dumps(forged))}) + over)"""
+    source = FORGING + f"""write(told("value", {json.dumps(json.dumps(forged))}) + over)"""
     item = Item("candidate.py", "kernels", source.encode(), DOUBLING.encode())
     verdict = judge_chunk([item], Plan(trials=1, engines=("interpreter",), limits=LIMITS, time=True))[0]
     found = {each.name: each for each in verdict.steps}

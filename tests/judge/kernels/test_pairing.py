@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from tests.judge.kernels.judged import EXAMPLES
 
-from tileir.judge.inputs import Inputs
-from tileir.judge.kernels.pairing import References, is_candidate
+from tileir.judge.inputs import Inputs, References, is_candidate
 
 CANDIDATE = b"import cuda.tile as ct\ndef run(x): pass\n"
 

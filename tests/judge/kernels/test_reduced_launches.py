@@ -12,13 +12,12 @@ from tests.judge.kernels.planted import PlantedJudge
 from tests.judge.report.planted_engine import CRASHING_MINIMUM, WRONG_PRODUCT, planted
 
 import tileir
-from tileir.judge.chunks import judge_chunk
 from tileir.judge.items import Item
-from tileir.judge.launched_kernels import FailingLaunch, failing_launch
 from tileir.judge.plans import Limits, Plan
-from tileir.judge.reductions import reduce_failures
+from tileir.judge.reductions import FailingLaunch, failing_launch, reduce_failures
 from tileir.judge.report.entries import StepFailure
-from tileir.judge.report.features import features_of
+from tileir.judge.report.suspects import features_of
+from tileir.judge.server_pool.pool import judge_chunk
 
 if not hasattr(os, "fork"):
     pytest.skip("children are forked here", allow_module_level=True)

@@ -10,7 +10,7 @@ import pytest
 from tests.judge.report.made_results import several, written
 
 from tileir.judge.report.contents import Contents, contents_of
-from tileir.judge.results import Results
+from tileir.judge.results.results import Results
 from tileir.tools.main import run
 
 

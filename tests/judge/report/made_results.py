@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tileir.judge.items import Item, Kind
 from tileir.judge.plans import Plan
-from tileir.judge.store import Finished, Store
-from tileir.judge.verdicts import Outcome, Step, Verdict
+from tileir.judge.results.store import Finished, Store
+from tileir.judge.verdicts.verdict import Outcome, Step, Verdict
 
 PLAN = Plan(engines=("interpreter", "cpu"))
 DIFFER = "results differ: f32"

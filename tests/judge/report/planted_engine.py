@@ -18,11 +18,11 @@ from tileir.execute.launching.entries import entries_of
 from tileir.ir.core import Operation
 from tileir.ir.traversal import clone, pre_order
 from tileir.judge.items import Item
-from tileir.judge.judging.programs import judge_program
-from tileir.judge.judging.work import Work
 from tileir.judge.plans import Plan
-from tileir.judge.store import Finished
-from tileir.judge.verdicts import Verdict, verdict_of
+from tileir.judge.results.store import Finished
+from tileir.judge.verdicts.programs import judge_program
+from tileir.judge.verdicts.verdict import Verdict, verdict_of
+from tileir.judge.verdicts.work import Work
 
 PLAN = Plan(engines=("interpreter", "planted"))
 
@@ -92,7 +92,7 @@ def judge_here(items: list[Item], plan: Plan) -> list[Verdict]:
     """As `judge_chunk`, without other processes: the bugs are in this one."""
     found = []
     for item in items:
-        work = Work(item, plan, "/nowhere", b"", lambda data: None)
+        work = Work(item, plan, "/nowhere", lambda message: None)
         judge_program(work)
         found.append(verdict_of(item, list(work.steps.values())))
     return found

@@ -17,10 +17,9 @@ from tests.judge.report.planted_engine import (
 )
 
 from tileir.judge.report.contents import Contents, contents_of
-from tileir.judge.report.features import features_of
-from tileir.judge.report.suspects import blamed
-from tileir.judge.results import Results
-from tileir.judge.store import Finished
+from tileir.judge.report.suspects import blamed, features_of
+from tileir.judge.results.results import Results
+from tileir.judge.results.store import Finished
 
 pytest.importorskip("numpy", reason="programs run in the interpreter: pip install 'tileir[run]'")
 

@@ -39,7 +39,7 @@ def test_csv_has_a_line_for_each_name(report: Any, tmp_path: Path) -> None:
 def test_markdown_takes_names_for_text(report: Any, tmp_path: Path) -> None:
     out = report(written(tmp_path / "r.sqlite", [invalid(HOSTILE, "m", "c | <b>")]), "--format", "markdown").out
     row = next(line for line in out.splitlines() if "check" in line)
-    assert row.count("|") - row.count("\\|") == 8
+    assert row.count("|") - row.count("\\|") == 9
     assert "<b>" not in row.replace("\\<b\\>", "")
     assert "@you" not in row.replace("\\@you", "")
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.judge.report.made_results import PLAN, crashed, fine, judged, passed, program, several, written, wrong
 
-from tileir.judge.store import Store
-from tileir.judge.verdicts import Step
+from tileir.judge.results.store import Store
+from tileir.judge.verdicts.verdict import Step
 
 
 def test_a_program_is_shown_by_name_digest_and_kind(report: Any, results: str) -> None:

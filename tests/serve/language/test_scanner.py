@@ -128,7 +128,7 @@ def test_operations_of_all_programs_are_found_by_what_is_written():
 def check_values(text, chance):
     syntax = SyntaxTree(text)
     for token in [chance.randrange(syntax.count) for _ in range(20)]:
-        by_text = {}
+        by_text: dict[str, Any] = {}
         for name in syntax.visible_values(token):
             by_text.setdefault(name.text, name)
         name = syntax.name_at(token)

@@ -129,8 +129,9 @@ async def test_a_deep_nest_is_answered(editor):
 
 
 def test_an_answer_that_cannot_be_written_is_a_failure():
-    server, written = TileServer(), []
-    deep = []
+    server = TileServer()
+    written: list[Any] = []
+    deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
     server.handlers["tileir/disassemble"] = lambda _: deep

@@ -7,7 +7,6 @@ needed any more.
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from collections.abc import Callable
 from typing import Generic
 
 from tileir.analyze.reducing.search import Cancelled, Tested
-from tileir.signal_names import signal_name
+from tileir.processes.child import TIMED_OUT, ExitStatus, kill_group
 
 PLACE = "{}"
 """What stands for the path of the candidate in a command."""
@@ -34,11 +33,7 @@ class Ended:
 
     @property
     def words(self) -> str:
-        if self.status is None:
-            return "took too long"
-        if self.status < 0:
-            return f"was ended by {signal_name(-self.status)}"
-        return f"ended with status {self.status}"
+        return ExitStatus(TIMED_OUT if self.status is None else "", self.status or 0).message
 
 
 class Command:
@@ -103,13 +98,10 @@ class Command:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    try:
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
+    if sys.platform == "win32":
+        process.kill()
+    else:
+        kill_group(process.pid)
 
 
 def shell_words(line: str) -> list[str]:

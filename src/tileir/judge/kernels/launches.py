@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import sys
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy
@@ -12,17 +14,22 @@ from tileir.bridge.emulate import emulate_process
 from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import BYTECODE_VERSION, compiled_for, cutile, described, known_for, launch
 from tileir.bridge.settings import Settings
-from tileir.execute.arguments.binding import Pointer, buffer_of
+from tileir.bridge.uninitialized import watch_allocations
+from tileir.execute.arguments.binding import Pointer, buffer_of, is_array
 from tileir.execute.dtypes import Array
+from tileir.execute.errors import LaunchError
 from tileir.execute.launching.entries import check_grid
 from tileir.execute.launching.kernel import Kernel
 from tileir.interface import to_bytecode
-from tileir.judge.kernels.carried import NotCarried, dtype_named, dump, load
-from tileir.judge.kernels.fresh_memory import fill_fresh_memory
-from tileir.judge.kernels.origins import Origins
+from tileir.judge.kernels.protocol import results_of
+from tileir.judge.kernels.values import NotCarried, dtype_named, dump, load
 
 _MOST_KEPT: Final = 32
 _ALIGNMENT: Final = 256
+_PERTURB: Final = -6
+"""The option of glibc's `mallopt` for what new memory holds: the complement of a byte."""
+_BYTE: Final = 0xFE
+"""As a float this is -1.7e38 or not a number, as an integer negative."""
 
 
 class Launches:
@@ -79,8 +86,8 @@ class Launches:
         self.kept[file] = self.kept.get(file, 0) + 1
 
 
-def emulated(backend: str, watcher: Launches) -> None:
-    """Have this process find a GPU from now on, its launches looked at, and what is uninitialized filled."""
+def emulate(backend: str, watcher: Launches) -> None:
+    """Have this process find a GPU from now on, watch its launches, and fill memory that nobody has written to."""
     settings = Settings()
     settings.backend = backend
     # What is judged must not depend on the processor.  The interpreter would take many times as long for it.
@@ -88,6 +95,25 @@ def emulated(backend: str, watcher: Launches) -> None:
     fill_fresh_memory()
     hook_cutile(cutile())
     emulate_process(settings, None, watcher)
+
+
+def fill_fresh_memory() -> None:
+    """Have memory that nobody has written to yet hold what no result is, and the same each time, for good.
+
+    A kernel that leaves a part of its output unwritten would otherwise return what happened to be there: right by luck,
+    when that is the output of the run before, or wrong in another way each time."""
+    watch_allocations(everywhere=True)
+    _fill_in_c()
+
+
+def _fill_in_c() -> None:
+    """What is allocated without those functions, where the C library is glibc; it gives some memory out as it is."""
+    if sys.platform == "linux":
+        try:
+            ctypes.CDLL(None).mallopt(_PERTURB, _BYTE ^ 0xFF)
+        except (OSError, AttributeError):
+            # Another C library.
+            pass
 
 
 def _described_launch(kernel: Kernel, grid: tuple[int, ...], values: list[object]) -> dict[str, Any]:
@@ -171,3 +197,87 @@ def _argument(value: dict[str, Any], regions: list[Array]) -> object:
     region = regions[value["region"]]
     array: Array = numpy.ndarray(value["shape"], dtype, region, value["offset"], value["strides"])
     return Pointer(array, str(value["name"]))
+
+
+# --- where results come from ---
+
+
+# Operators that compute nothing: they make tensors, move them, or look at them in another way.
+_NOTHING: Final = frozenset(
+    (
+        "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros", "zeros_like", "new_zeros",
+        "ones", "ones_like", "new_ones", "full", "full_like", "new_full", "fill_", "zero_", "arange", "scalar_tensor",
+        "view", "_unsafe_view", "reshape", "_reshape_alias", "t", "transpose", "permute", "expand", "as_strided",
+        "slice", "select", "narrow", "unsqueeze", "squeeze", "detach", "alias", "unbind", "split", "chunk", "flatten",
+        "copy_", "clone", "contiguous", "_to_copy", "to", "lift_fresh", "_local_scalar_dense", "item", "resize_",
+        "randn", "rand", "random_", "normal_", "uniform_",
+    )
+)  # fmt: skip
+
+
+class Origins:
+    """What is noted during one run."""
+
+    def __init__(self) -> None:
+        self.ranges: list[tuple[int, int]] = []
+        """The memory of arrays that kernels were given."""
+        self.operators: dict[str, int] = {}
+        """Operators of torch that compute something, and how often each was called."""
+        self.elsewhere: list[int] = []
+        """Results that are in none of that memory."""
+
+    def note_launch(self, values: list[object]) -> None:
+        """That a kernel is given these arguments."""
+        for value in values:
+            if isinstance(value, Pointer):
+                buffer = buffer_of(value.array, value.name)
+                self.ranges.append((buffer.low, buffer.high))
+
+    def watch(self, function: Callable[[Any], Any], inputs: Any) -> Any:
+        """Call a function, and note what it does beside launches."""
+        torch: Any = sys.modules.get("torch")
+        if torch is None:
+            found = function(inputs)
+        else:
+            with _counting(self.operators):
+                found = function(inputs)
+        for number, value in enumerate(results_of(found)):
+            if is_array(value) and not self._is_known(value):
+                self.elsewhere.append(number)
+        return found
+
+    def _is_known(self, value: object) -> bool:
+        try:
+            buffer = buffer_of(value, "a result")
+        except LaunchError:
+            return True
+        return buffer.low == buffer.high or any(low < buffer.high and buffer.low < high for low, high in self.ranges)
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """For the table; nothing if all results are in memory that kernels were given, and torch computed nothing."""
+        found: dict[str, Any] = {}
+        if self.elsewhere:
+            found["not_from_kernels"] = self.elsewhere
+        if self.operators:
+            found["torch"] = dict(sorted(self.operators.items()))
+        return found
+
+
+def _counting(operators: dict[str, int]) -> Any:
+    """A context in which torch's operators are counted."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Counting(TorchDispatchMode):  # type: ignore[misc]
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            """Else torch imports its compiler at the first operator, in each child anew, which takes seconds."""
+            return False
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            name = str(func.overloadpacket.__name__)
+            if name not in _NOTHING:
+                operators[name] = operators.get(name, 0) + 1
+            return func(*args, **(kwargs or {}))
+
+    return Counting()

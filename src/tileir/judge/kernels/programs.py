@@ -5,31 +5,37 @@ In children of their own, in which no foreign code runs: what is kept is bytecod
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
+import numpy
+
 from tileir.analyze.cost.costs import cost
-from tileir.execute.gpu.tileiras.assembly import assemble
-from tileir.execute.gpu.tileiras.tool import AssemblyOptions
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.arguments.argument_text import VALUES, LaunchWords
+from tileir.execute.arguments.binding import Pointer
+from tileir.execute.dtypes import Array, memory_dtype
+from tileir.execute.launching.entries import entries_of, select_entry
 from tileir.execute.launching.kernel import Kernel, compile
 from tileir.execute.sanitizer.report import SanitizerError
 from tileir.interface import from_bytecode
 from tileir.ir.core import Operation
-from tileir.judge.causes import cause_of
-from tileir.judge.ended import BeginStep
-from tileir.judge.judging.agreement import compare_results, open_operations
-from tileir.judge.judging.failures import failed_step
-from tileir.judge.judging.launches import Results, arrays_of, options_of
-from tileir.judge.judging.targets import described_resources
-from tileir.judge.kernels.carried import NotCarried
-from tileir.judge.kernels.foreign_files import NotReadable, read_foreign
+from tileir.ir.diagnostics import TileIRError
+from tileir.ir.types import FloatType, Type
 from tileir.judge.kernels.launches import KeptLaunch, kept_launch
-from tileir.judge.kernels.making import backend_of
+from tileir.judge.kernels.runs import backend_of
+from tileir.judge.kernels.values import NotCarried, NotReadable, read_foreign
 from tileir.judge.plans import Plan
-from tileir.judge.verdicts import Step
+from tileir.judge.verdicts.comparison import compare_results, open_operations
+from tileir.judge.verdicts.exceptions import failed_step
+from tileir.judge.verdicts.launches import Results, arrays_of, options_of
+from tileir.judge.verdicts.programs import compile_for, report_findings
+from tileir.judge.verdicts.verdict import Step
+from tileir.judge.verdicts.work import Work
 from tileir.passes.pipeline import optimize
 
 _MEASURED_TARGET: Final = "cpu"
@@ -75,11 +81,11 @@ def judge_programs(
     baseline: Kept,
     least: float | None,
     plan: Plan,
-    begin_step: BeginStep,
+    work: Work,
 ) -> dict[str, Any]:
     """One step for all launches that were kept; `least` is the speedup that is asked for."""
     step = Step(step_name(aspect, argument), "passed")
-    begin_step(step.name)
+    work.begin(step.name)
     try:
         _write_source(candidate)
         if aspect == "cost":
@@ -142,21 +148,11 @@ def _sanitize(step: Step, argument: str, launch: KeptLaunch, plan: Plan) -> None
     try:
         _kernel(launch, "auto").launch(launch.grid, *launch.arguments(), sanitize=True)
     except SanitizerError as error:
-        findings = error.report.findings
-        step.outcome = "failed"
-        step.message = error.report.render()
-        step.cause = cause_of(f"{findings[0].kind}: {findings[0].title}")
-        step.details["findings"] = [
-            {"kind": finding.kind, "title": finding.title, "count": finding.count} for finding in findings
-        ]
+        report_findings(step, error.report, error.report.render())
 
 
 def _compile(step: Step, argument: str, launch: KeptLaunch, plan: Plan) -> None:
-    limits = plan.limits
-    options = AssemblyOptions(time_limit=limits.seconds, memory_limit=limits.memory)
-    made = assemble(from_bytecode(launch.bytecode), argument, options)
-    step.details["assembler"] = made.cubin.version
-    step.details.setdefault("kernels", {}).update(described_resources(made.resources))
+    compile_for(from_bytecode(launch.bytecode), argument, plan, step)
 
 
 _ASPECTS: Final[dict[str, Callable[[Step, str, KeptLaunch, Plan], None]]] = {
@@ -215,3 +211,98 @@ def _time(step: Step, engine: str, candidate: Kept, baseline: Kept, plan: Plan) 
             step.measured[name] = total
     if step.measured.get("seconds") and step.measured.get("baseline_seconds"):
         step.measured["speedup"] = step.measured["baseline_seconds"] / step.measured["seconds"]
+
+
+# --- launches as programs that state them, for reductions ---
+
+
+_MOST_LAUNCHES: Final = 32
+_MOST_CHARACTERS: Final = 700_000
+"""Of all that is told, as JSON."""
+_WAYS: Final = (
+    ("signed", "rand"), ("mixed", "mixed"), ("rand", "iota"), ("zeros", "zeros"), ("signed", VALUES), (VALUES, VALUES),
+)  # fmt: skip
+"""How arrays are made in each attempt: those of floats, and those of integers, which may be indices."""
+_MOST_VALUES: Final = 4096
+"""Elements of an array that are given one by one."""
+
+
+def programs_of_launches(kept: Kept, plan: Plan, work: Work) -> list[dict[str, Any]]:
+    """Of each launch the kernel, its program, and comments that state the launch, the likeliest first; or `why` not."""
+    work.begin("programs")
+    found: list[dict[str, Any]] = []
+    left = _MOST_CHARACTERS
+    for file in list(kept.files)[:_MOST_LAUNCHES]:
+        described: dict[str, Any]
+        try:
+            launch = kept_launch(read_foreign(kept.directory, file, 2 * plan.limits.file_bytes + (1 << 20)))
+            described = _described(launch)
+        except (NotCarried, NotReadable, TileIRError, ValueError) as error:
+            described = {"why": str(error).partition("\n")[0][:1000]}
+        size = len(json.dumps(described))
+        if size > left:
+            described = {"why": "its program is too long"}
+        else:
+            left -= size
+        found.append(described)
+    return found
+
+
+class _TooMany(Exception):
+    """An array whose elements are not given one by one."""
+
+
+def _described(launch: KeptLaunch) -> dict[str, Any]:
+    module: Operation = from_bytecode(launch.bytecode)
+    entry = select_entry(module, launch.kernel)
+    parameters = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
+    arguments = launch.arguments()
+    several = len(entries_of(module)) > 1
+    grid = launch.grid[: max([1, *[n for n, extent in enumerate(launch.grid, 1) if extent != 1]])]
+    comments: list[str] = []
+    for way in _WAYS:
+        try:
+            words = [_word(value, type, way) for value, type in zip(arguments, parameters, strict=True)]
+        except _TooMany:
+            continue
+        comment = LaunchWords(grid, words, launch.kernel if several else None).comment()
+        if comment not in comments:
+            comments.append(comment)
+    return {"kernel": launch.kernel, "program": module.text(debug_info=False), "launches": comments}
+
+
+def _word(value: object, type: Type, way: tuple[str, str]) -> str:
+    """An argument in the words of `tileir run`."""
+    if isinstance(value, Pointer):
+        if not isinstance(type, TileType) or not isinstance(type.element, PointerType):
+            raise NotCarried("an array is given for what is no pointer")
+        array: Any = value.array
+        return _array_word(array, type.element.pointee, way)
+    plain = value.item() if isinstance(value, (numpy.ndarray, numpy.generic)) and value.ndim == 0 else value
+    if isinstance(plain, bool):
+        return "true" if plain else "false"
+    if not isinstance(plain, (int, float)):
+        raise NotCarried(f"an argument is neither a number nor an array, but of type {plain.__class__.__name__}")
+    return repr(plain)
+
+
+def _array_word(array: Array, element: Type, way: tuple[str, str]) -> str:
+    """The memory of an array from its first element to its last, as one row: parameters beside it say how it lies."""
+    size = array.dtype.itemsize
+    if memory_dtype(element).itemsize != size or any(stride < 0 or stride % size for stride in array.strides):
+        raise NotCarried("an array lies in memory in a way that no words say")
+    span = 0
+    if array.size:
+        span = 1 + sum([(n - 1) * (stride // size) for n, stride in zip(array.shape, array.strides, strict=True)])
+    kind = way[0] if isinstance(element, FloatType) else way[1]
+    return f"{kind}:{element.spelling}:{span if kind != VALUES else _listed(array, element, span)}"
+
+
+def _listed(array: Array, element: Type, span: int) -> str:
+    # What has no dtype is patterns of bits.
+    has_dtype = isinstance(element, FloatType) == (array.dtype.kind not in "biu")
+    if not 0 < span <= _MOST_VALUES or not has_dtype:
+        raise _TooMany
+    row = numpy.lib.stride_tricks.as_strided(array, (span,), (array.dtype.itemsize,))
+    plain: list[object] = row.astype(numpy.float64 if isinstance(element, FloatType) else numpy.int64).tolist()
+    return ",".join([repr(value) for value in plain])

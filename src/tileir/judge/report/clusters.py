@@ -10,12 +10,11 @@ import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from tileir.judge.causes import DIFFERENT, reason_of
 from tileir.judge.items import Item
 from tileir.judge.report.entries import StepFailure, SweepEntry, size_of
-from tileir.judge.report.features import features_of_item
-from tileir.judge.report.suspects import blamed
-from tileir.judge.verdicts import Outcome
+from tileir.judge.report.suspects import blamed, features_of_item
+from tileir.judge.verdicts.causes import DIFFERENT, reason_of
+from tileir.judge.verdicts.verdict import Outcome
 
 OPTIMIZED = "compare optimized"
 """The step that compares a program with itself, optimized."""

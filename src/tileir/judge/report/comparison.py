@@ -6,11 +6,29 @@ by step, outcome and cause.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 
 from tileir.judge.report.clusters import FailureKind
 from tileir.judge.report.contents import Contents, counted
-from tileir.judge.report.entries import FINE, SweepEntry
+from tileir.judge.report.documents import cluster_object
+from tileir.judge.report.entries import SweepEntry
+from tileir.judge.report.tables import Column, Table, table
+from tileir.judge.report.text import Paint, plain, steps_of
+from tileir.judge.verdicts.verdict import FINE
+
+_KIND_COLUMNS = (
+    Column("programs", is_number=True),
+    Column("step"),
+    Column("outcome"),
+    Column("cause", least=24, cut_at_end=True),
+    Column("smallest", least=12),
+)
+_CHANGE_COLUMNS = (
+    Column("program", least=12),
+    Column("before", least=12, cut_at_end=True),
+    Column("now", least=20, cut_at_end=True),
+)
 
 
 @dataclass(slots=True)
@@ -55,6 +73,10 @@ class SweepComparison:
             parts.append(f"{counted(self.added, 'program')} more, {self.removed:,} fewer")
         return ", ".join(parts)
 
+    @property
+    def changes(self) -> dict[str, list[SweepChange]]:
+        return {"broken": self.broken, "fixed": self.fixed, "changed": self.changed}
+
 
 def compared(old: Contents, new: Contents) -> SweepComparison:
     """What became of the programs of an older file, and of its kinds of failures."""
@@ -90,3 +112,69 @@ def _kinds(contents: Contents) -> dict[tuple[str, str, str], FailureKind]:
     for cluster in contents.clusters:
         found.setdefault((cluster.verb, cluster.outcome, cluster.cause), cluster)
     return found
+
+
+# --- the comparison in words, JSON and Markdown ---
+
+
+def _tables(found: SweepComparison) -> list[Table]:
+    kinds = {"New kinds of failures": found.new_kinds, "Kinds of failures that are gone": found.gone_kinds}
+    changes = dict(zip(("Broken", "Fixed", "Failing otherwise"), found.changes.values(), strict=True))
+    tables = [Table(title, _KIND_COLUMNS, [_kind_cells(each) for each in held]) for title, held in kinds.items()]
+    for title, held in changes.items():
+        rows = [[change.name, state_of(change.before), state_of(change.after)] for change in held]
+        tables.append(Table(title, _CHANGE_COLUMNS, rows))
+    return [each for each in tables if each.rows]
+
+
+def changes_text(found: SweepComparison, most: int, width: int = 0, paint: Paint = plain) -> str:
+    parts = [paint(found.summary, "failed" if found.is_worse else "passed")]
+    if found.has_other_plan:
+        parts.append("The two sweeps did not do the same: their plans are different.")
+    for each in _tables(found):
+        left = len(each.rows) - most
+        rest = f"\nand {counted(left, 'other')}" if left > 0 else ""
+        parts.append(f"{paint(each.title, 'title')}\n{table(each.columns, each.rows[:most], width)}{rest}")
+    return "\n\n".join(parts)
+
+
+def changes_object(found: SweepComparison) -> str:
+    changes = {
+        name: [{"name": one.name, "before": _object(one.before), "now": _object(one.after)} for one in held]
+        for name, held in found.changes.items()
+    }
+    plain_object = {
+        "summary": found.summary,
+        "worse": found.is_worse,
+        "other_plan": found.has_other_plan,
+        "new_kinds": [cluster_object(cluster) for cluster in found.new_kinds],
+        "gone_kinds": [cluster_object(cluster) for cluster in found.gone_kinds],
+        **changes,
+        "added": found.added,
+        "removed": found.removed,
+        "same": found.same,
+    }
+    return json.dumps(plain_object, indent=1)
+
+
+def markdown_changes(found: SweepComparison, most: int) -> str:
+    lines = [f"**{'Worse' if found.is_worse else 'Not worse'}**: {found.summary}"]
+    for each in _tables(found):
+        lines += ["", f"**{each.title}**", "", *Table(each.title, each.columns, each.rows[:most]).markdown()]
+    return "\n".join(lines)
+
+
+def state_of(entry: SweepEntry) -> str:
+    """`compare cpu: failed: results of cpu differ from interpreter`."""
+    if not entry.failures:
+        return entry.outcome
+    failure = entry.failures[0]
+    return ": ".join([part for part in (failure.step, failure.outcome, failure.cause) if part])
+
+
+def _kind_cells(cluster: FailureKind) -> list[str]:
+    return [f"{cluster.count:,}", steps_of(cluster), cluster.outcome, cluster.title, cluster.smallest.name]
+
+
+def _object(entry: SweepEntry) -> dict[str, str]:
+    return {"digest": entry.digest, "outcome": entry.outcome, "step": entry.step, "cause": entry.cause}

@@ -6,9 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from tileir.judge.report.clusters import FailureKind, clusters_of
-from tileir.judge.report.entries import FINE, OUTCOMES, SweepEntry, entries_of
-from tileir.judge.report.programs import operations_in
-from tileir.judge.results import Results
+from tileir.judge.report.entries import OUTCOMES, SweepEntry, entries_of
+from tileir.judge.report.source import operations_in
+from tileir.judge.results.results import Results
+from tileir.judge.verdicts.verdict import FINE
 
 _MOST = 5
 """Rows of the lists of what took longest and most."""
@@ -83,15 +84,7 @@ def contents_of(results: Results) -> Contents:
         if cluster.reproducer:
             found = results.reproducer(cluster.reproducer)
             cluster.reproducer_operations = operations_in(found[0]) if found is not None and found[0] is not None else 0
-    return Contents(
-        results.path,
-        results.plan,
-        results.settings,
-        entries,
-        clusters,
-        steps,
-        counts,
-    )
+    return Contents(results.path, results.plan, results.settings, entries, clusters, steps, counts)
 
 
 def _step_counts(entries: list[SweepEntry]) -> list[StepCount]:

@@ -1,4 +1,4 @@
-"""A report for other programs and pages: JSON, CSV, Markdown."""
+"""A report for other programs: JSON, CSV, Markdown, SARIF, JUnit's XML."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import csv
 import io
 import json
 import os
+import re
 from dataclasses import asdict
 from typing import Any
+from urllib.parse import quote
+from xml.sax.saxutils import escape, quoteattr
 
+from tileir import __version__
 from tileir.ir.quoting import harmless
-from tileir.judge.report.clusters import FailureKind
+from tileir.judge.report.clusters import FailureKind, failure_in
 from tileir.judge.report.contents import Contents, summary_of
 from tileir.judge.report.entries import OUTCOMES, SweepEntry
-from tileir.judge.report.text import speed_of, speeds_in, steps_of
+from tileir.judge.report.tables import markdown_text
+from tileir.judge.report.text import kernels_table, kinds_table, steps_of, steps_table
+from tileir.judge.verdicts.verdict import Outcome
 
 
 def json_report(contents: Contents) -> str:
@@ -103,39 +109,108 @@ def _is_number(text: str) -> bool:
 
 def markdown_report(contents: Contents, most: int = 20) -> str:
     """For a pull request or a job's summary."""
-    lines = [f"**{_cell(os.path.basename(contents.path))}**: {summary_of(contents)}"]
-    if contents.clusters:
-        lines += [
-            "",
-            "| kind | programs | step | outcome | cause | smallest | reduced |",
-            "|---|--:|---|---|---|---|--:|",
-        ]
-        for cluster in contents.clusters[:most]:
-            cells = [cluster.key, f"{cluster.count:,}", steps_of(cluster), cluster.outcome]
-            cells += [cluster.title, f"{cluster.smallest.name} ({cluster.smallest.extent})", cluster.reduced]
-            lines.append(markdown_row(cells))
+    lines = [f"**{markdown_text(os.path.basename(contents.path))}**: {summary_of(contents)}"]
+    for each in (kinds_table(contents, most), kernels_table(contents, most), steps_table(contents)):
+        if each.rows:
+            lines += ["", *each.markdown()]
         left = len(contents.clusters) - most
-        if left > 0:
+        if each.title.startswith("Kinds") and left > 0:
             lines += ["", f"and {left:,} more"]
-    if contents.kernels:
-        measured = speeds_in(contents)
-        lines += ["", markdown_row(["kernels", "verdict", *measured]), "|---|---|" + "--:|" * len(measured)]
-        lines += [markdown_row([e.name, e.outcome, *speed_of(e, measured)]) for e in contents.kernels[:most]]
-    if contents.steps:
-        shown = [outcome for outcome in OUTCOMES if any(step.outcomes[outcome] for step in contents.steps)]
-        lines += ["", markdown_row(["step", *shown]), "|---|" + "--:|" * len(shown)]
-        lines += [markdown_row([step.name, *[f"{step.outcomes[each]:,}" for each in shown]]) for step in contents.steps]
     return "\n".join(lines)
 
 
-def markdown_row(cells: list[str]) -> str:
-    return f"| {' | '.join([_cell(cell) for cell in cells])} |"
+# --- SARIF 2.1.0: a rule for each kind of failure, a result for each program that shows it ---
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
-_MARKS = {ord(mark): f"\\{mark}" for mark in "\\`*_{}[]<>()#+-.!|~&@:"}
-_MARKS |= {ord(blank): " " for blank in "\n\r\t"}
+def sarif_report(contents: Contents) -> str:
+    rules = [_rule(cluster) for cluster in contents.clusters]
+    driver = {"name": "tileir", "version": __version__, "semanticVersion": __version__, "rules": rules}
+    results = [
+        _result(number, cluster, entry)
+        for number, cluster in enumerate(contents.clusters)
+        for entry in sorted(cluster.entries, key=lambda entry: (entry.name, entry.digest))
+    ]
+    run = {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1)
 
 
-def _cell(text: str) -> str:
-    """A text that is nothing else in Markdown: no markup, no end of a cell, nobody's name, no address."""
-    return harmless(text, keep="\n\r\t").translate(_MARKS)
+def _rule(cluster: FailureKind) -> dict[str, Any]:
+    return {
+        "id": cluster.key,
+        "shortDescription": {"text": f"{steps_of(cluster)}: {cluster.outcome}"},
+        "fullDescription": {"text": cluster.title},
+        "defaultConfiguration": {"level": _level(cluster)},
+    }
+
+
+def _result(number: int, cluster: FailureKind, entry: SweepEntry) -> dict[str, Any]:
+    failure = failure_in(cluster, entry)
+    message = failure.message or failure.cause or failure.outcome
+    return {
+        "ruleId": cluster.key,
+        "ruleIndex": number,
+        "level": _level(cluster),
+        "message": {"text": f"{failure.step}: {message}" if failure.step else message},
+        "locations": [
+            {"physicalLocation": {"artifactLocation": {"uri": quote(name, safe="/")}}} for name in entry.names
+        ],
+        # The same program with the same failure is one finding from run to run.
+        "partialFingerprints": {"tileir/program": entry.digest, "tileir/kind": cluster.key},
+    }
+
+
+def _level(cluster: FailureKind) -> str:
+    return "warning" if cluster.outcome == "refused" else "error"
+
+
+# --- JUnit's XML, which build servers read: a suite for each step, a case for each program in it ---
+
+_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_CRASHES = ("crashed", "timeout", "memory", "forbidden")
+"""What JUnit calls an error: the test has come to no end."""
+
+
+def junit_report(contents: Contents) -> str:
+    lines = ["<?xml version='1.0' encoding='UTF-8'?>", f'<testsuites name="tileir" time="{contents.seconds:.3f}">']
+    suites: dict[str, list[tuple[SweepEntry, Outcome]]] = {step.name: [] for step in contents.steps}
+    for entry in contents.entries:
+        for name, outcome in entry.steps or ((entry.step, entry.outcome),):
+            suites.setdefault(name, []).append((entry, outcome))
+    for name, cases in suites.items():
+        found = [_element(outcome) for _, outcome in cases]
+        counts = f'tests="{len(cases)}" failures="{found.count("failure")}" errors="{found.count("error")}"'
+        lines.append(f'<testsuite name={_attribute(name or "start")} {counts} skipped="{found.count("skipped")}">')
+        lines += [*[_case(entry, name, outcome) for entry, outcome in cases], "</testsuite>"]
+    return "\n".join([*lines, "</testsuites>", ""])
+
+
+def _case(entry: SweepEntry, step: str, outcome: Outcome) -> str:
+    head = f"<testcase classname={_attribute(step or 'start')} name={_attribute(entry.name)}"
+    element = _element(outcome)
+    if not element:
+        return f"{head}/>"
+    failure = next((each for each in entry.failures if each.step == step), None)
+    if failure is None:
+        return f"{head}><{element}/></testcase>"
+    kind = "" if element == "skipped" else f" type={_attribute(outcome)}"
+    about = f"{kind} message={_attribute(failure.cause or outcome)}"
+    return f"{head}><{element}{about}>{escape(_sound(failure.message))}</{element}></testcase>"
+
+
+def _element(outcome: Outcome) -> str:
+    if outcome == "passed":
+        return ""
+    if outcome in ("skipped", "refused"):
+        return "skipped"
+    return "error" if outcome in _CRASHES else "failure"
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_sound(text))
+
+
+def _sound(text: str) -> str:
+    """A text without most control characters, which XML has no place for, not even escaped."""
+    return _NO_XML.sub("\ufffd", text)

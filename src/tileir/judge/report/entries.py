@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
-from tileir.judge.results import Results, Row, finite
-from tileir.judge.verdicts import Outcome, Step
-
-FINE: tuple[Outcome, ...] = ("passed", "skipped")
-"""Outcomes of a step that are no failure."""
+from tileir.judge.results.results import Results, Row, finite
+from tileir.judge.verdicts.verdict import FINE, Outcome, Step
 
 OUTCOMES: tuple[Outcome, ...] = (
-    "passed",
-    "failed",
-    "crashed",
-    "timeout",
-    "memory",
-    "forbidden",
-    "refused",
-    "skipped",
+    *("passed", "failed", "crashed", "timeout", "memory", "forbidden", "refused", "skipped"),
 )
 """All of them, in the order in which a report names them."""
 
+_COUNTED = re.compile(r"([^0-9]*)([0-9]*)")
 _MOST_DIGITS = 1000
 """Of a number in a name: Python reads no longer ones than some thousand."""
 
@@ -98,11 +90,6 @@ class SweepEntry:
         """How large it is, in words."""
         return size_of(self.operations, self.size)
 
-    @property
-    def fastest(self) -> float:
-        """The best of its speeds; 0 if nobody knows any."""
-        return max([speed.ratio for speed in self.speeds], default=0.0)
-
     def has_passed(self, step: str) -> bool:
         return (step, "passed") in self.steps
 
@@ -148,7 +135,7 @@ def entry_of(row: Row) -> SweepEntry:
         finite(verdict.measured.get("seconds")) or 0.0,
         finite(verdict.measured.get("peak_bytes")) or 0.0,
         _operations(row),
-        _speeds(row) if row.kind == "kernels" else (),
+        tuple([speed for speed in map(_speed, verdict.steps) if speed]) if row.kind == "kernels" else (),
     )
 
 
@@ -157,28 +144,15 @@ def _operations(row: Row) -> int:
     return found if isinstance(found, int) and 0 <= found < 1 << 63 else 0
 
 
-def _speeds(row: Row) -> tuple[KernelSpeed, ...]:
-    return tuple([found for step in row.verdict.steps if (found := _speed(step)) is not None])
-
-
 def _speed(step: Step) -> KernelSpeed | None:
-    told = {**step.details, **step.measured}
-    ratio, seconds, baseline = (finite(told.get(name)) for name in ("speedup", "seconds", "baseline_seconds"))
+    found = {**step.details, **step.measured}
+    ratio, seconds, baseline = (finite(found.get(name)) for name in ("speedup", "seconds", "baseline_seconds"))
     return None if ratio is None else KernelSpeed(step.name, ratio, seconds, baseline)
 
 
 def natural(name: str) -> tuple[tuple[int, str], ...]:
     """Names in the order in which people count: `smith:9` is before `smith:10`."""
-    parts: list[tuple[int, str]] = []
-    digits = ""
-    words = ""
-    for character in name:
-        if "0" <= character <= "9":
-            digits += character
-            continue
-        if digits:
-            parts.append((int(digits[:_MOST_DIGITS]), words))
-            digits = words = ""
-        words += character
-    parts.append((int(digits[:_MOST_DIGITS]) if digits else -1, words))
-    return tuple([part for number, text in parts for part in ((0, text), (number, ""))])
+    found: list[tuple[int, str]] = []
+    for text, digits in _COUNTED.findall(name):
+        found += [(0, text), (int(digits[:_MOST_DIGITS]) if digits else -1, "")]
+    return tuple(found)

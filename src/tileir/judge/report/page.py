@@ -11,14 +11,13 @@ from typing import Any
 
 from tileir.browser import one_file
 from tileir.ir.diagnostics import TileIRError
-from tileir.judge.report.changes import words_for
 from tileir.judge.report.clusters import FailureKind
-from tileir.judge.report.comparison import SweepChange, SweepComparison
+from tileir.judge.report.comparison import SweepComparison, state_of
 from tileir.judge.report.contents import Contents, summary_of
 from tileir.judge.report.entries import OUTCOMES, SweepEntry
-from tileir.judge.report.programs import content_of, text_of
+from tileir.judge.report.source import content_of, text_of
 from tileir.judge.report.text import steps_of
-from tileir.judge.results import Results
+from tileir.judge.results.results import Results
 
 _MOST_SOURCE = 1 << 16
 """Characters of one program."""
@@ -136,14 +135,16 @@ def _text(name: str, content: bytes) -> dict[str, Any]:
 
 
 def _changes(comparison: SweepComparison) -> dict[str, Any]:
+    changes = {
+        name: [{"name": one.name, "before": state_of(one.before), "now": state_of(one.after)} for one in held]
+        for name, held in comparison.changes.items()
+    }
     return {
         "summary": comparison.summary,
         "worse": comparison.is_worse,
         "newKinds": [_kind_words(cluster) for cluster in comparison.new_kinds],
         "goneKinds": [_kind_words(cluster) for cluster in comparison.gone_kinds],
-        "broken": [_change(each) for each in comparison.broken],
-        "fixed": [_change(each) for each in comparison.fixed],
-        "changed": [_change(each) for each in comparison.changed],
+        **changes,
     }
 
 
@@ -155,7 +156,3 @@ def _kind_words(cluster: FailureKind) -> dict[str, Any]:
         "count": cluster.count,
         "smallest": cluster.smallest.name,
     }
-
-
-def _change(change: SweepChange) -> dict[str, str]:
-    return {"name": change.name, "before": words_for(change.before), "now": words_for(change.after)}

@@ -1,44 +1,189 @@
-"""The programs of a file of results as texts and files."""
+"""The programs of a file of results as texts and files: one shown whole, those that failed extracted.
+
+Names come from files, archives and whoever wrote the programs: of each only letters that are safe everywhere are used
+in the name of a file.
+"""
 
 from __future__ import annotations
 
-from tileir.bytecode import is_bytecode
-from tileir.interface import from_bytecode, load
+import json
+import os
+import re
+
 from tileir.ir.diagnostics import TileIRError
-from tileir.judge.items import Item
-from tileir.judge.seeds import seed_program
+from tileir.ir.quoting import harmless
+from tileir.judge.errors import ResultsError
+from tileir.judge.report.clusters import FailureKind
+from tileir.judge.report.contents import Contents, counted
+from tileir.judge.report.source import content_of, ending_of, text_of
+from tileir.judge.report.text import Paint, plain, steps_of
+from tileir.judge.results.results import Results, Row, finite
+from tileir.judge.results.schema import message_of
 
-TEXT, BYTECODE, PYTHON = ".mlir", ".tileirbc", ".py"
-
-
-def content_of(item: Item) -> tuple[bytes, str]:
-    """What a file of it holds, and how the file's name ends.  Of a seed that is its program, whole."""
-    if item.kind == "kernels":
-        return item.content, PYTHON
-    if item.kind == "unreadable":
-        return b"", TEXT
-    if item.kind == "seed":
-        return seed_program(item.content).text().encode(), TEXT
-    return item.content, ending_of(item.content)
+_MOST_NAMES = 8
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST = 80
 
 
-def ending_of(content: bytes) -> str:
-    return BYTECODE if is_bytecode(content) else TEXT
+def digest_named(contents: Contents, name: str) -> str:
+    """The digest of the item that somebody means: by a name, a digest or its beginning, or a kind of failure, of which
+    the smallest program is shown."""
+    for entry in contents.entries:
+        if name in entry.names or name == entry.digest:
+            return entry.digest
+    for cluster in contents.clusters:
+        if name == cluster.key:
+            return cluster.reproducer or cluster.smallest.digest
+    found = [entry.digest for entry in contents.entries if len(name) >= 4 and entry.digest.startswith(name)]
+    found = found or [entry.digest for entry in contents.entries for each in entry.names if each.endswith(f"/{name}")]
+    if len(set(found)) == 1:
+        return found[0]
+    if found:
+        raise ResultsError(f"'{name}' may be any of {len(set(found))} programs of '{contents.path}': give more of it")
+    raise ResultsError(f"'{contents.path}' has no program '{name}': give a name, a digest, or a kind of failure")
 
 
-def text_of(content: bytes) -> str:
-    """A program or a module for people; bytecode as `tileir dis` prints it, where it can be read."""
-    if is_bytecode(content):
-        try:
-            return from_bytecode(content, verify=False).text()
-        except TileIRError as error:
-            return f"// {len(content):,} bytes of bytecode that cannot be read: {error.message}"
-    return content.decode("utf-8", "backslashreplace")
-
-
-def operations_in(content: bytes) -> int:
-    """How many operations a program has; 0 for what is none."""
+def shown(results: Results, digest: str, paint: Paint = plain) -> str:
+    """A program with everything that is known of it."""
+    row = results.row(digest)
+    parts = [_head(row, paint), _steps(row, paint)]
+    output = results.output(digest)
+    if output.strip():
+        parts.append(_part("Output", output, paint))
+    item = results.item(digest)
     try:
-        return sum(1 for _ in load(content).walk())
-    except (TileIRError, ValueError):
-        return 0
+        source = text_of(content_of(item)[0])
+    except (TileIRError, ValueError, TypeError) as error:
+        source = f"// it cannot be made again: {error}"
+    parts.append(_part("Program" if item.kind != "kernels" else "Module", source, paint))
+    reproducer = results.reproducer(digest)
+    if reproducer is not None:
+        content, note = reproducer
+        title = f"Reproducer ({note})" if note else "Reproducer"
+        parts.append(_part(title, text_of(content) if content is not None else "", paint))
+    return "\n\n".join(parts)
+
+
+def row_object(results: Results, digest: str) -> str:
+    """The same, as JSON; contents that are no text are left out."""
+    row = results.row(digest)
+    reproducer = results.reproducer(digest)
+    found = {
+        "names": row.names,
+        "digest": row.digest,
+        "kind": row.kind,
+        "bytes": row.size,
+        "outcome": row.verdict.outcome,
+        "cause": row.verdict.cause,
+        "steps": [
+            {"step": step.name, **{name: getattr(step, name) for name in ("outcome", "message", "cause", "details")}}
+            | {"measured": _measured(step.measured)}
+            for step in row.verdict.steps
+        ],
+        "measured": _measured(row.verdict.measured),
+        "output": results.output(digest),
+        "source": text_of(content_of(results.item(digest))[0]),
+        "reproducer": text_of(reproducer[0]) if reproducer is not None and reproducer[0] is not None else None,
+        "note": reproducer[1] if reproducer is not None else "",
+    }
+    return json.dumps(found, indent=1)
+
+
+def _measured(values: dict[str, float]) -> dict[str, float | None]:
+    return {name: finite(value) for name, value in values.items()}
+
+
+def _head(row: Row, paint: Paint) -> str:
+    lines = [f"{paint(harmless(row.name), 'title')}: {paint(row.verdict.outcome, row.verdict.outcome)}"]
+    others = row.names[1:]
+    if others:
+        more = f" and {len(others) - _MOST_NAMES:,} more" if len(others) > _MOST_NAMES else ""
+        lines.append(f"also {', '.join([harmless(name) for name in others[:_MOST_NAMES]])}{more}")
+    kind = {"program": "a program", "seed": "a program of tileir smith", "kernels": "a module of kernels"}
+    lines.append(f"{kind.get(row.kind, row.kind)}, {row.size:,} bytes, digest {row.digest}")
+    measured = row.verdict.measured
+    if "seconds" in measured:
+        peak = f", {measured['peak_bytes'] / (1 << 20):,.0f} MiB" if measured.get("peak_bytes") else ""
+        lines.append(f"{measured['seconds']:.3f} seconds{peak}")
+    return "\n".join(lines)
+
+
+def _steps(row: Row, paint: Paint) -> str:
+    lines = [paint("Steps", "title")]
+    width = max([len(step.name) for step in row.verdict.steps], default=0)
+    for step in row.verdict.steps:
+        seconds = f"  {step.measured['seconds']:.3f} s" if "seconds" in step.measured else ""
+        lines.append(f"  {harmless(step.name):{width}}  {paint(step.outcome, step.outcome)}{seconds}")
+        lines.extend([f"      {harmless(line.expandtabs())}" for line in step.message.splitlines()])
+        lines.extend([f"      {harmless(key)}: {harmless(_value(value))}" for key, value in step.details.items()])
+    return "\n".join(lines)
+
+
+def _value(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+def _part(title: str, text: str, paint: Paint) -> str:
+    return f"{paint(harmless(title), 'title')}\n{harmless(text.expandtabs(), keep=chr(10)).rstrip()}"
+
+
+# --- files ---
+
+
+def extract(results: Results, contents: Contents, directory: str) -> int:
+    """Write them; gives the number of files."""
+    count = 0
+    try:
+        for cluster in contents.clusters:
+            count += _extract(results, cluster, os.path.join(directory, folder_of(cluster)))
+    except OSError as error:
+        raise ResultsError(f"cannot write '{error.filename or directory}': {message_of(error)}") from None
+    return count
+
+
+def folder_of(cluster: FailureKind) -> str:
+    """`3f2a91c0-compare-failed`."""
+    return "-".join([cluster.key, safe(cluster.verb or "start"), cluster.outcome])
+
+
+def safe(name: str) -> str:
+    """A name for a file: no directories, nothing that a shell or a system takes for more."""
+    found = _UNSAFE.sub("_", name).lstrip(".-")[-_LONGEST:]
+    return found or "program"
+
+
+def _extract(results: Results, cluster: FailureKind, folder: str) -> int:
+    os.makedirs(folder, exist_ok=True)
+    lines = [f"{steps_of(cluster)}: {cluster.outcome}", cluster.title, "", cluster.message]
+    lines += ["", f"{counted(cluster.count, 'program')}, the smallest first:"]
+    count = 1
+    used: set[str] = set()
+    for entry in cluster.entries:
+        try:
+            content, ending = content_of(results.item(entry.digest))
+        except (TileIRError, ValueError, TypeError) as error:
+            lines.append(f"{entry.name}: it cannot be made again: {error}")
+            continue
+        stem = safe(entry.name.removesuffix(ending))
+        # Names that differ in what is not safe, or in capitals, are told apart by their contents.
+        if stem.lower() in used or stem.lower() in ("readme", "reproducer"):
+            stem = f"{stem}-{entry.digest[:8]}"
+        used.add(stem.lower())
+        _write(os.path.join(folder, stem + ending), content)
+        lines.append(f"{stem}{ending}  {entry.name}" if stem + ending != entry.name else entry.name)
+        count += 1
+    if cluster.reproducer:
+        found = results.reproducer(cluster.reproducer)
+        if found is not None and found[0] is not None:
+            _write(os.path.join(folder, "reproducer" + ending_of(found[0])), found[0])
+            count += 1
+    _write(os.path.join(folder, "README.txt"), ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace"))
+    return count
+
+
+def _write(path: str, content: bytes) -> None:
+    # Never through a link that is there already.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags, 0o666), "wb") as file:
+        file.write(content)

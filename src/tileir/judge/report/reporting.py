@@ -9,13 +9,11 @@ from pathlib import Path
 from tileir.judge.report.clusters import FailureKind
 from tileir.judge.report.comparison import SweepComparison, compared
 from tileir.judge.report.contents import Contents, contents_of, summary_of
-from tileir.judge.report.documents import csv_report, json_report, markdown_report
+from tileir.judge.report.documents import csv_report, json_report, junit_report, markdown_report, sarif_report
 from tileir.judge.report.entries import SweepEntry
-from tileir.judge.report.junit import junit_report
 from tileir.judge.report.page import page
-from tileir.judge.report.scanning import sarif_report
 from tileir.judge.report.text import TextReport
-from tileir.judge.results import Results
+from tileir.judge.results.results import Results
 
 
 class SweepReport:

@@ -1,4 +1,4 @@
-"""A report in words, for a terminal."""
+"""A report in words, for a terminal; and its tables, which Markdown has too."""
 
 from __future__ import annotations
 
@@ -7,15 +7,25 @@ from collections.abc import Callable, Sequence
 
 from tileir.ir.quoting import harmless
 from tileir.judge.report.clusters import FailureKind
-from tileir.judge.report.columns import Column, shortened, table
 from tileir.judge.report.contents import Contents, counted, summary_of
 from tileir.judge.report.entries import OUTCOMES, SweepEntry
+from tileir.judge.report.tables import Column, Table, shortened, table
 
 Paint = Callable[[str, str], str]
-"""A text in the colour of an outcome, or in bold for `title`."""
+"""A text in the color of an outcome, or in bold for `title`."""
 
 _MESSAGE_LINES = 6
 _INDENT = "    "
+_KIND_COLUMNS = (
+    Column("kind"),
+    Column("count", is_number=True),
+    Column("step", least=8, most=18),
+    Column("outcome"),
+    Column("cause", least=16, cut_at_end=True),
+    Column("smallest", least=10, most=26),
+    Column("size", is_number=True),
+    Column("reduced", is_number=True),
+)
 
 
 def plain(text: str, _: str) -> str:
@@ -23,7 +33,7 @@ def plain(text: str, _: str) -> str:
 
 
 class TextReport:
-    """The report for a terminal of some width; 0 is any width.  At most `most` kinds of failures are told."""
+    """The report for a terminal of some width; 0 is any width.  At most `most` kinds of failures are described."""
 
     def __init__(
         self, contents: Contents, width: int = 0, paint: Paint = plain, most: int = 20, *, measured: bool = True
@@ -35,58 +45,26 @@ class TextReport:
         self._most: int = most
 
     def render(self) -> str:
-        parts = [self._summary(), *self._clusters(), *self._kernels(), *self._steps()]
-        parts += self._extremes() if self._measured else []
-        return "\n\n".join([part for part in parts if part])
+        contents, most = self._contents, self._most
+        parts = [self._summary()]
+        if contents.clusters:
+            parts.append(self._shown(kinds_table(contents, most)))
+            parts += [self._message(cluster) for cluster in contents.clusters[:most]]
+        left = len(contents.clusters) - most
+        if left > 0:
+            parts.append(f"and {counted(left, 'more kind')} (--limit {len(contents.clusters)} shows all)")
+        tables = [kernels_table(contents, most), steps_table(contents)]
+        if self._measured:
+            slowest = [(entry, f"{entry.seconds:.2f}") for entry in contents.slowest() if entry.seconds > 0]
+            largest = [(entry, f"{entry.peak / (1 << 20):,.0f}") for entry in contents.largest()]
+            tables += [_listed("Slowest", "seconds", slowest), _listed("Most memory", "MiB", largest)]
+        return "\n\n".join([*parts, *[self._shown(each) for each in tables if each.rows]])
 
     def _summary(self) -> str:
         contents = self._contents
         text = harmless(f"{os.path.basename(contents.path)}: {summary_of(contents)}")
-        lines = [self._paint(text, "title")]
         again = contents.names - len(contents.entries)
-        if again:
-            lines.append(f"{counted(again, 'more')} had the same contents as another".replace("mores", "more"))
-        return "\n".join(lines)
-
-    # --- kinds of failures ---
-
-    def _clusters(self) -> list[str]:
-        clusters = self._contents.clusters[: self._most]
-        if not clusters:
-            return []
-        columns = [
-            Column("kind"),
-            Column("count", is_number=True),
-            Column("step", least=8, most=18),
-            Column("outcome"),
-            Column("cause", least=16, cut_at_end=True),
-            Column("smallest", least=10, most=26),
-            Column("size", is_number=True),
-            Column("reduced", is_number=True),
-        ]
-        rows = [
-            [
-                cluster.key,
-                f"{cluster.count:,}",
-                steps_of(cluster),
-                cluster.outcome,
-                cluster.title,
-                cluster.smallest.name,
-                cluster.smallest.extent,
-                cluster.reduced or "-",
-            ]
-            for cluster in clusters
-        ]
-
-        def paint(text: str, column: int, cell: str) -> str:
-            return self._paint(text, cell) if column == 3 and cell in OUTCOMES else text
-
-        parts = [self._headed("Kinds of failures", table(columns, rows, self._width, paint))]
-        parts.extend([self._message(cluster) for cluster in clusters])
-        left = len(self._contents.clusters) - len(clusters)
-        if left:
-            parts.append(f"and {counted(left, 'more kind')} (--limit {len(self._contents.clusters)} shows all)")
-        return parts
+        return self._paint(text, "title") + (f"\n{again:,} more had the same contents as another" if again else "")
 
     def _message(self, cluster: FailureKind) -> str:
         """What is said of the smallest program."""
@@ -103,53 +81,48 @@ class TextReport:
             lines.append(_INDENT + harmless(cluster.note))
         return "\n".join(lines)
 
-    # --- all steps, and what took longest ---
-
-    def _steps(self) -> list[str]:
-        steps = self._contents.steps
-        if not steps:
-            return []
-        shown = [outcome for outcome in OUTCOMES if any(step.outcomes[outcome] for step in steps)]
-        columns = [Column("step", least=12), *[Column(outcome, is_number=True) for outcome in shown]]
-        rows = [
-            [step.name, *[f"{step.outcomes[outcome]:,}" if step.outcomes[outcome] else "-" for outcome in shown]]
-            for step in steps
-        ]
-        return [self._headed("Steps", table(columns, rows, self._width))]
-
-    def _kernels(self) -> list[str]:
-        entries = self._contents.kernels[: self._most]
-        if not entries:
-            return []
-        measured = speeds_in(self._contents)
-        columns = [Column("kernels", least=12), Column("verdict")]
-        columns += [Column(step, is_number=True) for step in measured]
-        rows = [[entry.name, entry.outcome, *speed_of(entry, measured)] for entry in entries]
-
+    def _shown(self, shown: Table) -> str:
         def paint(text: str, column: int, cell: str) -> str:
-            return self._paint(text, cell) if column == 1 and cell in OUTCOMES else text
+            is_outcome = shown.columns[column].title in ("outcome", "verdict") and cell in OUTCOMES
+            return self._paint(text, cell) if is_outcome else text
 
-        return [self._headed("Kernels", table(columns, rows, self._width, paint))]
+        return f"{self._paint(shown.title, 'title')}\n{table(shown.columns, shown.rows, self._width, paint)}"
 
-    def _extremes(self) -> list[str]:
-        parts = []
-        slowest = [entry for entry in self._contents.slowest() if entry.seconds > 0]
-        if slowest:
-            parts.append(self._listed("Slowest", "seconds", [(entry, f"{entry.seconds:.2f}") for entry in slowest]))
-        largest = self._contents.largest()
-        if largest:
-            parts.append(
-                self._listed("Most memory", "MiB", [(entry, f"{entry.peak / (1 << 20):,.0f}") for entry in largest])
-            )
-        return parts
 
-    def _listed(self, title: str, unit: str, rows: Sequence[tuple[SweepEntry, str]]) -> str:
-        columns = [Column(unit, is_number=True), Column("outcome"), Column("program", least=12)]
-        cells = [[value, entry.outcome, entry.name] for entry, value in rows]
-        return self._headed(title, table(columns, cells, self._width))
+def kinds_table(contents: Contents, most: int) -> Table:
+    rows = [
+        [
+            *[cluster.key, f"{cluster.count:,}", steps_of(cluster), cluster.outcome, cluster.title],
+            *[cluster.smallest.name, cluster.smallest.extent, cluster.reduced or "-"],
+        ]
+        for cluster in contents.clusters[:most]
+    ]
+    return Table("Kinds of failures", _KIND_COLUMNS, rows)
 
-    def _headed(self, title: str, text: str) -> str:
-        return f"{self._paint(title, 'title')}\n{text}"
+
+def kernels_table(contents: Contents, most: int) -> Table:
+    """The modules of kernels, and how many times as fast as its baseline each is, by the steps that measure it."""
+    steps = list(dict.fromkeys([speed.step for entry in contents.kernels for speed in entry.speeds]))
+    rows = []
+    for entry in contents.kernels[:most]:
+        known = {speed.step: f"{speed.ratio:.2f}x" for speed in entry.speeds}
+        rows.append([entry.name, entry.outcome, *[known.get(step, "-") for step in steps]])
+    columns = [Column("kernels", least=12), Column("verdict"), *[Column(step, is_number=True) for step in steps]]
+    return Table("Kernels", columns, rows)
+
+
+def steps_table(contents: Contents) -> Table:
+    steps = contents.steps
+    shown = [outcome for outcome in OUTCOMES if any(step.outcomes[outcome] for step in steps)]
+    rows = [
+        [step.name, *[f"{step.outcomes[each]:,}" if step.outcomes[each] else "-" for each in shown]] for step in steps
+    ]
+    return Table("Steps", [Column("step", least=12), *[Column(outcome, is_number=True) for outcome in shown]], rows)
+
+
+def _listed(title: str, unit: str, rows: Sequence[tuple[SweepEntry, str]]) -> Table:
+    columns = [Column(unit, is_number=True), Column("outcome"), Column("program", least=12)]
+    return Table(title, columns, [[value, entry.outcome, entry.name] for entry, value in rows])
 
 
 def steps_of(cluster: FailureKind) -> str:
@@ -158,16 +131,4 @@ def steps_of(cluster: FailureKind) -> str:
     for step in cluster.steps:
         verb, _, about = step.partition(" ")
         found.setdefault(verb or "start", []).append(about)
-    words = [f"{verb} {', '.join([about for about in abouts if about])}".rstrip() for verb, abouts in found.items()]
-    return "; ".join(words)
-
-
-def speeds_in(contents: Contents) -> list[str]:
-    """The steps that tell how fast kernels are."""
-    return list(dict.fromkeys([speed.step for entry in contents.kernels for speed in entry.speeds]))
-
-
-def speed_of(entry: SweepEntry, steps: list[str]) -> list[str]:
-    """How many times as fast as its baseline a module of kernels is, by these steps."""
-    known = {speed.step: f"{speed.ratio:.2f}x" for speed in entry.speeds}
-    return [known.get(step, "-") for step in steps]
+    return "; ".join([f"{verb} {', '.join(filter(None, abouts))}".rstrip() for verb, abouts in found.items()])

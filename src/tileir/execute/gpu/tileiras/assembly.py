@@ -44,7 +44,7 @@ from tileir.ir.types import BF16, F16, F32, F64, I64, IntegerType
 from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST
 from tileir.passes.emit import Emit
-from tileir.signal_names import signal_name
+from tileir.processes.signals import signal_name
 
 _PRINTED: Final = (F16, BF16, F32, F64)
 _INPUT: Final = "program.tileirbc"

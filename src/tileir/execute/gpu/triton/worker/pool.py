@@ -29,8 +29,8 @@ from tileir.execute.gpu.triton.toolchain import INSTALL, VARIABLE, Triton, find_
 from tileir.execute.gpu.triton.worker import stages
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN
+from tileir.processes.signals import signal_name
 from tileir.processors import processors
-from tileir.signal_names import signal_name
 
 _KEPT_VARIABLES: Final = (
     "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_CUOBJDUMP_PATH", "TRITON_NVDISASM_PATH",

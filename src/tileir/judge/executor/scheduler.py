@@ -1,0 +1,401 @@
+"""The loop of a sweep: items in, chunks out to workers, verdicts into the file.
+
+A chunk that is lost with its worker is handed out again item by item, beside everything else; an item that is lost a
+second time is judged at the end, alone, so that nobody else can be to blame; one that is lost even then is to blame,
+and that is its verdict.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Container, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Future
+from dataclasses import dataclass, field, replace
+from math import ceil
+from queue import Empty, SimpleQueue
+from typing import Final, NamedTuple
+
+from tileir.judge.errors import SweepError
+from tileir.judge.executor.executors import ChunkExecutor, JudgedChunk
+from tileir.judge.inputs import Found, Inputs
+from tileir.judge.items import Item
+from tileir.judge.machine import sources
+from tileir.judge.plans import Plan
+from tileir.judge.results.store import Finished, Store
+from tileir.judge.verdicts.causes import cause_of
+from tileir.judge.verdicts.verdict import Step, Verdict
+
+FLUSH_SECONDS: Final = 0.2
+_LARGEST_CHUNK: Final = 4 << 20
+"""Bytes of content beyond which a chunk takes no more items; Dask wants its messages small."""
+_MOST_WAITING: Final = 256 << 20
+"""Bytes of content that are in memory at once."""
+_SLICE: Final = 0.1
+"""Seconds for which inputs are read before somebody looks whether workers are done."""
+_PATIENCE: Final = 120.0
+"""Seconds beyond all limits after which a chunk that nobody has heard of is lost."""
+_LOSSES: Final = 3
+_DIED: Final = "the worker died"
+CHUNK_SECONDS: Final = 0.5
+_LARGEST: Final = 1000
+_MOST_CHUNKS: Final = 4096
+_FORGETTING: Final = 0.8
+_FIRST_GUESS: Final = 8
+_UNQUEUED: Final = 1.2
+_QUEUED: Final = 4.0
+
+
+@dataclass(slots=True)
+class SweepProgress:
+    """How far a sweep is; it only ever counts what is in the file of results."""
+
+    total: int | None
+    """How many items there are; None as long as nobody knows."""
+    judged: int = 0
+    """Items judged by this sweep."""
+    known: int = 0
+    """Items that an earlier one has judged."""
+    outdated: int = 0
+    """Of these, those that another tileir has judged, whose results may differ."""
+    duplicates: int = 0
+    """Items with the same content as another one."""
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """How many came to which outcome, those that were known included."""
+    seconds: float = 0.0
+    """Since the sweep began."""
+    lost: int = 0
+    """Chunks that were handed out again, since whoever had them died."""
+    latest: list[tuple[str, Verdict]] = field(default_factory=list)
+    """Names and verdicts that have been written since progress was last told."""
+
+    @property
+    def done(self) -> int:
+        return self.judged + self.known + self.duplicates
+
+    @property
+    def failed(self) -> int:
+        return sum(self.outcomes.values()) - self.outcomes["passed"]
+
+    @property
+    def rate(self) -> float:
+        """Items judged in a second."""
+        return self.judged / self.seconds if self.seconds else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        if self.total is None or not self.judged:
+            return None
+        return max(0, self.total - self.done) / self.rate
+
+
+class ChunkSize:
+    """How large chunks are, and how many are under way: learned from how long they take.
+
+    A chunk should take about half a second: long enough that handing it out costs nothing beside it, short enough that
+    little is lost with a worker.  Two chunks for each worker are under way, so that it finds the next one waiting.  Not
+    every executor knows how many workers it has.  But if a chunk took hardly longer from hand to hand than its work
+    did, it waited for nobody, and a worker may have waited for chunks; if it waited for several others, there are too
+    many.  At the end chunks become small, so that workers finish together.
+    """
+
+    def __init__(self, workers: int | None) -> None:
+        self._least: int = 2 * workers if workers is not None else _FIRST_GUESS
+        self.limit: int = self._least
+        """How many chunks may be under way."""
+        self._size: int = 1
+        self._items: float = 0.0
+        self._seconds: float = 0.0
+
+    @property
+    def workers(self) -> int:
+        return max(1, self.limit // 2)
+
+    def learn(self, items: int, seconds: float, turnaround: float, is_busy: bool) -> None:
+        """A chunk of so many items took so long at the worker, and from being handed out to coming back.
+
+        `is_busy`: as many were under way as may be, so that waiting says something."""
+        self._items = self._items * _FORGETTING + items
+        self._seconds = self._seconds * _FORGETTING + seconds
+        wanted = CHUNK_SECONDS * self._items / max(self._seconds, 1e-6)
+        # What the first few say is said of everything only step by step.
+        self._size = max(1, min(int(wanted), 2 * max(self._size, items), _LARGEST))
+        if is_busy and seconds > CHUNK_SECONDS / 10:
+            if turnaround < _UNQUEUED * seconds:
+                self.limit = min(self.limit + 1, _MOST_CHUNKS)
+            elif turnaround > _QUEUED * seconds:
+                self.limit = max(self.limit - 1, self._least)
+
+    @property
+    def lookahead(self) -> int:
+        """How many items should wait to be handed out, so that the end is seen before it is there."""
+        return 2 * self.workers * self._size
+
+    def size(self, waiting: int, is_last: bool) -> int:
+        """How many of the items that wait make the next chunk; with `is_last` there are no others."""
+        return min(self._size, ceil(waiting / (2 * self.workers))) if is_last else self._size
+
+
+class _Chunk(NamedTuple):
+    """Items that are with a worker."""
+
+    items: list[Item]
+    since: float
+
+
+class Scheduler:
+    """One sweep, from its first item to its last."""
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        store: Store,
+        plan: Plan,
+        executor: ChunkExecutor,
+        *,
+        retry: Container[str] = (),
+        tell: Callable[[SweepProgress], None] = lambda progress: None,
+        stops_at_failure: bool = False,
+    ) -> None:
+        self._source: Iterator[Found] = iter(inputs)
+        self._is_last: bool = False
+        """Whether the source has no more."""
+        self._store: Store = store
+        self._plan: Plan = plan
+        self._executor: ChunkExecutor = executor
+        self._retry: Container[str] = retry
+        self._tell: Callable[[SweepProgress], None] = tell
+        self._stops_at_failure: bool = stops_at_failure
+        self._inputs: Inputs = inputs
+        self.progress: SweepProgress = SweepProgress(inputs.total)
+        self._chunks: ChunkSize = ChunkSize(executor.workers)
+        self._waiting: deque[Item] = deque()
+        self._waiting_size: int = 0
+        self._single: deque[Item] = deque()
+        self._alone: deque[Item] = deque()
+        self._is_alone: bool = False
+        self._losses: dict[str, int] = {}
+        self._other_names: dict[str, list[str] | None] = {}
+        """By digest: further names of an item that is not yet finished; None once it is."""
+        self._named: dict[str, str] = {}
+        """The digest that each name stands for in this sweep."""
+        self._under_way: dict[Future[JudgedChunk], _Chunk] = {}
+        self._done: SimpleQueue[Future[JudgedChunk]] = SimpleQueue()
+        self._heard: float = time.monotonic()
+        self._flushed: float = time.monotonic()
+        self._began: float = time.monotonic()
+
+    def run(self) -> bool:
+        """Judge everything; whether that came to its end, and was not stopped at a failure."""
+        try:
+            return self._run()
+        finally:
+            # Of an executor that goes on without this sweep.
+            for future in self._under_way:
+                future.cancel()
+
+    def _run(self) -> bool:
+        while True:
+            self._hand_out()
+            if not self._under_way:
+                if self._is_last and not (self._waiting or self._single or self._alone):
+                    break
+                if not self._waiting:
+                    # All that was read had been judged.
+                    self._flush_if_due()
+                    continue
+            self._collect(FLUSH_SECONDS)
+            self._flush_if_due()
+            if self._stops_at_failure and self.progress.failed:
+                return False
+        self.flush()
+        return True
+
+    def flush(self) -> None:
+        """Write what is finished; from then on it counts."""
+        written = self._store.flush()
+        progress = self.progress
+        progress.judged += len(written)
+        progress.latest = [(each.item.name, each.verdict) for each in written]
+        progress.outcomes.update([each.verdict.outcome for each in written])
+        self._flushed = time.monotonic()
+        progress.seconds = self._flushed - self._began
+        self._tell(progress)
+
+    def _flush_if_due(self) -> None:
+        if time.monotonic() - self._flushed >= FLUSH_SECONDS:
+            self.flush()
+
+    # --- items ---
+
+    def _gather(self) -> None:
+        """Read inputs until enough wait, or for a moment if workers are busy."""
+        until = time.monotonic() + _SLICE
+        while not self._is_last and len(self._waiting) < self._chunks.lookahead and self._waiting_size < _MOST_WAITING:
+            found = next(self._source, None)
+            if found is None:
+                self._is_last = True
+                if self._inputs.total is None:
+                    progress = self.progress
+                    pending = len(self._waiting) + len(self._single) + len(self._alone) + self._store.waiting
+                    progress.total = progress.done + pending + sum([len(c.items) for c in self._under_way.values()])
+                return
+            self._take(found)
+            if time.monotonic() > until:
+                return
+
+    def _take(self, found: Found) -> None:
+        item = self._uniquely_named(found.item)
+        digest = item.digest
+        if digest in self._other_names:
+            names = self._other_names[digest]
+            if names is None:
+                self._store.add_name(item.name, digest)
+            else:
+                names.append(item.name)
+            self.progress.duplicates += 1
+            return
+        outcome = self._store.outcome(digest, item.name)
+        if outcome is not None and outcome not in self._retry:
+            self._other_names[digest] = None
+            self.progress.known += 1
+            self.progress.outdated += self._store.is_outdated(digest)
+            self.progress.outcomes[outcome] += 1
+            return
+        self._other_names[digest] = []
+        if found.trouble:
+            step = Step("read", "failed", found.trouble, cause_of(found.trouble))
+            self._finish(item, Verdict(digest, "failed", step.cause, [step]), "")
+        else:
+            self._waiting.append(item)
+            self._waiting_size += len(item.content)
+
+    def _uniquely_named(self, item: Item) -> Item:
+        """An item whose name stands for nothing else: an archive may have two files of one name."""
+        name, count = item.name, 1
+        while self._named.setdefault(name, item.digest) != item.digest:
+            count += 1
+            name = f"{item.name} ({count})"
+        return item if name == item.name else replace(item, name=name)
+
+    def _finish(self, item: Item, verdict: Verdict, machine: str) -> None:
+        self._store.add(Finished(item, verdict, machine))
+        for name in self._other_names.get(item.digest) or ():
+            self._store.add_name(name, item.digest)
+        self._other_names[item.digest] = None
+
+    # --- chunks ---
+
+    def _hand_out(self) -> None:
+        while len(self._under_way) < self._chunks.limit and not self._is_alone:
+            if sum([len(item.content) for each in self._under_way.values() for item in each.items]) > _MOST_WAITING:
+                return
+            items = self._next()
+            if not items:
+                return
+            self._submit(items)
+
+    def _next(self) -> list[Item]:
+        if self._single:
+            return [self._single.popleft()]
+        self._gather()
+        if not self._waiting:
+            if self._is_last and self._alone and not self._under_way:
+                self._is_alone = True
+                return [self._alone.popleft()]
+            return []
+        items: list[Item] = []
+        size = 0
+        for _ in range(self._chunks.size(len(self._waiting), self._is_last)):
+            if not self._waiting or size > _LARGEST_CHUNK:
+                break
+            item = self._waiting.popleft()
+            size += len(item.content)
+            items.append(item)
+        self._waiting_size -= size
+        return items
+
+    def _submit(self, items: list[Item]) -> None:
+        while True:
+            try:
+                future = self._executor.submit(items, self._plan)
+                break
+            except (BrokenExecutor, RuntimeError) as error:
+                advice = self._executor.renew()
+                if advice:
+                    message = f"no more work can be handed out: {_message(error)}. What is finished is in the results."
+                    raise SweepError(f"{message} {advice}") from None
+        self._under_way[future] = _Chunk(items, time.monotonic())
+        future.add_done_callback(self._done.put)
+
+    def _collect(self, seconds: float) -> None:
+        """Take what workers have done; wait for it for so long."""
+        try:
+            self._take_back(self._done.get(timeout=seconds))
+            while True:
+                self._take_back(self._done.get_nowait())
+        except Empty:
+            pass
+        self._look_for_lost()
+
+    def _take_back(self, future: Future[JudgedChunk]) -> None:
+        is_busy = len(self._under_way) >= self._chunks.limit
+        chunk = self._under_way.pop(future, None)
+        if chunk is None:
+            # It was given up, and handed out again.
+            return
+        self._heard = time.monotonic()
+        self._is_alone = False
+        try:
+            worked = future.result()
+        except (ImportError, AttributeError) as error:
+            raise SweepError(
+                f"a worker cannot load tileir: {_message(error)}. Install the same version for all workers"
+            ) from None
+        except (Exception, CancelledError) as error:
+            self._lose(chunk, _message(error))
+            return
+        if worked.mismatch:
+            raise SweepError(
+                f"a worker has another tileir, whose results may differ: {worked.machine} has sources with the digest "
+                f"{worked.mismatch}, here it is {sources()}. Install the same version for all workers"
+            )
+        turnaround = self._heard - chunk.since
+        self._chunks.learn(len(chunk.items), worked.seconds, turnaround, is_busy and not self._is_last)
+        for item, verdict in zip(chunk.items, worked.verdicts, strict=True):
+            self._finish(item, verdict, worked.machine)
+
+    def _lose(self, chunk: _Chunk, why: str) -> None:
+        self.progress.lost += 1
+        for item in chunk.items:
+            losses = self._losses[item.digest] = self._losses.get(item.digest, 0) + 1
+            if losses >= _LOSSES:
+                step = Step("start", "crashed", _DIED, cause_of(_DIED))
+                # Why, as the executor tells it, names workers and times, which are others each time.
+                self._finish(item, Verdict(item.digest, "crashed", step.cause, [step], why), "")
+            elif losses == 1:
+                self._single.append(item)
+            else:
+                self._alone.append(item)
+
+    def _look_for_lost(self) -> None:
+        """Give up chunks that should have come back long ago, had somebody been at work on them.
+
+        If others have come back since, that one was lost; if none has, there is nobody."""
+        now = time.monotonic()
+        for future, chunk in list(self._under_way.items()):
+            silent = now - max(chunk.since, self._heard)
+            if silent > 4 * len(chunk.items) * self._plan.limits.seconds + _PATIENCE:
+                if self._heard <= chunk.since and not self._is_alone:
+                    raise SweepError(
+                        f"nothing was heard of any worker for {silent:.0f} seconds. What is finished is in the results"
+                    )
+                del self._under_way[future]
+                future.cancel()
+                self._is_alone = False
+                self._lose(chunk, "nothing was heard of it")
+
+
+def _message(error: BaseException) -> str:
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__

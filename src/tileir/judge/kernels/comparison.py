@@ -1,0 +1,263 @@
+"""Results against what is expected, in a process in which no foreign code has run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Final, NamedTuple
+
+import ml_dtypes
+import numpy
+
+from tileir.execute.array_difference import near, same_numbers
+from tileir.execute.dtypes import Array, DType
+from tileir.ir.quoting import type_text
+from tileir.judge.kernels.values import NotCarried, NotReadable, load, read_foreign
+from tileir.judge.plans import Plan
+from tileir.judge.verdicts.causes import DIFFERENT
+from tileir.judge.verdicts.verdict import Step
+from tileir.judge.verdicts.work import Work
+
+_BLOCK: Final = 1 << 20
+
+
+class Computed(NamedTuple):
+    """What a file of results holds."""
+
+    results: list[Any]
+    changed: dict[str, Any]
+
+
+def compare(
+    results: str, expected: str, count: int, stated: list[float] | None, plan: Plan, work: Work
+) -> list[dict[str, Any]]:
+    """Compare the files of two directories; gives the steps `results`, `correct`, `unchanged` and `deterministic`."""
+    work.begin("correct")
+    tolerance = None if stated is None else Tolerance(*stated)
+    most = 2 * plan.limits.file_bytes
+    steps = [Step("results", "passed"), Step("correct", "passed"), Step("unchanged", "passed")]
+    for number in range(count):
+        where = "" if count == 1 else f"inputs {number}: "
+        wanted = _computed(expected, f"expected_{number}.bin", most)
+        try:
+            found = _computed(results, f"results_{number}.bin", most)
+        except (NotCarried, NotReadable) as error:
+            steps[0] = Step("results", "failed", f"{where}{error}", "results cannot be read")
+            break
+        pairs = _pairs(found, wanted)
+        message = _shapes(pairs, found, wanted)
+        if message:
+            steps[0] = Step("results", "failed", where + message, _CAUSE_OF_SHAPES)
+            break
+        _judge_values(steps[1], pairs, tolerance, where)
+        extra = [int(key) for key in found.changed if key not in wanted.changed and key.isdecimal()]
+        if extra and steps[2].outcome == "passed":
+            words = f"it changes input {min(extra)}, which the reference does not"
+            steps[2] = Step("unchanged", "failed", where + words, "it changes an input that the reference does not")
+    if steps[0].outcome != "passed":
+        steps[1:] = [Step("correct", "skipped"), Step("unchanged", "skipped")]
+    steps.append(_deterministic(results, most, steps[0].outcome == "passed"))
+    return [asdict(step) for step in steps]
+
+
+_CAUSE_OF_SHAPES: Final = "results of other shapes or element types than the reference's"
+
+
+def _computed(directory: str, name: str, most: int) -> Computed:
+    held = load(read_foreign(directory, name, most), as_numpy=True)
+    if not isinstance(held, dict) or not isinstance(held.get("results"), list):
+        raise NotCarried("this is no file of results")
+    changed = held.get("changed")
+    return Computed(held["results"], changed if isinstance(changed, dict) else {})
+
+
+class _Pair(NamedTuple):
+    name: str
+    found: Any
+    expected: Any
+
+
+def _pairs(found: Computed, expected: Computed) -> list[_Pair]:
+    """What is compared with what: results, and the inputs that the reference changes."""
+    several = len(expected.results) > 1
+    pairs = [
+        _Pair(f"result {number}" if several else "the result", mine, theirs)
+        for number, (mine, theirs) in enumerate(zip(found.results, expected.results, strict=False))
+    ]
+    for key, theirs in expected.changed.items():
+        pairs.append(_Pair(f"input {key}", found.changed.get(key), theirs))
+    return pairs
+
+
+def _shapes(pairs: list[_Pair], found: Computed, expected: Computed) -> str:
+    """What differs before any element is looked at; empty if nothing does."""
+    if len(found.results) != len(expected.results):
+        return f"it returns {_several(len(found.results))}, the reference {_several(len(expected.results))}"
+    for name, mine, theirs in pairs:
+        if mine is None and theirs is not None:
+            return (
+                f"{name} is None" if not name.startswith("input") else f"{name} is not changed, but the reference does"
+            )
+        one, other = _words(mine), _words(theirs)
+        if one != other and not (_is_number(mine) or _is_number(theirs)):
+            return f"{name} is {one}, the reference's is {other}"
+    return ""
+
+
+def _several(count: int) -> str:
+    return f"{count} result{'' if count == 1 else 's'}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float))
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, numpy.ndarray):
+        return f"{value.dtype.name}{list(value.shape)}"
+    return type_text(value)
+
+
+def _judge_values(step: Step, pairs: list[_Pair], stated: Tolerance | None, where: str) -> None:
+    """Compare all elements; the first result that is wrong is told."""
+    for name, mine, theirs in pairs:
+        if isinstance(theirs, str) or theirs is None:
+            if mine != theirs and step.outcome == "passed":
+                _fail(step, f"{where}{name} is {mine!r}, not {theirs!r}", "")
+            continue
+        found, expected = numpy.asarray(mine), numpy.asarray(theirs)
+        if found.shape != expected.shape:
+            _fail(step, f"{where}{name} has shape {list(found.shape)}, not {list(expected.shape)}", "")
+            continue
+        tolerance = tolerance_for(expected, stated)
+        errors = Errors(found, expected, tolerance)
+        step.measured["max_error"] = max(step.measured.get("max_error", 0.0), errors.greatest)
+        step.measured["mean_error"] = max(step.measured.get("mean_error", 0.0), errors.mean)
+        if errors.wrong and step.outcome == "passed":
+            _fail(step, f"{where}{name}: {errors.words(expected)}", expected.dtype.name)
+            step.details["wrong"] = errors.wrong
+            step.details["elements"] = int(expected.size)
+            step.details["first"] = [int(place) for place in errors.first]
+            if errors.nans:
+                step.details["nan"] = errors.nans
+
+
+def _fail(step: Step, message: str, dtype: str) -> None:
+    if step.outcome == "passed":
+        step.outcome, step.message = "failed", message
+        step.cause = f"{DIFFERENT} ({dtype})" if dtype else DIFFERENT
+
+
+class Errors:
+    """How far one array is from another."""
+
+    def __init__(self, found: Array, expected: Array, tolerance: Tolerance) -> None:
+        self.wrong: int = 0
+        self.greatest: float = 0.0
+        """Of the finite elements."""
+        self.mean: float = 0.0
+        self.nans: int = 0
+        """Elements that are NaN and should not be."""
+        self.first: tuple[int, ...] = ()
+        self.tolerance: Tolerance = tolerance
+        self.first_found: str = ""
+        one, other = numpy.ascontiguousarray(found).reshape(-1), numpy.ascontiguousarray(expected).reshape(-1)
+        total, finite = 0.0, 0
+        with numpy.errstate(all="ignore"):
+            # Piece by piece: widened elements take up to eight times the memory.
+            for begin in range(0, one.size, _BLOCK):
+                mine, theirs = one[begin : begin + _BLOCK], other[begin : begin + _BLOCK]
+                wide, wanted = widened(mine), widened(theirs)
+                off = numpy.abs(wide - wanted)
+                # Without a tolerance, integers that differ may be the same number when they are widened.
+                right = near(wide, wanted, *tolerance) if any(tolerance) else same_numbers(mine, theirs)
+                measurable = off[numpy.isfinite(off)]
+                finite += measurable.size
+                total += float(measurable.sum())
+                self.greatest = max(self.greatest, float(measurable.max(initial=0.0)))
+                self.nans += int((numpy.isnan(wide) & ~numpy.isnan(wanted)).sum())
+                places = numpy.flatnonzero(~right)
+                if places.size and not self.wrong:
+                    place = begin + int(places[0])
+                    self.first = tuple([int(each) for each in numpy.unravel_index(place, expected.shape)])
+                    self.first_found = f"{_shown(one[place])}, not {_shown(other[place])}"
+                self.wrong += int(places.size)
+        self.mean = total / finite if finite else 0.0
+
+    def words(self, expected: Array) -> str:
+        place = f"[{', '.join([str(each) for each in self.first])}]" if self.first else ""
+        nan = f", {self.nans} of them NaN" if self.nans else ""
+        several = f"{self.wrong:,} of {expected.size:,} elements are wrong{nan}; the first"
+        if self.wrong == 1:
+            several = f"one of {expected.size:,} elements is wrong{nan}"
+        allowed = f" (allowed: {self.tolerance.relative:.3g} of it + {self.tolerance.absolute:.3g})"
+        exact = not any(self.tolerance)
+        return f"{several}, {place} is {self.first_found}" + ("" if exact else allowed)
+
+
+def _shown(value: Any) -> str:
+    return (
+        str(value.item())
+        if value.dtype.kind in "biu"
+        else f"{complex(value) if value.dtype.kind == 'c' else float(value):.6g}"
+    )
+
+
+def _deterministic(directory: str, most: int, is_there: bool) -> Step:
+    """Whether a second run gave the same bits."""
+    if not is_there:
+        return Step("deterministic", "skipped")
+    try:
+        once, again = [read_foreign(directory, name, most) for name in ("results_0.bin", "again.bin")]
+    except NotReadable as error:
+        return Step("deterministic", "failed", str(error), "results cannot be read")
+    if once == again:
+        return Step("deterministic", "passed")
+    return Step("deterministic", "failed", "a second run with the same inputs gives other results", "not deterministic")
+
+
+# --- how far off a result may be ---
+
+# Those that KernelBench takes for float32, float16 and bfloat16; integers must be equal.
+DEFAULTS: Final[dict[str, float]] = {
+    "float64": 1e-8,
+    "complex128": 1e-8,
+    "float32": 1e-4,
+    "complex64": 1e-4,
+    "float16": 1e-2,
+    "bfloat16": 1e-2,
+    "float8_e4m3fn": 0.13,
+    "float8_e5m2": 0.26,
+}
+
+
+class Tolerance(NamedTuple):
+    relative: float
+    absolute: float
+
+
+def tolerance_for(expected: Array, stated: Tolerance | None) -> Tolerance:
+    """The tolerance for one result: an element is right if it is off by at most `relative * |expected| + absolute`.
+
+    Where nobody says how much that is, it depends on the element type, and the absolute part is taken of the size of
+    the results, up to 1: so a softmax over ten thousand columns is not passed by zeros."""
+    if stated is not None:
+        return stated if is_inexact(expected.dtype) else Tolerance(0.0, 0.0)
+    amount = DEFAULTS.get(expected.dtype.name, 0.0)
+    if not amount or not expected.size:
+        return Tolerance(amount, amount)
+    wide = numpy.abs(widened(expected))
+    finite = wide[numpy.isfinite(wide)]
+    size = float(numpy.sqrt(numpy.mean(numpy.square(finite)))) if finite.size else 1.0
+    return Tolerance(amount, amount * min(1.0, size))
+
+
+def is_inexact(dtype: DType) -> bool:
+    """Whether elements are rounded."""
+    return dtype.kind in "fc" or (dtype.kind == "V" and dtype.name in vars(ml_dtypes)) or dtype.name in DEFAULTS
+
+
+def widened(array: Array) -> Array:
+    """Elements in which differences are exact enough."""
+    if array.dtype.kind == "c":
+        return array.astype(numpy.complex128)
+    return array.astype(numpy.float64)

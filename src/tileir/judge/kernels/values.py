@@ -1,0 +1,258 @@
+"""Inputs and results as bytes: arrays of NumPy, torch and CuPy, numbers, and what is made of them.
+
+Written by one process and read by another, which may not trust the first: a header of JSON says what there is, and the
+elements of all arrays follow.  An array keeps the order of its axes in memory, which kernels are sensitive to; gaps and
+repetitions it loses.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import os
+import stat
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import ml_dtypes
+import numpy
+
+from tileir.execute.dtypes import Array, DType
+from tileir.ir.quoting import type_text
+
+_MAGIC: Final = b"tileir values 1\n"
+_ALIGNMENT: Final = 64
+_MOST_VALUES: Final = 10_000
+_MOST_DIMENSIONS: Final = 32
+
+NUMPY, SCALAR, TORCH, CUDA, CUPY = "numpy", "numpy scalar", "torch", "torch on cuda", "cupy"
+LIBRARIES: Final = (NUMPY, SCALAR, TORCH, CUDA, CUPY)
+
+
+class NotCarried(Exception):
+    """What cannot be carried, or is not what was to be carried; the message says it in words."""
+
+
+def dump(value: object, what: str = "it") -> bytes:
+    """A value as bytes; `what` begins the message if it cannot be."""
+    arrays: list[dict[str, object]] = []
+    data = bytearray()
+
+    def keep(array: Array, library: str) -> int:
+        order = _memory_order(array.strides)
+        data.extend(bytes(-len(data) % _ALIGNMENT))
+        shape = list(array.shape)
+        described = {"dtype": array.dtype.name, "shape": shape, "order": order, "place": len(data), "library": library}
+        arrays.append(described)
+        data.extend(numpy.ascontiguousarray(array.transpose(order)).tobytes())
+        return len(arrays) - 1
+
+    tree = _tree(value, what, keep, 0)
+    header = json.dumps({"tree": tree, "arrays": arrays}, separators=(",", ":")).encode()
+    head = _MAGIC + len(header).to_bytes(8, "little") + header
+    return head + bytes(-len(head) % _ALIGNMENT) + bytes(data)
+
+
+def _memory_order(strides: Sequence[int]) -> list[int]:
+    """The axes of an array, the one whose elements are farthest apart in memory first."""
+    return sorted(range(len(strides)), key=lambda axis: (-abs(strides[axis]), axis))
+
+
+def _inverse(order: list[int]) -> list[int]:
+    return [order.index(axis) for axis in range(len(order))]
+
+
+def _tree(value: object, what: str, keep: Callable[[Array, str], int], depth: int) -> object:
+    if depth > 20:
+        raise NotCarried(f"{what} is nested too deeply")
+    if value is None or isinstance(value, (bool, str)):
+        return {"value": value}
+    if type(value) is int:
+        return {"integer": str(value)}
+    if type(value) is float:
+        return {"float": value.hex()}
+    if isinstance(value, (tuple, list)):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return {kind: [_tree(item, f"{what}[{number}]", keep, depth + 1) for number, item in enumerate(value)]}
+    if isinstance(value, dict):
+        return {"dict": [[str(key), _tree(item, f"{what}[{key!r}]", keep, depth + 1)] for key, item in value.items()]}
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.dtype):
+        return {"dtype": str(value).removeprefix("torch.")}
+    array, library = _array(value, what, torch)
+    return {"array": keep(array, library)}
+
+
+def _array(value: Any, what: str, torch: Any) -> tuple[Array, str]:
+    """An array of whatever library as one of NumPy."""
+    if isinstance(value, numpy.generic):
+        return numpy.asarray(value), SCALAR
+    # A subclass may compute what it holds when it is looked at, after the clock has stopped.
+    if type(value) is numpy.ndarray:
+        dtype_named(value.dtype.name, what)
+        return value, NUMPY
+    if torch is not None and isinstance(value, torch.Tensor):
+        # Only where there is torch.
+        from tileir.bridge.pretended.tensors import host_class, plain
+
+        if host_class(value) in (torch.Tensor, torch.nn.Parameter):
+            return _of_tensor(plain(value), what, torch), CUDA if value.device.type == "cuda" else TORCH
+    host = getattr(type(value), "__tileir_host_array__", None)
+    if host is not None and type(value).__module__.partition(".")[0] in ("cupy", "tileir"):
+        return host(value), CUPY
+    raise NotCarried(f"{what} is {type_text(value)}: pass arrays of NumPy, torch or CuPy, numbers, and tuples of them")
+
+
+def _of_tensor(host: Any, what: str, torch: Any) -> Array:
+    name = str(host.dtype).removeprefix("torch.")
+    dtype = dtype_named(name, what)
+    try:
+        host = host.cpu()
+        order = _memory_order(host.stride())
+        dense = host.permute(order).contiguous()
+        flat = dense.reshape(-1).view(torch.uint8).numpy() if dense.numel() else numpy.empty(0, numpy.uint8)
+    except (RuntimeError, NotImplementedError, TypeError) as error:
+        words = str(error).partition("\n")[0]
+        raise NotCarried(f"{what} is a tensor without plain memory ({words})") from None
+    found = flat.view(dtype).reshape(tuple(dense.shape))
+    return found.transpose(_inverse(order))
+
+
+def dtype_named(name: str, what: str) -> DType:
+    """A dtype by the name that torch, NumPy and ml_dtypes have for it."""
+    try:
+        found = numpy.dtype(name)
+    except TypeError:
+        kind = getattr(ml_dtypes, name, None)
+        if not isinstance(kind, type):
+            raise NotCarried(f"{what} has elements of {name}, which cannot be carried") from None
+        found = numpy.dtype(kind)
+    if found.hasobject or (found.kind in "SUVMm" and found.name not in vars(ml_dtypes)):
+        raise NotCarried(f"{what} has elements of {name}, which cannot be carried")
+    return found
+
+
+# --- reading ---
+
+
+def load(data: bytes, *, as_numpy: bool = False) -> Any:
+    """The value again; with `as_numpy` all arrays are NumPy's, and no other library is needed."""
+    if not data.startswith(_MAGIC):
+        raise NotCarried("this is no file of values")
+    begin = len(_MAGIC) + 8
+    length = int.from_bytes(data[len(_MAGIC) : begin], "little")
+    try:
+        header = json.loads(data[begin : begin + length])
+        start = begin + length + -(begin + length) % _ALIGNMENT
+        described = header["arrays"]
+        if len(described) > _MOST_VALUES:
+            raise NotCarried("there are too many arrays")
+        arrays = [_read(data, start, entry) for entry in described]
+        return _value(header["tree"], arrays, as_numpy)
+    except NotCarried:
+        raise
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError) as error:
+        raise NotCarried(f"the values are damaged ({type(error).__name__})") from None
+
+
+def _read(data: bytes, start: int, entry: Any) -> tuple[Array, str]:
+    dtype = dtype_named(str(entry["dtype"]), "an array")
+    shape = [int(extent) for extent in entry["shape"]]
+    order = [int(axis) for axis in entry["order"]]
+    place, library = int(entry["place"]), entry["library"]
+    is_wrong = library not in LIBRARIES or len(shape) > _MOST_DIMENSIONS or sorted(order) != list(range(len(shape)))
+    if is_wrong or min(shape, default=0) < 0 or place < 0:
+        raise NotCarried("an array is described wrongly")
+    count = math.prod(shape)
+    if start + place + count * dtype.itemsize > len(data):
+        raise NotCarried("an array is longer than the file")
+    found: Array = numpy.frombuffer(data, dtype, count, start + place) if count else numpy.empty(0, dtype)
+    dense = found.reshape([shape[axis] for axis in order])
+    return dense.transpose(_inverse(order)), library
+
+
+def _value(tree: Any, arrays: list[tuple[Array, str]], as_numpy: bool) -> Any:
+    ((kind, held),) = tree.items()
+    if kind == "value" and (held is None or isinstance(held, (bool, str))):
+        return held
+    if kind == "integer":
+        return int(held)
+    if kind == "float":
+        return float.fromhex(held)
+    if kind == "tuple":
+        return tuple([_value(item, arrays, as_numpy) for item in held])
+    if kind == "list":
+        return [_value(item, arrays, as_numpy) for item in held]
+    if kind == "dict":
+        return {str(key): _value(item, arrays, as_numpy) for key, item in held}
+    if kind == "dtype":
+        return f"torch.{held}" if as_numpy else getattr(_torch(), str(held))
+    if kind == "array":
+        array, library = arrays[held]
+        return array if as_numpy else _in_library(array, library)
+    raise NotCarried(f"there is no kind of value '{kind}'")
+
+
+def _in_library(array: Array, library: str) -> Any:
+    """An array of its own library, in memory of its own that may be written to."""
+    if library == SCALAR:
+        return array[()]
+    order = _memory_order(array.strides)
+    back = _inverse(order)
+    dense = array.transpose(order).copy()
+    if library == NUMPY:
+        return dense.transpose(back)
+    if library == CUPY:
+        # CuPy's, or what is pretended to be it.
+        return importlib.import_module("cupy").asarray(dense).transpose(back)
+    torch = _torch()
+    tensor = torch.empty(dense.shape, dtype=getattr(torch, array.dtype.name))
+    if dense.size:
+        tensor.reshape(-1).view(torch.uint8).copy_(torch.from_numpy(dense.reshape(-1).view(numpy.uint8)))
+    if library == CUDA:
+        tensor = tensor.cuda()
+    return tensor.permute(back)
+
+
+def _torch() -> Any:
+    return importlib.import_module("torch")
+
+
+# --- files that foreign code may have written ---
+
+
+class NotReadable(Exception):
+    """Why a file is not read, in words."""
+
+
+def read_foreign(directory: str, name: str, most: int) -> bytes:
+    """The contents of a plain file in a directory, of at most so many bytes.
+
+    A candidate may leave anything under the name of its results: a link to what others write later, a pipe that never
+    ends, a file that does not fit into memory."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    path = os.path.join(directory, name)
+    try:
+        if os.path.islink(directory) or os.path.islink(path):
+            raise NotReadable(f"{name} is a link")
+        descriptor = os.open(path, flags)
+    except FileNotFoundError:
+        raise NotReadable(f"{name} is missing") from None
+    except OSError as error:
+        raise NotReadable(f"{name} cannot be read ({error.strerror})") from None
+    found = os.fstat(descriptor)
+    why = ""
+    if not stat.S_ISREG(found.st_mode):
+        why = "is no plain file"
+    elif found.st_nlink > 1:
+        # Another name of a file that somebody else writes.
+        why = "is a link"
+    elif found.st_size > most:
+        why = f"has {found.st_size} bytes, more than {most}"
+    if why:
+        os.close(descriptor)
+        raise NotReadable(f"{name} {why}")
+    with open(descriptor, "rb") as file:
+        return file.read(most)

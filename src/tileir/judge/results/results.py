@@ -1,0 +1,299 @@
+"""Reading a file of results, while it is being written too."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, get_args
+
+from tileir.judge.errors import ResultsError
+from tileir.judge.items import Item, Kind
+from tileir.judge.results.schema import FAILURES, connected, message_of
+from tileir.judge.results.tables import WHOLE
+from tileir.judge.verdicts.verdict import FINE, OUTCOMES, Step, Verdict
+
+_PAGE: Final = 500
+
+
+@dataclass(slots=True)
+class Row:
+    """What came of one item."""
+
+    digest: str
+    kind: Kind
+    size: int
+    """Of its content, in bytes."""
+    names: list[str]
+    """All that it was given as, sorted."""
+    verdict: Verdict
+    """Without its output and reproducer, which may be large: `Results.output` and `Results.reproducer` have them."""
+    machine: dict[str, Any] = field(default_factory=dict)
+    """What judged it."""
+    finished: float = 0.0
+    """When, in seconds since 1970."""
+
+    @property
+    def name(self) -> str:
+        return self.names[0]
+
+    @property
+    def failure(self) -> Step | None:
+        """The first step that did not pass."""
+        return next((step for step in self.verdict.steps if step.outcome not in FINE), None)
+
+
+class Results:
+    """A file of results.  Everything is about one plan: the one given by its digest, or that of the latest sweep.
+
+    An item whose names all stand for something else by now, as when a file was changed, is left out."""
+
+    def __init__(self, path: str, plan: str | None = None) -> None:
+        self.path: str = path
+        self._connection: sqlite3.Connection = connected(path, writes=False)
+        self._plan: int = 0
+        self.plan: str = ""
+        """The digest of the plan; empty if nothing was swept."""
+        self.settings: dict[str, Any] = {}
+        """What the plan says, as docs/sweep.md describes it."""
+        try:
+            self._choose(plan)
+        except BaseException:
+            self.close()
+            raise
+
+    def _choose(self, plan: str | None) -> None:
+        if plan is None:
+            query = "SELECT plans.id, digest, settings FROM plans JOIN sweeps ON sweeps.plan = plans.id"
+            found = self._query(f"{query} ORDER BY sweeps.id DESC LIMIT 1")
+        else:
+            found = self._query("SELECT id, digest, settings FROM plans WHERE digest = ?", plan)
+        for number, digest, settings in found:
+            with self._sound():
+                self._plan, self.plan, self.settings = _typed(number, int), _text(digest), _object(settings)
+            return
+        if plan is not None:
+            known = ", ".join(self.plans()) or "none"
+            raise ResultsError(f"'{self.path}' has no results of the plan '{plan}': it has those of {known}")
+
+    def plans(self) -> dict[str, dict[str, Any]]:
+        """All plans of the file, by their digests, in the order in which they were first swept."""
+        found = self._query("SELECT digest, settings FROM plans ORDER BY id")
+        with self._sound():
+            return {_text(digest): _object(settings) for digest, settings in found}
+
+    def counts(self) -> Counter[str]:
+        """How many items came to which outcome."""
+        query = "SELECT outcome, count(*) FROM verdicts WHERE plan = ? AND EXISTS (SELECT 1 FROM names"
+        matching = " WHERE names.plan = verdicts.plan AND names.item = verdicts.item) GROUP BY outcome"
+        with self._sound():
+            return Counter({_outcome(name): count for name, count in self._query(query + matching, self._plan)})
+
+    def rows(self) -> Iterator[Row]:
+        """All items, in the order of their digests, which is the same whoever judged them."""
+        return self._rows("ORDER BY items.digest")
+
+    def rows_as_written(self) -> Iterator[Row]:
+        """All items, in the order in which they were finished: several times as fast."""
+        return self._rows("ORDER BY verdicts.id")
+
+    def row(self, digest: str) -> Row:
+        """What came of one item."""
+        for row in self._rows("AND items.digest = ?", digest):
+            return row
+        raise ResultsError(f"'{self.path}' has no program with the digest '{digest}'")
+
+    def _rows(self, which: str, *values: object) -> Iterator[Row]:
+        query = "SELECT verdicts.id FROM verdicts JOIN items ON items.id = verdicts.item WHERE verdicts.plan = ?"
+        keys = [key for (key,) in self._query(f"{query} {which}", self._plan, *values)]
+        # A page at a time, so that a reader who takes his time keeps nobody from writing.
+        for start in range(0, len(keys), _PAGE):
+            yield from self._page(keys[start : start + _PAGE])
+
+    def _page(self, keys: list[int]) -> Iterator[Row]:
+        """The rows of some verdicts."""
+        self._query("BEGIN")
+        try:
+            verdicts = self._grouped(
+                "SELECT verdicts.id, items.digest, items.kind, items.size, verdicts.outcome, verdicts.cause,"
+                " machines.description, verdicts.finished FROM verdicts JOIN items ON items.id = verdicts.item"
+                " LEFT JOIN machines ON machines.id = verdicts.machine WHERE verdicts.id",
+                keys,
+            )
+            names = self._grouped(
+                "SELECT verdicts.id, names.name FROM verdicts JOIN names ON names.plan = verdicts.plan"
+                " AND names.item = verdicts.item WHERE verdicts.id",
+                keys,
+                "names.name",
+            )
+            columns = "verdict, name, outcome, message, cause, details"
+            steps = self._grouped(f"SELECT {columns} FROM steps WHERE verdict", keys, "position")
+            measured = self._grouped(
+                "SELECT verdict, position, name, value FROM measured WHERE verdict", keys, "position"
+            )
+        finally:
+            if self._connection.in_transaction:
+                self._query("COMMIT")
+        for key in keys:
+            # A verdict may have been replaced in the meantime, and an item without a name is left out.
+            for digest, kind, size, outcome, cause, machine, finished in verdicts.get(key, []) if key in names else []:
+                with self._sound():
+                    own = [_step(*columns) for columns in steps.get(key, [])]
+                    verdict = Verdict(_text(digest), _outcome(outcome), _text(cause), own)
+                    for position, name, value in measured.get(key, []):
+                        of = verdict if position == WHOLE else own[_typed(position, int)]
+                        of.measured[_text(name)] = _typed(value, float)
+                    own_names = [_text(name) for (name,) in names[key]]
+                    about = _object(machine) if machine else {}
+                    size, finished = _typed(size, int), _typed(finished, float)
+                    row = Row(verdict.digest, _kind(kind), size, own_names, verdict, about, finished)
+                yield row
+
+    def _grouped(self, query: str, keys: list[int], order: str = "1") -> dict[int, list[tuple[Any, ...]]]:
+        """Rows by the verdict that they begin with, of these verdicts."""
+        found: dict[int, list[tuple[Any, ...]]] = {}
+        rows = self._query(f"{query} IN (SELECT value FROM json_each(?)) ORDER BY {order}", json.dumps(keys))
+        for key, *columns in rows:
+            found.setdefault(key, []).append(tuple(columns))
+        return found
+
+    def comparable(self) -> Iterator[tuple[Any, ...]]:
+        """What is the same whoever judged the items, in whichever order: all but what was measured or printed."""
+        for row in self.rows():
+            steps = [(s.name, s.outcome, s.message, s.cause, json.dumps(s.details)) for s in row.verdict.steps]
+            yield row.digest, row.kind, tuple(row.names), row.verdict.outcome, row.verdict.cause, tuple(steps)
+
+    def digest(self) -> str:
+        """Of all that is comparable: two tables with the same one say the same."""
+        found = hashlib.blake2b(digest_size=16)
+        for row in self.comparable():
+            found.update(json.dumps(row).encode())
+        return found.hexdigest()
+
+    def item(self, digest: str) -> Item:
+        """What was judged, whole."""
+        query = (
+            "SELECT kind, items.content, modules.content FROM items LEFT JOIN modules ON modules.id = items.reference"
+        )
+        for kind, content, reference in self._query(f"{query} WHERE items.digest = ?", digest):
+            of_item = "FROM names JOIN items ON items.id = names.item WHERE names.plan = ? AND items.digest = ?"
+            names = [name for (name,) in self._query(f"SELECT names.name {of_item} ORDER BY 1", self._plan, digest)]
+            with self._sound():
+                name = _text(names[0]) if names else digest
+                return Item(
+                    name,
+                    _kind(kind),
+                    _typed(content, bytes),
+                    b"" if reference is None else _typed(reference, bytes),
+                )
+        raise ResultsError(f"'{self.path}' has no program with the digest '{digest}'")
+
+    def output(self, digest: str) -> str:
+        """What a program printed while it was judged."""
+        return str(self._of_verdict("verdicts.output", "", digest) or "")
+
+    def reproducer(self, digest: str) -> tuple[bytes | None, str] | None:
+        """A smaller program with the same failure and a note, or None if nobody has looked for one."""
+        join = "JOIN reproducers ON reproducers.verdict = verdicts.id"
+        note = self._of_verdict("reproducers.note", join, digest)
+        if note is None:
+            return None
+        content = self._of_verdict("reproducers.content", join, digest)
+        with self._sound():
+            return (None if content is None else _typed(content, bytes)), _text(note)
+
+    def reproducers(self) -> dict[str, tuple[int, str]]:
+        """The size and the note of every reproducer, by the digest of the item; -1 where there is only a note."""
+        query = "SELECT items.digest, coalesce(length(reproducers.content), -1), reproducers.note FROM reproducers"
+        joins = " JOIN verdicts ON verdicts.id = reproducers.verdict JOIN items ON items.id = verdicts.item"
+        found = self._query(f"{query}{joins} WHERE verdicts.plan = ? ORDER BY items.digest", self._plan)
+        with self._sound():
+            return {_text(digest): (size, _text(note)) for digest, size, note in found}
+
+    def _of_verdict(self, column: str, join: str, digest: str) -> Any:
+        query = f"SELECT {column} FROM verdicts JOIN items ON items.id = verdicts.item {join}"
+        for (value,) in self._query(f"{query} WHERE verdicts.plan = ? AND items.digest = ?", self._plan, digest):
+            return value
+        return None
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Results:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _sound(self) -> Iterator[None]:
+        """What is read here may be anything."""
+        try:
+            yield
+        except (ValueError, TypeError, IndexError, RecursionError) as error:
+            raise ResultsError(f"'{self.path}' is damaged: {error}") from None
+
+    def _query(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except FAILURES as error:
+            # Words of SQLite may hold names out of a damaged file.
+            raise ResultsError(f"cannot read '{self.path}': {message_of(error)}") from None
+
+
+def _step(name: Any, outcome: Any, message: Any, cause: Any, details: Any) -> Step:
+    """A step of a file that may be damaged."""
+    found = _object(details) if details != "{}" else {}
+    return Step(_text(name), _outcome(outcome), _text(message), _text(cause), found)
+
+
+# What is in a column: SQLite keeps any value in a column of any type.
+_NOUNS: Final = {str: "text", bytes: "the bytes of a program", int: "a whole number", float: "a number"}
+
+
+def _typed(value: Any, kind: type) -> Any:
+    is_right = isinstance(value, (int, float)) if kind is float else isinstance(value, kind)
+    if not is_right or (kind is int and value < 0):
+        raise TypeError(f"there is something else where there should be {_NOUNS[kind]}")
+    return float(value) if kind is float else value
+
+
+def _text(value: Any) -> str:
+    return str(_typed(value, str))
+
+
+def _one_of(value: Any, choices: tuple[Any, ...], what: str) -> Any:
+    if value not in choices:
+        raise TypeError(f"there is something else where there should be {what}")
+    return value
+
+
+def _outcome(value: Any) -> Any:
+    return _one_of(value, OUTCOMES, "an outcome")
+
+
+def _kind(value: Any) -> Any:
+    return _one_of(value, get_args(Kind), "the kind of an item")
+
+
+def finite(value: object) -> float | None:
+    """A number as a float; None for infinities, for what is too large, and for what is no number."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def _object(text: Any) -> dict[str, Any]:
+    """An object in JSON, which has no infinities: they are None."""
+    found = json.loads(_text(text), parse_constant=lambda _: None, parse_float=lambda digits: finite(float(digits)))
+    if not isinstance(found, dict):
+        raise TypeError("there is something else where there should be an object")
+    return found

@@ -1,0 +1,328 @@
+"""Writing a file of results: verdicts with their programs, each whole or not at all.
+
+One process writes.  Verdicts are gathered for a moment and written in one transaction; `flush` returns when they are
+in the file, and only then does a sweep call them finished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import socket
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from types import ModuleType
+from typing import Any, Final
+
+from tileir.judge.errors import ResultsError
+from tileir.judge.items import Item
+from tileir.judge.machine import sources
+from tileir.judge.plans import Plan
+from tileir.judge.results.schema import FAILURES, connected, message_of
+from tileir.judge.results.tables import WHOLE, insert
+from tileir.judge.verdicts.verdict import Step, Verdict
+
+
+@dataclass(slots=True)
+class Finished:
+    """A verdict on its way into the file."""
+
+    item: Item
+    verdict: Verdict
+    machine: str = ""
+    """What judged it, as JSON."""
+
+
+class Store:
+    """A file of results that is being written; another sweep that wants to write it is refused meanwhile."""
+
+    def __init__(self, path: str) -> None:
+        self.path: str = path
+        self._lock: FileLock = FileLock(path)
+        try:
+            self._connection: sqlite3.Connection = connected(path, writes=True)
+        except BaseException:
+            self._lock.close()
+            raise
+        self._plan: int = 0
+        self._sweep: int = 0
+        self._machines: dict[str, int] = {}
+        self._others: frozenset[int] = frozenset()
+        """Machines that had another tileir than this process."""
+        self._references: dict[str, int] = {}
+        self._waiting: list[Finished] = []
+        self._names: list[tuple[str, str]] = []
+
+    def begin(self, plan: Plan) -> None:
+        """What follows is of this plan."""
+        if self._sweep:
+            self._end()
+        settings = json.dumps(asdict(plan), sort_keys=True)
+        with self._transaction() as run:
+            insert(run, "plans", (plan.digest, settings), extra="OR IGNORE")
+            self._plan = int(run.execute("SELECT id FROM plans WHERE digest = ?", (plan.digest,)).fetchone()[0])
+            self._sweep = insert(run, "sweeps", (self._plan, time.time(), None))
+            machines = run.execute("SELECT id, description FROM machines").fetchall()
+            self._others = frozenset([number for number, description in machines if not _is_ours(description)])
+
+    def outcome(self, digest: str, name: str) -> str | None:
+        """What came of an item, or None if nothing is known; the name is noted as one of it."""
+        query = (
+            "SELECT verdicts.outcome, names.item IS items.id FROM items JOIN verdicts"
+            " ON verdicts.plan = ? AND verdicts.item = items.id"
+            " LEFT JOIN names ON names.plan = ? AND names.name = ? WHERE items.digest = ?"
+        )
+        found = self._first(query, self._plan, self._plan, _sound(name), digest)
+        if found is None:
+            return None
+        if not found[1]:
+            self.add_name(name, digest)
+        return str(found[0])
+
+    def is_outdated(self, digest: str) -> bool:
+        """Whether another tileir than that of this process has judged an item that is in the file."""
+        if not self._others:
+            return False
+        query = "SELECT machine FROM verdicts JOIN items ON items.id = item WHERE plan = ? AND digest = ?"
+        found = self._first(query, self._plan, digest)
+        return found is not None and found[0] in self._others
+
+    def _first(self, query: str, *values: object) -> tuple[Any, ...] | None:
+        try:
+            found: tuple[Any, ...] | None = self._connection.execute(query, values).fetchone()
+        except FAILURES as error:
+            raise ResultsError(f"cannot read '{self.path}': {message_of(error)}") from None
+        return found
+
+    def add_name(self, name: str, digest: str) -> None:
+        """Another name of an item whose verdict is there, or will be in the same transaction or an earlier one."""
+        self._names.append((_sound(name), digest))
+
+    def add(self, finished: Finished) -> None:
+        """A verdict, which replaces the one before where there is one; written by the next `flush`."""
+        self._waiting.append(finished)
+
+    @property
+    def waiting(self) -> int:
+        """How many verdicts are not yet in the file."""
+        return len(self._waiting)
+
+    def flush(self) -> list[Finished]:
+        """Write what is waiting; gives it, now that it is in the file."""
+        if not self._waiting and not self._names:
+            return []
+        with self._transaction() as run:
+            for each in self._waiting:
+                self._write(run, each)
+            self._write_names(run, self._names)
+        written, self._waiting, self._names = self._waiting, [], []
+        return written
+
+    def add_reproducer(self, digest: str, content: bytes | None, note: str = "") -> None:
+        """A smaller program with the same failure as an item, or why there is none; written at once."""
+        with self._transaction() as run:
+            run.execute(
+                "INSERT OR REPLACE INTO reproducers (verdict, content, note) SELECT verdicts.id, ?, ? FROM verdicts"
+                " JOIN items ON items.id = verdicts.item WHERE verdicts.plan = ? AND items.digest = ?",
+                (content, _sound(note), self._plan, digest),
+            )
+
+    def close(self) -> None:
+        """Write what is waiting and let others write the file."""
+        try:
+            if self._sweep:
+                self._end()
+        finally:
+            self._sweep = 0
+            self._connection.close()
+            self._lock.close()
+
+    def _end(self) -> None:
+        self.flush()
+        with self._transaction() as run:
+            run.execute("UPDATE sweeps SET ended = ? WHERE id = ?", (time.time(), self._sweep))
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self, run: sqlite3.Connection, finished: Finished) -> None:
+        item, verdict = finished.item, finished.verdict
+        digest = verdict.digest
+        reference = self._reference(run, item.reference)
+        insert(run, "items", (digest, item.kind, len(item.content), item.content, reference), extra="OR IGNORE")
+        (number,) = run.execute("SELECT id FROM items WHERE digest = ?", (digest,)).fetchone()
+        run.execute("DELETE FROM verdicts WHERE plan = ? AND item = ?", (self._plan, number))
+        texts = (verdict.outcome, _sound(verdict.cause), _sound(verdict.output))
+        machine = self._machine(run, finished.machine)
+        key = insert(run, "verdicts", (self._plan, number, *texts, machine, time.time()))
+        steps = [(key, position, *_columns(step)) for position, step in enumerate(verdict.steps)]
+        insert(run, "steps", *steps)
+        measured = [(WHOLE, verdict.measured), *[(n, step.measured) for n, step in enumerate(verdict.steps)]]
+        figures = [(key, position, name, float(n)) for position, values in measured for name, n in values.items()]
+        # SQLite has no NaN.
+        insert(run, "measured", *[row for row in figures if not math.isnan(row[3])])
+        self._write_names(run, [(_sound(item.name), digest)])
+
+    def _write_names(self, run: sqlite3.Connection, names: list[tuple[str, str]]) -> None:
+        run.executemany(
+            "INSERT INTO names (plan, name, item) SELECT ?, ?, id FROM items WHERE digest = ?"
+            " ON CONFLICT (plan, name) DO UPDATE SET item = excluded.item",
+            [(self._plan, name, digest) for name, digest in names],
+        )
+
+    def _reference(self, run: sqlite3.Connection, content: bytes) -> int | None:
+        """The number of a reference module, which many items share."""
+        if not content:
+            return None
+        digest = hashlib.blake2b(content, digest_size=16).hexdigest()
+        if digest not in self._references:
+            insert(run, "modules", (digest, content), extra="OR IGNORE")
+            (self._references[digest],) = run.execute("SELECT id FROM modules WHERE digest = ?", (digest,)).fetchone()
+        return self._references[digest]
+
+    def _machine(self, run: sqlite3.Connection, description: str) -> int | None:
+        if not description:
+            return None
+        if description not in self._machines:
+            insert(run, "machines", (description,), extra="OR IGNORE")
+            found = run.execute("SELECT id FROM machines WHERE description = ?", (description,)).fetchone()
+            self._machines[description] = int(found[0])
+        return self._machines[description]
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """All of it is written, or nothing."""
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                # SQLite may have done it already, as when the disk is full.
+                with suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+        except FAILURES as error:
+            raise ResultsError(f"cannot write '{self.path}': {message_of(error)}") from None
+
+
+def _is_ours(description: str) -> bool:
+    """Whether a machine had the tileir of this process."""
+    try:
+        return bool(json.loads(description)["sources"] == sources())
+    except (ValueError, LookupError, TypeError, RecursionError):
+        # Nobody noted it.
+        return False
+
+
+def _columns(step: Step) -> Sequence[str]:
+    details = json.dumps(step.details, sort_keys=True)
+    return step.name, step.outcome, _sound(step.message), _sound(step.cause), details
+
+
+def _sound(text: str) -> str:
+    """Text that SQLite takes: names of files, and what programs print, may hold bytes that are no UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+# --- the lock ---
+
+
+_fcntl: ModuleType | None
+_msvcrt: ModuleType | None
+try:
+    import fcntl as _fcntl
+except ImportError:
+    _fcntl = None
+try:
+    import msvcrt as _msvcrt
+except ImportError:
+    _msvcrt = None
+
+_LONGEST: Final = 200
+_OWN: Final[set[str]] = set()
+_GUARD: Final = threading.Lock()
+
+
+class FileLock:
+    """The right to write a file, from when it is made until `close`."""
+
+    def __init__(self, path: str) -> None:
+        self._path: str = os.path.realpath(path) + ".lock"
+        self._file: int = -1
+        with _GUARD:
+            if self._path in _OWN:
+                raise ResultsError(f"'{path}' is being written by another sweep of this process")
+            try:
+                self._take(path)
+            except OSError as error:
+                raise ResultsError(f"cannot write '{path}': {error.strerror or error}") from None
+            _OWN.add(self._path)
+
+    def _take(self, path: str) -> None:
+        while True:
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
+            try:
+                if not _locked(file):
+                    owner = os.read(file, _LONGEST).decode("utf-8", "replace").strip()
+                    raise ResultsError(
+                        f"'{path}' is being written by another sweep{f' ({owner})' if owner else ''}: "
+                        "wait until it has ended, or write to another file"
+                    )
+                if _is_at(file, self._path):
+                    os.ftruncate(file, 0)
+                    os.write(file, f"process {os.getpid()} on {socket.gethostname()}\n".encode()[:_LONGEST])
+                    self._file = file
+                    return
+            except BaseException:
+                os.close(file)
+                raise
+            # Its owner removed it in the meantime.
+            os.close(file)
+
+    def close(self) -> None:
+        with _GUARD:
+            if self._file < 0:
+                return
+            try:
+                # While it is still locked: who waits for it looks whether it is still there.
+                os.unlink(self._path)
+            except OSError:
+                pass
+            os.close(self._file)
+            self._file = -1
+            _OWN.discard(self._path)
+
+
+def _locked(file: int) -> bool:
+    try:
+        if _fcntl is not None:
+            _fcntl.lockf(file, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
+        elif _msvcrt is not None:
+            # Beyond what is read of it: other processes may not read what is locked.
+            os.lseek(file, 1 << 20, os.SEEK_SET)
+            _msvcrt.locking(file, _msvcrt.LK_NBLCK, 1)
+            os.lseek(file, 0, os.SEEK_SET)
+    except (BlockingIOError, PermissionError):
+        if _msvcrt is not None:
+            os.lseek(file, 0, os.SEEK_SET)
+        return False
+    return True
+
+
+def _is_at(file: int, path: str) -> bool:
+    try:
+        there = os.stat(path)
+    except OSError:
+        return False
+    mine = os.fstat(file)
+    return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)

@@ -1,0 +1,272 @@
+"""An item judged in child processes of this one, which is the server.
+
+A child that has judged a program is used for the next one, as forks take longer than small programs do; but only as
+long as all is well.  What does not pass where others were judged before is judged again in a process of its own, and
+that verdict counts.  A Python module with kernels takes several children that leave files to each other, in directories
+of one scratch directory: each child may write to its own.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import time
+from contextlib import ExitStack
+from functools import partial
+from typing import Any, Final
+
+from tileir.judge.items import MODULES, Item
+from tileir.judge.kernels.module import TaskResult, judge_module, launched_programs
+from tileir.judge.plans import Plan
+from tileir.judge.server_pool.pool import Request, python_command
+from tileir.judge.verdicts.exceptions import step_of_exit
+from tileir.judge.verdicts.programs import parts_of, planned_steps, uses_gpu
+from tileir.judge.verdicts.verdict import Step, Verdict, is_number, step_from, verdict_of
+from tileir.judge.verdicts.work import Part, Task, Work
+from tileir.processes.child import CAN_FORK, Child, ExitStatus, requests, run_spawned
+from tileir.processes.messages import BadMessage, parsed
+from tileir.processes.sandbox import Sandbox
+from tileir.processes.scratch import scratch_directory
+
+_MOST_VALUE: Final = 1 << 20
+"""Bytes of JSON of a task's value: a hundred times as much of memory is needed to read some."""
+_LONGEST_NAME: Final = 200
+
+
+class ChildReport:
+    """What a child reported of one task; nothing is believed."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.begun: list[str] = []
+        self.value: Any = None
+        self.seconds: float = 0.0
+        self.output: bytes = b""
+        self.status: ExitStatus = ExitStatus("", 0)
+
+    def handle(self, content: bytes) -> bool:
+        """Take a message; True if it is the last of the task."""
+        message = parsed(content)
+        for kind, value in message.items():
+            if kind == "begin" and isinstance(value, str):
+                self.begun.append(value.encode("utf-8", "replace").decode()[:_LONGEST_NAME])
+            elif kind == "step":
+                self.steps.append(step_from(value))
+            elif kind == "value":
+                if len(content) > _MOST_VALUE:
+                    raise BadMessage(f"it reports more than {_MOST_VALUE >> 20} MiB")
+                self.value = value
+            elif kind == "end" and is_number(value):
+                self.seconds = value if math.isfinite(value) else 0.0
+            else:
+                raise BadMessage("it wrote into the pipe for verdicts")
+        return "end" in message
+
+    @property
+    def last(self) -> str:
+        """The last step that began."""
+        return self.begun[-1] if self.begun else ""
+
+
+class Children:
+    """Judges items, one after the other, with one child at a time."""
+
+    def __init__(self, root: str, owner: int | None = None) -> None:
+        """`root` is where scratch directories are made; `owner` is a pipe that closes when nobody wants verdicts."""
+        self._root: Final = root
+        self._owner: Final = owner
+        self._kept: _KeptChild | None = None
+
+    def judge(self, request: Request) -> Verdict:
+        item, plan = request.item, request.plan
+        if item.kind in MODULES:
+            # Only one child at a time: when it is over, nobody else may be there.
+            self.end()
+            return self._judge_kernels(request)
+        parts = parts_of(plan)
+        if len(parts) > 1 or plan.limits.programs_per_child < 2 or not CAN_FORK:
+            self.end()
+            return self._judge_apart(item, plan, parts)
+        kept = self._kept
+        if kept is not None and (kept.plan != plan or kept.count >= plan.limits.programs_per_child):
+            self.end()
+        verdict, is_first = self._judge_kept(item, plan, parts[0])
+        if not is_first and _is_doubtful(verdict):
+            self.end()
+            verdict, _ = self._judge_kept(item, plan, parts[0])
+        return verdict
+
+    def end(self) -> None:
+        """End the child that is kept, if there is one."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.end("")
+
+    def run(self, part: Part, work: Work, deadline: float) -> ChildReport:
+        """Start a child for one task and wait for its end."""
+        report = ChildReport()
+        sandbox = _sandbox(work.plan, work.scratch, part)
+        main = partial(work.do, part.task)
+        if not CAN_FORK:
+            command = python_command("tileir.processes.child", "be_spawned", "")
+            report.status, report.output = run_spawned(command, main, report.handle, deadline, sandbox)
+            return report
+        child = Child(main, sandbox)
+        reason = ""
+        try:
+            reason = child.wait(report.handle, deadline, self._owner)
+        finally:
+            report.status = child.end(reason)
+            report.output = bytes(child.output)
+        return report
+
+    def _judge_kept(self, item: Item, plan: Plan, part: Part) -> tuple[Verdict, bool]:
+        """A verdict by the child that is kept, or a new one; and whether it had judged nothing before."""
+        begun = time.perf_counter()
+        if self._kept is None:
+            self._kept = _KeptChild(plan, part, self._root)
+        kept = self._kept
+        is_first = kept.count == 0
+        try:
+            report = kept.judge(item, begun + plan.limits.seconds, self._owner)
+        except BaseException:
+            self.end()
+            raise
+        if not report.status.is_finished:
+            self._kept = None
+            report.status = kept.end(report.status.reason)
+            report.output = bytes(kept.child.output)
+        return _program_verdict(item, plan, [report], time.perf_counter() - begun), is_first
+
+    def _judge_apart(self, item: Item, plan: Plan, parts: list[Part]) -> Verdict:
+        """The verdict on a program by children that judge nothing else."""
+        begun = time.perf_counter()
+        reports: list[ChildReport] = []
+        for part in parts:
+            passed = {step.name for report in reports for step in report.steps if step.outcome == "passed"}
+            if passed.issuperset(part.needs):
+                with scratch_directory(self._root) as scratch:
+                    reports.append(self.run(part, Work(item, plan, scratch), begun + plan.limits.seconds))
+        return _program_verdict(item, plan, reports, time.perf_counter() - begun)
+
+    def _judge_kernels(self, request: Request) -> Verdict:
+        item, plan = request.item, request.plan
+        begun = time.perf_counter()
+        reports: list[ChildReport] = []
+
+        def run_task(task: Task, *, scratch: str, is_foreign: bool) -> TaskResult:
+            part = Part(partial(_without_emulation, task), processes=not is_foreign)
+            reports.append(self.run(part, Work(item, plan, scratch), begun + plan.limits.seconds))
+            return _task_result(reports, plan)
+
+        with scratch_directory(self._root) as scratch:
+            judge = launched_programs if item.kind == "launches" else judge_module
+            steps = judge(item, plan, scratch, run_task, request.reference)
+        measured = _measured(reports, time.perf_counter() - begun)
+        return verdict_of(item, steps, _output(reports)[: plan.limits.output_bytes], measured)
+
+
+class _KeptChild:
+    """A child that judges one program after the other."""
+
+    def __init__(self, plan: Plan, part: Part, root: str) -> None:
+        self.plan: Final = plan
+        self.count: int = 0
+        self._context: Final = ExitStack()
+        scratch = self._context.enter_context(scratch_directory(root))
+        sandbox = _sandbox(plan, scratch, part, plan.limits.programs_per_child)
+        self.child: Final = Child(partial(_judge_requests, part, plan, scratch), sandbox, takes_requests=True)
+
+    def judge(self, item: Item, deadline: float, owner: int | None) -> ChildReport:
+        self.count += 1
+        self.child.output.clear()
+        report = ChildReport()
+        if not self.child.request(pickle.dumps(item), deadline):
+            # It is dead, or does not listen: waiting shows which.
+            deadline = min(deadline, time.perf_counter() + 1.0)
+        reason = self.child.wait(report.handle, deadline, owner)
+        report.status = ExitStatus(reason, 0, self.child.peak_bytes())
+        report.output = bytes(self.child.output)
+        return report
+
+    def end(self, reason: str) -> ExitStatus:
+        with self._context:
+            return self.child.end(reason)
+
+
+def _is_doubtful(verdict: Verdict) -> bool:
+    """Whether the programs that a child has judged before may be the reason for a verdict.
+
+    Reading and checking is done by code that keeps nothing, and a limit of time is reached with or without them.
+    """
+    return verdict.outcome not in ("passed", "timeout") and verdict.steps[0].outcome != "failed"
+
+
+def _sandbox(plan: Plan, scratch: str, part: Part, programs: int = 1) -> Sandbox:
+    limits, gpu = plan.limits, uses_gpu(plan)
+    cpu_seconds = limits.seconds * max(limits.threads, 1) * programs
+    memory = None if gpu else limits.memory
+    return Sandbox(
+        scratch, cpu_seconds, memory, limits.file_bytes, limits.output_bytes, limits.threads, part.processes, gpu
+    )
+
+
+def _program_verdict(item: Item, plan: Plan, reports: list[ChildReport], seconds: float) -> Verdict:
+    """The verdict on a program from what its children reported, one after the other."""
+    done: dict[str, Step] = {}
+    ended_in = ""
+    for report in reports:
+        done.update({step.name: step for step in report.steps})
+        if not report.status.is_finished:
+            last = report.last or "start"
+            ended_in = ended_in or last
+            done[last] = step_of_exit(last, report.status, report.output, plan.limits.seconds)
+    message = f"'{ended_in}' ended the process" if ended_in else "'check' did not pass"
+    planned = planned_steps(plan)
+    # In the order of the plan, whichever child did them.
+    steps = [done.get(name) or Step(name, "skipped", message) for name in planned]
+    steps += [step for name, step in done.items() if name not in planned]
+    return verdict_of(item, steps, _output(reports), _measured(reports, seconds))
+
+
+def _output(reports: list[ChildReport]) -> str:
+    return b"".join([report.output for report in reports]).decode("utf-8", "replace")
+
+
+def _measured(reports: list[ChildReport], seconds: float) -> dict[str, float]:
+    peak = max([report.status.peak_bytes for report in reports], default=0)
+    overhead = max(seconds - sum([report.seconds for report in reports]), 0.0)
+    return {"seconds": seconds, "peak_bytes": float(peak), "overhead_seconds": overhead}
+
+
+def _task_result(reports: list[ChildReport], plan: Plan) -> TaskResult:
+    """What came of the task of the last child."""
+    report = reports[-1]
+    if not report.status.is_finished:
+        output = b"".join([each.output for each in reports])
+        return TaskResult(None, step_of_exit(report.last, report.status, output, plan.limits.seconds))
+    if report.value is not None:
+        return TaskResult(report.value, Step(report.last, "passed"))
+    # What the task itself could not help: a limit, or a defect.
+    if report.steps and report.steps[-1].outcome not in ("passed", "skipped"):
+        step = report.steps[-1]
+        return TaskResult(None, Step(report.last, step.outcome, step.message, step.cause))
+    # Foreign code reported something in the place of the task.
+    message = "it says that it is over, and not what it did"
+    return TaskResult(None, Step(report.last, "forbidden", message, message))
+
+
+# --- in the child ---
+
+
+def _judge_requests(part: Part, plan: Plan, scratch: str) -> None:
+    """Judge what comes, until nothing does."""
+    for request in requests():
+        # The parent is trusted.
+        Work(pickle.loads(request), plan, scratch).do(part.task)
+
+
+def _without_emulation(task: Task, work: Work) -> object:
+    os.environ.pop("TILEIR_EMULATE", None)
+    return task(work)

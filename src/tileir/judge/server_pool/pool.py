@@ -1,0 +1,251 @@
+"""`judge_chunk`, the unit of work of an executor; and the servers of this process, one for each thread.
+
+A server is started when it is first needed, kept, and started again if it dies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from dataclasses import dataclass, replace
+from typing import Final
+
+from tileir.judge.inputs import imports_torch
+from tileir.judge.items import MODULES, Item
+from tileir.judge.plans import Plan
+from tileir.judge.verdicts.causes import cause_of
+from tileir.judge.verdicts.verdict import Step, Verdict, verdict_from, verdict_of
+from tileir.processes.messages import frame, parsed, read_frame, write_all
+
+_KEPT: Final = ("PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "SYSTEMROOT", "HOME", "USER", "TILEIR_LIBCUDA")
+_KEPT_PREFIXES: Final = ("LC_", "PYTHON", "CUDA_", "NVIDIA_", "TILEIR_TILEIRAS")
+_SET: Final = {
+    # One program, one processor: as many are judged at once as there are processors.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    # What foreign programs are compiled to is not kept for others.
+    "TILEIR_CACHE": "0",
+    "PYTHONHASHSEED": "0",
+}
+_START: Final = "import sys; sys.path[:] = {path!r}; from {module} import {function}; {function}({argument!r})"
+
+
+def judge_chunk(items: list[Item], plan: Plan) -> list[Verdict]:
+    """The verdict on each item, in order; nothing that an item does is raised.
+
+    The server process that judges is kept for the next chunk of the same thread.
+    """
+    return [_judged(item, plan) for item in items]
+
+
+def _judged(item: Item, plan: Plan) -> Verdict:
+    reason = ""
+    # Once more with a new one: somebody may have ended the server, which is no fault of the item.
+    for _ in range(2):
+        try:
+            return server_of_this_thread().judge(item, plan)
+        except ServerDied as died:
+            reason = str(died)
+            close_server()
+    message = f"the process that starts children died twice{': ' if reason else ''}{reason}"
+    return verdict_of(item, [Step("start", "crashed", message, cause_of(message))])
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An item to judge, without what the children of a server must not find in its memory."""
+
+    item: Item
+    """Kernels come without their reference."""
+    plan: Plan
+    reference: str = ""
+    """The file of that reference: only the children that work with it read it."""
+    with_torch: bool = False
+    """Whether kernels or their reference import torch."""
+
+
+def request_for(item: Item, plan: Plan, root: str) -> Request:
+    """A request to a server whose directory is `root`."""
+    if item.kind not in MODULES:
+        return Request(item, plan)
+    with_torch = imports_torch(item.content) or imports_torch(item.reference)
+    if not item.reference:
+        return Request(item, plan, with_torch=with_torch)
+    path = os.path.join(root, "references", hashlib.blake2b(item.reference, digest_size=16).hexdigest())
+    if not os.path.exists(path):
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        with open(f"{path}.new", "wb") as file:
+            file.write(item.reference)
+        os.replace(f"{path}.new", path)
+    return Request(replace(item, reference=b""), plan, path, with_torch)
+
+
+class ServerDied(Exception):
+    """The server ended in the middle of its work."""
+
+
+class Stopped(Exception):
+    """Nobody waits any longer for what this thread judges."""
+
+
+class Server:
+    """A process that judges, and the pipes to it."""
+
+    def __init__(self) -> None:
+        self.process: Final = os.getpid()
+        self.root: Final = tempfile.mkdtemp(prefix="tileir-judge-")
+        self._errors: Final = os.path.join(self.root, "errors")
+        with open(self._errors, "wb") as errors:
+            # In a session of its own: Ctrl-C is for who started the sweep, who ends this one.
+            self._server: subprocess.Popen[bytes] = subprocess.Popen(
+                python_command("tileir.judge.server_pool.server", "main", self.root),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=environment(),
+                start_new_session=True,
+                bufsize=0,
+            )
+        self.close: Final = weakref.finalize(self, _end, self.process, self._server, self.root)
+
+    @property
+    def number(self) -> int:
+        """Of the process."""
+        return self._server.pid
+
+    def judge(self, item: Item, plan: Plan) -> Verdict:
+        """The verdict on an item; raises `ServerDied` if the server ends before it has one."""
+        server = self._server
+        assert server.stdin is not None and server.stdout is not None
+        try:
+            write_all(server.stdin.fileno(), frame(pickle.dumps(request_for(item, plan, self.root))))
+            found = read_frame(server.stdout.fileno())
+        except OSError as error:
+            raise ServerDied(str(error)) from None
+        if found is None:
+            raise ServerDied(self._last_error())
+        verdict = verdict_from(parsed(found))
+        # The server does not know all that an item is known by.
+        verdict.digest = item.digest
+        return verdict
+
+    def kill(self) -> None:
+        """End it from another thread, in the middle of whatever it does; its children go with it."""
+        self._server.kill()
+
+    def _last_error(self) -> str:
+        try:
+            with open(self._errors, "rb") as file:
+                lines = file.read()[-4096:].decode("utf-8", "replace").strip().splitlines()
+        except OSError:
+            lines = []
+        return lines[-1] if lines else ""
+
+
+def _end(process: int, server: subprocess.Popen[bytes], root: str) -> None:
+    """End a server: it goes when nobody has the other end of its pipe."""
+    if process != os.getpid():
+        # A copy of the process that owns it.
+        return
+    assert server.stdin is not None and server.stdout is not None
+    server.stdin.close()
+    server.stdout.close()
+    try:
+        server.wait(2.0)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
+    shutil.rmtree(root, ignore_errors=True)
+
+
+class ServerGroup:
+    """The servers of some threads, which another thread can end all at once."""
+
+    def __init__(self) -> None:
+        self._lock: Final = threading.Lock()
+        self._servers: Final[weakref.WeakSet[Server]] = weakref.WeakSet()
+        self._is_stopped: bool = False
+
+    def enter(self) -> None:
+        """From now on the servers of this thread belong to the group."""
+        _local.group = self
+
+    def start(self) -> Server:
+        with self._lock:
+            if self._is_stopped:
+                raise Stopped
+            server = Server()
+            self._servers.add(server)
+            return server
+
+    def stop(self) -> None:
+        """End what is under way, in the middle: whoever waits for it gets `Stopped`."""
+        with self._lock:
+            self._is_stopped = True
+            for server in list(self._servers):
+                server.kill()
+
+
+_local: Final = threading.local()
+
+
+def server_of_this_thread() -> Server:
+    found: Server | None = getattr(_local, "server", None)
+    if found is None or found.process != os.getpid():
+        group: ServerGroup | None = getattr(_local, "group", None)
+        found = _local.server = group.start() if group is not None else Server()
+    return found
+
+
+def close_server() -> None:
+    """End the server of this thread, if there is one."""
+    found: Server | None = getattr(_local, "server", None)
+    if found is not None:
+        _local.server = None
+        found.close()
+
+
+# --- how a Python that judges is started: with the modules of this one, and without its secrets ---
+
+
+def python_command(module: str, function: str, argument: str) -> list[str]:
+    """What starts a Python that calls a function of a module."""
+    source = _START.format(path=import_path(), module=module, function=function, argument=argument)
+    return [sys.executable, "-c", source]
+
+
+def import_path() -> list[str]:
+    """Where modules are found, without the directory that Python adds for a script or a prompt.
+
+    Programs that are judged may read whatever is on it, and in that directory is what they are not to see: references,
+    results, the work of others.  One that is in `PYTHONPATH`, too, was meant.
+    """
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    added = {_real(os.curdir), _real(os.path.dirname(main)) if main else ""}
+    meant = {_real(each) for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each}
+    found = {os.path.abspath(each): _real(each) for each in sys.path}
+    return [path for path, real in found.items() if real not in added or real in meant or _has_packages(real)]
+
+
+def _real(path: str) -> str:
+    return os.path.realpath(path or os.curdir)
+
+
+def _has_packages(path: str) -> bool:
+    """Whether a directory is one of packages: modules that are started as scripts lie there, too."""
+    installed = os.path.basename(path) in ("site-packages", "dist-packages")
+    return installed or os.path.exists(os.path.join(path, "tileir", "__init__.py"))
+
+
+def environment() -> dict[str, str]:
+    """What of the environment is for a program that is judged: nothing that may be a secret."""
+    kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith(_KEPT_PREFIXES)}
+    return {**kept, **_SET}

@@ -1,0 +1,112 @@
+"""What came of judging one program."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Literal, TypeVar, get_args
+
+from tileir.judge.items import Item
+from tileir.processes.messages import BadMessage
+
+Outcome = Literal["passed", "failed", "refused", "crashed", "timeout", "memory", "forbidden", "skipped"]
+"""passed; failed: the program is wrong, or results differ; refused: an engine or a target does not take it; crashed:
+the process died; timeout and memory: a limit was reached; forbidden: it tried what its confinement denies (files,
+network, processes); skipped: an earlier step it needs did not pass."""
+
+OUTCOMES: Final[tuple[str, ...]] = get_args(Outcome)
+FINE: Final[tuple[Outcome, ...]] = ("passed", "skipped")
+"""Outcomes of a step that are no failure."""
+
+# Where memory lies: of 9 digits and more, so that small numbers in a program's line stay.  Of 16 are bits of floats,
+# but also addresses far from any array, where they are called so.
+_ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{9,15}\b|(?<=\baddress )0x[0-9a-f]+|(?<=\baddress is )0x[0-9a-f]+")
+
+
+@dataclass(slots=True)
+class Step:
+    """One thing done to a program: `check`, `optimize`, `run cpu`, `compare cpu`, `sanitize`, `compile sm_90`, .."""
+
+    name: str
+    outcome: Outcome
+    message: str = ""
+    """For people, one paragraph; the same on every machine (no paths of scratch directories, addresses, times)."""
+    cause: str = ""
+    """What failures are clustered by: the message without names, numbers and places."""
+    details: dict[str, Any] = field(default_factory=dict)
+    """JSON values that are the same on every machine: findings, counts, digests of results, estimated costs."""
+    measured: dict[str, float] = field(default_factory=dict)
+    """Seconds, bytes: what differs from run to run, and is left out when two tables are compared."""
+
+
+@dataclass(slots=True)
+class Verdict:
+    """All of it for one item under one plan."""
+
+    digest: str
+    outcome: Outcome
+    """Of the first step that did not pass."""
+    cause: str
+    steps: list[Step]
+    output: str = ""
+    """What it printed, cut to the limit; not part of what makes two results equal."""
+    measured: dict[str, float] = field(default_factory=dict)
+    """`seconds`, `peak_bytes`, `overhead_seconds`."""
+
+
+def verdict_of(item: Item, steps: list[Step], output: str = "", measured: dict[str, float] | None = None) -> Verdict:
+    """The verdict that the steps amount to: that of the first that did not pass."""
+    for step in steps:
+        step.message = _ADDRESS.sub("0x...", step.message)
+    first = next((step for step in steps if step.outcome not in FINE), Step("", "passed"))
+    return Verdict(item.digest, first.outcome, first.cause, steps, output, measured or {})
+
+
+# --- from a process that is not trusted ---
+
+_T = TypeVar("_T")
+
+
+def is_number(value: object) -> bool:
+    """Whether a value of JSON is a number that a float can be."""
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 1 << 1000)
+
+
+def step_from(plain: object) -> Step:
+    """A step as a child reports it; raises `BadMessage` for what is none."""
+    return _checked(Step, plain)
+
+
+def verdict_from(plain: object) -> Verdict:
+    found = _checked(Verdict, plain)
+    found.steps = [step_from(step) for step in found.steps]
+    return found
+
+
+def _checked(kind: type[_T], plain: object) -> _T:
+    """A dataclass made of a JSON object, whose fields have to be of their types."""
+    if not isinstance(plain, dict):
+        raise BadMessage("what it wrote is no object")
+    values: dict[str, Any] = {}
+    for each in fields(kind):  # type: ignore[arg-type]
+        empty, noun = _JSON[str(each.type)]
+        value = plain.get(each.name, empty)
+        if not isinstance(value, type(empty)):
+            raise BadMessage(f"its {each.name} is no {noun}")
+        if each.type == "Outcome" and value not in OUTCOMES:
+            raise BadMessage("its outcome is none")
+        if each.type == "dict[str, float]" and not all(map(is_number, value.values())):
+            raise BadMessage(f"its {each.name} are no numbers")
+        # A lone surrogate cannot be written to the table.
+        values[each.name] = value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+    return kind(**values)
+
+
+_JSON: Final[dict[str, tuple[Any, str]]] = {
+    "str": ("", "text"),
+    "Outcome": ("", "text"),
+    "list[Step]": ([], "list"),
+    "dict[str, Any]": ({}, "object"),
+    "dict[str, float]": ({}, "object"),
+}
+"""What each type of a field is in JSON: empty, and in words."""

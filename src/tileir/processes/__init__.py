@@ -1,0 +1,12 @@
+"""Child processes: start one, limit it, talk to it, end it, say how it ended.
+
+child.py         `Child`: a fork with its own pipes, watched until it is over; `ExitStatus`: how it ended
+messages.py      length-prefixed frames through pipes, and a reader that believes nothing
+scratch.py       the one directory that a child may write to
+sandbox.py       `Sandbox`: what a child may do and use; `confine`: put it in force for this process
+landlock.py      files that it may read and write
+seccomp.py       the system-call filter, made of the table in system_calls.py
+linux.py         calls of the Linux kernel that Python has no names for
+
+docs/judging.md says what is in force on which system.
+"""

@@ -1,0 +1,414 @@
+"""A child process: a fork of this one with pipes of its own, watched, and ended with all that it started.
+
+Nothing is believed that a child says: who ran foreign code may write anything (`messages.FrameReader`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from tileir.processes.linux import end_with_parent
+from tileir.processes.messages import BadMessage, FrameReader, frame, read_frame, send
+from tileir.processes.sandbox import Sandbox, confine, limit_resource
+from tileir.processes.scratch import most_written, why_too_much
+from tileir.processes.signals import signal_name
+
+CAN_FORK: Final = hasattr(os, "fork")
+FINISHED: Final = "finished"
+TIMED_OUT: Final = "timeout"
+CLOSED: Final = "closed"
+
+_REQUESTS: Final = 0
+"""The descriptor from which a child reads requests."""
+_REPORT: Final = 3
+"""The one on which it reports."""
+_WATCH_SECONDS: Final = 0.1
+"""Seconds between looks at what a child uses."""
+_DYING_SECONDS: Final = 0.1
+"""Seconds in which a process that has closed its files is to be dead."""
+_READ: Final = 1 << 20
+_MOST_READS: Final = 16
+_MORE_THREADS: Final = 32
+"""Threads of a child beside those that its sandbox grants: libraries have some of their own."""
+_START_SECONDS: Final = 20.0
+"""How long a new Python may take until it begins: that is not the task's time."""
+
+Handler = Callable[[bytes], bool]
+"""Takes a frame of a child; True if it is the last of a task.  Raises `BadMessage` for what a child may not say."""
+
+
+class ExitStatus(NamedTuple):
+    """How a child ended."""
+
+    reason: str
+    """`FINISHED` of a child that said all it had to say; why it was ended from outside; empty if it ended by itself."""
+    code: int
+    """Its exit status, negative for a signal."""
+    peak_bytes: int = 0
+    """The most memory that it had."""
+
+    @property
+    def is_finished(self) -> bool:
+        return self.reason == FINISHED
+
+    @property
+    def signal(self) -> str:
+        """The signal that ended it, as `SIGSEGV`; empty if none did."""
+        return signal_name(-self.code) if self.code < 0 else ""
+
+    @property
+    def message(self) -> str:
+        if self.reason == TIMED_OUT:
+            return "took too long"
+        if self.reason and not self.is_finished:
+            return f"was ended: {self.reason}"
+        return f"was ended by {self.signal}" if self.signal else f"ended with status {self.code}"
+
+
+class OwnerGone(Exception):
+    """Nobody waits for the child any more."""
+
+
+class Child:
+    """A fork of this process that calls `main`.
+
+    One with a sandbox is confined.  The process that starts it has one child at a time: when that ends, whatever is
+    left of its descendants is ended too.
+    """
+
+    def __init__(
+        self, main: Callable[[], None], sandbox: Sandbox | None = None, *, takes_requests: bool = False
+    ) -> None:
+        self._sandbox: Sandbox | None = sandbox
+        self._frames: FrameReader = FrameReader()
+        self._lock: threading.Lock = threading.Lock()
+        self._is_over: bool = False
+        self.is_cancelled: bool = False
+        self.output: bytearray = bytearray()
+        """What it has printed since `output` was last emptied, up to the limit."""
+        requests_there, requests = os.pipe()
+        self._report, report_there = os.pipe()
+        self._output, output_there = os.pipe()
+        # What is waiting to be written would be written by the child.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        parent = os.getpid()
+        self._shared: int = _shared_memory() if sandbox is not None else 0
+        self._process: int = os.fork()
+        if self._process == 0:
+            _be_child(main, sandbox, (requests_there, report_there, output_there), parent)
+        for descriptor in (requests_there, report_there, output_there):
+            os.close(descriptor)
+        os.set_blocking(self._output, False)
+        os.set_blocking(requests, False)
+        self._requests: int | None = requests
+        if not takes_requests:
+            # It finds the end of its standard input.
+            os.close(requests)
+            self._requests = None
+
+    def request(self, content: bytes, deadline: float) -> bool:
+        """Send it a frame; False if it does not take it."""
+        assert self._requests is not None, "it takes requests"
+        poll = select.poll()
+        poll.register(self._requests, select.POLLOUT)
+        view = memoryview(frame(content))
+        while view:
+            if not poll.poll(1000 * max(deadline - time.perf_counter(), 0)):
+                return False
+            try:
+                view = view[os.write(self._requests, view) :]
+            except OSError:
+                return False
+        return True
+
+    def wait(self, handle: Handler, deadline: float, owner: int | None = None) -> str:
+        """Hand its frames to `handle` until a task is over; return the reason of its `ExitStatus`.
+
+        `owner` is a pipe that closes when nobody waits any more: then this raises `OwnerGone`."""
+        poll = select.poll()
+        poll.register(self._report, select.POLLIN)
+        poll.register(self._output, select.POLLIN)
+        if owner is not None:
+            poll.register(owner, 0)
+        now = time.perf_counter()
+        look = now + _WATCH_SECONDS
+        while now < deadline:
+            ready = poll.poll(1000 * max(min(deadline, look) - now, 0))
+            now = time.perf_counter()
+            if now >= look:
+                # Also at one that writes without a pause.
+                look = now + _WATCH_SECONDS
+                reason = self._exceeded()
+                if reason:
+                    return reason
+            for descriptor, _ in ready:
+                if descriptor == owner:
+                    raise OwnerGone
+                if descriptor == self._output:
+                    if not self._read_output():
+                        poll.unregister(descriptor)
+                    continue
+                data = os.read(descriptor, _READ)
+                if not data:
+                    return "" if self._is_dead(_DYING_SECONDS) else CLOSED
+                try:
+                    if any(handle(content) for content in self._frames.add(data)):
+                        self._read_output()
+                        self._frames = FrameReader()
+                        return FINISHED
+                except BadMessage as error:
+                    return str(error)
+            if not ready and self._is_dead(0.0):
+                return ""
+        return TIMED_OUT
+
+    def end(self, reason: str) -> ExitStatus:
+        """End it and all that it started."""
+        with self._lock:
+            self._is_over = True
+            _kill(self._process)
+        status, usage = os.wait4(self._process, 0)[1:]
+        if self._sandbox is not None:
+            _end_descendants()
+        self._read_output()
+        for descriptor in (self._requests, self._report, self._output):
+            if descriptor is not None:
+                os.close(descriptor)
+        unit = 1 if sys.platform == "darwin" else 1024
+        return ExitStatus(reason, os.waitstatus_to_exitcode(status), usage.ru_maxrss * unit)
+
+    def cancel(self) -> None:
+        """Kill it from another thread; whoever waits for it finds `is_cancelled`."""
+        with self._lock:
+            if not self._is_over:
+                self.is_cancelled = True
+                _kill(self._process)
+
+    def peak_bytes(self) -> int:
+        """The most memory that it had until now; 0 if the system does not say."""
+        return _status(self._process, b"VmHWM:")
+
+    def _read_output(self) -> bool:
+        """Keep as much of its output as its sandbox says; False at the end."""
+        most = self._sandbox.output_bytes if self._sandbox is not None else 0
+        try:
+            # Not until there is no more: one that writes as fast as this reads would never be looked at again.
+            for _ in range(_MOST_READS):
+                data = os.read(self._output, _READ)
+                if not data:
+                    return False
+                self.output.extend(data[: max(most - len(self.output), 0)])
+                if len(data) < select.PIPE_BUF:
+                    break
+        except BlockingIOError:
+            pass
+        return True
+
+    def _exceeded(self) -> str:
+        """The limit that it has exceeded, in words; empty if none."""
+        sandbox = self._sandbox
+        if sandbox is None:
+            return ""
+        if _threads(self._process) > _MORE_THREADS + sandbox.threads:
+            return "it started too many threads"
+        written = max(_field(f"/proc/{self._process}/io", b"\nwrite_bytes:"), self._unmapped(sandbox))
+        return why_too_much(sandbox.scratch, sandbox.file_bytes, written)
+
+    def _unmapped(self, sandbox: Sandbox) -> int:
+        """Bytes of shared memory that it holds without having them mapped.
+
+        A removed file of a tmpfs, or a shared mapping, keeps all its pages as long as one is mapped or a descriptor is
+        open.  The system has only the sum over all processes, so the child has to hold such a file to be blamed.
+        """
+        found = _shared_memory() - self._shared - _status(self._process, b"RssShmem:")
+        return found if found > most_written(sandbox.file_bytes) and _has_removed_files(self._process) else 0
+
+    def _is_dead(self, seconds: float) -> bool:
+        """Whether it is dead or dies within so many seconds; `end` can still wait for it."""
+        until = time.perf_counter() + seconds
+        while os.waitid(os.P_PID, self._process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            if time.perf_counter() >= until:
+                return False
+            time.sleep(0.0005)
+        return True
+
+
+def kill_group(leader: int) -> None:
+    """Kill a process group, if it is there."""
+    with contextlib.suppress(OSError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+def _kill(process: int) -> None:
+    kill_group(process)
+    # It may not have come so far as to have a group.
+    with contextlib.suppress(OSError):
+        os.kill(process, signal.SIGKILL)
+
+
+def _end_descendants() -> None:
+    """End all children of this process and theirs, at a time when it should have none."""
+    for attempt in range(2000):
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        pending = [os.getpid()]
+        while pending:
+            children = _children(pending.pop())
+            pending += children
+            for child in children:
+                with contextlib.suppress(OSError):
+                    os.kill(child, signal.SIGKILL)
+        if attempt:
+            time.sleep(0.001)
+
+
+# --- what the system says of a process; 0 where it says nothing ---
+
+
+def _children(process: int) -> list[int]:
+    found: list[int] = []
+    # It may be gone, or the system has no such directory.
+    with contextlib.suppress(OSError, ValueError):
+        for task in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{task}/children", "rb") as file:
+                found += [int(each) for each in file.read().split()]
+    return found
+
+
+def _threads(process: int) -> int:
+    # After the name of the program, in parentheses, which may have blanks.
+    return _field(f"/proc/{process}/stat", b") ", 17)
+
+
+def _status(process: int, name: bytes) -> int:
+    return _field(f"/proc/{process}/status", name) * 1024
+
+
+def _shared_memory() -> int:
+    """Bytes of shared memory and of files of every tmpfs."""
+    return _field("/proc/meminfo", b"\nShmem:") * 1024
+
+
+def _field(path: str, name: bytes, number: int = 0) -> int:
+    """A number that stands behind the last `name` in a file."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            _, found, after = file.read(4096).rpartition(name)
+            return int(after.split()[number]) if found else 0
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _has_removed_files(process: int) -> bool:
+    """Whether a process has files mapped or open that are removed; shared memory is such a file."""
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{process}/maps", "rb") as file:
+            if any(line.endswith(b" (deleted)\n") for line in file):
+                return True
+        for each in os.listdir(f"/proc/{process}/fd"):
+            # It may be closed by now.
+            with contextlib.suppress(OSError):
+                if os.readlink(f"/proc/{process}/fd/{each}").endswith(" (deleted)"):
+                    return True
+    return False
+
+
+# --- in the child ---
+
+
+def report(message: object) -> None:
+    """Send a message to the parent."""
+    send(_REPORT, message)
+
+
+def requests() -> Iterator[bytes]:
+    """What the parent asks for, until it has no more."""
+    while (found := read_frame(_REQUESTS)) is not None:
+        yield found
+
+
+def flush_output() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        # Foreign code may have closed or replaced it.
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+
+
+def _be_child(main: Callable[[], None], sandbox: Sandbox | None, pipes: tuple[int, int, int], parent: int) -> None:
+    """Do the work and end; what is on the stack belongs to the parent."""
+    status = 1
+    try:
+        os.setsid()
+        # Pipes have numbers above those of the standard streams, which are open here.
+        for descriptor, number in zip((pipes[0], pipes[2], pipes[2]), (_REQUESTS, 1, 2), strict=True):
+            os.dup2(descriptor, number)
+        os.dup2(pipes[1], _REPORT, inheritable=False)
+        os.closerange(_REPORT + 1, 1 << 16)
+        if sandbox is not None:
+            confine(sandbox, parent)
+        else:
+            end_with_parent()
+            limit_resource("RLIMIT_CORE", 0)
+        main()
+        status = 0
+    except BaseException:
+        # A defect of the tool, or a pipe that is closed: seen by who reads the output.
+        sys.excepthook(*sys.exc_info())
+        flush_output()
+    finally:
+        os._exit(status)
+
+
+# --- where the system has no fork ---
+
+
+def run_spawned(
+    command: list[str], main: Callable[[], None], handle: Handler, deadline: float, sandbox: Sandbox
+) -> tuple[ExitStatus, bytes]:
+    """Call `main` in a new Python, which `command` starts with `be_spawned`; how it ended, and what it printed.
+
+    It takes a second to start, has a time limit, and no other confinement."""
+    with open(os.path.join(sandbox.scratch, "output"), "w+b") as output:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output)
+        reason = ""
+        try:
+            left = max(deadline - time.perf_counter(), 0.0) + _START_SECONDS
+            found, _ = process.communicate(pickle.dumps((main, sandbox.scratch)), timeout=left)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            found, _ = process.communicate()
+            reason = TIMED_OUT
+        output.seek(0)
+        printed = output.read(sandbox.output_bytes)
+    try:
+        if any(handle(content) for content in FrameReader().add(found)):
+            reason = FINISHED
+    except BadMessage as error:
+        reason = str(error)
+    return ExitStatus(reason, process.returncode), printed
+
+
+def be_spawned(_: str) -> None:
+    """Do what standard input says; the report goes to standard output, and what is printed to standard error."""
+    os.dup2(1, _REPORT)
+    os.dup2(2, 1)
+    main, scratch = pickle.load(sys.stdin.buffer)
+    os.chdir(scratch)
+    main()
+    sys.stdout.flush()
+    # What foreign code has left to be done at the end is not done.
+    os._exit(0)
