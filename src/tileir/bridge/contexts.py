@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.gpus import Gpu
@@ -59,6 +59,19 @@ _process: Final[list[Emulation]] = []
 
 ENTERED: Final[list[bool]] = []
 """Empty until there is a context for the first time: `active` need not be asked before."""
+
+
+class Recorder(Protocol):
+    """A graph that is being captured: it does work when it is replayed, instead of at once."""
+
+    def record(self, work: Callable[[], object]) -> None: ...
+
+
+class _Capture:
+    recorder: Recorder | None = None
+
+
+CAPTURE: Final = _Capture()
 
 
 def active() -> Emulation | None:
@@ -139,6 +152,13 @@ def watched_launch(context: Emulation, kernel: Any, grid: Any, args: Any, option
     finally:
         inner.is_open = False
         _current.reset(before)
+
+
+def torch_functions_off() -> AbstractContextManager[Any]:
+    """Within this, tensors of an emulated device are the tensors of the CPU that they are."""
+    torch: Any = sys.modules.get("torch")
+    switch = getattr(getattr(torch, "_C", None), "DisableTorchFunction", None)
+    return nullcontext() if switch is None else cast(AbstractContextManager[Any], switch())
 
 
 def _is_in_coroutine() -> bool:

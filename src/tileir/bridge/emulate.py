@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from tileir.bridge.contexts import Emulation, Watcher, enter_for_good, entered, innermost
 from tileir.bridge.debugging import asked_debugger
+from tileir.bridge.emulated.installation import install
+from tileir.bridge.emulated.threads import enter_device, leave_device
 from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import cutile
-from tileir.bridge.pretended import install
 from tileir.bridge.real_gpu import runs_on_gpu
 from tileir.bridge.settings import Settings, SettingsMistake, names_of, trace_block_of
 from tileir.bridge.uninitialized import watch_allocations
@@ -100,6 +101,8 @@ class EmulationContext(ContextDecorator):
             watch_allocations()
         context = entered(gpu, self._options, self._watching, is_real=is_real, sanitizes=self._sanitizes)
         self._entered.append((context.__enter__(), context))
+        if not is_real:
+            enter_device()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -107,7 +110,9 @@ class EmulationContext(ContextDecorator):
         # That of this thread or task, where others have entered it too.
         own = innermost()
         place = max([number for number, (each, _) in enumerate(self._entered) if each is own], default=-1)
-        _, context = self._entered.pop(place)
+        entered_context, context = self._entered.pop(place)
+        if not entered_context.is_real:
+            leave_device()
         context.__exit__(kind, error, traceback)
 
 
@@ -134,3 +139,5 @@ def emulate_process(settings: Settings, findings: Findings | None, watcher: Watc
         watch_allocations()
     gpu = gpu_named(name) if is_real else install(name)
     enter_for_good(gpu, options, watching, is_real=is_real, sanitizes=sanitizes)
+    if not is_real:
+        enter_device()

@@ -17,12 +17,11 @@ from contextlib import contextmanager
 from typing import Any, Final, cast
 from weakref import WeakKeyDictionary
 
-from tileir.bridge.contexts import Emulation, active, innermost, watched_launch
+from tileir.bridge.contexts import CAPTURE, Emulation, active, innermost, torch_functions_off, watched_launch
 from tileir.bridge.hooks import Hook, hook
 from tileir.bridge.launch import constraints, launch
 from tileir.bridge.mistakes import wrong_type, wrong_value
-from tileir.bridge.pretended.capturing import CAPTURE, is_recorded
-from tileir.execute.arguments.binding import is_array
+from tileir.execute.arguments.binding import EMULATED_STORAGE, PINNED_STORAGE, is_array
 from tileir.execute.errors import LaunchError
 from tileir.ir.quoting import type_text
 
@@ -63,7 +62,9 @@ def _launch(
     if CAPTURE.recorder is not None and _has_list(kernel_args):
         raise RuntimeError(_LIST_IN_GRAPH)
     # A launch is over when it returns, so one that depends on another finds it done.
-    if not is_recorded(functools.partial(perform, context, grid, kernel, kernel_args)):
+    if CAPTURE.recorder is not None:
+        CAPTURE.recorder.record(functools.partial(perform, context, grid, kernel, kernel_args))
+    else:
         perform(context, grid, kernel, kernel_args)
 
 
@@ -123,11 +124,20 @@ def _check_devices(kernel: Any, arguments: Any) -> None:
         return
     for number, value in enumerate(arguments):
         for item in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(item, torch.Tensor) and item.is_cpu and not item.is_pinned():
+            if isinstance(item, torch.Tensor) and not _is_reachable(item):
                 raise wrong_value(
                     f"argument {_parameter(kernel, number)} is a tensor of the CPU, whose memory a GPU does not reach: "
                     "move it, as tensor.cuda()"
                 )
+
+
+def _is_reachable(tensor: Any) -> bool:
+    """Whether the GPU reaches the memory of a tensor: it is on a GPU, emulated or not, or pinned."""
+    with torch_functions_off():
+        if not tensor.is_cpu:
+            return True
+        storage = tensor.untyped_storage()
+        return hasattr(storage, EMULATED_STORAGE) or hasattr(storage, PINNED_STORAGE) or bool(tensor.is_pinned())
 
 
 def _parameter(kernel: Any, number: int) -> str:

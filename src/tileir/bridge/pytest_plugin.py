@@ -52,7 +52,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     if wanted is None:
         return
     if wanted == "auto":
-        from tileir.bridge.pretended.importing import has_gpu
+        from tileir.bridge.real_gpu import has_gpu
 
         if has_gpu():
             return

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.bridge.contexts import ENTERED, torch_functions_off
 from tileir.bridge.parameters import (
     ALIGNMENT,
     ArrayFacts,
@@ -122,12 +123,6 @@ def _is_tensor(kind: type) -> bool:
     return torch is not None and kind in (torch.Tensor, torch.nn.Parameter) and hasattr(kind, "untyped_storage")
 
 
-def _is_emulated(kind: type) -> bool:
-    """Whether tensors of a class are on an emulated device, and have their memory here."""
-    torch: Any = sys.modules.get("torch")
-    return torch is not None and issubclass(kind, torch.Tensor) and hasattr(kind, "__tileir_host_memory__")
-
-
 # --- the function written for the types of arguments ---
 
 Structure = tuple[Any, ...]
@@ -177,8 +172,6 @@ class _LookCode(ArgumentCode):
         self.tables: list[str] = []
         self.on_gpu: bool = False
         """Whether there are tensors on a GPU, all of them on the same."""
-        self.emulates: bool = False
-        """Whether there are tensors of an emulated device."""
 
     def look(self, annotations: Sequence[Any], structure: Structure, known: dict[Any, DirectLaunches]) -> Look:
         self.names["known"] = known
@@ -190,8 +183,7 @@ class _LookCode(ArgumentCode):
         key = _tuple([*self.key, *(["device"] if self.on_gpu else []), "how"])
         memory = " + ".join(self.memory) or "()"
         found = f"return known[{key}], {_tuple(self.values)}, {memory}, {_tuple(self.tables)}"
-        look = self.function("arguments, how, known=known", [*self.lines, found])
-        return _undispatched(look) if self.emulates else look
+        return self.function("arguments, how, known=known", [*self.lines, found])
 
     def _check_type(self, name: str, kind: Any) -> None:
         """Have an argument of another type refused, and a tuple of other items."""
@@ -229,8 +221,8 @@ class _LookCode(ArgumentCode):
                 f"{name}.flags.writeable, not p_{name} & {ALIGNMENT - 1}]"
             )
             self._add(name)
-        elif _is_tensor(kind) or _is_emulated(kind):
-            self._tensor(name, annotation, kind)
+        elif _is_tensor(kind):
+            self._tensor(name, annotation)
         else:
             self._scalar(name, annotation.scalar, kind)
 
@@ -269,13 +261,9 @@ class _LookCode(ArgumentCode):
                 raise _Unknown
             self.checks.append(f"{name} = {name}.item()")
 
-    def _tensor(self, name: str, annotation: Any, kind: type) -> None:
+    def _tensor(self, name: str, annotation: Any) -> None:
         self.names[f"kinds_{name}"] = self._kinds(annotation.array).tensors
-        if _is_emulated(kind):
-            self.names |= _tensor_readers()
-            self.emulates = True
-        template = _EMULATED_TENSOR if _is_emulated(kind) else _TENSOR
-        self.checks += template.format(name=name, low=ALIGNMENT - 1).splitlines()
+        self.checks += _TENSOR.format(name=name, low=ALIGNMENT - 1).splitlines()
         self._add(name)
 
     def _gpu_tensor(self, name: str, annotation: Any) -> None:
@@ -316,26 +304,6 @@ p_{name} = {name}.data_ptr()
 k_{name}, b_{name}, n_{name} = kinds_{name}[{name}.dtype, {name}.shape, {name}.stride(), not p_{name} & {low}]
 if not p_{name} or {name}.is_neg(): raise KeyError
 """
-# The same with torch's own functions, in the place of those of the class.
-_EMULATED_TENSOR: Final = """\
-p_{name} = data_ptr({name})
-k_{name}, b_{name}, n_{name} = kinds_{name}[dtype({name}), shape({name}), stride({name}), not p_{name} & {low}]
-s_{name} = untyped_storage({name})
-if p_{name} + n_{name} > s_{name}.data_ptr() + len(s_{name}) or is_neg({name}): raise KeyError
-"""
-
-
-def _tensor_readers() -> dict[str, Any]:
-    """What the code for tensors of an emulated device uses, once torch is imported."""
-    tensor: Any = sys.modules["torch"].Tensor
-    methods = {name: getattr(tensor, name) for name in ("data_ptr", "stride", "untyped_storage", "is_neg")}
-    return {**methods, "dtype": tensor.dtype.__get__, "shape": tensor.shape.__get__}
-
-
-def _undispatched(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, in which tensors of all classes are plain ones."""
-    call: Any = sys.modules["torch"]._C._disabled_torch_function_impl
-    return lambda *arguments: call(function, (), arguments)
 
 
 class _ListLook:
@@ -360,8 +328,7 @@ class _ListLook:
                 number, row, size = self._kinds.arrays[item.dtype, item.shape, item.strides, writable, aligned]
             else:
                 writable = True
-                is_emulated = _is_emulated(kind)
-                if not is_emulated and not (_is_tensor(kind) and item.is_cpu):
+                if not (_is_tensor(kind) and item.is_cpu):
                     raise KeyError
                 address = item.data_ptr()
                 aligned = not address & (ALIGNMENT - 1)
@@ -424,6 +391,12 @@ class KnownLaunches:
 
     def find(self, arguments: Sequence[object], how: How) -> Seen | None:
         """How to launch with such arguments, what `DirectLaunches.launch` takes, and what to keep alive meanwhile."""
+        if ENTERED:
+            with torch_functions_off():
+                return self._find(arguments, how)
+        return self._find(arguments, how)
+
+    def _find(self, arguments: Sequence[object], how: How) -> Seen | None:
         try:
             seen = self._last(arguments, how)
             if seen is None:
@@ -437,6 +410,10 @@ class KnownLaunches:
 
     def learn(self, arguments: Sequence[object], description: Description, compiled: Kernel, how: How) -> None:
         """Recognize launches like this one from now on, if its kernel has a short way for them."""
+        with torch_functions_off():
+            self._learn(arguments, description, compiled, how)
+
+    def _learn(self, arguments: Sequence[object], description: Description, compiled: Kernel, how: How) -> None:
         structure = structure_of(arguments)
         if structure not in self._recognizers:
             self._recognizers[structure] = _recognizer(self.annotations, structure)

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.bridge.emulated.installation import install
 from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import cutile, launch
-from tileir.bridge.pretended import install
 from tileir.execute.errors import MissingDependencyError
 
 _WARM: Final[list[str]] = []

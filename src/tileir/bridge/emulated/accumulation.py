@@ -1,4 +1,4 @@
-"""Matrix products and their kin, as a GPU computes them: sums in f32, and one rounding to the type of the result.
+"""Matmuls, convolutions and the like as a GPU computes them: sums in f32, and one rounding to the type of the result.
 
 torch's functions of the CPU are slow in f16, and some of them sum in f16 or bf16.  So operands of these types are
 converted to f32, which is exact, and the f32 function's result is converted back; gradients go the same way.  Where
@@ -10,31 +10,30 @@ A GPU adds in another order, so sums near zero may differ from a GPU's and from 
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable
 from typing import Any, Final
 
 import torch
 
 from tileir.bridge.contexts import active
-from tileir.bridge.pretended.factories import REPLACEMENTS
-from tileir.bridge.pretended.tensors import SPECIAL, Tensor
+from tileir.bridge.emulated.device import ON_DEVICE, Arguments, Keywords, Tensor
+from tileir.bridge.hooks import Hook, hook
 
 _HALF: Final = (torch.float16, torch.bfloat16)
 
 _ADDED_FIRST: Final = ("addbmm", "addmm", "addmv", "baddbmm")
-PRODUCTS: Final = (
+MATMULS: Final = (
     *_ADDED_FIRST, "__matmul__", "__rmatmul__", "bilinear", "bmm", "chain_matmul", "dot", "einsum", "inner", "linear",
     "matmul", "mm", "multi_dot", "mv", "scaled_dot_product_attention", "tensordot", "vdot", "vecdot",
 )  # fmt: skip
 CONVOLUTIONS: Final = (
     "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution",
 )  # fmt: skip
-COMPOSED_PRODUCTS: Final = (
+COMPOSED_MATMULS: Final = (
     "gru", "gru_cell", "lstm", "lstm_cell", "multi_head_attention_forward", "rnn_relu", "rnn_relu_cell", "rnn_tanh",
     "rnn_tanh_cell",
 )  # fmt: skip
-_COMPOSED: Final = (*COMPOSED_PRODUCTS, "layer_norm")
+_COMPOSED: Final = (*COMPOSED_MATMULS, "layer_norm")
 """All of such a function is in f32, and nothing of it in TF32."""
 _ADDED: Final = {
     **dict.fromkeys(_ADDED_FIRST, (0, "input")),
@@ -45,12 +44,6 @@ _ADDED: Final = {
 """An argument, by position and name, that is added to a product and no factor of it."""
 
 
-class _State(threading.local):
-    is_inside: bool = False
-    """Whether a function is called from here."""
-
-
-_state: Final = _State()
 _computed: Final[list[bool]] = []
 """Not empty once a product was computed here."""
 _NOTE: Final = (
@@ -59,10 +52,8 @@ _NOTE: Final = (
 )
 
 
-def accumulated(name: str, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def accumulated(name: str, function: Any, arguments: Arguments, keywords: Keywords) -> Any:
     """What the function gives; NotImplemented where the CPU's own function is as good."""
-    if _state.is_inside:
-        return NotImplemented
     dtype = _common_dtype((*arguments, *keywords.values()))
     is_half = dtype in _HALF
     out = keywords.get("out")
@@ -83,7 +74,7 @@ def accumulated(name: str, function: Any, arguments: tuple[Any, ...], keywords: 
     return out.copy_(result)
 
 
-def _in_place(name: str, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def _in_place(name: str, function: Any, arguments: Arguments, keywords: Keywords) -> Any:
     result = accumulated(name, getattr(Tensor, name), arguments, keywords)
     return result if result is NotImplemented else arguments[0].copy_(result)
 
@@ -93,15 +84,7 @@ def _in_float32(name: str, function: Any, arguments: Any, keywords: dict[str, An
         return tensor.float() if tensor.dtype in _HALF else tensor
 
     keywords = {each: mapped(widened, value) for each, value in keywords.items()}
-    return _called(function, mapped(widened, arguments), keywords)
-
-
-def _called(function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    _state.is_inside = True
-    try:
-        return function(*arguments, **keywords)
-    finally:
-        _state.is_inside = False
+    return function(*mapped(widened, arguments), **keywords)
 
 
 def mapped(change: Callable[[Any], Any], value: Any) -> Any:
@@ -189,44 +172,57 @@ class _Result(_Operand):
 
 def _in_tf32(name: str, function: Any, arguments: Any, keywords: dict[str, Any], dtype: Any) -> Any:
     position, added = _ADDED.get(name, (-1, ""))
-    factors = [each if number == position else mapped(_Operand.apply, each) for number, each in enumerate(arguments)]
+    operands = [each if number == position else mapped(_Operand.apply, each) for number, each in enumerate(arguments)]
     more = {each: value if each == added else mapped(_Operand.apply, value) for each, value in keywords.items()}
-    return mapped(_Result.apply, _called(function, factors, more))
+    return mapped(_Result.apply, function(*operands, **more))
 
 
-def _set_precision(original: Any) -> Any:
-    """`torch.set_float32_matmul_precision`: a GPU computes "medium" in TF32 too, but some CPUs in bf16."""
+# --- where torch's functions are replaced ---
 
-    @functools.wraps(original)
-    def set_float32_matmul_precision(precision: str) -> None:
-        original("high" if precision == "medium" and active() is not None else precision)
-
-    return set_float32_matmul_precision
+_ATTENTION: Final[Any] = torch.nn.functional.scaled_dot_product_attention
 
 
-def _explained(original: Any) -> Any:
-    """`torch.testing.assert_close`."""
+def _attention(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
+    """On the CPU there is no cuDNN, nor some other kernels that a script may ask for: any other gives the same."""
+    try:
+        result = accumulated(_ATTENTION.__name__, function, arguments, keywords)
+        return function(*arguments, **keywords) if result is NotImplemented else result
+    except RuntimeError as error:
+        if "No viable backend" not in str(error):
+            raise
+        from torch.nn.attention import SDPBackend, sdpa_kernel
 
-    @functools.wraps(original)
-    def assert_close(*arguments: Any, **keywords: Any) -> None:
+        with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]):
+            return function(*arguments, **keywords)
+
+
+class _AssertClose(Hook):
+    """`torch.testing.assert_close`, whose error names the order of sums."""
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> None:
         __tracebackhide__ = True
         try:
-            original(*arguments, **keywords)
+            self.original(*arguments, **keywords)
         except AssertionError as error:
             if active() is None or not _computed:
                 raise
             raise AssertionError(f"{error}\n\n{_NOTE}") from None
 
-    return assert_close
+
+class _SetPrecision(Hook):
+    """`torch.set_float32_matmul_precision`: a GPU computes "medium" in TF32 too, but some CPUs in bf16."""
+
+    def __call__(self, precision: str) -> None:
+        self.original("high" if precision == "medium" and active() is not None else precision)
 
 
 def hook_accumulation() -> None:
-    for name in (*PRODUCTS, *CONVOLUTIONS, *_COMPOSED):
+    for name in (*MATMULS, *CONVOLUTIONS, *_COMPOSED):
         for owner in (torch, torch.linalg, torch.nn.functional, Tensor):
             if hasattr(owner, name):
-                SPECIAL[getattr(owner, name)] = functools.partial(accumulated, name)
+                ON_DEVICE[getattr(owner, name)] = functools.partial(accumulated, name)
     for name in _ADDED_FIRST:
-        SPECIAL[getattr(Tensor, f"{name}_")] = functools.partial(_in_place, name)
-    original = torch.testing.assert_close
-    REPLACEMENTS[original] = torch.testing.assert_close = _explained(original)
-    torch.set_float32_matmul_precision = _set_precision(torch.set_float32_matmul_precision)
+        ON_DEVICE[getattr(Tensor, f"{name}_")] = functools.partial(_in_place, name)
+    ON_DEVICE[_ATTENTION] = _attention
+    hook(torch.testing, "assert_close", _AssertClose)
+    hook(torch, "set_float32_matmul_precision", _SetPrecision)

@@ -107,6 +107,19 @@ def test_hooks_after_accumulation_see_gradients_of_the_device():
     assert [device.type for device in seen] == ["cuda"] * 3
 
 
+def test_hooks_of_modules_see_gradients_of_the_device():
+    seen = []
+    for module in (torch.nn.Linear(3, 2).cuda(), torch.nn.ReLU()):
+        module.register_full_backward_pre_hook(lambda module, after: seen.append(after[0].device.type))
+        module.register_full_backward_hook(lambda module, before, after: seen.extend(before + after))
+        module(torch.ones(4, 3, device="cuda", requires_grad=True)).sum().backward()
+    assert [each if isinstance(each, str) else each.device.type for each in seen] == ["cuda"] * 6
+    host = torch.nn.Linear(3, 2)
+    host.register_full_backward_hook(lambda module, before, after: seen.append(after[0].device.type))
+    host(torch.ones(4, 3)).sum().backward()
+    assert seen[-1] == "cpu"
+
+
 @pytest.mark.parametrize("use_reentrant", [True, False])
 def test_checkpoints_give_the_gradients_of_the_cpu(use_reentrant):
     from torch.utils.checkpoint import checkpoint

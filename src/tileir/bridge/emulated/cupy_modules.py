@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.bridge.pretended.cupy.arrays import called, made, ndarray, unwrapped, wrapped
-from tileir.bridge.pretended.cupy.device import CUDA, cuda_modules
+from tileir.bridge.emulated.cupy_arrays import called, made, ndarray, unwrapped, wrapped
+from tileir.bridge.emulated.cupy_device import CUDA, cuda_modules
 from tileir.execute.errors import EmulationError
 
 VERSION: Final = "13.6.0"
@@ -88,14 +88,12 @@ class _Module(ModuleType):
 def array(
     object: Any, dtype: Any = None, copy: Any = True, order: Any = "K", subok: bool = False, ndmin: int = 0, **more: Any
 ) -> Any:
-    if _is_of_torch(object):
-        object = made(_of_torch(object))
+    object = _shared_with_torch(object)
     return made(numpy.array(unwrapped(object), dtype=dtype, copy=copy or None, order=order, ndmin=ndmin))
 
 
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, blocking: bool = False) -> Any:
-    if _is_of_torch(a):
-        a = made(_of_torch(a))
+    a = _shared_with_torch(a)
     if isinstance(a, ndarray):
         same = numpy.asarray(a._array, dtype=dtype, order=order)
         return a if same is a._array else made(same)
@@ -103,21 +101,18 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, blocking: bool = Fa
     return made(numpy.array(unwrapped(a), dtype=dtype, order=order))
 
 
-def _is_of_torch(value: object) -> bool:
-    return hasattr(type(value), "__tileir_host_memory__")
-
-
-def _of_torch(tensor: Any) -> Any:
-    """The memory of a tensor on the pretended device of torch."""
-    from tileir.bridge.pretended.tensors import plain
-
-    return plain(tensor).numpy()
+def _shared_with_torch(value: Any) -> Any:
+    """The array in the memory of a tensor on the emulated device; any other value as it is."""
+    device: Any = sys.modules.get("tileir.bridge.emulated.device")
+    if device is None or not device.is_on_device(value):
+        return value
+    with device.functions_off():
+        return made(value.detach().numpy())
 
 
 def from_dlpack(array: Any) -> Any:
-    if isinstance(array, ndarray):
-        return made(array._array)
-    return made(_of_torch(array) if _is_of_torch(array) else numpy.from_dlpack(array))
+    array = _shared_with_torch(array)
+    return made(array._array if isinstance(array, ndarray) else numpy.from_dlpack(array))
 
 
 def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, **more: Any) -> Any:
@@ -219,7 +214,7 @@ def _add(name: str, names: dict[str, Any], model: Any = None, kind: Any = _Modul
 
 def make_modules() -> ModuleType:
     """Put the modules where imports find them."""
-    from tileir.bridge.pretended.cupy.device import get_default_memory_pool
+    from tileir.bridge.emulated.cupy_device import get_default_memory_pool
 
     names: dict[str, Any] = {
         "__version__": VERSION,

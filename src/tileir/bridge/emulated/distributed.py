@@ -1,16 +1,22 @@
-"""`torch.distributed` between processes that each have the pretended GPU: NCCL is Gloo, in main memory."""
+"""`torch.distributed` and `torch.nn.DataParallel`.
+
+Processes each have the one emulated GPU: NCCL is Gloo, in main memory.  Within a process copies go from the device to
+itself.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 import torch.distributed
 
 from tileir.bridge.contexts import active
+from tileir.bridge.emulated.cuda_module import replaced
+from tileir.bridge.emulated.device import DEVICE, is_emulated
 from tileir.execute.errors import EmulationError
 
 
@@ -20,7 +26,7 @@ def hook_distributed() -> None:
         return
     core: Any = distributed.distributed_c10d
     for name, replacement in (
-        ("is_nccl_available", _available(core.is_nccl_available)),
+        ("is_nccl_available", replaced(core.is_nccl_available, lambda: True)),
         ("init_process_group", _with_gloo(core.init_process_group, 0)),
         ("new_group", _with_gloo(core.new_group, 2)),
     ):
@@ -33,14 +39,6 @@ def hook_distributed() -> None:
 
 class _NoGroup:
     """A class without instances: no process group is one of NCCL's."""
-
-
-def _available(original: Any) -> Any:
-    @functools.wraps(original)
-    def is_nccl_available() -> bool:
-        return active() is not None or bool(original())
-
-    return is_nccl_available
 
 
 def _with_gloo(original: Any, position: int) -> Any:
@@ -71,21 +69,9 @@ def _gloo(backend: Any) -> Any:
 
 def hook_symmetric_memory(module: Any) -> None:
     """`module` is `torch.distributed._symmetric_memory`."""
-    module.empty = _in_context(module.empty, _empty)
+    module.empty = replaced(module.empty, torch.empty)
     _Rendezvous.group_named = staticmethod(torch.distributed.distributed_c10d._resolve_process_group)
-    module.rendezvous = _in_context(module.rendezvous, _Rendezvous)
-
-
-def _in_context(original: Callable[..., Any], replacement: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def call(*arguments: Any, **keywords: Any) -> Any:
-        return (original if active() is None else replacement)(*arguments, **keywords)
-
-    return call
-
-
-def _empty(*size: Any, **options: Any) -> Any:
-    return torch.empty(*size, **options)
+    module.rendezvous = replaced(module.rendezvous, _Rendezvous)
 
 
 class _Rendezvous:
@@ -108,3 +94,46 @@ class _Rendezvous:
 
     def barrier(self, *arguments: Any, **keywords: Any) -> None:
         """Work is over when the call that asked for it returns."""
+
+
+# --- copies between the GPUs of a process, of which there is one ---
+
+
+def _broadcast(tensor: Any, devices: Any = None, *, out: Sequence[Any] = ()) -> Any:
+    return _copied([tensor] * len(devices or out), out)
+
+
+def _broadcast_coalesced(tensors: Sequence[Any], devices: Any, buffer_size: int = 10485760) -> Any:
+    return [_copied(tensors, ()) for _ in devices]
+
+
+def _scatter(
+    tensor: Any, devices: Any = None, chunk_sizes: Any = None, dim: int = 0, streams: Any = None, *, out: Any = ()
+) -> Any:
+    sizes = chunk_sizes or [each.size(dim) for each in out or ()]
+    parts = tensor.split(sizes, dim) if sizes else tensor.chunk(len(devices), dim)
+    return _copied(parts, out or ())
+
+
+def _gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out: Any = None) -> Any:
+    whole = torch.cat([tensor.to(DEVICE) for tensor in tensors], dim)
+    if out is not None:
+        return out.copy_(whole)
+    return whole if destination is None or is_emulated(destination) else whole.to(destination)
+
+
+def _copied(tensors: Sequence[Any], out: Sequence[Any]) -> Any:
+    if out:
+        return tuple([target.copy_(tensor) for target, tensor in zip(out, tensors, strict=True)])
+    return tuple([tensor.to(DEVICE) for tensor in tensors])
+
+
+def hook_data_parallel() -> None:
+    comm: Any = torch.nn.parallel.comm
+    for name, replacement in (
+        ("broadcast", _broadcast),
+        ("broadcast_coalesced", _broadcast_coalesced),
+        ("scatter", _scatter),
+        ("gather", _gather),
+    ):
+        setattr(comm, name, replaced(getattr(comm, name), replacement))

@@ -16,9 +16,9 @@ import numpy
 
 from tileir.bridge.compiling import compile
 from tileir.bridge.contexts import active
+from tileir.bridge.emulated.xla_calls import handler
 from tileir.bridge.entry_points import LAUNCHES, perform
 from tileir.bridge.launch import BYTECODE_VERSION
-from tileir.bridge.pretended.xla_calls import handler
 from tileir.execute.launching.kernel import Kernel
 
 _TARGET: Final = "cutile_launch"

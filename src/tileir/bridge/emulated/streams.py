@@ -1,7 +1,7 @@
-"""Streams and events of a pretended device.
+"""Streams and events of the emulated device.
 
-Work is over when the call that asked for it returns, so a stream orders nothing and an event is a moment: the time
-between two events is that of the host.
+Work is over when the call that asked for it returns, so a stream orders nothing and an event is a point in time: the
+time between two events is that of the host.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from types import TracebackType
 from typing import Any, Final
 
 import torch
 
 from tileir.bridge.contexts import active
-from tileir.bridge.pretended.devices import DEVICES, index_asked
+from tileir.bridge.emulated.device import DEVICE, is_emulated
 
 _handles: Final = itertools.count(0x5EED0000, 0x100)
 """Made-up addresses, none of which is that of a default stream (0) or a stream per thread (1, 2)."""
@@ -37,24 +36,16 @@ class Replacing(type):
 
 class Stream(metaclass=Replacing):
     original: Any = torch.cuda.Stream
+    device: Any = DEVICE
+    device_index: int = 0
+    device_type: int = 1
 
     def __init__(self, device: Any = None, priority: int = 0, *, cuda_stream: int | None = None, **more: Any) -> None:
-        index = DEVICES.current if device is None else index_asked(device)
-        self.device: Any = torch.device("cuda", index)
-        self.device_index: int = self.device.index
-        self.device_type: int = 1
+        is_emulated(device)
         self.priority: int = priority
         self.cuda_stream: int = next(_handles) if cuda_stream is None else cuda_stream
-        self.stream_id: int = self.cuda_stream
-        self._before: Any = None
-
-    @property
-    def native_handle(self) -> int:
-        return self.cuda_stream
-
-    @property
-    def _as_parameter_(self) -> int:
-        return self.cuda_stream
+        self.stream_id = self.native_handle = self._as_parameter_ = self.cuda_stream
+        self._before: list[Stream] = []
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
@@ -85,21 +76,21 @@ class Stream(metaclass=Replacing):
         return 0, self.cuda_stream
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Stream) and (self.cuda_stream, self.device) == (other.cuda_stream, other.device)
+        return isinstance(other, Stream) and self.cuda_stream == other.cuda_stream
 
     def __hash__(self) -> int:
-        return hash((self.cuda_stream, self.device))
+        return hash(self.cuda_stream)
 
     def __repr__(self) -> str:
         return f"<torch.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
 
     def __enter__(self) -> Stream:
-        self._before = current_stream()
+        self._before.append(current_stream())
         set_stream(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        set_stream(self._before)
+        set_stream(self._before.pop())
 
 
 class ExternalStream(Stream):
@@ -118,18 +109,18 @@ class Event(metaclass=Replacing):
         self.enable_timing: bool = enable_timing
         self.device: Any = None
         self.cuda_event: int = next(_handles)
-        self._moment: float | None = None
+        self._time: float | None = None
 
     def record(self, stream: Any = None) -> None:
-        self.device = (current_stream() if stream is None else stream).device
-        self._moment = time.perf_counter()
+        self.device = DEVICE
+        self._time = time.perf_counter()
 
     def elapsed_time(self, end_event: Any) -> float:
         if not self.enable_timing or not end_event.enable_timing:
             raise RuntimeError("Both events must be created with argument 'enable_timing=True'.")
-        if self._moment is None or end_event._moment is None:
+        if self._time is None or end_event._time is None:
             raise RuntimeError("Both events must be recorded before calculating elapsed time.")
-        return float((end_event._moment - self._moment) * 1e3)
+        return float((end_event._time - self._time) * 1e3)
 
     def query(self) -> bool:
         return True
@@ -145,10 +136,8 @@ class Event(metaclass=Replacing):
 
 
 class _Current(threading.local):
-    """For each device the stream that work of this thread goes to, where it is not the default one."""
-
-    def __init__(self) -> None:
-        self.streams: dict[int, Stream] = {}
+    stream: Stream | None = None
+    """The stream that work of this thread goes to, where it is not the default one."""
 
 
 _current: Final = _Current()
@@ -159,14 +148,13 @@ def default_stream(device: Any = None) -> Stream:
 
 
 def current_stream(device: Any = None) -> Stream:
-    index = DEVICES.current if device is None else index_asked(device)
-    found = _current.streams.get(DEVICES.current if index is None else index)
-    return default_stream(device) if found is None else found
+    is_emulated(device)
+    return default_stream() if _current.stream is None else _current.stream
 
 
 def set_stream(stream: Any) -> None:
     if stream is not None:
-        _current.streams[stream.device.index] = stream
+        _current.stream = stream
 
 
 class StreamContext:
@@ -174,15 +162,10 @@ class StreamContext:
 
     def __init__(self, stream: Any) -> None:
         self.stream: Any = stream
-        self.before: Any = None
 
     def __enter__(self) -> Any:
-        if self.stream is not None:
-            self.before = current_stream(self.stream.device)
-            set_stream(self.stream)
-        return self.stream
+        return None if self.stream is None else self.stream.__enter__()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        set_stream(self.before)
+    def __exit__(self, *error: object) -> None:
+        if self.stream is not None:
+            self.stream.__exit__(*error)

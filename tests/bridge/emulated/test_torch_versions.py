@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from tests.sampling import one_in
 
-import tileir.bridge.pretended
+import tileir.bridge.emulated
 
 pytest.importorskip("torch")
-FOLDER = Path(tileir.bridge.pretended.__file__).parent
+FOLDER = Path(tileir.bridge.emulated.__file__).parent
 
 # What a script does, by the feature that it needs: each line is run by itself.
 SCRIPT = {
@@ -47,7 +47,7 @@ ALSO = {
 
 def private_names() -> list[str]:
     """The private names of torch that modules here use."""
-    names = {"_utils._rebuild_tensor"}
+    names: set[str] = set()
     for path in sorted(FOLDER.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("torch.") and "._" in node.module:
@@ -99,13 +99,12 @@ def test_a_missing_name_costs_one_feature(part: int):
 def emulated(change: str) -> str:
     """Standard error of a script that imports a changed torch."""
     code = f"""
-import tileir.bridge.pretended.importing as importing
+from tileir.bridge.imports import after_import
 
-def hook_changed(torch, hook=importing._HOOKS["torch"]):
+def changed(torch):
     {change}
-    hook(torch)
 
-importing._HOOKS["torch"] = hook_changed
+after_import("torch", changed)
 import torch
 print(torch.ones(2).tolist())
 """
@@ -121,7 +120,7 @@ print(torch.ones(2).tolist())
 
 
 def test_importing_torch_works_without_a_name_that_everything_needs():
-    said = emulated("del torch._C._disabled_torch_function_impl")
+    said = emulated("del torch._C.DisableTorchFunction")
     assert said.count("tileir: ") == 1 and ": RuntimeWarning: tileir: torch " in said
     assert "a CUDA device is not emulated (AttributeError: " in said
 

@@ -7,6 +7,7 @@ that the capture gave.  What happens to tensors of the CPU happens at once, and 
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from typing import Any, Final
@@ -15,20 +16,18 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from tileir.bridge.pretended.capturing import CAPTURE
-from tileir.bridge.pretended.cuda_module import replace_class, replace_functions
-from tileir.bridge.pretended.devices import ACCELERATOR_ERROR
-from tileir.bridge.pretended.streams import Replacing, Stream, StreamContext
-from tileir.bridge.pretended.tensors import is_pretended, undispatched
+from tileir.bridge.contexts import CAPTURE
+from tileir.bridge.emulated.cuda_module import replace_class, replace_functions
+from tileir.bridge.emulated.device import ACCELERATOR_ERROR, Tensor, functions_off, is_on_device
+from tileir.bridge.emulated.streams import Replacing, Stream, StreamContext
 
-Tensor: Final[Any] = torch.Tensor
 _pools: Final = itertools.count(1)
 _WAITING: Final = frozenset({torch.ops.aten._local_scalar_dense.default, torch.ops.aten.nonzero.default})
 """Operations whose result the host waits for."""
 
 
 def _storage(tensor: Any) -> int:
-    return int(undispatched(Tensor.untyped_storage, (), (tensor,)).data_ptr())
+    return int(tensor.untyped_storage().data_ptr())
 
 
 class Recording(TorchDispatchMode):  # type: ignore[misc]
@@ -46,16 +45,19 @@ class Recording(TorchDispatchMode):  # type: ignore[misc]
         self.work.append(work)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
+        with functions_off():
+            return self._dispatch(func, args, kwargs or {})
+
+    def _dispatch(self, func: Any, args: Any, kwargs: Any) -> Any:
         given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
-        if given and not any(is_pretended(tensor) or _storage(tensor) in self._storages for tensor in given):
+        if given and not any(is_on_device(tensor) or _storage(tensor) in self._storages for tensor in given):
             return func(*args, **kwargs)
         if func in _WAITING:
             raise ACCELERATOR_ERROR("CUDA error: operation not permitted when stream is capturing")
         written = _written(func, args, kwargs)
         if written and _gives_what_is_written(func):
             self._keep(given)
-            self.record(lambda: undispatched(func, (), args, kwargs))
+            self.record(lambda: func(*args, **kwargs))
             returned = len(func._schema.returns)
             return None if not returned else written[0] if returned == 1 else tuple(written[:returned])
         copies = {id(tensor): tensor.clone() for tensor in written}
@@ -67,29 +69,20 @@ class Recording(TorchDispatchMode):  # type: ignore[misc]
         self._keep(outputs)
         # A view needs no work: it sees what is written to the memory that it is of.
         if written or any(_storage(tensor) not in inside for tensor in outputs):
-            self.record(_Again(func, args, kwargs, outputs))
+            self.record(functools.partial(_again, func, args, kwargs, outputs))
         return result
 
     def _keep(self, tensors: list[Any]) -> None:
         self._kept.extend(tensors)
-        self._storages.update([_storage(tensor) for tensor in tensors if is_pretended(tensor) or tensor.is_cpu])
+        self._storages.update([_storage(tensor) for tensor in tensors if is_on_device(tensor) or tensor.is_cpu])
 
 
-class _Again:
-    """An operation, done again into the tensors that it once gave."""
-
-    def __init__(self, function: Any, arguments: Any, keywords: Any, outputs: list[Any]) -> None:
-        self.function: Any = function
-        self.arguments: Any = arguments
-        self.keywords: Any = keywords
-        self.outputs: list[Any] = outputs
-
-    def __call__(self) -> None:
-        found = undispatched(self.function, (), self.arguments, self.keywords)
-        results = [leaf for leaf in tree_leaves(found) if isinstance(leaf, Tensor)]
-        for output, result in zip(self.outputs, results, strict=True):
-            if output is not result:
-                undispatched(Tensor.copy_, (), (output, result))
+def _again(function: Any, arguments: Any, keywords: Any, outputs: list[Any]) -> None:
+    """Do an operation again, into the tensors that it once gave."""
+    results = [leaf for leaf in tree_leaves(function(*arguments, **keywords)) if isinstance(leaf, Tensor)]
+    for output, result in zip(outputs, results, strict=True):
+        if output is not result:
+            output.copy_(result)
 
 
 def _written(function: Any, arguments: Any, keywords: Any) -> list[Any]:
@@ -137,7 +130,7 @@ class CUDAGraph(metaclass=Replacing):
     def replay(self) -> None:
         if self._recording is None:
             raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
-        with torch.no_grad():
+        with torch.no_grad(), functions_off():
             for work in self._recording.work:
                 work()
 

@@ -12,15 +12,15 @@ from typing import Any, Final
 import torch
 
 from tileir.bridge.contexts import active
-from tileir.bridge.pretended.accumulation import COMPOSED_PRODUCTS, CONVOLUTIONS, PRODUCTS, mapped
-from tileir.bridge.pretended.tensors import SPECIAL, Tensor, is_pretended
+from tileir.bridge.emulated.accumulation import COMPOSED_MATMULS, CONVOLUTIONS, MATMULS, mapped
+from tileir.bridge.emulated.device import ON_DEVICE, Arguments, Keywords, Tensor, is_on_device
 
 _WIDEST: Final = (
     "addcdiv", "addcmul", "atan2", "bilinear", "cross", "dot", "grid_sample", "index_put", "inner", "scatter_add",
     "tensordot", "vdot",
 )  # fmt: skip
 _LOWER: Final = (
-    *[name for name in (*PRODUCTS, *CONVOLUTIONS, *COMPOSED_PRODUCTS) if name not in _WIDEST], "addr", "prelu",
+    *[name for name in (*MATMULS, *CONVOLUTIONS, *COMPOSED_MATMULS) if name not in _WIDEST], "addr", "prelu",
 )  # fmt: skip
 _FLOAT32: Final = (
     "__pow__", "__rdiv__", "__rpow__", "__rtruediv__", "acos", "arccos", "arcsin", "asin",
@@ -38,7 +38,7 @@ _REFUSED: Final = ("binary_cross_entropy",)
 _OWNERS: Final = (torch, torch.linalg, torch.special, torch.nn.functional, Tensor)
 
 
-def _cast(name: str, before: Any, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def _cast(name: str, before: Any, function: Any, arguments: Arguments, keywords: Keywords) -> Any:
     """What the function returns for arguments of the type that its list asks for."""
     if not torch.is_autocast_enabled("cuda"):
         return NotImplemented if before is None else before(function, arguments, keywords)
@@ -50,11 +50,8 @@ def _cast(name: str, before: Any, function: Any, arguments: tuple[Any, ...], key
         change = functools.partial(_converted, _dtype(name, values))
         arguments = mapped(change, arguments)
         keywords = {each: mapped(change, value) for each, value in keywords.items()}
-    torch.set_autocast_enabled("cuda", False)
-    try:
-        return function(*arguments, **keywords)
-    finally:
-        torch.set_autocast_enabled("cuda", True)
+    result = NotImplemented if before is None else before(function, arguments, keywords)
+    return function(*arguments, **keywords) if result is NotImplemented else result
 
 
 def _dtype(name: str, values: tuple[Any, ...]) -> Any:
@@ -64,13 +61,13 @@ def _dtype(name: str, values: tuple[Any, ...]) -> Any:
 
 
 def _converted(dtype: Any, tensor: Any) -> Any:
-    is_cast = dtype and is_pretended(tensor) and tensor.dtype in (torch.float16, torch.bfloat16, torch.float32)
+    is_cast = dtype and is_on_device(tensor) and tensor.dtype in (torch.float16, torch.bfloat16, torch.float32)
     return tensor.to(dtype) if is_cast else tensor
 
 
 def _has_float32(values: Any) -> bool:
     return any(
-        _has_float32(each) if type(each) in (list, tuple) else is_pretended(each) and each.dtype is torch.float32
+        _has_float32(each) if type(each) in (list, tuple) else is_on_device(each) and each.dtype is torch.float32
         for each in values
     )
 
@@ -80,7 +77,7 @@ def _install() -> None:
     for name in (*_LOWER, *_FLOAT32, *_WIDEST, *_REFUSED):
         # One function may have several owners.
         for function in {getattr(owner, name) for owner in _OWNERS if hasattr(owner, name)}:
-            SPECIAL[function] = functools.partial(_cast, name, SPECIAL.get(function))
+            ON_DEVICE[function] = functools.partial(_cast, name, ON_DEVICE.get(function))
 
 
 def _entered(original: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.bridge.pretended.cupy.device import Device, MemoryPointer
+from tileir.bridge.emulated.cupy_device import Device, MemoryPointer
 
 _CUDA: Final = 2
 """DLPack's number."""
