@@ -29,7 +29,7 @@ def outside(function: Any) -> Any:
     found = []
     try:
         thread = threading.Thread(target=contextvars.Context().run, args=(lambda: found.append(function()),))
-        thread.start()
+        contextvars.Context().run(thread.start)
         thread.join()
     finally:
         contexts._everywhere[:] = kept

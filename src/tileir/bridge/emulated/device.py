@@ -144,12 +144,8 @@ def extent_of(tensor: Any) -> Extent | None:
         storage = _bearer(tensor)
         if storage is tensor:
             return None
-        dtype = tensor.dtype
-        return (
-            storage.data_ptr(),
-            storage.nbytes(),
-            Elements(dtype.itemsize, dtype.is_floating_point or dtype.is_complex),
-        )
+        is_float = tensor.dtype.is_floating_point or tensor.dtype.is_complex
+        return storage.data_ptr(), storage.nbytes(), Elements(tensor.dtype.itemsize, is_float)
 
 
 # --- more memory than there is ---

@@ -1,7 +1,7 @@
 """Autograd on the device: the engine makes gradients in C++, without the mark, and calls Python where the mode is off.
 
-So what it gives to Python is marked here, and what it calls runs within the mode: a user's `autograd.Function`, hooks of
-tensors and modules, and hooks for saved tensors (`torch.utils.checkpoint`).  `torch.func` wraps tensors in others.
+So what it gives to Python is marked here, and what it calls runs within the mode: a user's `autograd.Function`, hooks
+of tensors and modules, and hooks for saved tensors (`torch.utils.checkpoint`).  `torch.func` wraps tensors in others.
 """
 
 from __future__ import annotations

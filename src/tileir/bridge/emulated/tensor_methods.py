@@ -1,4 +1,4 @@
-"""Methods of tensors on the device: moving, conversions to text, NumPy, DLPack and files, pinned memory, old classes."""
+"""Methods of tensors on the device: moving, conversion to text, NumPy, DLPack and files, pinned memory, old classes."""
 
 from __future__ import annotations
 
