@@ -1,4 +1,4 @@
-"""Scripts of torch and cuTile on the pretended CUDA device beside the same scripts on plain CPU tensors.
+"""Scripts of torch and cuTile on the emulated CUDA device beside the same scripts on plain CPU tensors.
 
 Each script makes its inputs, launches a kernel of `examples/cutile_kernels.py`, computes the same with torch and
 compares, as the samples of cuTile do; the one on the device also moves tensors there and back, which copies them.  Both
@@ -105,10 +105,10 @@ def main() -> int:
                 lambda script=script: script("cuda"),  # type: ignore[misc]
                 clock=time.process_time,
             )
-            host, pretended, ratio = rounds.typical(0), rounds.typical(1), rounds.ratio(0, 1)
-            lines.append(Line(f"pretended device: {name}", "CPU tensors", ratio, bar or None, True))
-            rows.append((name, f"{host * 1e3:.2f}", f"{pretended * 1e3:.2f}", f"{ratio:.3f}", f"{bar}" if bar else ""))
-    print(table(("script", "cpu ms", "pretended ms", "ratio", "at most"), rows))
+            host, emulated, ratio = rounds.typical(0), rounds.typical(1), rounds.ratio(0, 1)
+            lines.append(Line(f"emulated device: {name}", "CPU tensors", ratio, bar or None, True))
+            rows.append((name, f"{host * 1e3:.2f}", f"{emulated * 1e3:.2f}", f"{ratio:.3f}", f"{bar}" if bar else ""))
+    print(table(("script", "cpu ms", "emulated ms", "ratio", "at most"), rows))
     return finish(lines, arguments)
 
 

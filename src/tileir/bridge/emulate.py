@@ -10,16 +10,14 @@ from contextlib import AbstractContextManager, ContextDecorator
 from types import TracebackType
 from typing import Any, Final
 
-from tileir.bridge.contexts import Emulation, Watcher, enter_for_good, entered, innermost
-from tileir.bridge.debugging import asked_debugger
+from tileir.bridge.contexts import Emulation, Watcher, enter_for_good, entered, innermost, runs_on_gpu
 from tileir.bridge.emulated.installation import install
 from tileir.bridge.emulated.threads import enter_device, leave_device
 from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import cutile
-from tileir.bridge.real_gpu import runs_on_gpu
 from tileir.bridge.settings import Settings, SettingsMistake, names_of, trace_block_of
 from tileir.bridge.uninitialized import watch_allocations
-from tileir.bridge.watching import Findings, Watching
+from tileir.bridge.watching import Findings, Watching, asked_debugger
 from tileir.execute.engine.registry import AUTO, find_engine
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.gpus import DEFAULT as DEFAULT_GPU
@@ -41,12 +39,12 @@ def emulate(
 ) -> EmulationContext:
     """Within this context `cuda.tile.launch(stream, grid, kernel, args)` runs kernels here instead of on a GPU.
 
-    Streams are ignored: a launch is over when it returns.  torch's CUDA devices are pretended, with their tensors in
+    Streams are ignored: a launch is over when it returns.  torch's CUDA device is emulated, with its tensors in
     main memory: `device="cuda"` works in any call of torch, and `torch.cuda` tells about the GPU named `gpu`.  The
     other arguments are those of `tileir.launch`, and hold for each launch.  Contexts may be nested; the innermost one
     counts.  It also works as a decorator of a function.
 
-    With an engine for GPUs, `backend="tileiras"`, nothing is pretended: the script works on the GPU that is there, in
+    With an engine for GPUs, `backend="tileiras"`, nothing is emulated: the script works on the GPU that is there, in
     its streams, and its kernels are compiled and launched by that engine.
 
     `sanitize` looks for mistakes, `watch_nan` for operations that make a NaN or an infinity: a launch with findings

@@ -1,6 +1,6 @@
 """cuTile's own functions that need a GPU or its driver, and what they do in a context.
 
-A launch runs here.  What asks about the GPU is told of the one that is pretended.  What measures, for `cuda.tile.tune`,
+A launch runs here.  What asks about the GPU is told of the emulated one.  What measures, for `cuda.tile.tune`,
 measures on this machine.  What has no meaning without a GPU says so by name.
 """
 
@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from typing import Any, Final, cast
 from weakref import WeakKeyDictionary
 
+from tileir.bridge.argument_errors import wrong_type, wrong_value
 from tileir.bridge.contexts import CAPTURE, Emulation, active, innermost, torch_functions_off, watched_launch
 from tileir.bridge.hooks import Hook, hook
 from tileir.bridge.launch import constraints, launch
-from tileir.bridge.mistakes import wrong_type, wrong_value
 from tileir.execute.arguments.binding import EMULATED_STORAGE, PINNED_STORAGE, is_array
 from tileir.execute.errors import LaunchError
 from tileir.ir.quoting import type_text

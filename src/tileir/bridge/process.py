@@ -11,7 +11,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from tileir.bridge.imports import after_import, before_import
+from tileir.bridge.hooks import after_import, before_import
 from tileir.bridge.settings import VARIABLE, Settings, SettingsMistake, settings_of_variable
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def begin_as_asked() -> None:
 
 
 def check_gpu(settings: Settings) -> None:
-    """Refuse a GPU to pretend that nobody knows, and an engine for GPUs where there is none."""
+    """Refuse an unknown GPU to emulate, and an engine for GPUs where there is none."""
     if settings.gpu:
         from tileir.execute.errors import LaunchError
         from tileir.execute.gpu.gpus import gpu_named
@@ -68,7 +68,7 @@ def check_gpu(settings: Settings) -> None:
         except LaunchError as error:
             raise SettingsMistake(error.message) from None
     if settings.backend not in ("auto", "cpu", "interpreter"):
-        from tileir.bridge.real_gpu import runs_on_gpu
+        from tileir.bridge.contexts import runs_on_gpu
         from tileir.execute.errors import LaunchError
 
         try:

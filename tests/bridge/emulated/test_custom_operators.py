@@ -1,4 +1,4 @@
-"""Operators of `torch.library.custom_op` on the pretended device."""
+"""Operators of `torch.library.custom_op` on the emulated device."""
 
 from typing import Any
 

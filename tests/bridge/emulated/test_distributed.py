@@ -1,4 +1,4 @@
-"""`torch.distributed` on pretended GPUs."""
+"""`torch.distributed` on emulated GPUs."""
 
 from __future__ import annotations
 

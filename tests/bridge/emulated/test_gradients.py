@@ -1,4 +1,4 @@
-"""Autograd, parameters, modules and optimizers on the pretended device."""
+"""Autograd, parameters, modules and optimizers on the emulated device."""
 
 from __future__ import annotations
 

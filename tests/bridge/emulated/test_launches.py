@@ -1,4 +1,4 @@
-"""Kernels launched on tensors of the pretended device."""
+"""Kernels launched on tensors of the emulated device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tileir
 torch = pytest.importorskip("torch")
 
 
-def test_kernels_work_in_the_memory_of_pretended_tensors():
+def test_kernels_work_in_the_memory_of_emulated_tensors():
     with tileir.emulate(gpu="b200"):
         assert torch.cuda.get_device_capability() == (10, 0)
         a = torch.arange(32, dtype=torch.float32, device="cuda")

@@ -1,4 +1,4 @@
-"""Tensors of the pretended CUDA device behave as torch's CUDA tensors do."""
+"""Tensors of the emulated CUDA device behave as torch's CUDA tensors do."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def test_attention_by_a_kernel_of_the_gpu_alone():
 
 
 def test_operators_of_the_user_for_cuda():
-    @torch.library.custom_op("tileir_pretended_test::triple", mutates_args=(), device_types="cuda")
+    @torch.library.custom_op("tileir_emulated_test::triple", mutates_args=(), device_types="cuda")
     def triple(x: torch.Tensor) -> torch.Tensor:
         assert x.is_cuda
         return x * 3

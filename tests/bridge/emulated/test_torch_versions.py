@@ -99,7 +99,7 @@ def test_a_missing_name_costs_one_feature(part: int):
 def emulated(change: str) -> str:
     """Standard error of a script that imports a changed torch."""
     code = f"""
-from tileir.bridge.imports import after_import
+from tileir.bridge.hooks import after_import
 
 def changed(torch):
     {change}

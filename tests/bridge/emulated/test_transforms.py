@@ -1,4 +1,4 @@
-"""`torch.vmap`, `torch.func` and `torch.jit.script` on the pretended device."""
+"""`torch.vmap`, `torch.func` and `torch.jit.script` on the emulated device."""
 
 from collections.abc import Callable
 from typing import Any

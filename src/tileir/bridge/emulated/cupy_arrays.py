@@ -6,8 +6,9 @@ with it, and nothing converts it without being asked.
 
 from __future__ import annotations
 
+import functools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy
@@ -19,7 +20,7 @@ _CUDA: Final = 2
 
 
 class ndarray(numpy.lib.mixins.NDArrayOperatorsMixin):
-    """An array on a pretended device."""
+    """An array on the emulated device."""
 
     __slots__ = ("__weakref__", "_array")
     __hash__ = None  # type: ignore[assignment]
@@ -102,6 +103,22 @@ class ndarray(numpy.lib.mixins.NDArrayOperatorsMixin):
     def __setitem__(self, index: Any, value: Any) -> None:
         self._array[unwrapped(index)] = unwrapped(value)
 
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else arrays of NumPy have, for arrays of the device."""
+        if name.startswith("_"):
+            # NumPy would take what it needs to convert it.
+            raise AttributeError(name)
+        found = getattr(self._array, name)
+        if not callable(found):
+            return wrapped(found)
+
+        @functools.wraps(found)
+        def method(*arguments: Any, **keywords: Any) -> Any:
+            refuse_numpy(arguments)
+            return called(found, arguments, keywords)
+
+        return method
+
     def __iter__(self) -> Iterator[Any]:
         if not self._array.ndim:
             raise TypeError("iteration over a 0-d array")
@@ -151,9 +168,6 @@ class ndarray(numpy.lib.mixins.NDArrayOperatorsMixin):
     def shape(self, shape: Any) -> None:
         self._array.shape = shape
 
-    def reduced_view(self, dtype: Any = None) -> Any:
-        return made(self._array.reshape(-1) if self._array.flags.c_contiguous else self._array)
-
     def scatter_add(self, slices: Any, value: Any) -> None:
         numpy.add.at(self._array, unwrapped(slices), unwrapped(value))
 
@@ -161,43 +175,6 @@ class ndarray(numpy.lib.mixins.NDArrayOperatorsMixin):
         return self
 
 
-def _property(name: str) -> property:
-    return property(lambda self: wrapped(getattr(self._array, name)))
-
-
-def _method(name: str) -> Callable[..., Any]:
-    def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
-        refuse_numpy(arguments)
-        return called(getattr(self._array, name), arguments, keywords)
-
-    method.__name__ = name
-    return method
-
-
-PROPERTIES: Final = (
-    "T",
-    "base",
-    "dtype",
-    "flags",
-    "flat",
-    "imag",
-    "itemsize",
-    "nbytes",
-    "ndim",
-    "real",
-    "size",
-    "strides",
-)
-METHODS: Final = (
-    "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "clip", "compress", "conj",
-    "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot", "dump", "dumps", "fill", "flatten", "item", "max",
-    "mean", "min", "nonzero", "partition", "prod", "put", "ravel", "repeat", "reshape", "round", "searchsorted", "sort",
-    "squeeze", "std", "sum", "swapaxes", "take", "tobytes", "tofile", "tolist", "trace", "transpose", "var", "view",
-)  # fmt: skip
-for _name in PROPERTIES:
-    setattr(ndarray, _name, _property(_name))
-for _name in METHODS:
-    setattr(ndarray, _name, _method(_name))
 ndarray.__module__ = "cupy"
 
 # --- between the two ---

@@ -30,7 +30,7 @@ class Device:
     def __init__(self, device: Any = 0) -> None:
         self.id: int = int(device)
         if self.id:
-            raise Failure(f"cudaErrorInvalidDevice: invalid device ordinal ({self.id} of 1)")
+            raise CUDARuntimeError(f"cudaErrorInvalidDevice: invalid device ordinal ({self.id} of 1)")
 
     @property
     def compute_capability(self) -> str:
@@ -42,24 +42,8 @@ class Device:
 
     @property
     def attributes(self) -> dict[str, int]:
-        gpu = _gpu()
-        return {
-            "ClockRate": gpu.clock,
-            "ComputeCapabilityMajor": gpu.major,
-            "ComputeCapabilityMinor": gpu.minor,
-            "GlobalMemoryBusWidth": gpu.memory_bus,
-            "Integrated": int(gpu.integrated),
-            "L2CacheSize": gpu.l2_cache,
-            "MaxRegistersPerBlock": gpus.REGISTERS,
-            "MaxSharedMemoryPerBlock": gpus.SHARED_MEMORY_PER_BLOCK,
-            "MaxSharedMemoryPerBlockOptin": gpu.limits.shared_memory_per_block,
-            "MaxSharedMemoryPerMultiprocessor": gpu.limits.shared_memory,
-            "MaxThreadsPerBlock": gpus.THREADS_PER_BLOCK,
-            "MaxThreadsPerMultiProcessor": gpu.limits.threads,
-            "MemoryClockRate": gpu.memory_clock,
-            "MultiProcessorCount": gpu.multiprocessors,
-            "WarpSize": gpus.WARP_SIZE,
-        }
+        properties = getDeviceProperties()
+        return {attribute: properties[name] for name, attribute in _ATTRIBUTES.items()}
 
     @property
     def pci_bus_id(self) -> str:
@@ -90,11 +74,11 @@ class Device:
         return f"<CUDA Device {self.id}>"
 
 
-class Failure(RuntimeError):
+class CUDARuntimeError(RuntimeError):
     """What CuPy raises where a function of the runtime fails."""
 
 
-Failure.__name__, Failure.__module__ = "CUDARuntimeError", "cupy.cuda.runtime"
+CUDARuntimeError.__module__ = "cupy.cuda.runtime"
 
 
 class Stream:
@@ -177,14 +161,14 @@ def get_current_stream(device_id: int = -1) -> Stream:
 class Event:
     def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
         self.ptr: int = next(_handles)
-        self.moment: float | None = None
+        self.time_point: float | None = None
 
     @property
     def done(self) -> bool:
         return True
 
     def record(self, stream: Any = None) -> None:
-        self.moment = time.perf_counter()
+        self.time_point = time.perf_counter()
 
     def synchronize(self) -> None:
         pass
@@ -192,9 +176,9 @@ class Event:
 
 def get_elapsed_time(start_event: Event, end_event: Event) -> float:
     """Milliseconds."""
-    if start_event.moment is None or end_event.moment is None:
-        raise Failure("cudaErrorInvalidResourceHandle: invalid resource handle")
-    return (end_event.moment - start_event.moment) * 1e3
+    if start_event.time_point is None or end_event.time_point is None:
+        raise CUDARuntimeError("cudaErrorInvalidResourceHandle: invalid resource handle")
+    return (end_event.time_point - start_event.time_point) * 1e3
 
 
 # --- memory ---
@@ -203,10 +187,11 @@ def get_elapsed_time(start_event: Event, end_event: Event) -> float:
 class MemoryPointer:
     """`array.data`."""
 
+    device_id = 0
+
     def __init__(self, array: Any) -> None:
         self.ptr: int = int(array.ctypes.data)
         self.mem: Any = array
-        self.device_id: int = 0
 
     def __int__(self) -> int:
         return self.ptr
@@ -230,7 +215,6 @@ class MemoryPool:
         return alloc(size)
 
 
-PinnedMemoryPool = MemoryPool
 _POOL: Final = MemoryPool()
 
 
@@ -282,6 +266,26 @@ def getDeviceProperties(device: int = 0) -> dict[str, Any]:
     }
 
 
+_ATTRIBUTES: Final = {
+    "clockRate": "ClockRate",
+    "major": "ComputeCapabilityMajor",
+    "minor": "ComputeCapabilityMinor",
+    "memoryBusWidth": "GlobalMemoryBusWidth",
+    "integrated": "Integrated",
+    "l2CacheSize": "L2CacheSize",
+    "regsPerBlock": "MaxRegistersPerBlock",
+    "sharedMemPerBlock": "MaxSharedMemoryPerBlock",
+    "sharedMemPerBlockOptin": "MaxSharedMemoryPerBlockOptin",
+    "sharedMemPerMultiprocessor": "MaxSharedMemoryPerMultiprocessor",
+    "maxThreadsPerBlock": "MaxThreadsPerBlock",
+    "maxThreadsPerMultiProcessor": "MaxThreadsPerMultiProcessor",
+    "memoryClockRate": "MemoryClockRate",
+    "multiProcessorCount": "MultiProcessorCount",
+    "warpSize": "WarpSize",
+}
+"""The names of properties as `Device.attributes` has them."""
+
+
 class _Runtime(ModuleType):
     """`cupy.cuda.runtime`."""
 
@@ -295,13 +299,8 @@ def _nothing(*arguments: Any, **keywords: Any) -> None:
     pass
 
 
-@contextlib.contextmanager
-def _nothing_around(*arguments: Any, **keywords: Any) -> Any:
-    yield
-
-
 RUNTIME: Final[dict[str, Any]] = {
-    "CUDARuntimeError": Failure,
+    "CUDARuntimeError": CUDARuntimeError,
     "getDeviceProperties": getDeviceProperties,
     "getDeviceCount": lambda: 1,
     "getDevice": lambda: 0,
@@ -316,13 +315,7 @@ RUNTIME: Final[dict[str, Any]] = {
     "is_hip": False,
 }
 
-NVTX: Final[dict[str, Any]] = {
-    "Mark": _nothing,
-    "MarkC": _nothing,
-    "RangePush": _nothing,
-    "RangePushC": _nothing,
-    "RangePop": _nothing,
-}
+NVTX: Final[dict[str, Any]] = dict.fromkeys(("Mark", "MarkC", "RangePush", "RangePushC", "RangePop"), _nothing)
 
 CUDA: Final[dict[str, Any]] = {
     "Device": Device,
@@ -335,12 +328,12 @@ CUDA: Final[dict[str, Any]] = {
     "is_available": lambda: True,
     "get_local_runtime_version": lambda: _VERSION,
     "MemoryPool": MemoryPool,
-    "PinnedMemoryPool": PinnedMemoryPool,
+    "PinnedMemoryPool": MemoryPool,
     "alloc": alloc,
     "set_allocator": _nothing,
     "set_pinned_memory_allocator": _nothing,
-    "using_allocator": _nothing_around,
-    "profile": _nothing_around,
+    "using_allocator": contextlib.nullcontext,
+    "profile": contextlib.nullcontext,
 }
 
 

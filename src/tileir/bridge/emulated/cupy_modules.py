@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.bridge.emulated.cupy_arrays import called, made, ndarray, unwrapped, wrapped
-from tileir.bridge.emulated.cupy_device import CUDA, cuda_modules
+from tileir.bridge.emulated.cupy_arrays import called, made, ndarray, refuse_numpy, unwrapped, wrapped
+from tileir.bridge.emulated.cupy_device import CUDA, cuda_modules, get_default_memory_pool
 from tileir.execute.errors import EmulationError
 
 VERSION: Final = "13.6.0"
@@ -30,15 +30,13 @@ _ARRAYS: Final = frozenset({"allclose", "array_equal", "array_equiv"})
 """Functions whose answer is a number in NumPy and an array in CuPy."""
 
 
-class _Refusing:
+def _refusing(name: str, advice: str) -> Callable[..., Any]:
     """A function or class that is not there: it says so when it is called."""
 
-    def __init__(self, name: str, advice: str) -> None:
-        self.__name__ = name
-        self._advice: str = advice
+    def refuse(*arguments: Any, **keywords: Any) -> Any:
+        raise EmulationError(name, advice)
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        raise EmulationError(self.__name__, self._advice)
+    return refuse
 
 
 def _function(function: Any) -> Callable[..., Any]:
@@ -46,10 +44,7 @@ def _function(function: Any) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
-        for argument in arguments:
-            # Lists of numbers are as good as arrays to NumPy, and nothing to CuPy; arrays of the host are neither.
-            if isinstance(argument, numpy.ndarray) and argument.ndim:
-                raise TypeError(f"Unsupported type {type(argument)}")
+        refuse_numpy(arguments)
         result = called(function, arguments, keywords)
         return made(numpy.asarray(result)) if function.__name__ in _ARRAYS else result
 
@@ -68,7 +63,7 @@ class _Module(ModuleType):
     def __getattr__(self, name: str) -> Any:
         advice = MISSING.get(name)
         if advice is not None:
-            return _Refusing(f"{self.__name__}.{name}", advice)
+            return _refusing(f"{self.__name__}.{name}", advice)
         model = self.__dict__.get("_model")
         found = None if name.startswith("_") or model is None else getattr(model, name, None)
         if found is None:
@@ -214,8 +209,6 @@ def _add(name: str, names: dict[str, Any], model: Any = None, kind: Any = _Modul
 
 def make_modules() -> ModuleType:
     """Put the modules where imports find them."""
-    from tileir.bridge.emulated.cupy_device import get_default_memory_pool
-
     names: dict[str, Any] = {
         "__version__": VERSION,
         "ndarray": ndarray,
@@ -242,6 +235,6 @@ def make_modules() -> ModuleType:
     cupy.cuda = cuda_modules(_add)
     cupyx: Any = _add("cupyx", {"scatter_add": lambda a, slices, value: a.scatter_add(slices, value)})
     cupyx.profiler = _add(
-        "cupyx.profiler", {"benchmark": _Refusing("cupyx.profiler.benchmark", "time with cupy.cuda.Event")}
+        "cupyx.profiler", {"benchmark": _refusing("cupyx.profiler.benchmark", "time with cupy.cuda.Event")}
     )
     return sys.modules["cupy"]

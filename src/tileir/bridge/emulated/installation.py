@@ -15,10 +15,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
-from tileir.bridge.contexts import active
+from tileir.bridge.contexts import active, has_gpu
 from tileir.bridge.emulated.threads import hook_threads
-from tileir.bridge.imports import after_import, found_elsewhere, provide
-from tileir.bridge.real_gpu import has_gpu
+from tileir.bridge.hooks import after_import, found_elsewhere, provide
 from tileir.execute.errors import warn_caller
 from tileir.execute.gpu.gpus import DEFAULT, Gpu, gpu_named
 from tileir.forking import NO_FORK
@@ -35,8 +34,8 @@ _FEATURES: Final = (
     ("torch.multiprocessing", "tensor_methods.hook_sharing"),
     ("torch.cuda.FloatTensor", "tensor_methods.hook_tensor_types"),
     ("torch.nested", "tensor_methods.hook_nested"),
-    ("accumulation in f32 and TF32", "accumulation.hook_accumulation"),
-    ("torch.autocast", "autocast.hook_autocast"),
+    ("accumulation in f32 and TF32", "arithmetic.hook_accumulation"),
+    ("torch.autocast", "arithmetic.hook_autocast"),
     ("torch.autograd.Function", "gradients.hook_functions"),
     ("Tensor.register_hook", "gradients.hook_hooks"),
     ("torch.utils.checkpoint", "gradients.hook_saved_tensors"),

@@ -341,31 +341,30 @@ def _absolute(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
 
 
 def hook_methods() -> None:
-    for method, replacement in (
-        (Tensor.to, _to),
-        (Tensor.cuda, _cuda),
-        (Tensor.cpu, _cpu),
-        (Tensor.type, _type),
-        (Tensor.type_as, _type_as),
-        (Tensor.pin_memory, _pin_memory),
-        (Tensor.is_pinned, _is_pinned),
-        (Tensor.resize_, _resize),
-    ):
-        ANYWHERE[method] = as_method(replacement)
-    for function in (torch.tensor, torch.as_tensor, torch.asarray):
-        ANYWHERE[function] = _converted
-    for method, replacement in (
-        (Tensor.device.__get__, lambda *_: DEVICE),
-        (Tensor.is_cuda.__get__, lambda *_: True),
-        (Tensor.is_cpu.__get__, lambda *_: False),
-        (Tensor.get_device, lambda _: 0),
-        (Tensor.numpy, _numpy),
-        (Tensor.__array__, _numpy),
-        (Tensor.__cuda_array_interface__.__get__, _interface),
-        (Tensor.__dlpack__, _dlpack),
-        (Tensor.__dlpack_device__, lambda _: (_DLPACK_CUDA, 0)),
-    ):
-        ON_DEVICE[method] = as_method(replacement)
+    anywhere: dict[Any, Any] = {
+        Tensor.to: _to,
+        Tensor.cuda: _cuda,
+        Tensor.cpu: _cpu,
+        Tensor.type: _type,
+        Tensor.type_as: _type_as,
+        Tensor.pin_memory: _pin_memory,
+        Tensor.is_pinned: _is_pinned,
+        Tensor.resize_: _resize,
+    }
+    on_device: dict[Any, Any] = {
+        Tensor.device.__get__: lambda *_: DEVICE,
+        Tensor.is_cuda.__get__: lambda *_: True,
+        Tensor.is_cpu.__get__: lambda *_: False,
+        Tensor.get_device: lambda _: 0,
+        Tensor.numpy: _numpy,
+        Tensor.__array__: _numpy,
+        Tensor.__cuda_array_interface__.__get__: _interface,
+        Tensor.__dlpack__: _dlpack,
+        Tensor.__dlpack_device__: lambda _: (_DLPACK_CUDA, 0),
+    }
+    ANYWHERE.update({method: as_method(replacement) for method, replacement in anywhere.items()})
+    ANYWHERE.update(dict.fromkeys((torch.tensor, torch.as_tensor, torch.asarray), _converted))
+    ON_DEVICE.update({method: as_method(replacement) for method, replacement in on_device.items()})
     record_stream: Any = Tensor.record_stream
     # Memory lives as long as it is used.
     Tensor.record_stream = lambda self, stream: None if is_on_device(self) else record_stream(self, stream)

@@ -11,7 +11,7 @@ import functools
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from tileir.bridge.contexts import active
 
@@ -60,7 +60,7 @@ def _in_device(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def hook_threads() -> None:
     """Have threads and functions of thread pools that are started within a context see the device."""
-    start, submit = threading.Thread.start, ThreadPoolExecutor.submit
+    start, submit = threading.Thread.start, cast(Any, ThreadPoolExecutor.submit)
     if hasattr(start, "__wrapped__"):
         return
 

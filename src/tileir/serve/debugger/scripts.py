@@ -8,9 +8,9 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from tileir.bridge.debugging import VARIABLE
 from tileir.bridge.launch import launch, no_arguments
-from tileir.bridge.script_frames import launching_frame
+from tileir.bridge.uninitialized import launching_frame
+from tileir.bridge.watching import VARIABLE
 from tileir.execute.recording.recording import LIMIT
 from tileir.serve.debugger.lines import Names
 from tileir.serve.debugger.moments import Event
