@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tileir.bridge.compiling import compile
     from tileir.bridge.emulate import EmulationContext, emulate
     from tileir.bridge.launch import launch
-    from tileir.bridge.operators.making import op
+    from tileir.bridge.operators.op import op
     from tileir.bridge.recording import record
     from tileir.bridge.specialized import SpecializedKernel
     from tileir.builder import Builder
@@ -421,7 +421,7 @@ _RUNNING_HOMES = {
     "tileir.bridge.compiling": "compile",
     "tileir.bridge.emulate": "EmulationContext emulate",
     "tileir.bridge.launch": "launch",
-    "tileir.bridge.operators.making": "op",
+    "tileir.bridge.operators.op": "op",
     "tileir.bridge.recording": "record",
     "tileir.bridge.specialized": "SpecializedKernel",
     "tileir.execute.arguments.binding": "Pointer pointer_to",

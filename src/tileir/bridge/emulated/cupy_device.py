@@ -30,7 +30,7 @@ class Device:
     def __init__(self, device: Any = 0) -> None:
         self.id: int = int(device)
         if self.id:
-            raise CUDARuntimeError(f"cudaErrorInvalidDevice: invalid device ordinal ({self.id} of 1)")
+            raise RuntimeFailure(f"cudaErrorInvalidDevice: invalid device ordinal ({self.id} of 1)")
 
     @property
     def compute_capability(self) -> str:
@@ -74,11 +74,11 @@ class Device:
         return f"<CUDA Device {self.id}>"
 
 
-class CUDARuntimeError(RuntimeError):
-    """What CuPy raises where a function of the runtime fails."""
+class RuntimeFailure(RuntimeError):
+    """`cupy.cuda.runtime.CUDARuntimeError`, which CuPy raises where a function of the runtime fails."""
 
 
-CUDARuntimeError.__module__ = "cupy.cuda.runtime"
+RuntimeFailure.__name__, RuntimeFailure.__module__ = "CUDARuntimeError", "cupy.cuda.runtime"
 
 
 class Stream:
@@ -177,7 +177,7 @@ class Event:
 def get_elapsed_time(start_event: Event, end_event: Event) -> float:
     """Milliseconds."""
     if start_event.time_point is None or end_event.time_point is None:
-        raise CUDARuntimeError("cudaErrorInvalidResourceHandle: invalid resource handle")
+        raise RuntimeFailure("cudaErrorInvalidResourceHandle: invalid resource handle")
     return (end_event.time_point - start_event.time_point) * 1e3
 
 
@@ -300,7 +300,7 @@ def _nothing(*arguments: Any, **keywords: Any) -> None:
 
 
 RUNTIME: Final[dict[str, Any]] = {
-    "CUDARuntimeError": CUDARuntimeError,
+    "CUDARuntimeError": RuntimeFailure,
     "getDeviceProperties": getDeviceProperties,
     "getDeviceCount": lambda: 1,
     "getDevice": lambda: 0,

@@ -96,6 +96,18 @@ def _bearer(tensor: Any) -> Any:
         return tensor
 
 
+_PLAIN: Final = frozenset({Tensor, torch.nn.Parameter})
+"""Classes whose methods nobody replaces."""
+
+
+def is_marked(tensor: Any) -> bool:
+    """Whether a tensor is on the device; asked where the mode is off."""
+    if type(tensor) in _PLAIN:
+        return hasattr(_bearer(tensor), EMULATED_STORAGE)
+    with functions_off():
+        return hasattr(_bearer(tensor), EMULATED_STORAGE)
+
+
 def is_on_device(value: object) -> bool:
     """Whether a value is a tensor of the emulated device."""
     if not isinstance(value, Tensor):
@@ -233,12 +245,16 @@ class DeviceMode(TorchFunctionMode):  # type: ignore[misc]
         kwargs = kwargs or {}
         if func in _UNAFFECTED or active() is None:
             return func(*args, **kwargs)
-        before, self.call = self.call, _Call(args, kwargs)
+        before = self.call
+        self.call = call = _Call()
+        call.add(args)
+        if kwargs:
+            call.add(kwargs.values())
         try:
             handler = ANYWHERE.get(func)
             if handler is not None:
                 return handler(func, args, kwargs)
-            return _called(self.call, func, args, kwargs)
+            return _called(call, func, args, kwargs)
         except RuntimeError as error:
             _check_exhausted(error)
             raise
@@ -251,28 +267,27 @@ class _Call:
 
     __slots__ = ("host", "is_on_device")
 
-    def __init__(self, arguments: Arguments, keywords: Keywords) -> None:
+    def __init__(self) -> None:
         self.is_on_device: bool = False
         self.host: list[Any] = []
         """The tensors of the CPU."""
-        with functions_off():
-            self._add(arguments)
-            if keywords:
-                self._add(keywords.values())
 
-    def _add(self, values: Iterable[Any]) -> None:
+    def add(self, values: Iterable[Any]) -> None:
         for value in values:
-            if isinstance(value, Tensor):
-                if hasattr(_bearer(value), EMULATED_STORAGE):
+            kind = type(value)
+            if kind in _PLAIN or isinstance(value, Tensor):
+                if is_marked(value):
                     self.is_on_device = True
                 else:
                     self.host.append(value)
-            elif type(value) is tuple or (type(value) is list and value and not isinstance(value[0], (int, float))):
-                self._add(value)
+            elif kind is tuple or (kind is list and value and not isinstance(value[0], (int, float))):
+                self.add(value)
 
     def mark(self, result: Any) -> Any:
         """Mark results, except for those in the memory of arguments that are on the CPU."""
-        if isinstance(result, Tensor):
+        if type(result) is Tensor and not self.host:
+            setattr(_bearer(result), EMULATED_STORAGE, True)
+        elif isinstance(result, Tensor):
             with functions_off():
                 bearer = _bearer(result)
                 if not any(_bearer(host) is bearer for host in self.host):
