@@ -17,7 +17,7 @@ from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import cutile
 from tileir.bridge.settings import Settings, SettingsMistake, names_of, trace_block_of
 from tileir.bridge.uninitialized import watch_allocations
-from tileir.bridge.watching import Findings, Watching, asked_debugger
+from tileir.bridge.watching import Findings, Watching, requested_debugger
 from tileir.execute.engine.registry import AUTO, find_engine
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.gpus import DEFAULT as DEFAULT_GPU
@@ -67,12 +67,10 @@ def emulate(
             block = trace_block_of(",".join([str(number) for number in numbers]))
     except SettingsMistake as mistake:
         raise LaunchError(str(mistake)) from None
-    watching: Watcher | None = asked_debugger(bool(sanitize), watch_nan, whose)
-    if watching is not None:
-        pass
-    elif watch_nan or block is not None or debug or whose == "tile":
+    watching: Watcher | None = requested_debugger(bool(sanitize), watch_nan, whose)
+    if watching is None and (watch_nan or block is not None or debug or whose == "tile"):
         watching = Watching(sanitize, watch_nan, block, debug, names=whose)
-    elif sanitize is not False:
+    elif watching is None and sanitize is not False:
         options["sanitize"] = sanitize
     return EmulationContext(gpu, {"backend": backend, "exact": exact, **options}, watching, bool(sanitize))
 
@@ -120,12 +118,9 @@ def emulate_process(settings: Settings, findings: Findings | None, watcher: Watc
     What is looked for and found goes to `findings`; without, it is an error of its launch.  A `watcher` is given every
     launch instead.
     """
-    watching = watcher
-    if watching is None:
-        watching = asked_debugger(bool(settings.sanitize), settings.watch_nan, settings.names)
-    if watching is not None:
-        pass
-    elif settings.watches or settings.trace_block is not None or settings.debug or settings.names == "tile":
+    watching = watcher or requested_debugger(bool(settings.sanitize), settings.watch_nan, settings.names)
+    is_observed = settings.watches or settings.trace_block is not None or settings.debug or settings.names == "tile"
+    if watching is None and is_observed:
         watching = Watching(
             settings.sanitize, settings.watch_nan, settings.trace_block, settings.debug, findings, settings.names
         )

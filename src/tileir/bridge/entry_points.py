@@ -169,36 +169,6 @@ _MOST_TILE_BLOCKS: Final = (2**31 - 1, 65535, 65535)
 _streams: Final = itertools.count(0x7E11, 0x10)
 
 
-def _get_compute_capability(context: Emulation, device_id: int = 0) -> tuple[int, int]:
-    return context.gpu.capability
-
-
-def _get_sm_arch(context: Emulation, device_id: int = 0) -> str:
-    return context.gpu.architecture
-
-
-def _get_driver_version(context: Emulation) -> tuple[int, int]:
-    return _DRIVER_VERSION
-
-
-def _get_max_grid_size(context: Emulation, device_id: int, /) -> tuple[int, int, int]:
-    return _MOST_TILE_BLOCKS
-
-
-def _create_stream(context: Emulation) -> int:
-    return next(_streams)
-
-
-def _nothing(context: Emulation, *arguments: object) -> None:
-    """Work is over when the call that asked for it returns: there is nothing to wait for, and nothing to give back."""
-
-
-def _get_parameter_constraints(
-    context: Emulation, kernel: Any, arguments: tuple[object, ...], convention: Any, /
-) -> Any:
-    return constraints(kernel, arguments)
-
-
 # --- measuring, for cuda.tile.tune ---
 
 
@@ -323,13 +293,16 @@ def _refused(name: str, why: str) -> Callable[..., Any]:
 
 _IN_CEXT: Final[dict[str, Callable[..., Any]]] = {
     "launch": _launch,
-    "get_compute_capability": _get_compute_capability,
-    "get_driver_version": _get_driver_version,
-    "_get_max_grid_size": _get_max_grid_size,
-    "get_parameter_constraints_from_pyargs": _get_parameter_constraints,
-    "_create_stream": _create_stream,
-    "_destroy_stream": _nothing,
-    "_synchronize_context": _nothing,
+    "get_compute_capability": lambda context, device_id=0: context.gpu.capability,
+    "get_driver_version": lambda context: _DRIVER_VERSION,
+    "_get_max_grid_size": lambda context, device_id: _MOST_TILE_BLOCKS,
+    "get_parameter_constraints_from_pyargs": lambda context, kernel, arguments, convention: constraints(
+        kernel, arguments
+    ),
+    "_create_stream": lambda context: next(_streams),
+    # Work is over when the call that asked for it returns: there is nothing to wait for, and nothing to give back.
+    "_destroy_stream": lambda context, *arguments: None,
+    "_synchronize_context": lambda context, *arguments: None,
     "_benchmark": _benchmark,
     "_export_ipc_benchmark_payload": _export_ipc_benchmark_payload,
     "_benchmark_with_ipc_payload": _benchmark_with_ipc_payload,
@@ -363,7 +336,7 @@ def _kind_of_hook(name: str, answer: Callable[..., Any]) -> type[Hook]:
 
 _HOOKS: Final = {name: _kind_of_hook(name, answer) for name, answer in _IN_CEXT.items()}
 
-_HOOK_OF_ARCHITECTURE: Final = _kind_of_hook("get_sm_arch", _get_sm_arch)
+_HOOK_OF_ARCHITECTURE: Final = _kind_of_hook("get_sm_arch", lambda context, device_id=0: context.gpu.architecture)
 
 
 def hook_cutile(tile: Any) -> None:

@@ -239,7 +239,7 @@ _found: Final[list[Any]] = []
 """The one of this process: the first launch is the first of all contexts."""
 
 
-def asked_debugger(sanitize: bool, watch_nan: bool, names: Names) -> Watcher | None:
+def requested_debugger(sanitize: bool, watch_nan: bool, names: Names) -> Watcher | None:
     """Who debugs the launches of this process, if its environment asks for it."""
     text = os.environ.get(VARIABLE, "").strip()
     if text.lower() in NO:
