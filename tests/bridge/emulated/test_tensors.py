@@ -75,6 +75,17 @@ def test_tensors_of_the_cpu_take_no_indices_of_the_device():
     assert host.cuda()[torch.tensor([1])].is_cuda
 
 
+def test_functions_take_what_must_be_on_the_cpu():
+    from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+    x = torch.randn(3, 2, 4, device="cuda")
+    packed = pack_padded_sequence(x, torch.tensor([3, 2]))
+    padded, lengths = pad_packed_sequence(torch.nn.LSTM(4, 5, device="cuda")(packed)[0])
+    assert padded.is_cuda and padded.shape == (3, 2, 5) and lengths.tolist() == [3, 2]
+    assert all(part.is_cuda for part in x.tensor_split(torch.tensor([1])))
+    assert x.new_tensor(torch.ones(2)).is_cuda
+
+
 def test_types_have_the_names_of_cuda():
     assert torch.ones(1, device="cuda").type() == "torch.cuda.FloatTensor"
     assert torch.ones(1).type("torch.cuda.HalfTensor").dtype is torch.float16

@@ -212,8 +212,10 @@ _MIXING: Final = frozenset(
     {
         Tensor.copy_, Tensor.__getitem__, Tensor.__setitem__, Tensor.index_put_, Tensor.index_put, torch.index_put,
         torch.index_put_, Tensor.is_same_size, Tensor.expand_as, Tensor.view_as, Tensor.reshape_as, Tensor.resize_as_,
-        Tensor.data.__set__, torch.result_type, getattr(torch, "_has_compatible_shallow_copy_type", None),
-        torch.is_same_size, torch.nn.functional.embedding_bag, torch.autograd.grad,
+        Tensor.data.__set__, Tensor.new_tensor, Tensor.tensor_split, torch.tensor_split, torch.result_type,
+        torch.is_same_size, torch.nn.functional.embedding_bag, torch.nn.functional.ctc_loss, torch.autograd.grad,
+        torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu,
+        getattr(torch, "_has_compatible_shallow_copy_type", None),
     }
 )  # fmt: skip
 """Functions that take tensors of several devices, or only look at the shape of the second."""

@@ -340,6 +340,12 @@ def _absolute(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
     return given.clone() if given.dtype is torch.bool and "out" not in keywords else NotImplemented
 
 
+def _packed(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
+    """Sequences and their lengths, which are always on the CPU."""
+    sequences, lengths = function(*arguments, **keywords)
+    return marked(sequences) if is_on_device(arguments[0]) else sequences, lengths
+
+
 def hook_methods() -> None:
     anywhere: dict[Any, Any] = {
         Tensor.to: _to,
@@ -364,6 +370,8 @@ def hook_methods() -> None:
     }
     ANYWHERE.update({method: as_method(replacement) for method, replacement in anywhere.items()})
     ANYWHERE.update(dict.fromkeys((torch.tensor, torch.as_tensor, torch.asarray), _converted))
+    packing = [getattr(torch, name, None) for name in ("_pack_padded_sequence", "_pad_packed_sequence")]
+    ANYWHERE.update(dict.fromkeys(packing, _packed))
     ON_DEVICE.update({method: as_method(replacement) for method, replacement in on_device.items()})
     record_stream: Any = Tensor.record_stream
     # Memory lives as long as it is used.

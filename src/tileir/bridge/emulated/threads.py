@@ -25,6 +25,7 @@ THREAD: Final = _Thread()
 """How many contexts this thread is in, and its mode once torch is imported."""
 MODE: Final[list[Callable[[], Any]]] = []
 """The class of modes, once torch is imported."""
+_hooked: Final[list[bool]] = []
 
 
 def enter_device() -> None:
@@ -33,7 +34,8 @@ def enter_device() -> None:
 
 
 def leave_device() -> None:
-    THREAD.contexts -= 1
+    # A context may end in another thread than that in which it began.
+    THREAD.contexts = max(THREAD.contexts - 1, 0)
     if not THREAD.contexts and THREAD.mode is not None:
         THREAD.mode.__exit__(None, None, None)
         THREAD.mode = None
@@ -61,8 +63,9 @@ def _in_device(function: Callable[..., Any]) -> Callable[..., Any]:
 def hook_threads() -> None:
     """Have threads and functions of thread pools that are started within a context see the device."""
     start, submit = threading.Thread.start, cast(Any, ThreadPoolExecutor.submit)
-    if hasattr(start, "__wrapped__"):
+    if _hooked:
         return
+    _hooked.append(True)
 
     @functools.wraps(start)
     def start_thread(self: Any) -> None:
