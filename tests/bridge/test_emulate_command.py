@@ -314,6 +314,7 @@ def test_nothing_is_imported_until_it_is_needed(tmp_path: Path, variable: str) -
             "tileir",
             "tileir.forking",
             "tileir.bridge",
+            "tileir.bridge.hooks",
             "tileir.bridge.process",
             "tileir.bridge.settings",
         }

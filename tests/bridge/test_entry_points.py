@@ -13,7 +13,7 @@ import tileir
 extension: Any = pytest.importorskip("cuda.tile._cext")
 
 
-def test_the_gpu_that_is_pretended_answers() -> None:
+def test_the_gpu_that_is_emulated_answers() -> None:
     import cuda.tile._compile
 
     with tileir.emulate(gpu="a100"):
@@ -33,7 +33,7 @@ def to_float8(x, y):
     ct.store(y, (0,), ct.load(x, (0,), (16,)).astype(ct.float8_e4m3fn))
 
 
-def test_what_the_pretended_gpu_cannot_do_is_refused_by_cutile() -> None:
+def test_what_the_emulated_gpu_cannot_do_is_refused_by_cutile() -> None:
     ml_dtypes: Any = pytest.importorskip("ml_dtypes")
     out = numpy.zeros(16, ml_dtypes.float8_e4m3fn)
     with tileir.emulate(gpu="a100"), pytest.raises(ct.TileUnsupportedFeatureError, match="not supported on sm_80"):

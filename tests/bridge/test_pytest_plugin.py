@@ -60,7 +60,7 @@ def test_wrong():
     # A conftest may look for the GPU when it is imported.
     conftest = "from cuda.tile._cext import get_compute_capability\nassert get_compute_capability() == (10, 0)\n"
     found = run(tmp_path, tests, "--tileir", "--tileir-gpu", "b200", conftest=conftest)
-    assert "tileir: kernels run on this machine, which pretends to have an NVIDIA B200 (sm_100)" in found.stdout
+    assert "tileir: kernels run on this machine, which emulates an NVIDIA B200 (sm_100)" in found.stdout
     assert "2 tests launched kernels here, 0 on a GPU, 1 launched none" in found.stdout
     assert "1 test could not: copy takes 2 arguments (a, b), but 1 was given" in found.stdout
     assert "2 passed" in found.stdout and "1 failed" in found.stdout

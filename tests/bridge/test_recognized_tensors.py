@@ -102,16 +102,15 @@ def test_list_of_tensors_is_recognized(thorough: list[str]) -> None:
     assert out.tolist() == [2.0] * 16 and thorough == []
 
 
-def test_tensors_of_a_pretended_device_are_recognized(thorough: list[str]) -> None:
-    from tileir.bridge.pretended.tensors import placed
-
-    a, out = placed(torch.arange(16.0)), placed(torch.zeros(16))
-    parameter = placed(torch.nn.Parameter(torch.ones(16)))
-    known(add_one, (a, out))
-    known(add_one, (parameter, out))
-    thorough.clear()
-    tileir.launch(add_one, 1, (a, out), "cpu")
-    assert out.tolist() == list(range(1, 17))
-    tileir.launch(add_one, 1, (parameter, out), "cpu")
-    assert out.tolist() == [2.0] * 16
-    assert thorough == []
+def test_tensors_of_an_emulated_device_are_recognized(thorough: list[str]) -> None:
+    with tileir.emulate():
+        a, out = torch.arange(16.0, device="cuda"), torch.zeros(16, device="cuda")
+        parameter = torch.nn.Parameter(torch.ones(16, device="cuda"))
+        known(add_one, (a, out))
+        known(add_one, (parameter, out))
+        thorough.clear()
+        tileir.launch(add_one, 1, (a, out), "cpu")
+        assert out.tolist() == list(range(1, 17))
+        tileir.launch(add_one, 1, (parameter, out), "cpu")
+        assert out.tolist() == [2.0] * 16
+        assert thorough == []

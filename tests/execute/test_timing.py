@@ -99,7 +99,7 @@ def test_durations_have_units(seconds: float, words: str) -> None:
 
 
 @pytest.mark.parametrize("gpu", GPUS.values(), ids=lambda gpu: gpu.key)
-def test_peaks_of_every_gpu_that_can_be_pretended_are_known_by_its_name(gpu: Gpu) -> None:
+def test_peaks_of_every_gpu_that_can_be_emulated_are_known_by_its_name(gpu: Gpu) -> None:
     peaks = peaks_of(gpu.name)
     assert peaks is not None and peaks.key == gpu.key
     # Two transfers a clock, at the clock that the driver reports.

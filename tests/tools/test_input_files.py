@@ -17,7 +17,7 @@ import pytest
 from tests.tools.test_bare_installation import results
 
 from tileir.bridge import launch_counter
-from tileir.bridge.launch_counter import LaunchCounter, LaunchReached
+from tileir.bridge.watching import LaunchCounter, LaunchReached
 from tileir.tools import main, scripts
 from tileir.tools.scripts import ScriptLaunch
 

@@ -1,6 +1,6 @@
 """Which context of `emulate` the caller is in.
 
-Most pretend to have a GPU (`active`).  With an engine for GPUs there is one, nothing is pretended, and only launches
+Most emulate a GPU (`active`).  With an engine for GPUs there is one, nothing is emulated, and only launches
 are taken over (`innermost`).
 
 A context holds for the thread or asyncio task that entered it, and tasks started within it; one that the main thread
@@ -10,12 +10,14 @@ its start to its end has one for all that is in no other.
 
 from __future__ import annotations
 
+import ctypes
+import os
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.gpus import Gpu
@@ -28,7 +30,7 @@ class Watcher(Protocol):
 
 
 class Emulation:
-    """A context: how its launches are run and looked at, the GPU it pretends to have, and the context around it."""
+    """A context: how its launches are run and looked at, the GPU it emulates, and the context around it."""
 
     __slots__ = ("gpu", "is_open", "is_process", "is_real", "options", "outer", "sanitizes", "thread", "watching")
 
@@ -61,8 +63,21 @@ ENTERED: Final[list[bool]] = []
 """Empty until there is a context for the first time: `active` need not be asked before."""
 
 
+class Recorder(Protocol):
+    """A graph that is being captured: it does work when it is replayed, instead of at once."""
+
+    def record(self, work: Callable[[], object]) -> None: ...
+
+
+class _Capture:
+    recorder: Recorder | None = None
+
+
+CAPTURE: Final = _Capture()
+
+
 def active() -> Emulation | None:
-    """The innermost open context around the caller, if it pretends to have a GPU."""
+    """The innermost open context around the caller, if it emulates a GPU."""
     found = innermost()
     return None if found is None or found.is_real else found
 
@@ -141,6 +156,46 @@ def watched_launch(context: Emulation, kernel: Any, grid: Any, args: Any, option
         _current.reset(before)
 
 
+def torch_functions_off() -> AbstractContextManager[Any]:
+    """Within this, tensors of an emulated device are the tensors of the CPU that they are."""
+    torch: Any = sys.modules.get("torch")
+    switch = getattr(getattr(torch, "_C", None), "DisableTorchFunction", None)
+    return nullcontext() if switch is None else cast(AbstractContextManager[Any], switch())
+
+
 def _is_in_coroutine() -> bool:
     asyncio: Any = sys.modules.get("asyncio")
     return asyncio is not None and asyncio._get_running_loop() is not None
+
+
+# --- GPUs that are there ---
+
+
+def runs_on_gpu(backend: str) -> bool:
+    """Whether the kernels of an engine run on a GPU, of which there must be one then."""
+    from tileir.execute.engine.registry import AUTO, find_engine, require
+
+    if backend == AUTO or not find_engine(backend).on_gpu:
+        return False
+    if not _has_device_files():
+        # Said here: without a GPU a script would end in the words of its libraries, before it launches anything.
+        require(find_engine(backend))
+    return True
+
+
+def _has_device_files() -> bool:
+    """Whether there seems to be a GPU.  The driver is not asked: a process that has asked it cannot be forked for
+    others to use it."""
+    if sys.platform != "linux" or os.environ.get("TILEIR_LIBCUDA"):
+        return True
+    return any(os.path.exists(path) for path in ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg"))
+
+
+def has_gpu() -> bool:
+    """Whether the CUDA driver finds a device."""
+    try:
+        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        count = ctypes.c_int(0)
+        return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+    except (OSError, AttributeError):
+        return False

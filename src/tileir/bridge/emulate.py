@@ -10,15 +10,14 @@ from contextlib import AbstractContextManager, ContextDecorator
 from types import TracebackType
 from typing import Any, Final
 
-from tileir.bridge.contexts import Emulation, Watcher, enter_for_good, entered, innermost
-from tileir.bridge.debugging import asked_debugger
+from tileir.bridge.contexts import Emulation, Watcher, enter_for_good, entered, innermost, runs_on_gpu
+from tileir.bridge.emulated.installation import install
+from tileir.bridge.emulated.threads import enter_device, leave_device
 from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import cutile
-from tileir.bridge.pretended import install
-from tileir.bridge.real_gpu import runs_on_gpu
 from tileir.bridge.settings import Settings, SettingsMistake, names_of, trace_block_of
 from tileir.bridge.uninitialized import watch_allocations
-from tileir.bridge.watching import Findings, Watching
+from tileir.bridge.watching import Findings, Watching, requested_debugger
 from tileir.execute.engine.registry import AUTO, find_engine
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.gpus import DEFAULT as DEFAULT_GPU
@@ -40,12 +39,12 @@ def emulate(
 ) -> EmulationContext:
     """Within this context `cuda.tile.launch(stream, grid, kernel, args)` runs kernels here instead of on a GPU.
 
-    Streams are ignored: a launch is over when it returns.  torch's CUDA devices are pretended, with their tensors in
+    Streams are ignored: a launch is over when it returns.  torch's CUDA device is emulated, with its tensors in
     main memory: `device="cuda"` works in any call of torch, and `torch.cuda` tells about the GPU named `gpu`.  The
     other arguments are those of `tileir.launch`, and hold for each launch.  Contexts may be nested; the innermost one
     counts.  It also works as a decorator of a function.
 
-    With an engine for GPUs, `backend="tileiras"`, nothing is pretended: the script works on the GPU that is there, in
+    With an engine for GPUs, `backend="tileiras"`, nothing is emulated: the script works on the GPU that is there, in
     its streams, and its kernels are compiled and launched by that engine.
 
     `sanitize` looks for mistakes, `watch_nan` for operations that make a NaN or an infinity: a launch with findings
@@ -68,12 +67,10 @@ def emulate(
             block = trace_block_of(",".join([str(number) for number in numbers]))
     except SettingsMistake as mistake:
         raise LaunchError(str(mistake)) from None
-    watching: Watcher | None = asked_debugger(bool(sanitize), watch_nan, whose)
-    if watching is not None:
-        pass
-    elif watch_nan or block is not None or debug or whose == "tile":
+    watching: Watcher | None = requested_debugger(bool(sanitize), watch_nan, whose)
+    if watching is None and (watch_nan or block is not None or debug or whose == "tile"):
         watching = Watching(sanitize, watch_nan, block, debug, names=whose)
-    elif sanitize is not False:
+    elif watching is None and sanitize is not False:
         options["sanitize"] = sanitize
     return EmulationContext(gpu, {"backend": backend, "exact": exact, **options}, watching, bool(sanitize))
 
@@ -100,6 +97,8 @@ class EmulationContext(ContextDecorator):
             watch_allocations()
         context = entered(gpu, self._options, self._watching, is_real=is_real, sanitizes=self._sanitizes)
         self._entered.append((context.__enter__(), context))
+        if not is_real:
+            enter_device()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -107,7 +106,9 @@ class EmulationContext(ContextDecorator):
         # That of this thread or task, where others have entered it too.
         own = innermost()
         place = max([number for number, (each, _) in enumerate(self._entered) if each is own], default=-1)
-        _, context = self._entered.pop(place)
+        entered_context, context = self._entered.pop(place)
+        if not entered_context.is_real:
+            leave_device()
         context.__exit__(kind, error, traceback)
 
 
@@ -117,12 +118,9 @@ def emulate_process(settings: Settings, findings: Findings | None, watcher: Watc
     What is looked for and found goes to `findings`; without, it is an error of its launch.  A `watcher` is given every
     launch instead.
     """
-    watching = watcher
-    if watching is None:
-        watching = asked_debugger(bool(settings.sanitize), settings.watch_nan, settings.names)
-    if watching is not None:
-        pass
-    elif settings.watches or settings.trace_block is not None or settings.debug or settings.names == "tile":
+    watching = watcher or requested_debugger(bool(settings.sanitize), settings.watch_nan, settings.names)
+    is_observed = settings.watches or settings.trace_block is not None or settings.debug or settings.names == "tile"
+    if watching is None and is_observed:
         watching = Watching(
             settings.sanitize, settings.watch_nan, settings.trace_block, settings.debug, findings, settings.names
         )
@@ -134,3 +132,5 @@ def emulate_process(settings: Settings, findings: Findings | None, watcher: Watc
         watch_allocations()
     gpu = gpu_named(name) if is_real else install(name)
     enter_for_good(gpu, options, watching, is_real=is_real, sanitizes=sanitizes)
+    if not is_real:
+        enter_device()

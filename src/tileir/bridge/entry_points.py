@@ -1,6 +1,6 @@
 """cuTile's own functions that need a GPU or its driver, and what they do in a context.
 
-A launch runs here.  What asks about the GPU is told of the one that is pretended.  What measures, for `cuda.tile.tune`,
+A launch runs here.  What asks about the GPU is told of the emulated one.  What measures, for `cuda.tile.tune`,
 measures on this machine.  What has no meaning without a GPU says so by name.
 """
 
@@ -17,12 +17,11 @@ from contextlib import contextmanager
 from typing import Any, Final, cast
 from weakref import WeakKeyDictionary
 
-from tileir.bridge.contexts import Emulation, active, innermost, watched_launch
+from tileir.bridge.argument_errors import wrong_type, wrong_value
+from tileir.bridge.contexts import CAPTURE, Emulation, active, innermost, torch_functions_off, watched_launch
 from tileir.bridge.hooks import Hook, hook
 from tileir.bridge.launch import constraints, launch
-from tileir.bridge.mistakes import wrong_type, wrong_value
-from tileir.bridge.pretended.capturing import CAPTURE, is_recorded
-from tileir.execute.arguments.binding import is_array
+from tileir.execute.arguments.binding import EMULATED_STORAGE, PINNED_STORAGE, is_array
 from tileir.execute.errors import LaunchError
 from tileir.ir.quoting import type_text
 
@@ -63,7 +62,9 @@ def _launch(
     if CAPTURE.recorder is not None and _has_list(kernel_args):
         raise RuntimeError(_LIST_IN_GRAPH)
     # A launch is over when it returns, so one that depends on another finds it done.
-    if not is_recorded(functools.partial(perform, context, grid, kernel, kernel_args)):
+    if CAPTURE.recorder is not None:
+        CAPTURE.recorder.record(functools.partial(perform, context, grid, kernel, kernel_args))
+    else:
         perform(context, grid, kernel, kernel_args)
 
 
@@ -123,11 +124,20 @@ def _check_devices(kernel: Any, arguments: Any) -> None:
         return
     for number, value in enumerate(arguments):
         for item in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(item, torch.Tensor) and item.is_cpu and not item.is_pinned():
+            if isinstance(item, torch.Tensor) and not _is_reachable(item):
                 raise wrong_value(
                     f"argument {_parameter(kernel, number)} is a tensor of the CPU, whose memory a GPU does not reach: "
                     "move it, as tensor.cuda()"
                 )
+
+
+def _is_reachable(tensor: Any) -> bool:
+    """Whether the GPU reaches the memory of a tensor: it is on a GPU, emulated or not, or pinned."""
+    with torch_functions_off():
+        if not tensor.is_cpu:
+            return True
+        storage = tensor.untyped_storage()
+        return hasattr(storage, EMULATED_STORAGE) or hasattr(storage, PINNED_STORAGE) or bool(tensor.is_pinned())
 
 
 def _parameter(kernel: Any, number: int) -> str:
@@ -157,36 +167,6 @@ def _checked_grid(grid: Any) -> tuple[int, ...]:
 _DRIVER_VERSION: Final = (13, 4)
 _MOST_TILE_BLOCKS: Final = (2**31 - 1, 65535, 65535)
 _streams: Final = itertools.count(0x7E11, 0x10)
-
-
-def _get_compute_capability(context: Emulation, device_id: int = 0) -> tuple[int, int]:
-    return context.gpu.capability
-
-
-def _get_sm_arch(context: Emulation, device_id: int = 0) -> str:
-    return context.gpu.architecture
-
-
-def _get_driver_version(context: Emulation) -> tuple[int, int]:
-    return _DRIVER_VERSION
-
-
-def _get_max_grid_size(context: Emulation, device_id: int, /) -> tuple[int, int, int]:
-    return _MOST_TILE_BLOCKS
-
-
-def _create_stream(context: Emulation) -> int:
-    return next(_streams)
-
-
-def _nothing(context: Emulation, *arguments: object) -> None:
-    """Work is over when the call that asked for it returns: there is nothing to wait for, and nothing to give back."""
-
-
-def _get_parameter_constraints(
-    context: Emulation, kernel: Any, arguments: tuple[object, ...], convention: Any, /
-) -> Any:
-    return constraints(kernel, arguments)
 
 
 # --- measuring, for cuda.tile.tune ---
@@ -313,13 +293,16 @@ def _refused(name: str, why: str) -> Callable[..., Any]:
 
 _IN_CEXT: Final[dict[str, Callable[..., Any]]] = {
     "launch": _launch,
-    "get_compute_capability": _get_compute_capability,
-    "get_driver_version": _get_driver_version,
-    "_get_max_grid_size": _get_max_grid_size,
-    "get_parameter_constraints_from_pyargs": _get_parameter_constraints,
-    "_create_stream": _create_stream,
-    "_destroy_stream": _nothing,
-    "_synchronize_context": _nothing,
+    "get_compute_capability": lambda context, device_id=0: context.gpu.capability,
+    "get_driver_version": lambda context: _DRIVER_VERSION,
+    "_get_max_grid_size": lambda context, device_id: _MOST_TILE_BLOCKS,
+    "get_parameter_constraints_from_pyargs": lambda context, kernel, arguments, convention: constraints(
+        kernel, arguments
+    ),
+    "_create_stream": lambda context: next(_streams),
+    # Work is over when the call that asked for it returns: there is nothing to wait for, and nothing to give back.
+    "_destroy_stream": lambda context, *arguments: None,
+    "_synchronize_context": lambda context, *arguments: None,
     "_benchmark": _benchmark,
     "_export_ipc_benchmark_payload": _export_ipc_benchmark_payload,
     "_benchmark_with_ipc_payload": _benchmark_with_ipc_payload,
@@ -353,7 +336,7 @@ def _kind_of_hook(name: str, answer: Callable[..., Any]) -> type[Hook]:
 
 _HOOKS: Final = {name: _kind_of_hook(name, answer) for name, answer in _IN_CEXT.items()}
 
-_HOOK_OF_ARCHITECTURE: Final = _kind_of_hook("get_sm_arch", _get_sm_arch)
+_HOOK_OF_ARCHITECTURE: Final = _kind_of_hook("get_sm_arch", lambda context, device_id=0: context.gpu.architecture)
 
 
 def hook_cutile(tile: Any) -> None:

@@ -253,7 +253,11 @@ def _exported(tile: Any, kernel: Any, parameters: list[Parameter], signature: An
             bytecode_version=BYTECODE_VERSION,
         )
     except Exception as error:
-        _add_note(error, f"{name} is compiled for what it is launched with: {_words(kernel, parameters)}")
+        # From Python 3.11 on a traceback shows notes.
+        if hasattr(error, "add_note"):
+            names = kernel._annotated_function.pysig.parameters
+            types = [f"{each} is {words_of(parameter)}" for each, parameter in zip(names, parameters, strict=True)]
+            error.add_note(f"{name} is compiled for what it is launched with: {', '.join(types)}")
         raise
     return file.getvalue()
 
@@ -282,7 +286,13 @@ def _architecture(kernel: Any, signature: Any) -> str | None:
     context = innermost()
     if context is None:
         return None
-    found = _target_here() if context.is_real else context.gpu.architecture
+    if context.is_real:
+        # Imported here: without a GPU nothing of its engines is.
+        from tileir.execute.gpu.driver.devices import target_here
+
+        found = target_here()
+    else:
+        found = context.gpu.architecture
     digits = found.removeprefix("sm_")
     compiler: Any = sys.modules.get("cuda.tile._compile")
     if not hasattr(kernel, "_compile") or not hasattr(compiler, "compile_tile"):
@@ -299,25 +309,6 @@ def _architecture(kernel: Any, signature: Any) -> str | None:
     finally:
         _ASKING.reset(before)
     return found
-
-
-def _target_here() -> str:
-    # Imported here: without a GPU nothing of its engines is.
-    from tileir.execute.gpu.driver.devices import target_here
-
-    return target_here()
-
-
-def _add_note(error: Exception, text: str) -> None:
-    """From Python 3.11 on a traceback shows notes."""
-    if hasattr(error, "add_note"):
-        error.add_note(text)
-
-
-def _words(kernel: Any, parameters: list[Parameter]) -> str:
-    """The arguments as far as the types of the kernel follow from them: `a is float32 of rank 2`."""
-    names = kernel._annotated_function.pysig.parameters
-    return ", ".join([f"{name} is {words_of(each)}" for name, each in zip(names, parameters, strict=True)])
 
 
 def _constraint(tile: Any, parameter: Parameter) -> Any:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from tileir.bridge.mistakes import too_large, wrong_type, wrong_value
+from tileir.bridge.argument_errors import too_large, wrong_type, wrong_value
 from tileir.execute.arguments.binding import Buffer, Pointer, buffer_of, is_array, is_on_gpu
 from tileir.execute.errors import LaunchError, WrongDeviceError
 from tileir.execute.locations.wording import argument_name, item_name, items_of

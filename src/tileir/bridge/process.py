@@ -9,14 +9,12 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from importlib.abc import MetaPathFinder
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
+from tileir.bridge.hooks import after_import, before_import
 from tileir.bridge.settings import VARIABLE, Settings, SettingsMistake, settings_of_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from importlib.machinery import ModuleSpec
     from types import ModuleType, TracebackType
 
     from tileir.bridge.contexts import Watcher
@@ -60,7 +58,7 @@ def begin_as_asked() -> None:
 
 
 def check_gpu(settings: Settings) -> None:
-    """Refuse a GPU to pretend that nobody knows, and an engine for GPUs where there is none."""
+    """Refuse an unknown GPU to emulate, and an engine for GPUs where there is none."""
     if settings.gpu:
         from tileir.execute.errors import LaunchError
         from tileir.execute.gpu.gpus import gpu_named
@@ -70,7 +68,7 @@ def check_gpu(settings: Settings) -> None:
         except LaunchError as error:
             raise SettingsMistake(error.message) from None
     if settings.backend not in ("auto", "cpu", "interpreter"):
-        from tileir.bridge.real_gpu import runs_on_gpu
+        from tileir.bridge.contexts import runs_on_gpu
         from tileir.execute.errors import LaunchError
 
         try:
@@ -93,12 +91,8 @@ def begin(settings: Settings, *, collects: bool = True, watcher: Watcher | None 
     _process.append(process)
     # For the processes that this one starts.
     os.environ[VARIABLE] = settings.words()
-    if "torch" in sys.modules or "cupy" in sys.modules or "cuda.tile" in sys.modules:
-        _pretend(process)
-    tile = sys.modules.get("cuda.tile")
-    if tile is not None:
-        _hook_cutile(tile)
-    sys.meta_path.insert(0, _Imports(process))
+    before_import(("torch", "cupy", "cuda.tile"), lambda: _emulate(process))
+    after_import("cuda.tile", _hook_cutile)
     if (settings.watches or settings.trace_block is not None) and collects:
         # The first to be registered is the last to be called.
         atexit.register(_end, process)
@@ -106,8 +100,8 @@ def begin(settings: Settings, *, collects: bool = True, watcher: Watcher | None 
     return process
 
 
-def _pretend(process: Process) -> None:
-    """From here on there is a GPU: the program is about to look for one."""
+def _emulate(process: Process) -> None:
+    """From here on there is a GPU: the program is about to import what looks for one."""
     if process.findings is not None:
         return
     # The one that says what to install.
@@ -123,44 +117,6 @@ def _hook_cutile(tile: ModuleType) -> None:
     from tileir.bridge.entry_points import hook_cutile
 
     hook_cutile(tile)
-
-
-class _Imports(MetaPathFinder):
-    """Acts when the program imports what has to do with GPUs."""
-
-    def __init__(self, process: Process) -> None:
-        self._process: Process = process
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None, /
-    ) -> ModuleSpec | None:
-        if name not in ("torch", "cupy", "cuda.tile"):
-            return None
-        _pretend(self._process)
-        # Those that pretending has put there are among them.
-        for finder in list(sys.meta_path):
-            spec = None if finder is self else finder.find_spec(name, path, target)
-            if spec is not None:
-                if name == "cuda.tile":
-                    _then(spec, _hook_cutile)
-                return spec
-        return None
-
-
-def _then(spec: ModuleSpec, action: Callable[[ModuleType], None]) -> None:
-    """Have a module do something more when it has been imported."""
-    loader: Any = spec.loader
-    if loader is None or not hasattr(loader, "exec_module"):
-        return
-    execute = loader.exec_module
-
-    def execute_and_act(module: ModuleType) -> None:
-        # The loader is the module's own, and may be asked again: as it was.
-        del loader.exec_module
-        execute(module)
-        action(module)
-
-    loader.exec_module = execute_and_act
 
 
 def _end(process: Process) -> None:

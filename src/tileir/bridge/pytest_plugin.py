@@ -52,7 +52,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     if wanted is None:
         return
     if wanted == "auto":
-        from tileir.bridge.pretended.importing import has_gpu
+        from tileir.bridge.contexts import has_gpu
 
         if has_gpu():
             return
@@ -92,7 +92,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     from tileir.execute.gpu.gpus import DEFAULT, gpu_named
 
     gpu = gpu_named(settings.gpu or DEFAULT)
-    return f"tileir: kernels run on this machine, which pretends to have an {gpu.name} ({gpu.architecture})"
+    return f"tileir: kernels run on this machine, which emulates an {gpu.name} ({gpu.architecture})"
 
 
 # --- tests ---

@@ -17,10 +17,13 @@ import struct
 import sys
 from array import array
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy
 
+from tileir.bridge.contexts import ENTERED, torch_functions_off
 from tileir.bridge.parameters import (
     ALIGNMENT,
     ArrayFacts,
@@ -46,13 +49,12 @@ MOST_KEPT: Final = 4096
 How = tuple[Any, ...]
 """What else a launch asks for that has kernels of its own: backend, exact, fast, and options where they were given."""
 
-Seen = tuple[DirectLaunches, tuple[Any, ...], tuple[int, ...], object]
-"""Of a launch: the launches of its kind; the numbers for its record; three words for each array that is reached through
-a list (`DirectLaunches.launch`); and what keeps the tables of lists alive."""
+Seen = tuple[Any, tuple[Any, ...], tuple[int, ...], object]
+"""Of arguments: the key of their kinds; the numbers for the record of a launch; three words for each array that is
+reached through a list (`DirectLaunches.launch`); and what keeps the tables of lists alive."""
 
-Look = Callable[..., "Seen | None"]
-"""Of arguments and a `How`; None if there is an argument of another type.  A third argument takes the place of the
-table of known launches."""
+Look = Callable[[Sequence[object]], "Seen | None"]
+"""Of arguments; None if there is one of another type."""
 
 _UNKNOWN_ARGUMENTS: Final = (KeyError, TypeError, ValueError, AttributeError, RuntimeError)
 """What a look at arguments raises that are not known, or out of the ordinary."""
@@ -64,21 +66,31 @@ _numbers: Final[dict[tuple[ArrayParameter, bool], int]] = {}
 
 
 class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):
-    """What is known of NumPy arrays, by dtype, shape, strides, whether they may be written to, and whether they begin
-    where they should: the number of their kind, extents and strides as a kernel takes them, and their size."""
+    """What is known of arrays with an annotation, by dtype, shape, strides, for NumPy's whether they may be written to,
+    and whether they begin where they should: the number of their kind, extents and strides as a kernel takes them, and
+    their size.  Tensors of torch have their own dtype, and strides in elements."""
 
     def __init__(self, annotation: Any) -> None:
         super().__init__()
         self._annotation: Any = annotation
 
     def __missing__(self, key: tuple[Any, ...]) -> tuple[int, bytes, int]:
-        dtype, shape, strides, writable, aligned = key
+        dtype, shape, strides, *flags, aligned = key
+        writable = True
+        if flags:
+            [writable] = flags
+        else:
+            name = str(dtype).removeprefix("torch.")
+            if name not in TORCH_DTYPES:
+                raise KeyError(key)
+            dtype = tensor_dtype(name)
+            strides = tuple([dtype.itemsize * each for each in strides])
         buffer = Buffer(ALIGNMENT if aligned else 1, tuple(shape), strides, dtype, writable, None, "array")
         try:
             facts = ArrayFacts(buffer, self._annotation, "")
             parameter = facts.parameter([facts])
         except LaunchError:
-            # Said elsewhere, with the name of the argument.
+            # Reported elsewhere, with the name of the argument.
             raise KeyError(key) from None
         number = _numbers.setdefault((parameter, writable), len(_numbers))
         words = struct.pack(f"<{2 * len(shape)}Q", *shape, *facts.strides)
@@ -88,44 +100,17 @@ class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):
         return found
 
 
-class TensorKinds(ArrayKinds):
-    """The same for tensors of torch, by their own dtype and strides in elements."""
-
-    def __missing__(self, key: tuple[Any, ...]) -> tuple[int, bytes, int]:
-        kind, shape, strides, aligned = key
-        name = str(kind).removeprefix("torch.")
-        if name not in TORCH_DTYPES:
-            raise KeyError(key)
-        dtype = tensor_dtype(name)
-        found = super().__missing__((dtype, shape, tuple([dtype.itemsize * each for each in strides]), True, aligned))
-        self[key] = found
-        return found
+_without_annotation: Final = ArrayKinds(None)
 
 
-class _Kinds:
-    """What is known of arrays with an annotation, of either library."""
-
-    def __init__(self, annotation: Any) -> None:
-        self.arrays: ArrayKinds = ArrayKinds(annotation)
-        self.tensors: TensorKinds = TensorKinds(annotation)
-
-
-_without_annotation: Final = _Kinds(None)
-
-
-# --- tensors ---
+def _kinds(annotation: Any) -> ArrayKinds:
+    return _without_annotation if annotation is None else ArrayKinds(annotation)
 
 
 def _is_tensor(kind: type) -> bool:
     """Whether a class is one of torch's own: the data of others may be elsewhere."""
     torch: Any = sys.modules.get("torch")
     return torch is not None and kind in (torch.Tensor, torch.nn.Parameter) and hasattr(kind, "untyped_storage")
-
-
-def _is_emulated(kind: type) -> bool:
-    """Whether tensors of a class are on an emulated device, and have their memory here."""
-    torch: Any = sys.modules.get("torch")
-    return torch is not None and issubclass(kind, torch.Tensor) and hasattr(kind, "__tileir_host_memory__")
 
 
 # --- the function written for the types of arguments ---
@@ -138,23 +123,16 @@ def structure_of(arguments: Sequence[object]) -> Structure:
     return tuple([structure_of(each) if type(each) is tuple else _kind_of(each) for each in arguments])
 
 
+@dataclass(frozen=True, slots=True)
 class _OnGpu:
     """The type of tensors that are on a GPU."""
 
-    __slots__ = ("kind",)
-
-    def __init__(self, kind: type) -> None:
-        self.kind: type = kind
-
-
-_on_gpu: Final[dict[type, _OnGpu]] = {}
+    kind: type
 
 
 def _kind_of(value: Any) -> Any:
     kind = type(value)
-    if getattr(value, "is_cuda", False) is True and _is_tensor(kind):
-        return _on_gpu.setdefault(kind, _OnGpu(kind))
-    return kind
+    return _OnGpu(kind) if getattr(value, "is_cuda", False) is True and _is_tensor(kind) else kind
 
 
 def _tuple(items: list[str]) -> str:
@@ -177,21 +155,17 @@ class _LookCode(ArgumentCode):
         self.tables: list[str] = []
         self.on_gpu: bool = False
         """Whether there are tensors on a GPU, all of them on the same."""
-        self.emulates: bool = False
-        """Whether there are tensors of an emulated device."""
 
-    def look(self, annotations: Sequence[Any], structure: Structure, known: dict[Any, DirectLaunches]) -> Look:
-        self.names["known"] = known
+    def look(self, annotations: Sequence[Any], structure: Structure) -> Look:
         self.inputs += [f"a{number}" for number in range(len(structure))]
         for name, kind in zip(self.inputs, structure, strict=True):
             self._check_type(name, kind)
         for name, annotation, kind in zip(self.inputs, annotations, structure, strict=True):
             self._argument(name, annotation, kind)
-        key = _tuple([*self.key, *(["device"] if self.on_gpu else []), "how"])
+        key = _tuple([*self.key, *(["device"] if self.on_gpu else [])])
         memory = " + ".join(self.memory) or "()"
-        found = f"return known[{key}], {_tuple(self.values)}, {memory}, {_tuple(self.tables)}"
-        look = self.function("arguments, how, known=known", [*self.lines, found])
-        return _undispatched(look) if self.emulates else look
+        found = f"return {key}, {_tuple(self.values)}, {memory}, {_tuple(self.tables)}"
+        return self.function("arguments", [*self.lines, found])
 
     def _check_type(self, name: str, kind: Any) -> None:
         """Have an argument of another type refused, and a tuple of other items."""
@@ -206,13 +180,13 @@ class _LookCode(ArgumentCode):
             self._items(name, annotation, kind)
         elif annotation.KIND != "leaf" or (isinstance(kind, _OnGpu) and annotation.constant):
             raise _Unknown
-        elif isinstance(kind, _OnGpu):
-            self._gpu_tensor(name, annotation)
+        elif isinstance(kind, _OnGpu) or _is_tensor(kind):
+            self._tensor(name, annotation, isinstance(kind, _OnGpu))
         elif annotation.constant:
             self._constant(name, kind)
         elif kind is list:
             element = None if annotation.list is None else annotation.list.element
-            self.names[f"look_{name}"] = _ListLook(self._kinds(element))
+            self.names[f"look_{name}"] = _ListLook(_kinds(element))
             self.checks.append(f"k_{name}, p_{name}, b_{name}, n_{name}, m_{name}, t_{name} = look_{name}({name})")
             self._add(name)
             self.memory.append(f"m_{name}")
@@ -222,20 +196,15 @@ class _LookCode(ArgumentCode):
                 # An array of an emulated device, which has its memory in one of NumPy.
                 self.names |= {f"host_{name}": getattr(kind, _HOST_ARRAY), "ndarray": numpy.ndarray}
                 self.checks += [f"{name} = host_{name}({name})", f"if type({name}) is not ndarray: raise KeyError"]
-            self.names[f"kinds_{name}"] = self._kinds(annotation.array).arrays
+            self.names[f"kinds_{name}"] = _kinds(annotation.array)
             self.checks.append(f"p_{name} = {address_expression(name)}")
             self.checks.append(
                 f"k_{name}, b_{name}, n_{name} = kinds_{name}[{name}.dtype, {name}.shape, {name}.strides, "
                 f"{name}.flags.writeable, not p_{name} & {ALIGNMENT - 1}]"
             )
             self._add(name)
-        elif _is_tensor(kind) or _is_emulated(kind):
-            self._tensor(name, annotation, kind)
         else:
             self._scalar(name, annotation.scalar, kind)
-
-    def _kinds(self, annotation: Any) -> _Kinds:
-        return _without_annotation if annotation is None else _Kinds(annotation)
 
     def _add(self, name: str) -> None:
         self.key.append(f"k_{name}")
@@ -269,23 +238,14 @@ class _LookCode(ArgumentCode):
                 raise _Unknown
             self.checks.append(f"{name} = {name}.item()")
 
-    def _tensor(self, name: str, annotation: Any, kind: type) -> None:
-        self.names[f"kinds_{name}"] = self._kinds(annotation.array).tensors
-        if _is_emulated(kind):
-            self.names |= _tensor_readers()
-            self.emulates = True
-        template = _EMULATED_TENSOR if _is_emulated(kind) else _TENSOR
-        self.checks += template.format(name=name, low=ALIGNMENT - 1).splitlines()
-        self._add(name)
-
-    def _gpu_tensor(self, name: str, annotation: Any) -> None:
-        self.names[f"kinds_{name}"] = self._kinds(annotation.array).tensors
-        self.checks += _GPU_TENSOR.format(name=name, low=ALIGNMENT - 1).splitlines()
-        if self.on_gpu:
+    def _tensor(self, name: str, annotation: Any, on_gpu: bool) -> None:
+        self.names[f"kinds_{name}"] = _kinds(annotation.array)
+        self.checks += (_TENSOR + (_IN_GPU_MEMORY if on_gpu else _IN_HOST_MEMORY)).format(name=name).splitlines()
+        if on_gpu and self.on_gpu:
             self.checks.append(f"if {name}.get_device() != device: return None")
-        else:
+        elif on_gpu:
             self.checks.append(f"if (device := {name}.get_device()) < 0: return None")
-        self.on_gpu = True
+            self.on_gpu = True
         self._add(name)
 
     def _scalar(self, name: str, annotation: Any, kind: type) -> None:
@@ -301,48 +261,29 @@ class _LookCode(ArgumentCode):
 _HOST_ARRAY: Final = "__tileir_host_array__"
 _NUMPY_NUMBERS: Final = (numpy.integer, numpy.bool_, numpy.float16, numpy.float32, numpy.float64)
 
-# Tensors that are nested, sparse or inside a transformation raise at one of these; of one whose memory was given back
-# there is less than it says.
-_TENSOR: Final = """\
-p_{name} = {name}.data_ptr()
-k_{name}, b_{name}, n_{name} = kinds_{name}[{name}.dtype, {name}.shape, {name}.stride(), not p_{name} & {low}]
+# Tensors that are nested, sparse or inside a transformation raise at one of these.
+_TENSOR: Final = f"""\
+p_{{name}} = {{name}}.data_ptr()
+k_{{name}}, b_{{name}}, n_{{name}} = kinds_{{name}}[\\
+  {{name}}.dtype, {{name}}.shape, {{name}}.stride(), not p_{{name}} & {ALIGNMENT - 1}]
+"""
+# Of one whose memory was given back there is less than it says.
+_IN_HOST_MEMORY: Final = """\
 s_{name} = {name}.untyped_storage()
 if not {name}.is_cpu: return None
 if p_{name} + n_{name} > s_{name}.data_ptr() + len(s_{name}) or {name}.is_neg(): raise KeyError
 """
 # One that is empty, or whose memory was given back, is nowhere.
-_GPU_TENSOR: Final = """\
-p_{name} = {name}.data_ptr()
-k_{name}, b_{name}, n_{name} = kinds_{name}[{name}.dtype, {name}.shape, {name}.stride(), not p_{name} & {low}]
+_IN_GPU_MEMORY: Final = """\
 if not p_{name} or {name}.is_neg(): raise KeyError
 """
-# The same with torch's own functions, in the place of those of the class.
-_EMULATED_TENSOR: Final = """\
-p_{name} = data_ptr({name})
-k_{name}, b_{name}, n_{name} = kinds_{name}[dtype({name}), shape({name}), stride({name}), not p_{name} & {low}]
-s_{name} = untyped_storage({name})
-if p_{name} + n_{name} > s_{name}.data_ptr() + len(s_{name}) or is_neg({name}): raise KeyError
-"""
-
-
-def _tensor_readers() -> dict[str, Any]:
-    """What the code for tensors of an emulated device uses, once torch is imported."""
-    tensor: Any = sys.modules["torch"].Tensor
-    methods = {name: getattr(tensor, name) for name in ("data_ptr", "stride", "untyped_storage", "is_neg")}
-    return {**methods, "dtype": tensor.dtype.__get__, "shape": tensor.shape.__get__}
-
-
-def _undispatched(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, in which tensors of all classes are plain ones."""
-    call: Any = sys.modules["torch"]._C._disabled_torch_function_impl
-    return lambda *arguments: call(function, (), arguments)
 
 
 class _ListLook:
     """Looks at a list of arrays: their kinds, the address, number and size of their table, and words about each."""
 
-    def __init__(self, kinds: _Kinds) -> None:
-        self._kinds: _Kinds = kinds
+    def __init__(self, kinds: ArrayKinds) -> None:
+        self._kinds: ArrayKinds = kinds
 
     def __call__(self, items: list[Any]) -> tuple[tuple[int, ...], int, bytes, int, tuple[int, ...], object]:
         kinds: list[int] = []
@@ -357,15 +298,14 @@ class _ListLook:
                 address = address_of(item)
                 writable = item.flags.writeable
                 aligned = not address & (ALIGNMENT - 1)
-                number, row, size = self._kinds.arrays[item.dtype, item.shape, item.strides, writable, aligned]
+                number, row, size = self._kinds[item.dtype, item.shape, item.strides, writable, aligned]
             else:
                 writable = True
-                is_emulated = _is_emulated(kind)
-                if not is_emulated and not (_is_tensor(kind) and item.is_cpu):
+                if not (_is_tensor(kind) and item.is_cpu):
                     raise KeyError
                 address = item.data_ptr()
                 aligned = not address & (ALIGNMENT - 1)
-                number, row, size = self._kinds.tensors[item.dtype, item.shape, item.stride(), aligned]
+                number, row, size = self._kinds[item.dtype, item.shape, item.stride(), aligned]
                 storage = item.untyped_storage()
                 if item.is_neg() or address + size > storage.data_ptr() + storage.nbytes():
                     raise KeyError
@@ -383,30 +323,6 @@ _word: Final = struct.Struct("<Q").pack
 # --- the launches of a kernel ---
 
 
-class _Recognizer:
-    """Launches with arguments of certain types."""
-
-    __slots__ = ("known", "look")
-
-    def __init__(self, annotations: Sequence[Any], structure: Structure) -> None:
-        self.known: dict[tuple[Hashable, ...], DirectLaunches] = {}
-        self.look: Look = _LookCode().look(annotations, structure, self.known)
-
-
-class _Key:
-    """In the place of a table: what is looked up is what is found."""
-
-    def __getitem__(self, key: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
-        return key
-
-
-_KEY: Final = _Key()
-
-
-def _look_at_none(arguments: Sequence[object], how: How) -> None:
-    """In the place of a look, where nothing is known."""
-
-
 class KnownLaunches:
     """What is known of a kernel: what it was compiled for, and launches that are recognized."""
 
@@ -417,59 +333,63 @@ class KnownLaunches:
         """A weak reference."""
         self.annotations: Sequence[Any] = annotations
         self.compiled: dict[Hashable, Kernel] = {}
-        self._recognizers: dict[Structure, _Recognizer | None] = {}
+        self._recognizers: dict[Structure, Recognizer | None] = {}
         """By the types of the arguments; None if there is no short way for them."""
-        self._last: Look = _look_at_none
-        """That of the last launch, which is likely to be that of the next; raises one of `_UNKNOWN_ARGUMENTS`."""
+        self._last: Recognizer = (lambda arguments: None, {})
+        """That of the last launch, which is likely to be that of the next."""
 
-    def find(self, arguments: Sequence[object], how: How) -> Seen | None:
+    def find(
+        self, arguments: Sequence[object], how: How
+    ) -> tuple[DirectLaunches, tuple[Any, ...], tuple[int, ...], object] | None:
         """How to launch with such arguments, what `DirectLaunches.launch` takes, and what to keep alive meanwhile."""
-        try:
-            seen = self._last(arguments, how)
-            if seen is None:
-                recognizer = self._recognizers.get(structure_of(arguments))
-                if recognizer is not None:
-                    self._last = recognizer.look
-                    seen = self._last(arguments, how)
-            return seen
-        except _UNKNOWN_ARGUMENTS:
-            return None
+        with torch_functions_off() if ENTERED else _NOTHING:
+            try:
+                look, known = self._last
+                seen = look(arguments)
+                if seen is None:
+                    recognizer = self._recognizers.get(structure_of(arguments))
+                    if recognizer is None:
+                        return None
+                    self._last = look, known = recognizer
+                    seen = look(arguments)
+                return None if seen is None else (known[seen[0], how], *seen[1:])
+            except _UNKNOWN_ARGUMENTS:
+                return None
 
     def learn(self, arguments: Sequence[object], description: Description, compiled: Kernel, how: How) -> None:
         """Recognize launches like this one from now on, if its kernel has a short way for them."""
-        structure = structure_of(arguments)
-        if structure not in self._recognizers:
-            self._recognizers[structure] = _recognizer(self.annotations, structure)
-        recognizer = self._recognizers[structure]
-        if recognizer is None:
+        with torch_functions_off():
+            structure = structure_of(arguments)
+            if structure not in self._recognizers:
+                try:
+                    self._recognizers[structure] = (_LookCode().look(self.annotations, structure), {})
+                except _Unknown:
+                    self._recognizers[structure] = None
+            recognizer = self._recognizers[structure]
+            if recognizer is None:
+                return
+            kind: list[Given] = []
+            for parameter, value in zip(description.parameters, arguments, strict=True):
+                _add_kind(kind, parameter, value)
+            direct = compiled.direct(kind, tuple(description.values), *how[_COMPILED_FOR:])
+            look, known = recognizer
+            try:
+                seen = look(arguments)
+            except _UNKNOWN_ARGUMENTS:
+                return
+        if direct is None or seen is None:
             return
-        kind: list[Given] = []
-        for parameter, value in zip(description.parameters, arguments, strict=True):
-            _add_kind(kind, parameter, value)
-        direct = compiled.direct(kind, tuple(description.values), *how[_COMPILED_FOR:])
-        if direct is None:
-            return
-        try:
-            seen: Any = recognizer.look(arguments, how, _KEY)
-        except _UNKNOWN_ARGUMENTS:
-            return
-        if seen is None:
-            return
-        if len(recognizer.known) >= MOST_KEPT:
-            recognizer.known.clear()
-        recognizer.known[seen[0]] = direct
-        self._last = recognizer.look
+        if len(known) >= MOST_KEPT:
+            known.clear()
+        known[seen[0], how] = direct
+        self._last = recognizer
 
 
+Recognizer = tuple[Look, dict[tuple[Any, How], DirectLaunches]]
+"""How arguments of some types are looked at, and the launches that are known with them."""
+_NOTHING: Final = nullcontext()
 _COMPILED_FOR: Final = 3
 """How many items of a `How` a kernel is compiled for; the others are those of `Kernel.direct`."""
-
-
-def _recognizer(annotations: Sequence[Any], structure: Structure) -> _Recognizer | None:
-    try:
-        return _Recognizer(annotations, structure)
-    except _Unknown:
-        return None
 
 
 def _add_kind(kind: list[Given], parameter: Parameter, value: Any) -> None:

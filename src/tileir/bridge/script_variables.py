@@ -1,18 +1,7 @@
-"""What cuTile knows of the variables of a kernel while it compiles it.
+"""The variables of a kernel's script, by operation of its program.
 
-cuTile has no debug information for variables in its bytecode, but its compiler keeps, for each statement, which of its
-own values each variable is bound to.  `captured` compiles a kernel once more and reads that, where these are called:
-
-- `retarget_loc` is called once for each step of the compiler through a statement, and makes a location object for it.
-  The operations that the step makes carry that object, whatever the compiler does to them later.  The variables of the
-  scope at that time are the environment of these operations.
-- `_transform_ir` gets the program before the compiler optimizes it: assignments, and what loops and branches merge.
-- `ControlFlowInfo` and `store_invalid` tell of variables that are not assigned on every path, which the program omits.
-- `Mapper.set_var` is told of each value that takes the place of another one.
-- `_clone_loop` makes the loops that a loop is split into; each keeps one branch of an `if`.
-- `BytecodeContext` is told of the number that each value gets in the bytecode.
-
-All of them are private.  If one of them changes, there are no variables, and everything else goes on.
+`captured` compiles the kernel once more, has `VariableCapture` read what cuTile's compiler knows of variables, and maps
+that to the operations and values of the program.
 """
 
 from __future__ import annotations
@@ -20,12 +9,12 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy
 
+from tileir.bridge.variable_capture import CapturedScope, VariableCapture
 from tileir.dialect.ops import IF
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.script_variables import (
@@ -47,7 +36,7 @@ def captured(export: Callable[[], bytes], entry: Operation) -> ScriptVariables |
     """The variables of the kernel that `export` compiles and that `entry` is the program of; None if cuTile does not
     tell."""
     try:
-        capture = _Capture()
+        capture = VariableCapture()
         with capture.listening():
             export()
         return _Table(capture, NumberedProgram(entry)).variables()
@@ -62,227 +51,11 @@ def captured(export: Callable[[], bytes], entry: Operation) -> ScriptVariables |
         return None
 
 
-class _Scope:
-    """The variables of a function at a step of the compiler, as cuTile's values."""
-
-    def __init__(self, location: Any, scope: Any) -> None:
-        self.location: Any = location
-        self.function: Any = scope.func_hir
-        self.scopes: list[tuple[Any, tuple[Any, ...]]] = []
-        functions = (*scope.func_hir.enclosing_funcs, scope.func_hir)
-        for function, local in zip(functions, scope.local_scopes, strict=True):
-            self.scopes.append((function, tuple(local._map)))
-
-
-class _Capture:
-    """What cuTile's compiler says of one kernel, as it says it.  Locations go by `id`, as equal ones differ here."""
-
-    def __init__(self) -> None:
-        self.scopes: dict[int, _Scope] = {}
-        self.chains: dict[int, tuple[int, ...]] = {}
-        """For the location of an operation those of the loops and branches around it."""
-        self.loop_starts: dict[int, int] = {}
-        """For the location of a loop that of the first operation in it."""
-        self.aliases: dict[str, Any] = {}
-        self.unassigned: set[str] = set()
-        """What stands for a value that there is not."""
-        self.merges: dict[str, list[tuple[int, Any]]] = {}
-        """For what is merged: the location of each operation that leads to it, and the value it is then."""
-        self.for_loops: set[int] = set()
-        self.joins: list[tuple[int, Any, tuple[Any, ...]]] = []
-        """Loops and branches: the location, what cuTile notes of the jumps in it, and the variables before it."""
-        self.partial: dict[tuple[int, int], str] = {}
-        """What a loop or branch, by location, ends with for a variable, by number, that has no value on some path."""
-        self.replaced: dict[str, list[Any]] = {}
-        self.kept: dict[int, list[Any]] = {}
-        """For the location where a branch ends: the counters of loops that keep that branch, and not the `if`."""
-        self.emitted: list[tuple[int, Any]] = []
-        """Locations of the bytecode's operations, each from one number on."""
-        self.numbers: dict[str, tuple[int, int]] = {}
-        """For a value the number it has in the bytecode, and how many operations there are by then."""
-        self._kept: list[Any] = []
-
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Listen to cuTile's compiler in this thread; it compiles one kernel at a time."""
-        from cuda.tile import _compile, _ir2bytecode
-        from cuda.tile._ir import control_flow_ops, ir
-        from cuda.tile._passes import hir2ir, loop_split
-
-        with _compile._compiler_lock, ExitStack() as stack:
-            for owner, name, make in (
-                (hir2ir, "retarget_loc", self._retarget),
-                (control_flow_ops, "ControlFlowInfo", self._join),
-                (control_flow_ops, "store_invalid", self._store_invalid),
-                (_compile, "_transform_ir", self._transform),
-                (ir.Mapper, "set_var", self._set_var),
-                (loop_split, "_clone_loop", self._clone_loop),
-                (_ir2bytecode.BytecodeContext, "loc", self._emit_at),
-                (_ir2bytecode.BytecodeContext, "set_value", self._set_value),
-            ):
-                original = getattr(owner, name)
-                stack.callback(setattr, owner, name, original)
-                setattr(owner, name, make(original))
-            yield
-
-    # --- while statements are compiled ---
-
-    def _retarget(self, original: Any) -> Any:
-        def retarget_loc(location: Any, scope: Any) -> Any:
-            found = original(location, scope)
-            self.scopes[id(found)] = _Scope(found, scope)
-            return found
-
-        return retarget_loc
-
-    def _join(self, original: Any) -> Any:
-        from cuda.tile._ir.ir import Builder
-        from cuda.tile._ir.scope import Scope
-
-        def control_flow_info(stored_locals: Any, *rest: Any, **options: Any) -> Any:
-            found = original(stored_locals, *rest, **options)
-            location = Builder.get_current().loc
-            self._kept.append(location)
-            self.joins.append((id(location), found, tuple(Scope.get_current().local._map)))
-            return found
-
-        return control_flow_info
-
-    def _store_invalid(self, original: Any) -> Any:
-        from cuda.tile._ir.ir import Builder
-        from cuda.tile._ir.scope import Scope
-
-        def store_invalid(index: int, *rest: Any) -> None:
-            original(index, *rest)
-            self.partial[id(Builder.get_current().loc), index] = Scope.get_current().local._map[index].name
-
-        return store_invalid
-
-    # --- the program before it is optimized ---
-
-    def _transform(self, original: Any) -> Any:
-        def transform_ir(body: Any, *rest: Any) -> Any:
-            self._read(body, (), None)
-            self._read_partial()
-            return original(body, *rest)
-
-        return transform_ir
-
-    def _read(self, block: Any, chain: tuple[int, ...], loop: Any) -> None:
-        from cuda.tile._ir.control_flow_ops import Break, Continue, EndBranch, IfElse, Loop, MakeDummy
-        from cuda.tile._ir.core_ops import Assign
-
-        for operation in block:
-            place = id(operation.loc)
-            self._kept.append(operation)
-            self.chains.setdefault(place, chain)
-            if isinstance(operation, Assign):
-                self.aliases[operation.result_var.name] = operation.value
-            elif isinstance(operation, MakeDummy):
-                self.unassigned.add(operation.result_var.name)
-            elif isinstance(operation, Loop):
-                self._merge(operation.body_vars, place, operation.initial_values)
-                if operation.is_for_loop:
-                    self.for_loops.add(place)
-                    self._merge(operation.result_vars, place, operation.initial_values)
-                first = next(iter(operation.body), None)
-                if first is not None:
-                    self.loop_starts[place] = id(first.loc)
-                self._read(operation.body, (*chain, place), operation)
-            elif isinstance(operation, IfElse):
-                for branch in (operation.then_block, operation.else_block):
-                    self._read(branch, (*chain, place), loop)
-                    last = branch[-1] if len(branch) else None
-                    if isinstance(last, EndBranch):
-                        self._merge(operation.result_vars, id(last.loc), last.outputs)
-            elif isinstance(operation, (Continue, Break)):
-                if isinstance(operation, Continue):
-                    self._merge(loop.body_vars, place, operation.values)
-                if isinstance(operation, Break) or loop.is_for_loop:
-                    self._merge(loop.result_vars, place, operation.values)
-
-    def _read_partial(self) -> None:
-        """What variables merge that the program has no values for, as they are not assigned on every path."""
-        from cuda.tile._ir.control_flow_ops import Continue
-        from cuda.tile._ir.type import InvalidType
-
-        for place, info, before in self.joins:
-            start = self.scopes.get(self.loop_starts.get(place, 0))
-            is_for = place in self.for_loops
-            for number, index in enumerate(info.stored_locals):
-                into: list[tuple[str, bool, bool]] = []
-                body = start.scopes[-1][1][index] if start is not None else None
-                if body is not None and isinstance(body.get_type_allow_invalid(), InvalidType):
-                    into.append((body.name, True, False))
-                if (place, index) in self.partial:
-                    into.append((self.partial[place, index], is_for, True))
-                for name, goes_on, ends in into:
-                    merged = self.merges.setdefault(name, [])
-                    if goes_on:
-                        merged.append((place, before[index]))
-                    for jump in info.jumps:
-                        leads = goes_on if isinstance(jump.jump_op, Continue) else ends
-                        if jump.jump_op is not None and leads:
-                            value = jump.outputs[len(jump.outputs) - len(info.stored_locals) + number]
-                            merged.append((id(jump.jump_op.loc), value))
-
-    def _merge(self, into: Any, place: int, values: Any) -> None:
-        for one, value in zip(into, values, strict=True):
-            self.merges.setdefault(one.name, []).append((place, value))
-
-    # --- while it is optimized and written ---
-
-    def _set_var(self, original: Any) -> Any:
-        def set_var(mapper: Any, old: Any, new: Any) -> None:
-            original(mapper, old, new)
-            self.replaced.setdefault(old.name, []).append(new)
-
-        return set_var
-
-    def _clone_loop(self, original: Any) -> Any:
-        from cuda.tile._ir.control_flow_ops import EndBranch, IfElse
-
-        def clone_loop(loop: Any, *rest: Any) -> Any:
-            found = original(loop, *rest)
-            *_, flattened, branch, _ = rest
-            for operation in loop.body:
-                if isinstance(operation, IfElse) and operation in flattened:
-                    end = getattr(operation, branch)[-1]
-                    if isinstance(end, EndBranch):
-                        self.kept.setdefault(id(end.loc), []).append(found.induction_var)
-            return found
-
-        return clone_loop
-
-    def _emit_at(self, original: Any) -> Any:
-        @contextmanager
-        def loc(context: Any, location: Any) -> Iterator[None]:
-            around = self.emitted[-1][1] if self.emitted else None
-            self.emitted.append((_count(context), location))
-            with original(context, location):
-                yield
-            self.emitted.append((_count(context), around))
-
-        return loc
-
-    def _set_value(self, original: Any) -> Any:
-        def set_value(context: Any, variable: Any, value: Any) -> None:
-            original(context, variable, value)
-            self.numbers[variable.name] = (value.value_id, _count(context))
-
-        return set_value
-
-
-def _count(context: Any) -> int:
-    """How many operations are written; the first entry is of the function itself."""
-    return len(context.builder.debug_attr_per_op) - 1
-
-
 class _Table:
     """Turns what cuTile's compiler said into `ScriptVariables`."""
 
-    def __init__(self, capture: _Capture, program: NumberedProgram) -> None:
-        self._capture: _Capture = capture
+    def __init__(self, capture: VariableCapture, program: NumberedProgram) -> None:
+        self._capture: VariableCapture = capture
         self._program: NumberedProgram = program
         self._locations: list[int] = self._operation_locations()
         self._at_location: dict[int, list[int]] = {}
@@ -410,7 +183,7 @@ class _Table:
         found = self._environment_numbers[place] = len(self._environments) - 1
         return found
 
-    def _name_arrays(self, scope: _Scope) -> None:
+    def _name_arrays(self, scope: CapturedScope) -> None:
         """The arrays among the arguments of the kernel, and in tuples of them."""
         function, variables = scope.scopes[-1]
 

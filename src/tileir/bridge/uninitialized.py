@@ -6,15 +6,19 @@ Where launches are sanitized, or judged, what they return is filled (`execute.sa
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy
 
 from tileir.bridge.contexts import active
-from tileir.bridge.script_frames import frame_words
 from tileir.execute.sanitizer.uninitialized import ALLOCATIONS, Elements, fill
+from tileir.ir.quoting import harmless
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 Extent = tuple[int, int, Elements]
 """Where memory begins, its bytes, and what it holds."""
@@ -80,3 +84,29 @@ def _extent(array: Any) -> Extent | None:
         return None
     elements = Elements(array.dtype.itemsize, array.dtype.name.startswith(_FLOATS))
     return array.__array_interface__["data"][0], array.nbytes, elements
+
+
+# --- the line of a script that is running now ---
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def launching_frame() -> FrameType | None:
+    """The line of the script that launches: the innermost one that is not tileir's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame
+
+
+def frame_words(frame: FrameType | None) -> str:
+    """As in `at k.py:3 in main`."""
+    if frame is None:
+        return "outside of Python"
+    return f"at {harmless(_short(frame.f_code.co_filename))}:{frame.f_lineno} in {harmless(frame.f_code.co_name)}"
+
+
+def _short(path: str) -> str:
+    """A path below the working directory, as the user would write it."""
+    here = os.getcwd() + os.sep
+    return path.removeprefix(here)

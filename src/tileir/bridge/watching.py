@@ -6,13 +6,17 @@ report is written at once, and the end of the script has a summary (`Findings`).
 
 from __future__ import annotations
 
+import importlib
+import os
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tileir.bridge.launch import launch
-from tileir.bridge.script_frames import frame_words, launching_frame
+from tileir.bridge.settings import NO
+from tileir.bridge.uninitialized import frame_words, launching_frame
 from tileir.execute.errors import ExecutionError
 from tileir.execute.launching.entries import check_grid
 from tileir.execute.locations.wording import several
@@ -25,6 +29,7 @@ from tileir.ir.quoting import harmless
 if TYPE_CHECKING:
     from types import FrameType
 
+    from tileir.bridge.contexts import Watcher
     from tileir.bridge.settings import BlockId
 
 
@@ -190,3 +195,56 @@ def _stop(error: Exception, caller: FrameType | None) -> None:
     error.__dict__["tileir_stopped"] = True
     if getattr(debugger, "quitting", False):
         raise SystemExit(1)
+
+
+# --- the launches of a script by number ---
+
+
+class LaunchReached(SystemExit):
+    """Ends the script at the requested launch, as `sys.exit()` does: without a traceback, in every thread."""
+
+
+class LaunchCounter:
+    """Watches a script: numbers its launches from 1, shows each to a function, and runs those before the last one.
+
+    The script ends at the last one, which does not run; with 0, all run.  A script may catch `LaunchReached`, or launch
+    in several threads: its later launches do not run, and the function does not see them.
+    """
+
+    def __init__(self, last: int, see: Callable[[int, Any, Any, Any], None]) -> None:
+        self._last: int = last
+        self._see: Callable[[int, Any, Any, Any], None] = see
+        self._is_reached: bool = False
+        self._lock: threading.Lock = threading.Lock()
+        self.count: int = 0
+
+    def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
+        with self._lock:
+            if self._is_reached:
+                raise LaunchReached
+            self.count += 1
+            self._see(self.count, kernel, grid, args)
+            self._is_reached = self.count == self._last
+            if self._is_reached:
+                raise LaunchReached
+        launch(kernel, grid, args, **options)
+
+
+# --- TILEIR_DEBUG: launches stop in the debugger ---
+
+VARIABLE: Final = "TILEIR_DEBUG"
+# The debugger stands above what it debugs, so it is found by name, as plugins are.
+_DEBUGGER: Final = "tileir.serve.debugger.scripts"
+_found: Final[list[Any]] = []
+"""The one of this process: the first launch is the first of all contexts."""
+
+
+def requested_debugger(sanitize: bool, watch_nan: bool, names: Names) -> Watcher | None:
+    """Who debugs the launches of this process, if its environment asks for it."""
+    text = os.environ.get(VARIABLE, "").strip()
+    if text.lower() in NO:
+        return None
+    if not _found:
+        _found.append(importlib.import_module(_DEBUGGER).watcher_of(text, sanitize, watch_nan, names))
+    watcher: Watcher = _found[0]
+    return watcher

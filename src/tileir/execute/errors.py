@@ -79,7 +79,7 @@ class EmulationError(LaunchError):
     """Something that only a real GPU has was requested of an emulated one; the message names it."""
 
     def __init__(self, name: str, advice: str) -> None:
-        super().__init__(f"{name} cannot be had on the CUDA device that tileir.emulate pretends: {advice}")
+        super().__init__(f"{name} cannot be had on the CUDA device that tileir.emulate provides: {advice}")
         self.name: str = name
 
 

@@ -168,10 +168,10 @@ def _program(given: Arguments, options: _Options) -> Exploration | None:
 
 def _script(given: Arguments, options: _Options) -> Exploration | None:
     """Run a script up to the launch that is shown."""
-    from tileir.bridge.launch_counter import LaunchCounter
     from tileir.bridge.process import begin
     from tileir.bridge.settings import Settings as ScriptSettings
     from tileir.bridge.settings import SettingsMistake
+    from tileir.bridge.watching import LaunchCounter
     from tileir.tools.emulate import perform, program_of
     from tileir.tools.scripts import missing_launch
 

@@ -195,9 +195,9 @@ def main(arguments: list[str]) -> int:
     except TileIRError as error:
         _append(folder, {"error": error.message})
         return EXIT_FINE
-    from tileir.bridge.launch_counter import LaunchCounter
     from tileir.bridge.process import begin
     from tileir.bridge.settings import Settings
+    from tileir.bridge.watching import LaunchCounter
     from tileir.tools.emulate import perform, program_of
 
     gc.enable()

@@ -115,7 +115,7 @@ def test_unmodified_launches_of_a_script_go_to_the_engine_in_their_stream(
     assert f" stream {stream:#x} " in given and " stream 0 " in current
 
 
-def test_nothing_is_pretended_where_kernels_run_on_a_gpu(fake: FakeDriver, torch: FakeTorch, engine: FakeGpu) -> None:
+def test_nothing_is_emulated_where_kernels_run_on_a_gpu(fake: FakeDriver, torch: FakeTorch, engine: FakeGpu) -> None:
     from tileir.bridge.contexts import active, innermost
 
     with tileir.emulate(backend=engine.name):
@@ -178,9 +178,9 @@ def test_lists_are_refused_while_a_graph_is_captured(fake: FakeDriver, torch: Fa
 
 @pytest.fixture
 def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tileir.bridge import real_gpu
+    from tileir.bridge import contexts
 
-    monkeypatch.setattr(real_gpu, "_has_device_files", lambda: False)
+    monkeypatch.setattr(contexts, "_has_device_files", lambda: False)
     monkeypatch.setattr(TileirasEngine, "missing", lambda self: "there is no GPU")
 
 
@@ -196,7 +196,7 @@ def test_command_refuses_an_engine_for_gpus_without_a_gpu(capsys: pytest.Capture
     assert "the engine 'tileiras' cannot work here: there is no GPU" in capsys.readouterr().err
 
 
-def test_command_refuses_a_gpu_to_pretend_where_there_is_one(
+def test_command_refuses_a_gpu_to_emulate_where_there_is_one(
     engine: FakeGpu, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert emulate_tool.run(["--backend", engine.name, "--gpu", "b200", __file__]) == 2

@@ -1,4 +1,4 @@
-"""Modules in the shapes of other suites, with torch's tensors on a GPU that is pretended."""
+"""Modules in the shapes of other suites, with torch's tensors on an emulated GPU."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def run(x, weight, times):
     assert outcomes(judged(KERNEL + candidate, reference, sanitize=True)) == {}
 
 
-def test_pretended_cupy() -> None:
+def test_emulated_cupy() -> None:
     reference = """
 import cupy
 

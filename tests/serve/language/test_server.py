@@ -5,6 +5,7 @@ import io
 import json
 import os
 import sys
+from typing import Any
 
 from lsprotocol import types as lsp
 from tests.serve.debugger.client import address_in

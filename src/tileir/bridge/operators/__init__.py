@@ -1,1 +1,4 @@
-"""Operators of torch and JAX made of cuTile kernels."""
+"""`tileir.op`: operators of torch and JAX made of cuTile kernels.
+
+`op` is the function, `plan` what is common to both libraries, `torch_operators` and `jax_operators` the rest.
+"""

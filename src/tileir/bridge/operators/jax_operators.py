@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from tileir.bridge.launch import launch
-from tileir.bridge.operators.plan import LIST, Named, Plan, TupleOf, names_of
+from tileir.bridge.operators.plan import LIST, Named, Plan, TupleOf
 from tileir.execute.errors import LaunchError, MissingDependencyError
 
 
@@ -29,7 +29,7 @@ class JaxOperator:
         self._arrays: list[str] = plan.differentiable
         if LIST in plan.types.values():
             raise LaunchError("operators of JAX take no lists of arrays: give each array a parameter")
-        self._needed: list[str] = self._checked_backward() if backward is not None else []
+        self._needed: list[str] = [] if backward is None else plan.backward_parameters(backward, _plan_of(backward))
         self.__name__: str = plan.kernel_name
         self.__doc__ = f"{plan.kernel_name}({', '.join(plan.arguments)}) as a function of JAX"
 
@@ -97,23 +97,6 @@ class JaxOperator:
 
     # --- gradients ---
 
-    def _checked_backward(self) -> list[str]:
-        plan = self.plan
-        visible = [*plan.arguments, *plan.constants, *plan.outputs, *[f"grad_{name}" for name in plan.outputs]]
-        backward = self._backward
-        assert backward is not None, "asked for where there is one"
-        if not isinstance(backward, JaxOperator):
-            return names_of(backward, "backward", visible)
-        for name in backward.plan.arguments:
-            if name not in visible:
-                raise LaunchError(
-                    f"backward is given '{name}', which is not known there: there are {', '.join(visible)}"
-                )
-        for name in backward.plan.outputs:
-            if not name.startswith("grad_") or name.removeprefix("grad_") not in self._arrays:
-                raise LaunchError(f"backward makes '{name}': name its outputs after the arguments, as grad_x")
-        return backward.plan.arguments
-
     def _saved(self, arrays: Any, scalars: Named) -> tuple[Any, Any]:
         found = self._forward(arrays, scalars)
         return found, (arrays, found if isinstance(found, tuple) else (found,))
@@ -126,14 +109,11 @@ class JaxOperator:
         given = grads if isinstance(grads, tuple) else (grads,)
         named |= dict(zip([f"grad_{name}" for name in plan.outputs], given, strict=True))
         found = backward(**{name: named[name] for name in self._needed})
-        if not isinstance(found, dict):
-            made = found if isinstance(found, (tuple, list)) else (found,)
-            names = self._arrays
-            if isinstance(backward, JaxOperator):
-                names = [name.removeprefix("grad_") for name in backward.plan.outputs]
-            if len(made) != len(names):
-                raise LaunchError(f"backward gives {len(made)} gradients, but there are {', '.join(names)}")
-            found = dict(zip(names, made, strict=True))
+        found = plan.gradients(found, _plan_of(backward))
         zeros = self._jax.tree_util.tree_map(self._jax.numpy.zeros_like, arrays)
         values = [found.get(name, zero) for name, zero in zip(self._arrays, zeros, strict=True)]
         return tuple([tuple(each) if isinstance(each, list) else each for each in values])
+
+
+def _plan_of(backward: object) -> Plan | None:
+    return backward.plan if isinstance(backward, JaxOperator) else None

@@ -190,6 +190,43 @@ class Plan:
             None,
         )
 
+    # --- gradients ---
+
+    def backward_parameters(self, backward: Callable[..., Any], inner: Plan | None) -> list[str]:
+        """What a backward function is given, by name; `inner` is its plan, if it is an operator."""
+        visible = [*self.arguments, *self.constants, *self.outputs, *[f"grad_{name}" for name in self.outputs]]
+        if inner is None:
+            return names_of(backward, "backward", visible)
+        for name in inner.arguments:
+            if name not in visible:
+                raise LaunchError(
+                    f"backward is given '{name}', which is not known there: name its parameters as those of "
+                    f"{self.kernel_name}, and the gradients grad_{next(iter(self.outputs))}"
+                )
+        for name in inner.outputs:
+            if not name.startswith("grad_") or self.types.get(name.removeprefix("grad_")) is not ARRAY:
+                raise LaunchError(
+                    f"backward makes '{name}': name its outputs after the arguments whose gradients they are, as grad_x"
+                )
+        return inner.arguments
+
+    def gradients(self, found: Any, inner: Plan | None) -> Named:
+        """What a backward function has returned, by the names of arguments."""
+        arrays = self.differentiable
+        if not isinstance(found, dict):
+            made = found if isinstance(found, (tuple, list)) else (found,)
+            names = arrays if inner is None else [name.removeprefix("grad_") for name in inner.outputs]
+            if len(made) != len(names):
+                raise LaunchError(
+                    f"backward gives {len(made)} gradients, but there are {', '.join(names)}: "
+                    "give one for each, or a dict from names to gradients"
+                )
+            found = dict(zip(names, made, strict=True))
+        for name in found:
+            if name not in arrays:
+                raise LaunchError(f"backward gives a gradient for '{name}': there are {', '.join(arrays)}")
+        return dict(found)
+
     def _choices(self) -> str:
         return ", ".join([name for name in self.arguments if self.types[name] is ARRAY])
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from tileir.bridge.launch import launch
-from tileir.bridge.operators.plan import ARRAY, LIST, Named, Plan, TupleOf, names_of
+from tileir.bridge.operators.plan import ARRAY, LIST, Named, Plan, TupleOf
 from tileir.execute.errors import LaunchError, MissingDependencyError
 
 _SCHEMA: Final = {ARRAY: "Tensor", LIST: "Tensor[]", int: "SymInt", float: "float", bool: "bool", str: "str"}
@@ -98,29 +98,9 @@ def _dtype(torch: Any, dtype: Any) -> Any:
 # --- gradients ---
 
 
-def _needed(plan: Plan, backward: Callable[..., Any]) -> list[str]:
-    """What a backward function is given, by name."""
-    visible = [*plan.arguments, *plan.constants, *plan.outputs, *[f"grad_{name}" for name in plan.outputs]]
-    inner = _plans.get(backward)
-    if inner is None:
-        return names_of(backward, "backward", visible)
-    for name in inner.arguments:
-        if name not in visible:
-            raise LaunchError(
-                f"backward is given '{name}', which is not known there: name its parameters as those of "
-                f"{plan.kernel_name}, and the gradients grad_{next(iter(plan.outputs))}"
-            )
-    for name in inner.outputs:
-        if not name.startswith("grad_") or plan.types.get(name.removeprefix("grad_")) is not ARRAY:
-            raise LaunchError(
-                f"backward makes '{name}': name its outputs after the arguments whose gradients they are, as grad_x"
-            )
-    return inner.arguments
-
-
 def _saving(torch: Any, plan: Plan, backward: Callable[..., Any]) -> Callable[..., None]:
     """What keeps for the backward function what it will be given."""
-    needed = _needed(plan, backward)
+    needed = plan.backward_parameters(backward, _plans.get(backward))
 
     def save(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         outputs = output if isinstance(output, tuple) else (output,)
@@ -134,29 +114,17 @@ def _saving(torch: Any, plan: Plan, backward: Callable[..., Any]) -> Callable[..
 
 def _gradients(plan: Plan, backward: Callable[..., Any]) -> Callable[..., Any]:
     """The function that torch calls for the gradients of all arguments."""
-    needed = _needed(plan, backward)
     inner = _plans.get(backward)
+    needed = plan.backward_parameters(backward, inner)
     if plan.mutates:
         raise LaunchError("an operator that changes its arguments has no gradients: leave out mutates or backward")
-    arrays = plan.differentiable
 
     def gradients(ctx: Any, *given: Any) -> tuple[Any, ...]:
         named = dict(zip(ctx.tensors, ctx.saved_tensors, strict=True)) | ctx.others
         named |= dict(zip([f"grad_{name}" for name in plan.outputs], given, strict=True))
         values = {name: named[name] for name in needed}
         found = backward(*values.values()) if inner is not None else backward(**values)
-        if not isinstance(found, dict):
-            made = found if isinstance(found, (tuple, list)) else (found,)
-            names = arrays if inner is None else [name.removeprefix("grad_") for name in inner.outputs]
-            if len(made) != len(names):
-                raise LaunchError(
-                    f"backward gives {len(made)} gradients, but there are {', '.join(names)}: "
-                    "give one for each, or a dict from names to gradients"
-                )
-            found = dict(zip(names, made, strict=True))
-        for name in found:
-            if name not in arrays:
-                raise LaunchError(f"backward gives a gradient for '{name}': there are {', '.join(arrays)}")
+        found = plan.gradients(found, inner)
         return tuple([_listed(found.get(name)) for name in plan.arguments])
 
     return gradients

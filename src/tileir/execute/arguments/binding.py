@@ -137,8 +137,20 @@ def is_on_gpu(value: object) -> bool:
         return False
 
 
+EMULATED_STORAGE = "tileir_is_emulated"
+"""An attribute of the storage of a tensor that is on an emulated GPU: its memory is the host's."""
+PINNED_STORAGE = "tileir_is_pinned"
+"""An attribute of the storage of a tensor in pinned memory, which an emulated GPU reaches."""
+
+
 def _is_emulated(value: object) -> bool:
-    return getattr(type(value), "__tileir_host_array__", None) is not None or hasattr(value, "__tileir_host_memory__")
+    if getattr(type(value), "__tileir_host_array__", None) is not None:
+        return True
+    try:
+        return is_tensor(value) and hasattr(cast(Any, value).untyped_storage(), EMULATED_STORAGE)
+    except (RuntimeError, NotImplementedError, AttributeError):
+        # Without storage, or of an old torch.
+        return False
 
 
 def _has_gpu_interface(value: object) -> bool:
@@ -156,7 +168,7 @@ def buffer_of(value: object, what: str) -> Buffer:
         return _numpy_buffer(host(value), value)
     if is_tensor(value):
         tensor = cast(Any, value)
-        if tensor.device.type != "cpu" and not hasattr(tensor, "__tileir_host_memory__"):
+        if tensor.device.type != "cpu" and not _is_emulated(tensor):
             raise WrongDeviceError(f"{what} is a tensor on {tensor.device}: pass tensor.cpu(), or use a GPU backend")
         return Buffer(*described_tensor(tensor, what), "tensor")
     try:

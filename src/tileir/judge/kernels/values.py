@@ -95,10 +95,12 @@ def _array(value: Any, what: str, torch: Any) -> tuple[Array, str]:
         return value, NUMPY
     if torch is not None and isinstance(value, torch.Tensor):
         # Only where there is torch.
-        from tileir.bridge.pretended.tensors import host_class, plain
+        from tileir.bridge.emulated.device import functions_off, is_on_device
 
-        if host_class(value) in (torch.Tensor, torch.nn.Parameter):
-            return _of_tensor(plain(value), what, torch), CUDA if value.device.type == "cuda" else TORCH
+        if type(value) in (torch.Tensor, torch.nn.Parameter):
+            library = CUDA if is_on_device(value) or value.is_cuda else TORCH
+            with functions_off():
+                return _of_tensor(value.detach(), what, torch), library
     host = getattr(type(value), "__tileir_host_array__", None)
     if host is not None and type(value).__module__.partition(".")[0] in ("cupy", "tileir"):
         return host(value), CUPY
@@ -205,7 +207,7 @@ def _in_library(array: Array, library: str) -> Any:
     if library == NUMPY:
         return dense.transpose(back)
     if library == CUPY:
-        # CuPy's, or what is pretended to be it.
+        # CuPy's, or its emulation.
         return importlib.import_module("cupy").asarray(dense).transpose(back)
     torch = _torch()
     tensor = torch.empty(dense.shape, dtype=getattr(torch, array.dtype.name))

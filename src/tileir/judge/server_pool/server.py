@@ -19,9 +19,9 @@ import numpy
 
 from tileir.analyze.cost.processor import processor
 from tileir.analyze.cost.targets import ProcessorTarget, target_named, target_names
+from tileir.bridge.emulated.installation import install
 from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import cutile, launch
-from tileir.bridge.pretended import install
 from tileir.execute.errors import MissingDependencyError
 from tileir.judge.items import MODULES, Item
 from tileir.judge.plans import Plan

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tileir.bridge.launch import launch, no_arguments
-from tileir.bridge.script_frames import launching_frame
+from tileir.bridge.uninitialized import launching_frame
 from tileir.execute.arguments.argument_text import MARK, LaunchWords, argument, grid_of, stated_launch
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.entries import check_number, select_entry

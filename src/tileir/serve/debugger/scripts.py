@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from tileir.bridge.debugging import VARIABLE
-from tileir.bridge.script_frames import launching_frame
+from tileir.bridge.uninitialized import launching_frame
+from tileir.bridge.watching import VARIABLE
 from tileir.execute.recording.recording import LIMIT
 from tileir.serve.debugger.launches import LOCK, Front, ScriptDebugging, check_tuple, finish
 from tileir.serve.debugger.session import Debugger

@@ -1,0 +1,314 @@
+"""Matmuls, convolutions and the like as a GPU computes them: sums in f32, one rounding, and autocast.
+
+torch's functions of the CPU are slow in f16, and some of them sum in f16 or bf16.  So operands of these types are
+converted to f32, which is exact, and the f32 function's result is converted back; gradients go the same way.  Where
+torch's flags ask for TF32, operands in f32 are rounded to it first, and gradients when they come back.
+
+A GPU adds in another order, so sums near zero may differ from a GPU's and from a kernel's: a failed comparison says so.
+
+`torch.autocast("cuda")` casts the arguments of functions on PyTorch's lists for CUDA operators.  torch casts by the
+device of a tensor, which is the CPU here, so it is done where functions are called.  What they call themselves is not
+cast: so functions are listed too that consist of listed ones.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Final
+
+import torch
+
+from tileir.bridge.contexts import active
+from tileir.bridge.emulated.device import ON_DEVICE, Arguments, Keywords, Tensor, is_on_device
+from tileir.bridge.hooks import Hook, hook
+
+_HALF: Final = (torch.float16, torch.bfloat16)
+
+_ADDED_FIRST: Final = ("addbmm", "addmm", "addmv", "baddbmm")
+_MATMULS: Final = (
+    *_ADDED_FIRST, "__matmul__", "__rmatmul__", "bilinear", "bmm", "chain_matmul", "dot", "einsum", "inner", "linear",
+    "matmul", "mm", "multi_dot", "mv", "scaled_dot_product_attention", "tensordot", "vdot", "vecdot",
+)  # fmt: skip
+_CONVOLUTIONS: Final = (
+    "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution",
+)  # fmt: skip
+_COMPOSED_MATMULS: Final = (
+    "gru", "gru_cell", "lstm", "lstm_cell", "multi_head_attention_forward", "rnn_relu", "rnn_relu_cell", "rnn_tanh",
+    "rnn_tanh_cell",
+)  # fmt: skip
+_COMPOSED: Final = (*_COMPOSED_MATMULS, "layer_norm")
+"""All of such a function is in f32, and nothing of it in TF32."""
+_ADDED: Final = {
+    **dict.fromkeys(_ADDED_FIRST, (0, "input")),
+    **dict.fromkeys(("linear", *_CONVOLUTIONS), (2, "bias")),
+    "bilinear": (3, "bias"),
+    "scaled_dot_product_attention": (3, "attn_mask"),
+}
+"""An argument, by position and name, that is added to a product and no factor of it."""
+
+
+_computed: Final[list[bool]] = []
+"""Not empty once a product was computed here."""
+_NOTE: Final = (
+    "note: a GPU sums the products of float16, bfloat16 and TF32 in another order than torch and kernels do here: "
+    "sums near zero may differ by more than a comparison allows that holds on a GPU"
+)
+
+
+def _accumulated(name: str, function: Any, arguments: Arguments, keywords: Keywords) -> Any:
+    """What the function gives; NotImplemented where the CPU's own function is as good."""
+    dtype = _common_dtype((*arguments, *keywords.values()))
+    is_half = dtype in _HALF
+    out = keywords.get("out")
+    if not (is_half or (dtype is torch.float32 and name not in _COMPOSED and _asks_for_tf32(name))):
+        return NotImplemented
+    if out is not None and out.dtype is not dtype:
+        return NotImplemented
+    if not _computed:
+        _computed.append(True)
+    rest = {each: value for each, value in keywords.items() if each not in ("out", "out_dtype")}
+    result = (_in_float32 if is_half else _in_tf32)(name, function, arguments, rest, dtype)
+    rounded = keywords.get("out_dtype") or dtype
+    result = _mapped(lambda tensor: tensor.to(rounded) if tensor.dtype is torch.float32 else tensor, result)
+    if out is None:
+        return result
+    if out.shape != result.shape:
+        out.resize_(result.shape)
+    return out.copy_(result)
+
+
+def _in_place(name: str, function: Any, arguments: Arguments, keywords: Keywords) -> Any:
+    result = _accumulated(name, getattr(Tensor, name), arguments, keywords)
+    return result if result is NotImplemented else arguments[0].copy_(result)
+
+
+def _in_float32(name: str, function: Any, arguments: Any, keywords: dict[str, Any], dtype: Any) -> Any:
+    def widened(tensor: Any) -> Any:
+        return tensor.float() if tensor.dtype in _HALF else tensor
+
+    keywords = {each: _mapped(widened, value) for each, value in keywords.items()}
+    return function(*_mapped(widened, arguments), **keywords)
+
+
+def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
+    """A tensor, and those of a list or tuple, changed."""
+    if isinstance(value, Tensor):
+        return change(value)
+    return type(value)([_mapped(change, each) for each in value]) if type(value) in (list, tuple) else value
+
+
+def _common_dtype(values: Any) -> Any:
+    """The type of all floating-point tensors among the values; None where there are several."""
+    found = None
+    for value in values:
+        if isinstance(value, Tensor):
+            dtype = value.dtype
+            dtype = dtype if dtype.is_floating_point else None
+        elif type(value) in (list, tuple):
+            dtype = _common_dtype(value)
+        else:
+            continue
+        if found is not None and dtype is not None and dtype is not found:
+            return None
+        found = found or dtype
+    return found
+
+
+# --- TF32 ---
+
+
+def _asks_for_tf32(name: str) -> bool:
+    backends: Any = torch.backends
+    if name in _CONVOLUTIONS:
+        flags = getattr(backends.cudnn, "conv", backends.cudnn)
+    else:
+        flags = backends.cuda.matmul
+    # torch 2.9 brought the first, and refuses to read the second once the first is set.
+    precision = getattr(flags, "fp32_precision", None)
+    return bool(flags.allow_tf32 if precision is None else precision == "tf32")
+
+
+def to_tf32(tensor: Any) -> Any:
+    """Rounded to the nearest number of ten bits of mantissa, to even."""
+    if tensor.dtype is not torch.float32:
+        return tensor
+    bits = tensor.contiguous().view(torch.int32)
+    bits = bits + (bits.bitwise_right_shift(13) & 1) + 0xFFF & -0x2000
+    return torch.where(tensor.isnan(), tensor, bits.view(torch.float32))
+
+
+class _Operand(torch.autograd.Function):  # type: ignore[misc]
+    """Rounded to TF32; its gradient is not."""
+
+    @staticmethod
+    def forward(tensor: Any) -> Any:
+        return to_tf32(tensor)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Any) -> Any:
+        return tangent.view_as(tangent)
+
+    @classmethod
+    def vmap(cls, info: Any, in_dims: Any, tensor: Any) -> Any:
+        return cls.apply(tensor), in_dims[0]
+
+
+class _Result(_Operand):
+    """Unchanged; the gradient, an operand of products in TF32, is rounded."""
+
+    @staticmethod
+    def forward(tensor: Any) -> Any:
+        return tensor.view_as(tensor)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return to_tf32(gradient)
+
+
+def _in_tf32(name: str, function: Any, arguments: Any, keywords: dict[str, Any], dtype: Any) -> Any:
+    position, added = _ADDED.get(name, (-1, ""))
+    operands = [each if number == position else _mapped(_Operand.apply, each) for number, each in enumerate(arguments)]
+    more = {each: value if each == added else _mapped(_Operand.apply, value) for each, value in keywords.items()}
+    return _mapped(_Result.apply, function(*operands, **more))
+
+
+# --- where torch's functions are replaced ---
+
+_ATTENTION: Final[Any] = torch.nn.functional.scaled_dot_product_attention
+
+
+def _attention(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
+    """On the CPU there is no cuDNN, nor some other kernels that a script may ask for: any other gives the same."""
+    try:
+        result = _accumulated(_ATTENTION.__name__, function, arguments, keywords)
+        return function(*arguments, **keywords) if result is NotImplemented else result
+    except RuntimeError as error:
+        if "No viable backend" not in str(error):
+            raise
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+
+        with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]):
+            return function(*arguments, **keywords)
+
+
+class _AssertClose(Hook):
+    """`torch.testing.assert_close`, whose error names the order of sums."""
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> None:
+        __tracebackhide__ = True
+        try:
+            self.original(*arguments, **keywords)
+        except AssertionError as error:
+            if active() is None or not _computed:
+                raise
+            raise AssertionError(f"{error}\n\n{_NOTE}") from None
+
+
+class _SetPrecision(Hook):
+    """`torch.set_float32_matmul_precision`: a GPU computes "medium" in TF32 too, but some CPUs in bf16."""
+
+    def __call__(self, precision: str) -> None:
+        self.original("high" if precision == "medium" and active() is not None else precision)
+
+
+def hook_accumulation() -> None:
+    for name in (*_MATMULS, *_CONVOLUTIONS, *_COMPOSED):
+        for owner in (torch, torch.linalg, torch.nn.functional, Tensor):
+            if hasattr(owner, name):
+                ON_DEVICE[getattr(owner, name)] = functools.partial(_accumulated, name)
+    for name in _ADDED_FIRST:
+        ON_DEVICE[getattr(Tensor, f"{name}_")] = functools.partial(_in_place, name)
+    ON_DEVICE[_ATTENTION] = _attention
+    hook(torch.testing, "assert_close", _AssertClose)
+    hook(torch, "set_float32_matmul_precision", _SetPrecision)
+
+
+# --- autocast ---
+
+_WIDEST: Final = (
+    "addcdiv", "addcmul", "atan2", "bilinear", "cross", "dot", "grid_sample", "index_put", "inner", "scatter_add",
+    "tensordot", "vdot",
+)  # fmt: skip
+_LOWER: Final = (
+    *[name for name in (*_MATMULS, *_CONVOLUTIONS, *_COMPOSED_MATMULS) if name not in _WIDEST], "addr", "prelu",
+)  # fmt: skip
+_FLOAT32: Final = (
+    "__pow__", "__rdiv__", "__rpow__", "__rtruediv__", "acos", "arccos", "arcsin", "asin",
+    "binary_cross_entropy_with_logits", "cdist", "cosh", "cosine_embedding_loss", "cosine_similarity",
+    "cross_entropy", "cumprod", "cumsum", "dist", "erfinv", "exp", "expm1", "frobenius_norm", "gaussian_nll_loss",
+    "group_norm", "gumbel_softmax", "hinge_embedding_loss", "huber_loss", "interpolate", "kl_div", "l1_loss",
+    "layer_norm", "log", "log10", "log1p", "log2", "log_softmax", "logsumexp", "margin_ranking_loss", "matrix_norm",
+    "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "native_layer_norm",
+    "nll_loss", "norm", "normalize", "nuclear_norm", "pdist", "poisson_nll_loss", "pow", "prod", "reciprocal",
+    "renorm", "rsqrt", "sinh", "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softplus", "sum", "tan",
+    "triplet_margin_loss", "triplet_margin_with_distance_loss", "upsample", "upsample_bilinear", "upsample_nearest",
+    "vector_norm",
+)  # fmt: skip
+_REFUSED: Final = ("binary_cross_entropy",)
+_OWNERS: Final = (torch, torch.linalg, torch.special, torch.nn.functional, Tensor)
+
+
+def _cast(name: str, before: Any, function: Any, arguments: Arguments, keywords: Keywords) -> Any:
+    """What the function returns for arguments of the type that its list asks for."""
+    if not torch.is_autocast_enabled("cuda"):
+        return NotImplemented if before is None else before(function, arguments, keywords)
+    if name in _REFUSED:
+        raise RuntimeError(f"{name} is unsafe to autocast: use binary_cross_entropy_with_logits")
+    values = (*arguments, *keywords.values())
+    # Who asks for a type of the result, or gives a tensor for it, has its way.
+    if keywords.get("out") is None and not any(type(each) is torch.dtype for each in values):
+        change = functools.partial(_converted, _dtype(name, values))
+        arguments = _mapped(change, arguments)
+        keywords = {each: _mapped(change, value) for each, value in keywords.items()}
+    result = NotImplemented if before is None else before(function, arguments, keywords)
+    return function(*arguments, **keywords) if result is NotImplemented else result
+
+
+def _dtype(name: str, values: tuple[Any, ...]) -> Any:
+    if name in _LOWER:
+        return torch.get_autocast_dtype("cuda")
+    return torch.float32 if name in _FLOAT32 or _has_float32(values) else None
+
+
+def _converted(dtype: Any, tensor: Any) -> Any:
+    is_cast = dtype and is_on_device(tensor) and tensor.dtype in (torch.float16, torch.bfloat16, torch.float32)
+    return tensor.to(dtype) if is_cast else tensor
+
+
+def _has_float32(values: Any) -> bool:
+    return any(
+        _has_float32(each) if type(each) in (list, tuple) else is_on_device(each) and each.dtype is torch.float32
+        for each in values
+    )
+
+
+@functools.cache
+def _install() -> None:
+    for name in (*_LOWER, *_FLOAT32, *_WIDEST, *_REFUSED):
+        # One function may have several owners.
+        for function in {getattr(owner, name) for owner in _OWNERS if hasattr(owner, name)}:
+            ON_DEVICE[function] = functools.partial(_cast, name, ON_DEVICE.get(function))
+
+
+def _entered(original: Any) -> Any:
+    @functools.wraps(original)
+    def enter(self: Any) -> Any:
+        if self.device == "cuda" and active() is not None:
+            # Not sooner: scripts without autocast do not pay for it at each call.
+            _install()
+        return original(self)
+
+    return enter
+
+
+def hook_autocast() -> None:
+    torch.autocast.__enter__ = _entered(torch.autocast.__enter__)

@@ -1,0 +1,139 @@
+"""`torch.distributed` and `torch.nn.DataParallel`.
+
+Processes each have the one emulated GPU: NCCL is Gloo, in main memory.  Within a process copies go from the device to
+itself.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.distributed
+
+from tileir.bridge.contexts import active
+from tileir.bridge.emulated.cuda_module import replaced
+from tileir.bridge.emulated.device import DEVICE, is_emulated
+from tileir.execute.errors import EmulationError
+
+
+def hook_distributed() -> None:
+    distributed: Any = torch.distributed
+    if not distributed.is_available() or not distributed.is_gloo_available():
+        return
+    core: Any = distributed.distributed_c10d
+    for name, replacement in (
+        ("is_nccl_available", replaced(core.is_nccl_available, lambda: True)),
+        ("init_process_group", _with_gloo(core.init_process_group, 0)),
+        ("new_group", _with_gloo(core.new_group, 2)),
+    ):
+        setattr(core, name, replacement)
+        setattr(distributed, name, replacement)
+    # Builds without NCCL lack this class, which torch 2.6 looks up wherever NCCL is available.
+    if not hasattr(core, "ProcessGroupNCCL"):
+        core.ProcessGroupNCCL = _NoGroup
+
+
+class _NoGroup:
+    """A class without instances: no process group is one of NCCL's."""
+
+
+def _with_gloo(original: Any, position: int) -> Any:
+    """A function that makes a group, with the name of a backend in this position."""
+
+    @functools.wraps(original)
+    def make(*arguments: Any, **keywords: Any) -> Any:
+        if active() is not None:
+            keywords.pop("device_id", None)
+            if len(arguments) > position:
+                given = [*arguments]
+                given[position] = _gloo(given[position])
+                arguments = tuple(given)
+            else:
+                keywords["backend"] = _gloo(keywords.get("backend"))
+        return original(*arguments, **keywords)
+
+    return make
+
+
+def _gloo(backend: Any) -> Any:
+    """NCCL, also as one of several (`cpu:gloo,cuda:nccl`), and what is chosen for want of a name."""
+    return "gloo" if backend is None or "nccl" in str(backend).lower() else backend
+
+
+# --- symmetric memory: arrays that all GPUs of a group can access ---
+
+
+def hook_symmetric_memory(module: Any) -> None:
+    """`module` is `torch.distributed._symmetric_memory`."""
+    module.empty = replaced(module.empty, torch.empty)
+    _Rendezvous.group_named = staticmethod(torch.distributed.distributed_c10d._resolve_process_group)
+    module.rendezvous = replaced(module.rendezvous, _Rendezvous)
+
+
+class _Rendezvous:
+    """The memory of a group of one: each process has its own."""
+
+    group_named: Any
+
+    def __init__(self, tensor: Any, group: Any) -> None:
+        if isinstance(group, str):
+            group = self.group_named(group)
+        self.rank: int = torch.distributed.get_rank(group)
+        self.world_size: int = torch.distributed.get_world_size(group)
+        if self.world_size != 1:
+            raise EmulationError("symmetric memory of several GPUs", "gather with torch.distributed.all_gather")
+        self._tensor: Any = tensor
+
+    def get_buffer(self, rank: int, sizes: Any, dtype: Any, storage_offset: int = 0) -> Any:
+        count = math.prod(sizes)
+        return self._tensor.reshape(-1).view(dtype)[storage_offset : storage_offset + count].view(tuple(sizes))
+
+    def barrier(self, *arguments: Any, **keywords: Any) -> None:
+        """Work is over when the call that asked for it returns."""
+
+
+# --- copies between the GPUs of a process, of which there is one ---
+
+
+def _broadcast(tensor: Any, devices: Any = None, *, out: Sequence[Any] = ()) -> Any:
+    return _copied([tensor] * len(devices or out), out)
+
+
+def _broadcast_coalesced(tensors: Sequence[Any], devices: Any, buffer_size: int = 10485760) -> Any:
+    return [_copied(tensors, ()) for _ in devices]
+
+
+def _scatter(
+    tensor: Any, devices: Any = None, chunk_sizes: Any = None, dim: int = 0, streams: Any = None, *, out: Any = ()
+) -> Any:
+    sizes = chunk_sizes or [each.size(dim) for each in out or ()]
+    parts = tensor.split(sizes, dim) if sizes else tensor.chunk(len(devices), dim)
+    return _copied(parts, out or ())
+
+
+def _gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out: Any = None) -> Any:
+    whole = torch.cat([tensor.to(DEVICE) for tensor in tensors], dim)
+    if out is not None:
+        return out.copy_(whole)
+    return whole if destination is None or is_emulated(destination) else whole.to(destination)
+
+
+def _copied(tensors: Sequence[Any], out: Sequence[Any]) -> Any:
+    if out:
+        return tuple([target.copy_(tensor) for target, tensor in zip(out, tensors, strict=True)])
+    return tuple([tensor.to(DEVICE) for tensor in tensors])
+
+
+def hook_data_parallel() -> None:
+    comm: Any = torch.nn.parallel.comm
+    for name, replacement in (
+        ("broadcast", _broadcast),
+        ("broadcast_coalesced", _broadcast_coalesced),
+        ("scatter", _scatter),
+        ("gather", _gather),
+    ):
+        setattr(comm, name, replaced(getattr(comm, name), replacement))

@@ -1,0 +1,188 @@
+"""CUDA graphs: capture and replay.
+
+While a graph is captured nothing happens on the device: operations in place and launches are recorded only.  Other
+operations are done, for their results have shapes, and recorded: a replay does them again and writes into the tensors
+that the capture gave.  What happens to tensors of the CPU happens at once, and is not recorded.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any, Final
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+from tileir.bridge.contexts import CAPTURE
+from tileir.bridge.emulated.cuda_module import replace_class, replace_functions
+from tileir.bridge.emulated.device import ACCELERATOR_ERROR, Tensor, functions_off, is_on_device
+from tileir.bridge.emulated.streams import Replacing, Stream, StreamContext
+
+_pools: Final = itertools.count(1)
+_WAITING: Final = frozenset({torch.ops.aten._local_scalar_dense.default, torch.ops.aten.nonzero.default})
+"""Operations whose result the host waits for."""
+
+
+def _storage(tensor: Any) -> int:
+    return int(tensor.untyped_storage().data_ptr())
+
+
+class Recording(TorchDispatchMode):  # type: ignore[misc]
+    """What a graph does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.work: list[Callable[[], object]] = []
+        self._kept: list[Any] = []
+        """Tensors of the capture: their memory belongs to the graph."""
+        self._storages: set[int] = set()
+        """Those of tensors on the device."""
+
+    def record(self, work: Callable[[], object]) -> None:
+        self.work.append(work)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        with functions_off():
+            return self._dispatch(func, args, kwargs or {})
+
+    def _dispatch(self, func: Any, args: Any, kwargs: Any) -> Any:
+        given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
+        if given and not any(is_on_device(tensor) or _storage(tensor) in self._storages for tensor in given):
+            return func(*args, **kwargs)
+        if func in _WAITING:
+            raise ACCELERATOR_ERROR("CUDA error: operation not permitted when stream is capturing")
+        written = _written(func, args, kwargs)
+        if written and _gives_what_is_written(func):
+            self._keep(given)
+            self.record(lambda: func(*args, **kwargs))
+            returned = len(func._schema.returns)
+            return None if not returned else written[0] if returned == 1 else tuple(written[:returned])
+        copies = {id(tensor): tensor.clone() for tensor in written}
+        ran = tree_map_only(Tensor, lambda tensor: copies.get(id(tensor), tensor), (args, kwargs)) if copies else None
+        result = func(*args, **kwargs) if ran is None else func(*ran[0], **ran[1])
+        outputs = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
+        inside = {_storage(tensor) for tensor in given}
+        self._keep(given)
+        self._keep(outputs)
+        # A view needs no work: it sees what is written to the memory that it is of.
+        if written or any(_storage(tensor) not in inside for tensor in outputs):
+            self.record(functools.partial(_again, func, args, kwargs, outputs))
+        return result
+
+    def _keep(self, tensors: list[Any]) -> None:
+        self._kept.extend(tensors)
+        self._storages.update([_storage(tensor) for tensor in tensors if is_on_device(tensor) or tensor.is_cpu])
+
+
+def _again(function: Any, arguments: Any, keywords: Any, outputs: list[Any]) -> None:
+    """Do an operation again, into the tensors that it once gave."""
+    results = [leaf for leaf in tree_leaves(function(*arguments, **keywords)) if isinstance(leaf, Tensor)]
+    for output, result in zip(outputs, results, strict=True):
+        if output is not result:
+            output.copy_(result)
+
+
+def _written(function: Any, arguments: Any, keywords: Any) -> list[Any]:
+    """The tensors that an operation writes to."""
+    found: list[Any] = []
+    for number, argument in enumerate(function._schema.arguments):
+        alias = argument.alias_info
+        if alias is not None and alias.is_write:
+            value = arguments[number] if number < len(arguments) else keywords.get(argument.name)
+            found.extend([leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor)])
+    return found
+
+
+def _gives_what_is_written(function: Any) -> bool:
+    return all(
+        returned.alias_info is not None and returned.alias_info.is_write for returned in function._schema.returns
+    )
+
+
+class CUDAGraph(metaclass=Replacing):
+    original: Any = torch.cuda.CUDAGraph
+
+    def __init__(self, keep_graph: bool = False) -> None:
+        self._recording: Recording | None = None
+        self._pool: Any = None
+
+    def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
+        if CAPTURE.recorder is not None:
+            raise RuntimeError("CUDA error: a graph is being captured already")
+        self._pool = graph_pool_handle() if pool is None else pool
+        self._recording = Recording()
+        CAPTURE.recorder = self._recording
+        self._recording.__enter__()
+
+    def capture_end(self) -> None:
+        recording = self._recording
+        if recording is None or CAPTURE.recorder is not recording:
+            raise RuntimeError("CUDA error: no graph is being captured")
+        CAPTURE.recorder = None
+        recording.__exit__(None, None, None)
+
+    def instantiate(self) -> None:
+        pass
+
+    def replay(self) -> None:
+        if self._recording is None:
+            raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
+        with torch.no_grad(), functions_off():
+            for work in self._recording.work:
+                work()
+
+    def reset(self) -> None:
+        self._recording = None
+
+    def pool(self) -> Any:
+        return self._pool
+
+    def enable_debug_mode(self) -> None:
+        pass
+
+    def debug_dump(self, debug_path: str) -> None:
+        with open(debug_path, "w", encoding="utf-8") as file:
+            file.write(f"digraph {{ /* {len(self._recording.work) if self._recording else 0} pieces of work */ }}\n")
+
+
+class graph:
+    """In the place of `torch.cuda.graph`: what is done within is recorded."""
+
+    def __init__(
+        self, cuda_graph: Any, pool: Any = None, stream: Any = None, capture_error_mode: str = "global", **more: Any
+    ) -> None:
+        self.cuda_graph: Any = cuda_graph
+        self.pool: tuple[Any, ...] = () if pool is None else (pool,)
+        self.stream_ctx: Any = StreamContext(Stream() if stream is None else stream)
+
+    def __enter__(self) -> None:
+        self.stream_ctx.__enter__()
+        self.cuda_graph.capture_begin(*self.pool)
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        try:
+            self.cuda_graph.capture_end()
+        finally:
+            self.stream_ctx.__exit__(kind, error, traceback)
+        if kind is not None:
+            self.cuda_graph.reset()
+
+
+def graph_pool_handle() -> tuple[int, int]:
+    return 0, next(_pools)
+
+
+def hook_graphs() -> None:
+    # A torch without these schemas is found out here, and not by a capture.
+    assert torch.ops.aten.add_.Tensor._schema.arguments[0].alias_info.is_write
+    replace_functions(
+        {
+            "graph": graph,
+            "graph_pool_handle": graph_pool_handle,
+            "is_current_stream_capturing": lambda: CAPTURE.recorder is not None,
+        }
+    )
+    replace_class("CUDAGraph", CUDAGraph)

@@ -1,0 +1,406 @@
+"""Methods of tensors on the device: moving, conversion to text, NumPy, DLPack and files, pinned memory, old classes."""
+
+from __future__ import annotations
+
+import functools
+from multiprocessing.reduction import ForkingPickler
+from typing import Any, Final
+
+import torch
+import torch.multiprocessing.reductions
+
+from tileir.bridge.contexts import active
+from tileir.bridge.emulated.device import (
+    ANYWHERE,
+    DEVICE,
+    ON_DEVICE,
+    Arguments,
+    Keywords,
+    as_method,
+    default_device,
+    extent_of,
+    functions_off,
+    host_array,
+    is_emulated,
+    is_on_device,
+    mark_all,
+    marked,
+    mode_on,
+    pinned,
+)
+from tileir.bridge.uninitialized import WATCHED, note_allocation
+from tileir.execute.arguments.binding import EMULATED_STORAGE, PINNED_STORAGE
+from tileir.execute.errors import EmulationError
+
+Tensor: Final[Any] = torch.Tensor
+_TO: Final[Any] = Tensor.to
+_TYPE: Final[Any] = Tensor.type
+
+# --- moving ---
+
+
+def _moved(tensor: Any, to_device: bool, arguments: Arguments, keywords: Keywords) -> Any:
+    """`tensor.to(..)`, with the CPU for the device among the arguments."""
+    if to_device != is_on_device(tensor):
+        keywords = {**keywords, "copy": True}
+    result = _TO(tensor, *arguments, **keywords)
+    return marked(result) if to_device and result is not tensor else result
+
+
+def _to(self: Any, *arguments: Any, **keywords: Any) -> Any:
+    given = arguments[0] if arguments else keywords.get("device", keywords.get("other"))
+    here = is_on_device(self)
+    if isinstance(given, Tensor):
+        there = is_on_device(given)
+        if here or there:
+            keywords = {name: value for name, value in keywords.items() if name != "other"}
+            return _moved(self, there, ("cpu", given.dtype, *arguments[1:]), keywords)
+    elif given is None or type(given) is torch.dtype:
+        return _moved(self, here, arguments, keywords)
+    elif is_emulated(given):
+        if arguments:
+            return _moved(self, True, ("cpu", *arguments[1:]), keywords)
+        return _moved(self, True, (), {**keywords, "device": "cpu"})
+    return _moved(self, False, arguments, keywords)
+
+
+def _cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = torch.preserve_format) -> Any:
+    if device is not None and not is_emulated(device):
+        raise RuntimeError(f"Invalid device, must be cuda device, but got {device}")
+    return _moved(self, True, ("cpu",), {"memory_format": memory_format})
+
+
+def _cpu(self: Any, memory_format: Any = torch.preserve_format) -> Any:
+    return _moved(self, False, ("cpu",), {"memory_format": memory_format})
+
+
+def _type_as(self: Any, other: Any) -> Any:
+    return _moved(self, is_on_device(other), ("cpu", other.dtype), {})
+
+
+def _converted(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
+    """`torch.tensor`, `as_tensor` and `asarray`: without a device, the result is where the data are."""
+    name = "obj" if function is torch.asarray else "data"
+    if not arguments and name not in keywords:
+        return function(**keywords)
+    keywords = {**keywords}
+    data, arguments = (arguments[0], arguments[1:]) if arguments else (keywords.pop(name), ())
+    if host_array(data) is not None:
+        # An array of CuPy's: where nothing has to change it is the same memory.
+        data = marked(torch.from_numpy(host_array(data)))
+    first = data
+    while type(first) in (list, tuple) and first:
+        first = first[0]
+    here = is_on_device(first)
+    device = keywords.get("device")
+    if device is None and not here:
+        device = default_device()
+    to_device = here if device is None else is_emulated(device)
+    if device is None or to_device:
+        keywords["device"] = "cpu"
+    if to_device:
+        keywords.pop("pin_memory", None)
+    result = function(data, *arguments, **keywords)
+    if here is not to_device and (is_on_device(result) or function is not torch.tensor):
+        # The memory of the other device is apart.
+        result = result.clone()
+    return marked(result) if to_device else result
+
+
+# --- text, NumPy, DLPack ---
+
+_INTERFACE_TYPES: Final = {
+    torch.bool: "|b1", torch.uint8: "|u1", torch.int8: "|i1", torch.int16: "<i2", torch.int32: "<i4",
+    torch.int64: "<i8", torch.uint16: "<u2", torch.uint32: "<u4", torch.uint64: "<u8", torch.float16: "<f2",
+    torch.float32: "<f4", torch.float64: "<f8", torch.complex64: "<c8", torch.complex128: "<c16",
+}  # fmt: skip
+
+
+def _format(self: Any, specification: str) -> Any:
+    if self.dim() == 0:
+        return NotImplemented
+    with mode_on():
+        return object.__format__(self, specification)
+
+
+def _numpy(self: Any, *arguments: Any, force: bool = False, **keywords: Any) -> Any:
+    if force:
+        return self.detach().clone().resolve_conj().resolve_neg().numpy()
+    raise TypeError(
+        f"can't convert {DEVICE} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+    )
+
+
+def _interface(self: Any, *owner: Any) -> dict[str, Any]:
+    """`__cuda_array_interface__`."""
+    if self.requires_grad:
+        raise RuntimeError(
+            "Can't get __cuda_array_interface__ on Variable that requires grad. "
+            "If gradients aren't required, use var.detach() to get Variable that doesn't require grad."
+        )
+    if self.dtype not in _INTERFACE_TYPES:
+        raise AttributeError(f"no type of __cuda_array_interface__ matches {self.dtype}")
+    return {
+        "typestr": _INTERFACE_TYPES[self.dtype],
+        "shape": tuple(self.shape),
+        "strides": tuple([stride * self.element_size() for stride in self.stride()]),
+        "data": (self.data_ptr() if self.numel() else 0, False),
+        "version": 2,
+    }
+
+
+# DLPack's numbers of devices.
+_DLPACK_CPU: Final = 1
+_DLPACK_CUDA: Final = 2
+
+
+def _dlpack(self: Any, *, dl_device: tuple[int, int] | None = None, **keywords: Any) -> Any:
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if dl_device is not None and dl_device[0] == _DLPACK_CPU:
+        return self.clone().__dlpack__(**keywords)
+    raise EmulationError(
+        "Tensor.__dlpack__", "another library cannot be told that its memory is a GPU's: pass tensor.cpu()"
+    )
+
+
+def hook_dlpack() -> None:
+    """A tensor of the device is its own capsule, which torch and the emulated CuPy take."""
+    original, make_capsule = torch.from_dlpack, torch.to_dlpack
+
+    @functools.wraps(original)
+    def from_dlpack(ext_tensor: Any, *arguments: Any, **keywords: Any) -> Any:
+        if is_on_device(ext_tensor):
+            return ext_tensor.detach()
+        host = host_array(ext_tensor)
+        return original(ext_tensor, *arguments, **keywords) if host is None else marked(torch.from_numpy(host))
+
+    @functools.wraps(make_capsule)
+    def to_dlpack(tensor: Any) -> Any:
+        return tensor if is_on_device(tensor) else make_capsule(tensor)
+
+    for module in (torch, torch.utils.dlpack):
+        module.to_dlpack, module.from_dlpack = to_dlpack, from_dlpack
+
+
+def hook_text() -> None:
+    """torch's own text, with the device in it."""
+    text: Any = torch._tensor_str._str
+
+    def represent(self: Any, *, tensor_contents: Any = None) -> str:
+        with mode_on():
+            return str(text(self, tensor_contents=tensor_contents))
+
+    ON_DEVICE[Tensor.__repr__] = as_method(represent)
+    ON_DEVICE[Tensor.__format__] = as_method(_format)
+
+
+# --- files and other processes ---
+
+
+def _location(storage: Any) -> str | None:
+    return str(DEVICE) if hasattr(storage, EMULATED_STORAGE) else None
+
+
+def _restored(storage: Any, location: str) -> Any:
+    if not is_emulated(location):
+        return None
+    setattr(storage, EMULATED_STORAGE, True)
+    return storage
+
+
+def hook_files() -> None:
+    torch.serialization.register_package(0, _location, _restored)
+    original: Any = torch.UntypedStorage.cuda
+
+    @functools.wraps(original)
+    def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
+        """As functions for `map_location` call it."""
+        if not is_emulated("cuda" if device is None else device):
+            return original(self, device, non_blocking)
+        return _restored(self.clone(), "cuda")
+
+    torch.UntypedStorage.cuda = cuda
+
+
+def _sent(tensor: Any) -> Any:
+    """A tensor for another process, which gets its memory, and the mark with it."""
+    with functions_off():
+        rebuild, arguments = torch.multiprocessing.reductions.reduce_tensor(tensor)
+    return (_received, (rebuild, arguments)) if is_on_device(tensor) else (rebuild, arguments)
+
+
+def _received(rebuild: Any, arguments: Any) -> Any:
+    return marked(rebuild(*arguments))
+
+
+def hook_sharing() -> None:
+    for kind in (Tensor, torch.nn.Parameter):
+        ForkingPickler.register(kind, _sent)
+
+
+# --- pinned memory ---
+
+
+def _pin_memory(self: Any, *device: Any) -> Any:
+    if is_on_device(self):
+        raise RuntimeError(f"cannot pin '{_type(self)}' only dense CPU tensors can be pinned")
+    return self if _is_pinned(self) else pinned(self.clone())
+
+
+def _is_pinned(self: Any, *device: Any) -> bool:
+    return hasattr(self.untyped_storage(), PINNED_STORAGE)
+
+
+# --- old classes of tensors, by which scripts make, convert and tell them ---
+
+_CLASS_NAMES: Final = {
+    torch.float16: "Half", torch.float32: "Float", torch.float64: "Double", torch.bfloat16: "BFloat16",
+    torch.uint8: "Byte", torch.int8: "Char", torch.int16: "Short", torch.int32: "Int", torch.int64: "Long",
+    torch.bool: "Bool",
+}  # fmt: skip
+
+
+def _dtype_of(name: str) -> Any:
+    """The dtype of the class of a name, as "torch.cuda.FloatTensor"."""
+    for dtype, spelled in _CLASS_NAMES.items():
+        if name.rpartition(".")[2] == f"{spelled}Tensor":
+            return dtype
+    raise ValueError(f"invalid type: '{name}'")
+
+
+def _type(self: Any, dtype: Any = None, non_blocking: bool = False, **keywords: Any) -> Any:
+    """`tensor.type()` names the type, `tensor.type(..)` converts to one."""
+    here = is_on_device(self)
+    if dtype is None:
+        return f"torch.cuda.{_CLASS_NAMES.get(self.dtype, '')}Tensor" if here else _TYPE(self)
+    if type(dtype) is torch.dtype:
+        return _moved(self, here, (dtype,), {})
+    name = dtype if isinstance(dtype, str) else f"{getattr(dtype, '__module__', '')}.{getattr(dtype, '__name__', '')}"
+    there = name.startswith("torch.cuda.")
+    return _moved(self, there, ("cpu", _dtype_of(name)), {}) if here or there else _TYPE(self, dtype)
+
+
+class _TensorType(type):
+    """The class of these classes, of which there are no instances."""
+
+    dtype: Any
+    original: Any
+
+    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+        if active() is None:
+            return cls.original(*arguments, **keywords)
+        # The old constructors take extents, or data.
+        made = getattr(torch, cls.__name__)(*[each.cpu() if is_on_device(each) else each for each in arguments])
+        if all(isinstance(each, int) for each in arguments):
+            note_allocation(extent_of(made))
+        return marked(made)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return (is_on_device(instance) and instance.dtype is cls.dtype) or isinstance(instance, cls.original)  # type: ignore[attr-defined]
+
+
+def hook_tensor_types() -> None:
+    for dtype, word in _CLASS_NAMES.items():
+        name = f"{word}Tensor"
+        original = getattr(torch.cuda, name, None)
+        if original is not None:
+            names = {"dtype": dtype, "original": original, "__module__": "torch.cuda"}
+            setattr(torch.cuda, name, _TensorType(name, (), names))
+    set_default = torch.set_default_tensor_type
+
+    @functools.wraps(set_default)
+    def set_default_tensor_type(t: Any, /) -> None:
+        name = t if isinstance(t, str) else f"{t.__module__}.{t.__name__}"
+        if active() is None or not name.startswith("torch.cuda."):
+            set_default(t)
+        else:
+            torch.set_default_dtype(_dtype_of(name))
+            torch.set_default_device("cuda")
+
+    torch.set_default_tensor_type = set_default_tensor_type
+
+
+# --- single methods ---
+
+
+def _resize(self: Any, *arguments: Any, **keywords: Any) -> Any:
+    """`Tensor.resize_`, after which what the memory has grown by is unwritten."""
+    before = extent_of(self) if WATCHED else None
+    result = Tensor.resize_(self, *arguments, **keywords)
+    after = extent_of(self) if before is not None else None
+    if before is not None and after is not None and after[1] > before[1]:
+        note_allocation((after[0] + before[1], after[1] - before[1], after[2]))
+    return result
+
+
+def _absolute(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
+    """The absolute value of truth values is themselves, which torch has for CUDA alone."""
+    given = arguments[0] if arguments else keywords["input"]
+    return given.clone() if given.dtype is torch.bool and "out" not in keywords else NotImplemented
+
+
+def _packed(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
+    """Sequences and their lengths, which are always on the CPU."""
+    sequences, lengths = function(*arguments, **keywords)
+    return marked(sequences) if is_on_device(arguments[0]) else sequences, lengths
+
+
+def hook_methods() -> None:
+    anywhere: dict[Any, Any] = {
+        Tensor.to: _to,
+        Tensor.cuda: _cuda,
+        Tensor.cpu: _cpu,
+        Tensor.type: _type,
+        Tensor.type_as: _type_as,
+        Tensor.pin_memory: _pin_memory,
+        Tensor.is_pinned: _is_pinned,
+        Tensor.resize_: _resize,
+    }
+    on_device: dict[Any, Any] = {
+        Tensor.device.__get__: lambda *_: DEVICE,
+        Tensor.is_cuda.__get__: lambda *_: True,
+        Tensor.is_cpu.__get__: lambda *_: False,
+        Tensor.get_device: lambda _: 0,
+        Tensor.numpy: _numpy,
+        Tensor.__array__: _numpy,
+        Tensor.__cuda_array_interface__.__get__: _interface,
+        Tensor.__dlpack__: _dlpack,
+        Tensor.__dlpack_device__: lambda _: (_DLPACK_CUDA, 0),
+    }
+    ANYWHERE.update({method: as_method(replacement) for method, replacement in anywhere.items()})
+    ANYWHERE.update(dict.fromkeys((torch.tensor, torch.as_tensor, torch.asarray), _converted))
+    packing = [getattr(torch, name, None) for name in ("_pack_padded_sequence", "_pad_packed_sequence")]
+    ANYWHERE.update(dict.fromkeys(packing, _packed))
+    ON_DEVICE.update({method: as_method(replacement) for method, replacement in on_device.items()})
+    record_stream: Any = Tensor.record_stream
+    # Memory lives as long as it is used.
+    Tensor.record_stream = lambda self, stream: None if is_on_device(self) else record_stream(self, stream)
+    for function in (torch.abs, torch.absolute, Tensor.abs, Tensor.absolute, Tensor.__abs__):
+        ON_DEVICE[function] = _absolute
+
+
+def hook_nested() -> None:
+    """Tensors of tensors: those of the layout that is torch's default."""
+    for name in ("nested_tensor", "as_nested_tensor"):
+        setattr(torch.nested, name, _nested(getattr(torch.nested, name)))
+
+
+def _nested(original: Any) -> Any:
+    @functools.wraps(original)
+    def make(*arguments: Any, **keywords: Any) -> Any:
+        given = [keywords.pop(name) for name in ("tensor_list", "ts") if name in keywords]
+        ts, *arguments = (*given, *arguments)  # type: ignore[assignment]
+        device = keywords.get("device")
+        if not (is_on_device(ts[0]) if device is None and len(ts) else is_emulated(device)):
+            return original(ts, *arguments, **keywords)
+        if keywords.get("layout") is torch.jagged:
+            raise EmulationError(
+                f"torch.nested.{original.__name__}(layout=torch.jagged)", "use the layout torch.strided, or the CPU"
+            )
+        keywords = {**keywords, "device": "cpu"} if device else keywords
+        with functions_off():
+            items = list(ts) if type(ts) in (list, tuple) else ts.unbind()
+            return mark_all(original(items, *arguments, **keywords))
+
+    return make
