@@ -16,7 +16,7 @@ from unittest.mock import patch
 import pytest
 from tests.tools.test_bare_installation import results
 
-from tileir.bridge import launch_counter
+from tileir.bridge import watching
 from tileir.bridge.watching import LaunchCounter, LaunchReached
 from tileir.tools import main, scripts
 from tileir.tools.scripts import ScriptLaunch
@@ -347,7 +347,7 @@ def test_launches_of_several_threads_have_a_number_each() -> None:
                 counter.launch(None, None, None, {})
 
     counter = LaunchCounter(30, see)
-    with patch.object(launch_counter, "launch"):
+    with patch.object(watching, "launch"):
         threads = [threading.Thread(target=work) for _ in range(4)]
         for thread in threads:
             thread.start()
