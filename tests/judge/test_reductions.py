@@ -170,7 +170,7 @@ def test_a_sweep_reduces_and_writes_its_page(tmp_path: Path, capsys: pytest.Capt
     options = ["--engines", "none", "-o", path, "--reduce", "--report", str(page), "-j", "1"]
     assert run(["sweep", str(good), str(bad), *options]) == 1
     assert "reduced to" in capsys.readouterr().out
-    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert page.read_text().startswith("<!doctype html>")
     (kind,) = tileir.report(path).kinds
     assert kind.reproducer_size < len(bad.read_bytes())
     # The same command again: nothing is left to do.
