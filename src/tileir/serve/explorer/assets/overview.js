@@ -216,7 +216,7 @@ async function arrayParts(context, { place, step }) {
       array.element,
       element("span.whole", extents(array.shape)),
       element("span.whole", bytes(array.bytes)),
-      [array.read ? "read" : "", array.written ? "written" : ""].filter((word) => word !== "").join(", ") || "not touched",
+      element("span.whole", [array.read ? "read" : "", array.written ? "written" : ""].filter((word) => word !== "").join(", ") || "not touched"),
       element("span.contents", await firstElements(context, array, step, order[place])),
     ]),
   );
