@@ -10,7 +10,6 @@ import os
 import pickle
 import select
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -40,8 +39,6 @@ _READ: Final = 1 << 20
 _MOST_READS: Final = 16
 _MORE_THREADS: Final = 32
 """Threads of a child beside those that its sandbox grants: libraries have some of their own."""
-_START_SECONDS: Final = 20.0
-"""How long a new Python may take until it begins: that is not the task's time."""
 
 Handler = Callable[[bytes], bool]
 """Takes a frame of a child; True if it is the last of a task.  Raises `BadMessage` for what a child may not say."""
@@ -376,34 +373,8 @@ def _be_child(main: Callable[[], None], sandbox: Sandbox | None, pipes: tuple[in
 # --- where the system has no fork ---
 
 
-def run_spawned(
-    command: list[str], main: Callable[[], None], handle: Handler, deadline: float, sandbox: Sandbox
-) -> tuple[ExitStatus, bytes]:
-    """Call `main` in a new Python, which `command` starts with `be_spawned`; how it ended, and what it printed.
-
-    It takes a second to start, has a time limit, and no other confinement."""
-    with open(os.path.join(sandbox.scratch, "output"), "w+b") as output:
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output)
-        reason = ""
-        try:
-            left = max(deadline - time.perf_counter(), 0.0) + _START_SECONDS
-            found, _ = process.communicate(pickle.dumps((main, sandbox.scratch)), timeout=left)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            found, _ = process.communicate()
-            reason = TIMED_OUT
-        output.seek(0)
-        printed = output.read(sandbox.output_bytes)
-    try:
-        if any(handle(content) for content in FrameReader().add(found)):
-            reason = FINISHED
-    except BadMessage as error:
-        reason = str(error)
-    return ExitStatus(reason, process.returncode), printed
-
-
 def be_spawned(_: str) -> None:
-    """Do what standard input says; the report goes to standard output, and what is printed to standard error."""
+    """Do what `run_spawned` wrote to standard input; report to standard output, and print to standard error."""
     os.dup2(1, _REPORT)
     os.dup2(2, 1)
     main, scratch = pickle.load(sys.stdin.buffer)

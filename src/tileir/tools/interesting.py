@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
-from tileir.analyze.reducing.commands import Command, CommandTest, Ended, shell_words, succeeds
+from tileir.analyze.reducing.commands import CommandTest, Ended, FileCommand, shell_words, succeeds
 from tileir.analyze.reducing.observing import ObservationTest, Question
 from tileir.analyze.reducing.program import Program, ProgramFile
 from tileir.analyze.reducing.questions import (
@@ -173,7 +173,7 @@ def _command(given: Arguments, form: ProgramFile, timeout: float) -> Interest:
         raise ToolFailure(f"'{line}' is no command line: {error}", EXIT_USAGE) from None
     if not words or not line.strip():
         raise ToolFailure("the command of '--interesting' is empty", EXIT_USAGE)
-    return _tested(Command(words, timeout, form.extension), words, form, succeeds)
+    return _tested(FileCommand(words, timeout, form.extension), words, form, succeeds)
 
 
 def _assembler(given: Arguments, message: str | None, timeout: float) -> Interest:
@@ -190,12 +190,12 @@ def _assembler(given: Arguments, message: str | None, timeout: float) -> Interes
     def judge(ended: Ended) -> bool:
         if message is not None:
             return message in ended.output
-        return ended.status is None or ended.status < 0
+        return bool(ended.status.reason) or ended.status.code < 0
 
-    return _tested(Command(words, timeout, form.extension), words, form, judge)
+    return _tested(FileCommand(words, timeout, form.extension), words, form, judge)
 
 
-def _tested(command: Command, words: list[str], form: ProgramFile, judge: Callable[[Ended], bool]) -> Interest:
+def _tested(command: FileCommand, words: list[str], form: ProgramFile, judge: Callable[[Ended], bool]) -> Interest:
     ends: list[Ended] = []
 
     def kept(ended: Ended) -> bool:
@@ -207,7 +207,7 @@ def _tested(command: Command, words: list[str], form: ProgramFile, judge: Callab
         if not ends:
             return "it cannot be written as bytecode of the version"
         shown = " ".join([shlex.quote(word) for word in words])
-        lines = [f"the command {ends[0].words}", f"  command: {harmless(shown)}"]
+        lines = [f"the command {ends[0].status.message}", f"  command: {harmless(shown)}"]
         printed = ends[0].output.rstrip()
         lines.append("  it printed:" if printed else "  it printed nothing")
         lines += ["    " + harmless(line) for line in printed.splitlines()[-20:]]

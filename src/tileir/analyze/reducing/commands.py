@@ -7,15 +7,14 @@ needed any more.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Callable
-from typing import Generic
+from typing import Generic, NamedTuple
 
 from tileir.analyze.reducing.search import Cancelled, Tested
-from tileir.processes.child import TIMED_OUT, ExitStatus, kill_group
+from tileir.processes.child import ExitStatus
+from tileir.processes.command import Command
 
 PLACE = "{}"
 """What stands for the path of the candidate in a command."""
@@ -24,28 +23,22 @@ PLACE = "{}"
 _SHOWN = 4000
 
 
-class Ended:
-    """How a command ended: its exit status (negative for a signal, None if it took too long) and what it printed."""
+class Ended(NamedTuple):
+    """How a command ended, and what it printed."""
 
-    def __init__(self, status: int | None, output: str) -> None:
-        self.status: int | None = status
-        self.output: str = output
-
-    @property
-    def words(self) -> str:
-        return ExitStatus(TIMED_OUT if self.status is None else "", self.status or 0).message
+    status: ExitStatus
+    output: str
 
 
-class Command:
+class FileCommand:
     """A command that is run on files; any number of threads may run it."""
 
     def __init__(self, words: list[str], timeout: float | None, extension: str) -> None:
         self._words: list[str] = words
         self._timeout: float | None = timeout
         self._name: str = "candidate" + extension
-        self._lock: threading.Lock = threading.Lock()
-        self._running: dict[int, subprocess.Popen[bytes]] = {}
-        self._cancelled: set[int] = set()
+        self._running: set[Command] = set()
+        self._cancelled: set[Command] = set()
 
     def run(self, data: bytes) -> Ended:
         """Run the command on a file with some contents; raises `Cancelled` if `cancel` ended it."""
@@ -64,44 +57,23 @@ class Command:
             return [word.replace(PLACE, path) for word in self._words]
         return [*self._words, path]
 
-    def _status(self, command: list[str], output: int) -> int | None:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=sys.platform != "win32",
-        )
-        with self._lock:
-            self._running[process.pid] = process
-        try:
-            return process.wait(self._timeout)
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            # What the command has left behind goes with it.
-            _kill(process)
-            process.wait()
-            with self._lock:
-                del self._running[process.pid]
-                cancelled = process.pid in self._cancelled
-                self._cancelled.discard(process.pid)
-            if cancelled:
-                raise Cancelled
+    def _status(self, words: list[str], output: int) -> ExitStatus:
+        with Command(words, stdout=output, stderr=output) as command:
+            self._running.add(command)
+            try:
+                status = command.wait(self._timeout)
+            finally:
+                self._running.discard(command)
+        if command in self._cancelled:
+            self._cancelled.discard(command)
+            raise Cancelled
+        return status
 
     def cancel(self) -> None:
         """End what runs now."""
-        with self._lock:
-            for process in self._running.values():
-                self._cancelled.add(process.pid)
-                _kill(process)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    if sys.platform == "win32":
-        process.kill()
-    else:
-        kill_group(process.pid)
+        for command in tuple(self._running):
+            self._cancelled.add(command)
+            command.kill()
 
 
 def shell_words(line: str) -> list[str]:
@@ -116,9 +88,9 @@ class CommandTest(Generic[Tested]):
     """The test of a search: a command is run on every candidate, and `judge` says of its end whether it is one."""
 
     def __init__(
-        self, command: Command, write: Callable[[Tested], bytes | None], judge: Callable[[Ended], bool]
+        self, command: FileCommand, write: Callable[[Tested], bytes | None], judge: Callable[[Ended], bool]
     ) -> None:
-        self._command: Command = command
+        self._command: FileCommand = command
         self._write: Callable[[Tested], bytes | None] = write
         self._judge: Callable[[Ended], bool] = judge
 
@@ -132,4 +104,4 @@ class CommandTest(Generic[Tested]):
 
 def succeeds(ended: Ended) -> bool:
     """Whether a command ended with status 0."""
-    return ended.status == 0
+    return not ended.status.reason and ended.status.code == 0

@@ -24,7 +24,8 @@ from tileir.judge.verdicts.exceptions import step_of_exit
 from tileir.judge.verdicts.programs import parts_of, planned_steps, uses_gpu
 from tileir.judge.verdicts.verdict import Step, Verdict, is_number, step_from, verdict_of
 from tileir.judge.verdicts.work import Part, Task, Work
-from tileir.processes.child import CAN_FORK, Child, ExitStatus, requests, run_spawned
+from tileir.processes.child import CAN_FORK, Child, ExitStatus, requests
+from tileir.processes.command import run_spawned
 from tileir.processes.messages import BadMessage, parsed
 from tileir.processes.sandbox import Sandbox
 from tileir.processes.scratch import scratch_directory

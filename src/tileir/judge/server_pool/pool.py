@@ -9,7 +9,6 @@ import hashlib
 import os
 import pickle
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -22,6 +21,7 @@ from tileir.judge.items import MODULES, Item
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts.causes import cause_of
 from tileir.judge.verdicts.verdict import Step, Verdict, verdict_from, verdict_of
+from tileir.processes.command import PIPE, Command
 from tileir.processes.messages import frame, parsed, read_frame, write_all
 
 _KEPT: Final = ("PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "SYSTEMROOT", "HOME", "USER", "TILEIR_LIBCUDA")
@@ -105,26 +105,23 @@ class Server:
         self._errors: Final = os.path.join(self.root, "errors")
         with open(self._errors, "wb") as errors:
             # In a session of its own: Ctrl-C is for who started the sweep, who ends this one.
-            self._server: subprocess.Popen[bytes] = subprocess.Popen(
+            self._server: Final = Command(
                 python_command("tileir.judge.server_pool.server", "main", self.root),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+                stdin=PIPE,
+                stdout=PIPE,
                 stderr=errors,
-                env=environment(),
-                start_new_session=True,
-                bufsize=0,
+                environment=environment(),
             )
         self.close: Final = weakref.finalize(self, _end, self.process, self._server, self.root)
 
     @property
     def number(self) -> int:
         """Of the process."""
-        return self._server.pid
+        return self._server.number
 
     def judge(self, item: Item, plan: Plan) -> Verdict:
         """The verdict on an item; raises `ServerDied` if the server ends before it has one."""
         server = self._server
-        assert server.stdin is not None and server.stdout is not None
         try:
             write_all(server.stdin.fileno(), frame(pickle.dumps(request_for(item, plan, self.root))))
             found = read_frame(server.stdout.fileno())
@@ -150,19 +147,13 @@ class Server:
         return lines[-1] if lines else ""
 
 
-def _end(process: int, server: subprocess.Popen[bytes], root: str) -> None:
+def _end(process: int, server: Command, root: str) -> None:
     """End a server: it goes when nobody has the other end of its pipe."""
     if process != os.getpid():
         # A copy of the process that owns it.
         return
-    assert server.stdin is not None and server.stdout is not None
-    server.stdin.close()
-    server.stdout.close()
-    try:
-        server.wait(2.0)
-    except subprocess.TimeoutExpired:
-        server.kill()
-        server.wait()
+    server.close()
+    server.wait(2.0)
     shutil.rmtree(root, ignore_errors=True)
 
 

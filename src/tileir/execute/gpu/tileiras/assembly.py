@@ -20,7 +20,7 @@ from tileir.dialect.types import TOKEN, PointerType, TileType
 from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
 from tileir.execute.gpu.cache import KeyLocks, is_made_by
-from tileir.execute.gpu.command import Outcome, memory_note, run_command, save_reproducer
+from tileir.execute.gpu.command import Outcome, memory_note, run_tool, save_reproducer
 from tileir.execute.gpu.cubin import Cubin, CubinError, Resources, spill_warning
 from tileir.execute.gpu.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
 from tileir.execute.gpu.targets import target_named
@@ -157,7 +157,7 @@ class _Attempt:
     def run(self, data: bytes, seconds: float) -> Outcome:
         """What comes of bytecode."""
         try:
-            return run_command(
+            return run_tool(
                 [*self.command, _OUTPUT],
                 {_INPUT: data},
                 (_OUTPUT,),

@@ -13,8 +13,6 @@ import importlib.util
 import json
 import linecache
 import os
-import signal
-import subprocess
 import sys
 import traceback
 from dataclasses import asdict, dataclass, field
@@ -22,6 +20,9 @@ from typing import Any
 
 from tileir.execute.locations.python_source import character_column
 from tileir.ir.diagnostics import TileIRError
+from tileir.processes.child import TIMED_OUT
+from tileir.processes.command import run_command
+from tileir.processes.sandbox import limit_resource
 
 SECONDS = 60.0
 BYTES = 16 << 30
@@ -68,17 +69,8 @@ def compile_script(
 ) -> list[CompiledLaunch]:
     """Compile the kernels of a file, in a process of its own."""
     request = json.dumps({"path": path, "launches": launches, "targets": targets, "seconds": seconds})
-    process = subprocess.Popen(
-        [sys.executable, "-m", __name__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        output, errors = process.communicate(request.encode(), timeout=seconds)
-    except subprocess.TimeoutExpired:
-        _end(process)
+    status, output, errors = run_command([sys.executable, "-m", __name__], request.encode(), seconds=seconds)
+    if status.reason == TIMED_OUT:
         return [CompiledLaunch("", [Finding("warning", f"not compiled: it took more than {seconds:g} s")])]
     try:
         return [
@@ -91,20 +83,8 @@ def compile_script(
         ]
     except (ValueError, KeyError, TypeError):
         last = errors.decode("utf-8", "replace").strip().splitlines()[-1:]
-        words = f"not compiled: the process ended with status {process.returncode}"
+        words = f"not compiled: the process {status.message}"
         return [CompiledLaunch("", [Finding("warning", ": ".join([words, *last]))])]
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and those that it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (AttributeError, OSError):
-        process.kill()
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
-    process.wait()
 
 
 # --- in the process ---
@@ -115,23 +95,14 @@ def main() -> None:
     # What the script prints must not end up in the answer.
     answer_to = os.dup(1)
     os.dup2(2, 1)
-    _limit(request["seconds"])
+    limit_resource("RLIMIT_AS", BYTES)
+    limit_resource("RLIMIT_CPU", int(request["seconds"]) + 1)
+    limit_resource("RLIMIT_CORE", 0)
     answers = _answers(request["path"], request["launches"], request["targets"])
     with open(answer_to, "w", encoding="utf-8") as file:
         json.dump([asdict(each) for each in answers], file)
         file.flush()
     os._exit(0)
-
-
-def _limit(seconds: float) -> None:
-    try:
-        import resource
-    except ImportError:
-        # Windows: the limit of time remains, which the parent keeps.
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _answers(path: str, launches: list[dict[str, Any]], targets: list[str]) -> list[CompiledLaunch]:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -38,6 +36,8 @@ from tileir.execute.gpu.triton.toolchain import TritonTarget
 from tileir.execute.gpu.triton.worker.pool import module_folders
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
+from tileir.processes.child import TIMED_OUT
+from tileir.processes.command import run_command
 
 MOST: Final = 24
 _FEWEST_STAGES: Final = 2
@@ -217,16 +217,13 @@ class Search:
             dtype, before = memory_dtype(pointee_of(parameters[label.number])), buffer.address - buffer.low
             data = self._copied(int(arguments[label.number]) - before, buffer.high - buffer.low)[before:]
             arguments[label.number] = data[: data.size // dtype.itemsize * dtype.itemsize].view(dtype)
-        with tempfile.TemporaryFile() as file:
-            pickle.dump((self._entry, self._fast, schedule, launching.grid, tuple(arguments)), file)
-            file.seek(0)
-            command = [sys.executable, "-c", _TRIAL, *module_folders()]
-            try:
-                done = subprocess.run(command, stdin=file, capture_output=True, timeout=TRIAL_SECONDS, check=False)
-            except subprocess.TimeoutExpired:
-                return f"a launch did not end within {TRIAL_SECONDS:.0f} seconds"
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        return f"a launch failed: {said[-1] if said else f'exit status {done.returncode}'}" if done.returncode else ""
+        data = pickle.dumps((self._entry, self._fast, schedule, launching.grid, tuple(arguments)))
+        command = [sys.executable, "-c", _TRIAL, *module_folders()]
+        status, _, errors = run_command(command, data, seconds=TRIAL_SECONDS)
+        if status.reason == TIMED_OUT:
+            return f"a launch did not end within {TRIAL_SECONDS:.0f} seconds"
+        last = errors.decode(errors="replace").strip().splitlines()[-1:]
+        return "" if status.code == 0 else f"a launch failed: {last[0] if last else status.message}"
 
     def _launch_of(self, code: Code) -> Callable[[], None]:
         """A launch by some code, made each time it is called."""

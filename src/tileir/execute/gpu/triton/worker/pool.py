@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 from _blake2 import blake2b
@@ -29,6 +28,7 @@ from tileir.execute.gpu.triton.toolchain import INSTALL, VARIABLE, Triton, find_
 from tileir.execute.gpu.triton.worker import stages
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN
+from tileir.processes.command import PIPE, Command
 from tileir.processes.signals import signal_name
 from tileir.processors import processors
 
@@ -92,13 +92,12 @@ class Process:
         self._output: Final = os.path.join(self._directory, "said")
         try:
             with open(self._output, "ab+") as sink:
-                self._process: Final = subprocess.Popen(
+                self._command: Final = Command(
                     [sys.executable, stages.__file__, self._directory, *module_folders()],
-                    env=_environment(self._directory),
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
+                    environment=_environment(self._directory),
+                    stdin=PIPE,
+                    stdout=PIPE,
                     stderr=sink,
-                    start_new_session=True,
                 )
         except OSError as error:
             shutil.rmtree(self._directory, ignore_errors=True)
@@ -109,21 +108,19 @@ class Process:
 
     def ask(self, request: Request, limits: Limits) -> tuple[Any, ...]:
         """The reply to a request, a kind and the rest; raises `Ended`, and then it is no more."""
-        process = self._process
-        assert process.stdin is not None and process.stdout is not None, "both are pipes"
         timer = Timer(limits.seconds, self._stop)
         timer.daemon = True
         timer.start()
         is_whole = False
         try:
-            process.stdin.write(marshal.dumps((tuple(request), *limits)))
-            process.stdin.flush()
-            reply: tuple[Any, ...] = marshal.load(process.stdout)
+            self._command.stdin.write(marshal.dumps((tuple(request), *limits)))
+            self._command.stdin.flush()
+            reply: tuple[Any, ...] = marshal.load(self._command.stdout)
             is_whole = True
             return reply
         except (BrokenPipeError, EOFError, ValueError, TypeError):
             # It has closed its pipes, so it is about to end.
-            status = process.wait()
+            status = self._command.wait().code
             printed = ""
             # Its directory is gone where all processes are being closed.
             with suppress(OSError), open(self._output, "rb") as file:
@@ -137,25 +134,15 @@ class Process:
 
     def _stop(self) -> None:
         self._is_late = True
-        self._kill()
-
-    def _kill(self) -> None:
-        if self._process.returncode is None:
-            with suppress(OSError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+        self._command.kill()
 
     def end(self) -> None:
-        self._kill()
-        self.close()
-        self._process.wait()
+        self._command.end()
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def close(self) -> None:
         """Close the pipes to it; where this process is a fork they are its only part of it."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None, "both are pipes"
-            with suppress(OSError):
-                pipe.close()
+        self._command.close()
 
 
 _OWN_FOLDER: Final = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 5))

@@ -1,0 +1,229 @@
+"""A command in a process group of its own: started, limited, awaited, and ended with all that it started."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import IO, Any, Final
+
+from tileir.processes.child import FINISHED, TIMED_OUT, ExitStatus, Handler, kill_group
+from tileir.processes.messages import BadMessage, FrameReader
+from tileir.processes.sandbox import Sandbox
+
+DISCARD: Final = subprocess.DEVNULL
+PIPE: Final = subprocess.PIPE
+
+_START_SECONDS: Final = 20.0
+"""How long a new Python may take until it begins: that is not the task's time."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.02
+_MOST_PROCESSORS: Final = 64
+_MOST_SECONDS, _MOST_MEMORY = 1 << 31, 1 << 62
+"""The system takes numbers of 64 bits, and counts seconds in nanoseconds."""
+
+_ENDING_SIGNALS: Final = tuple([getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)])
+"""Signals that end a process that does not handle them, as `timeout` and a terminal that closes send."""
+
+
+class Command:
+    """A command that was started.  Leaving its `with` block ends the whole group."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        stdin: int | IO[bytes] = DISCARD,
+        stdout: int | IO[bytes] = DISCARD,
+        stderr: int | IO[bytes] = DISCARD,
+        directory: str | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Raises `OSError` if it cannot be started."""
+        self._process: Final = subprocess.Popen(
+            command,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=directory,
+            env=environment,
+            start_new_session=sys.platform != "win32",
+        )
+        self._lock: Final = threading.Lock()
+        self._status: ExitStatus | None = None
+
+    @property
+    def number(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    @property
+    def stdin(self) -> IO[bytes]:
+        assert self._process.stdin is not None, "it was started with a pipe"
+        return self._process.stdin
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        assert self._process.stdout is not None, "it was started with a pipe"
+        return self._process.stdout
+
+    def limit(self, *, seconds: float = 0.0, memory: int = 0) -> None:
+        """Limit its processor time and address space, and let it write no core file; 0 is no limit."""
+        try:
+            import resource
+
+            set_limit: Any = resource.prlimit  # type: ignore[attr-defined,unused-ignore]
+        except (ImportError, AttributeError):
+            # The system has no such limits.
+            return
+        limits = [(resource.RLIMIT_CORE, 0)]
+        limits += [(resource.RLIMIT_CPU, int(min(seconds * _MOST_PROCESSORS, _MOST_SECONDS)) + 1)] if seconds else []
+        limits += [(resource.RLIMIT_AS, int(min(memory, _MOST_MEMORY)))] if memory else []
+        for kind, number in limits:
+            # The process has ended, or has a lower limit already.
+            with suppress(OSError, ValueError):
+                set_limit(self.number, kind, (number, number))
+
+    def wait(self, seconds: float | None = None) -> ExitStatus:
+        """How it ended.  After so many seconds, or when this is interrupted, the whole group is killed."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        pause = _FIRST_PAUSE
+        try:
+            while (status := self._ended()) is None and (deadline is None or time.monotonic() <= deadline):
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+        except BaseException:
+            self.end()
+            raise
+        return self.end()._replace(reason=TIMED_OUT) if status is None else status
+
+    def end(self) -> ExitStatus:
+        """Kill the group and close the pipes; how it ended."""
+        self.kill()
+        self.close()
+        while (status := self._ended()) is None:
+            time.sleep(_FIRST_PAUSE)
+        return status
+
+    def kill(self) -> None:
+        """Kill the group; any thread may do so, and whoever waits goes on."""
+        with self._lock:
+            if self._status is None:
+                self._kill()
+
+    def close(self) -> None:
+        """Close the pipes; in a fork of this process they are all that it has of the command."""
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+
+    def _ended(self) -> ExitStatus | None:
+        """How it ended; None while it runs."""
+        with self._lock:
+            if self._status is None:
+                self._status = self._reaped()
+                if self._status is not None:
+                    # What it has started and left behind.
+                    self._kill()
+            return self._status
+
+    def _reaped(self) -> ExitStatus | None:
+        if not hasattr(os, "wait4"):
+            code = self._process.poll()
+            return None if code is None else ExitStatus("", code)
+        number, status, usage = os.wait4(self.number, os.WNOHANG)
+        if number == 0:
+            return None
+        # Else Python would wait for the process itself.
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        return ExitStatus("", self._process.returncode, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+
+    def _kill(self) -> None:
+        if sys.platform != "win32":
+            kill_group(self.number)
+        else:
+            self._process.kill()
+
+    def __enter__(self) -> Command:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+
+def run_command(
+    command: Sequence[str],
+    data: bytes = b"",
+    *,
+    seconds: float | None = None,
+    memory: int = 0,
+    directory: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> tuple[ExitStatus, bytes, bytes]:
+    """Run a command with `data` as its input; how it ended, its output and its errors.
+
+    Files hold them, so that a command that reads and writes in any order never waits for this process."""
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        given.write(data)
+        given.seek(0)
+        with (
+            orderly_end(),
+            Command(
+                command, stdin=given, stdout=output, stderr=errors, directory=directory, environment=environment
+            ) as running,
+        ):
+            running.limit(seconds=seconds or 0.0, memory=memory)
+            status = running.wait(seconds)
+        output.seek(0)
+        errors.seek(0)
+        return status, output.read(), errors.read()
+
+
+def run_spawned(
+    command: Sequence[str], main: Callable[[], None], handle: Handler, deadline: float, sandbox: Sandbox
+) -> tuple[ExitStatus, bytes]:
+    """Call `main` in a new Python, where the system has no fork; how it ended, and what it printed.
+
+    `command` calls `child.be_spawned`.  It takes a second to start, has a time limit, and no other confinement."""
+    left = max(deadline - time.perf_counter(), 0.0) + _START_SECONDS
+    status, found, printed = run_command(command, pickle.dumps((main, sandbox.scratch)), seconds=left)
+    try:
+        if any(handle(content) for content in FrameReader().add(found)):
+            status = status._replace(reason=FINISHED)
+    except BadMessage as error:
+        status = status._replace(reason=str(error))
+    return status, printed[: sandbox.output_bytes]
+
+
+class _Ended(BaseException):
+    """A signal of some number ends this process."""
+
+
+@contextmanager
+def orderly_end() -> Iterator[None]:
+    """Delay a signal that ends this process until what was begun is cleaned up."""
+
+    def end(number: int, frame: object) -> None:
+        raise _Ended(number)
+
+    # Only the main thread may set handlers, and handlers of the user stay.
+    is_main = threading.current_thread() is threading.main_thread()
+    ending = [each for each in _ENDING_SIGNALS if is_main and signal.getsignal(each) is signal.SIG_DFL]
+    try:
+        for each in ending:
+            signal.signal(each, end)
+        yield
+    except _Ended as ended:
+        signal.signal(ended.args[0], signal.SIG_DFL)
+        signal.raise_signal(ended.args[0])
+        raise
+    finally:
+        for each in ending:
+            signal.signal(each, signal.SIG_DFL)
