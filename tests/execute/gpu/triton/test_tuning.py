@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+import io
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +28,7 @@ from tileir.execute.gpu.triton.toolchain import TritonTarget, triton_target
 from tileir.execute.launching.entries import select_entry
 from tileir.ir.types import F16, F32, I32
 from tileir.judge.verdicts.comparison import open_operations
+from tileir.processes.child import ExitStatus
 from tileir.tools.main import run
 
 ORDINARY = LaunchOptions()
@@ -237,13 +238,13 @@ def test_the_process_launches_the_candidate(
         cubin: Any = FakeCubin("k", "8,8,8,4,8,8", target, does="add")
         return fake_code(entry, target, options.specialization)._replace(cubin=cubin)
 
-    def here(command: list[str], stdin: Any, **how: Any) -> Any:
-        monkeypatch.setattr(sys, "stdin", type("Input", (), {"buffer": stdin}))
+    def here(command: list[str], data: bytes, seconds: float) -> tuple[ExitStatus, bytes, bytes]:
+        monkeypatch.setattr(sys, "stdin", type("Input", (), {"buffer": io.BytesIO(data)}))
         trial.main()
-        return subprocess.CompletedProcess(command, 0, b"", b"")
+        return ExitStatus("", 0), b"", b""
 
     monkeypatch.setattr("tileir.execute.gpu.triton.kernel.compile_kernel", compile_kernel)
-    monkeypatch.setattr(search.subprocess, "run", here)
+    monkeypatch.setattr(search, "run_command", here)
     with pytest.warns(tileir.HostCopyWarning):
         tuning = Tuned({4: 100, 8: 10}).tune((1, 1, 1), tensors(), ORDINARY)
     assert compiled == [specialized] and tuning.schedule == specialized
