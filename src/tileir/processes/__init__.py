@@ -1,6 +1,7 @@
 """Child processes: start one, limit it, talk to it, end it, say how it ended.
 
 child.py         `Child`: a fork with its own pipes, watched until it is over; `ExitStatus`: how it ended
+command.py       a command with limits, in a process of its own, on any system
 messages.py      length-prefixed frames through pipes, and a reader that believes nothing
 scratch.py       the one directory that a child may write to
 sandbox.py       `Sandbox`: what a child may do and use; `confine`: put it in force for this process

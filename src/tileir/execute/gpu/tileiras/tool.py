@@ -127,7 +127,7 @@ class Assembler:
 
     def _output(self, option: str) -> str:
         # Imported here: a kernel from the cache needs no process.
-        from tileir.execute.gpu.command import run_command
+        from tileir.processes.command import run_command
 
         try:
             outcome = run_command([self.path, option], time_limit=_SECONDS)

@@ -1,13 +1,11 @@
-"""A process of one of NVIDIA's tools, with limits, and the files that reproduce a crash of a compiler.
+"""A command in a process of its own, with limits of time and memory and a temporary directory.
 
-It has limits of time and memory and a temporary directory.  Its whole process group ends when the time is up, or when
-the caller is interrupted or ended by a signal.
+Its whole process group ends when the time is up, or when the caller is interrupted or ended by a signal.
 """
 
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -15,22 +13,21 @@ import tempfile
 import threading
 import time
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tileir.execute.cache.code_cache import default_cache
-
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.02
+_DYING_SECONDS: Final = 5.0
+"""Seconds in which a process that is killed is to be dead."""
 _KIBIBYTE: Final = 1024
 _MOST_PROCESSORS: Final = 64
 _MOST_SECONDS, _MOST_MEMORY = 1 << 31, 1 << 62
 """The system takes numbers of 64 bits, and counts seconds in nanoseconds."""
+_PRINTED: Final = "printed"
 
 _ENDING_SIGNALS: Final = tuple([getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)])
 """What ends a process that does not care, as `timeout` and a terminal that closes do."""
-
-VARIABLE: Final = "TILEIR_CRASH_DIR"  # Where crashes are kept, if not beside the cache of compiled kernels.
 
 
 class Outcome(NamedTuple):
@@ -60,7 +57,7 @@ def run_command(
         # The tool's own temporary files, and those of what it starts, stay with the rest.
         environment = {name: value for name, value in os.environ.items() if name not in without}
         environment.update(TMPDIR=folder, TMP=folder, TEMP=folder)
-        output = directory / "said"
+        output = directory / _PRINTED
         with output.open("wb") as sink:
             process = subprocess.Popen(
                 command,
@@ -154,53 +151,11 @@ def _limit(process: int, seconds: float, memory: int) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    try:
+    with suppress(OSError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
-    except OSError:
-        pass
-    process.wait()
-
-
-class Reproducer(NamedTuple):
-    """A directory with the program that a compiler crashes on, and the command; both empty if nothing could be kept."""
-
-    directory: str = ""
-    command: str = ""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a message says about it."""
-        if not self.directory:
-            return (f"the program could not be kept: set {VARIABLE} to a directory",)
-        return (f"the program that it crashes on is kept in {self.directory}", f"this shows it: {self.command}")
-
-
-def memory_note(limit: int) -> str:
-    """What a message adds where the limit for memory may be the reason."""
-    return f"it may have {limit / (1 << 30):.3g} GiB of memory, which may be too little"
-
-
-def save_reproducer(
-    name: str, files: dict[str, bytes], arguments: list[str], what: str, output: str, before: str = ""
-) -> Reproducer:
-    """Keep the files that reproduce a crash, with `what` happened and its `output`, where they can be written.
-    In `arguments`, the command, `{}` stands for the directory; `before` comes before it in the shell."""
-    cache = default_cache().directory
-    places = [os.path.join(os.path.dirname(cache), "crashes")] if cache is not None else []
-    places.append(os.path.join(tempfile.gettempdir(), "tileir-crashes"))
-    named = os.environ.get(VARIABLE)
-    for parent in [os.path.abspath(named)] if named else places:
-        directory = os.path.join(parent, name)
-        command = before + shlex.join([argument.replace("{}", directory) for argument in arguments])
-        report = f"{what} in\n{command}\nand printed:\n{output}".encode("utf-8", "surrogateescape")
-        try:
-            os.makedirs(directory, mode=0o700, exist_ok=True)
-            for file_name, data in {**files, "crash.txt": report}.items():
-                Path(directory, file_name).write_bytes(data)
-        except OSError:
-            continue
-        return Reproducer(directory, command)
-    return Reproducer()
+    # A process in a call of a driver may not end now; nobody waits for it then.
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_DYING_SECONDS)
