@@ -9,5 +9,6 @@
                     multiply
     store_target    where the result is stored
 
-To find a wrong result, begin with `--dump loops`, the `plan` it names, and the table in docs/cpu.md.
+To find a wrong result, multiply by an identity matrix: docs/cpu.md, "Finding a wrong matmul result", has the table
+from what is wrong to the function.
 """

@@ -7,7 +7,7 @@ Of a column-major operand, as B in Q K^T, vectors along rows would be gathers.  
 and shuffles transpose a square of them.
 
 The pack cache (`cached_panel`) keeps packed operands, found by their indices, for the next tile blocks of a thread,
-which share most of them.  An operand is cached if it depends only on indices and on memory that the kernel never writes.
+which share most of them.  An operand is cached if it depends only on indices and on memory that is never written.
 """
 
 from __future__ import annotations
