@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tileir.processes.child import TIMED_OUT
-from tileir.processes.command import PIPE, Command, run_command
+from tileir.processes.command import PIPE, Command, communicate
 
 PYTHON = [sys.executable, "-S", "-c"]
 
@@ -39,31 +39,31 @@ def is_gone(path: Path) -> bool:
 def test_a_command_reads_its_input_and_ends_with_a_status() -> None:
     data = os.urandom(1 << 20)
     script = "import sys; d = sys.stdin.buffer.read(); sys.stderr.write('x' * 100000); sys.stdout.buffer.write(d); sys.exit(3)"
-    status, output, errors = run_command([*PYTHON, script], data)
+    status, output, errors = communicate([*PYTHON, script], data)
     assert (status.reason, status.code, output, len(errors)) == ("", 3, data, 100000)
     assert status.peak_bytes > 1 << 20
     assert status.message == "ended with status 3"
 
 
 def test_a_signal_that_ends_a_command_is_its_status() -> None:
-    status, _, _ = run_command([*PYTHON, "import os; os.kill(os.getpid(), 11)"])
+    status, _, _ = communicate([*PYTHON, "import os; os.kill(os.getpid(), 11)"])
     assert (status.code, status.signal, status.message) == (-11, "SIGSEGV", "was ended by SIGSEGV")
 
 
 def test_a_command_that_cannot_be_started_is_an_error_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        run_command([str(tmp_path / "missing")])
+        communicate([str(tmp_path / "missing")])
 
 
 def test_the_end_of_the_time_ends_the_whole_group(tmp_path: Path) -> None:
     script = "sleep 60 & echo $! > number; wait"
-    status, _, _ = run_command(["/bin/sh", "-c", script], seconds=0.5, directory=str(tmp_path))
+    status, _, _ = communicate(["/bin/sh", "-c", script], seconds=0.5, directory=str(tmp_path))
     assert (status.reason, status.code) == (TIMED_OUT, -signal.SIGKILL)
     assert is_gone(tmp_path / "number")
 
 
 def test_what_a_command_leaves_behind_is_ended_with_it(tmp_path: Path) -> None:
-    status, _, _ = run_command(["/bin/sh", "-c", "sleep 60 & echo $! > number"], directory=str(tmp_path))
+    status, _, _ = communicate(["/bin/sh", "-c", "sleep 60 & echo $! > number"], directory=str(tmp_path))
     assert status.code == 0
     assert is_gone(tmp_path / "number")
 
@@ -103,8 +103,8 @@ def test_the_limit_of_memory_holds() -> None:
 
 def test_a_signal_that_ends_the_caller_ends_the_command_first(tmp_path: Path) -> None:
     script = (
-        "from tileir.processes.command import run_command\n"
-        "run_command(['/bin/sh', '-c', 'echo $$ > number.new; mv number.new number; sleep 60'], seconds=50)\n"
+        "from tileir.processes.command import communicate\n"
+        "communicate(['/bin/sh', '-c', 'echo $$ > number.new; mv number.new number; sleep 60'], seconds=50)\n"
     )
     caller = subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path)
     while not (tmp_path / "number").exists():

@@ -10,9 +10,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import IO, Any, Final
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple
 
 from tileir.processes.child import FINISHED, TIMED_OUT, ExitStatus, Handler, kill_group
 from tileir.processes.messages import BadMessage, FrameReader
@@ -21,8 +22,11 @@ from tileir.processes.sandbox import Sandbox
 DISCARD: Final = subprocess.DEVNULL
 PIPE: Final = subprocess.PIPE
 
+_PRINTED: Final = "printed"
 _START_SECONDS: Final = 20.0
 """How long a new Python may take until it begins: that is not the task's time."""
+_DYING_SECONDS: Final = 5.0
+"""Seconds in which a process that is killed is to be dead."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.02
 _MOST_PROCESSORS: Final = 64
 _MOST_SECONDS, _MOST_MEMORY = 1 << 31, 1 << 62
@@ -104,12 +108,15 @@ class Command:
         return self.end()._replace(reason=TIMED_OUT) if status is None else status
 
     def end(self) -> ExitStatus:
-        """Kill the group and close the pipes; how it ended."""
+        """Kill the group and close the pipes; how it ended.
+
+        A process in a call of a driver may never end: it is not waited for long."""
         self.kill()
         self.close()
-        while (status := self._ended()) is None:
+        until = time.monotonic() + _DYING_SECONDS
+        while (status := self._ended()) is None and time.monotonic() < until:
             time.sleep(_FIRST_PAUSE)
-        return status
+        return status if status is not None else ExitStatus("", -int(signal.SIGTERM))
 
     def kill(self) -> None:
         """Kill the group; any thread may do so, and whoever waits goes on."""
@@ -158,7 +165,45 @@ class Command:
         self.end()
 
 
+class Outcome(NamedTuple):
+    """What came of a command."""
+
+    status: int  # Its exit status, or a negative number for the signal that ended it.
+    output: str  # All that it printed.
+    files: dict[str, bytes]  # What it wrote, of the files that were asked for.
+    peak: int  # The most bytes of memory that it had; 0 if unknown.
+    timed_out: bool
+
+
 def run_command(
+    command: Sequence[str],
+    inputs: Mapping[str, bytes] | None = None,
+    outputs: tuple[str, ...] = (),
+    *,
+    time_limit: float,
+    memory_limit: int = 0,
+    without: Collection[str] = (),
+) -> Outcome:
+    """Run in a directory with the files `inputs`, `without` some environment variables; read `outputs` at the end."""
+    with orderly_end(), tempfile.TemporaryDirectory(prefix="tileir-", ignore_cleanup_errors=True) as folder:
+        for file, data in (inputs or {}).items():
+            Path(folder, file).write_bytes(data)
+        # The tool's own temporary files, and those of what it starts, stay with the rest.
+        environment = {name: value for name, value in os.environ.items() if name not in without}
+        environment.update(TMPDIR=folder, TMP=folder, TEMP=folder)
+        printed = Path(folder, _PRINTED)
+        with (
+            printed.open("wb") as sink,
+            Command(command, stdout=sink, stderr=sink, directory=folder, environment=environment) as running,
+        ):
+            running.limit(seconds=time_limit, memory=memory_limit)
+            status = running.wait(time_limit)
+        text = printed.read_bytes().decode("utf-8", "surrogateescape")
+        files = {file: Path(folder, file).read_bytes() for file in outputs if Path(folder, file).is_file()}
+        return Outcome(status.code, text, files, status.peak_bytes, status.reason == TIMED_OUT)
+
+
+def communicate(
     command: Sequence[str],
     data: bytes = b"",
     *,
@@ -193,7 +238,7 @@ def run_spawned(
 
     `command` calls `child.be_spawned`.  It takes a second to start, has a time limit, and no other confinement."""
     left = max(deadline - time.perf_counter(), 0.0) + _START_SECONDS
-    status, found, printed = run_command(command, pickle.dumps((main, sandbox.scratch)), seconds=left)
+    status, found, printed = communicate(command, pickle.dumps((main, sandbox.scratch)), seconds=left)
     try:
         if any(handle(content) for content in FrameReader().add(found)):
             status = status._replace(reason=FINISHED)

@@ -14,8 +14,9 @@ import llvmlite.binding as binding
 import numpy
 
 from tileir.execute.cpu.vector import instructions
-from tileir.execute.cpu.vector.builder import Builder, Module
+from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.llvm import Register, storage_type
+from tileir.execute.cpu.vector.module import Module
 from tileir.execute.dtypes import (
     Array,
     bits_dtype,

@@ -10,7 +10,8 @@ import numpy
 from tileir.execute.cpu.matmul.amx import configure, release
 from tileir.execute.cpu.matmul.macrokernel import MacroKernel, Operands
 from tileir.execute.cpu.matmul.plan import AMX_BYTES, TILE_BYTES, Layout, Plan
-from tileir.execute.cpu.vector.builder import Builder, Module
+from tileir.execute.cpu.vector.builder import Builder
+from tileir.execute.cpu.vector.module import Module
 
 BFLOAT16 = numpy.dtype(ml_dtypes.bfloat16)
 

@@ -10,9 +10,10 @@ import pytest
 from tileir.execute.cpu.runtime.llvm_compile import assemble
 from tileir.execute.cpu.runtime.loader import load
 from tileir.execute.cpu.runtime.target import host
-from tileir.execute.cpu.vector.builder import Builder, Loop, Module, Number
+from tileir.execute.cpu.vector.builder import Builder, Loop, Number
 from tileir.execute.cpu.vector.casting import INT64
 from tileir.execute.cpu.vector.llvm import Register
+from tileir.execute.cpu.vector.module import Module
 
 Write = Callable[[Builder, str, str], Number]
 

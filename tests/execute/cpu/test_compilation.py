@@ -14,7 +14,7 @@ from tests.execute.cpu.operations import case_of, sample
 from tileir.execute.cpu.runtime.llvm_compile import assemble, assembly, optimized
 from tileir.execute.cpu.runtime.loader import CALLABLE, load
 from tileir.execute.cpu.runtime.target import KNOWN, Target, host
-from tileir.execute.cpu.vector.builder import Module
+from tileir.execute.cpu.vector.module import Module
 from tileir.execute.errors import CompilationError
 
 CALLS_FMOD = """

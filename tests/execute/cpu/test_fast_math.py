@@ -22,9 +22,10 @@ from tileir.execute.arithmetic.functions import float_unary
 from tileir.execute.cpu.runtime.llvm_compile import assemble, assembly
 from tileir.execute.cpu.runtime.target import host
 from tileir.execute.cpu.vector import fast_math, instructions
-from tileir.execute.cpu.vector.builder import Builder, Module
+from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.fast_math import FORMULAS
 from tileir.execute.cpu.vector.llvm import Register
+from tileir.execute.cpu.vector.module import Module
 from tileir.execute.dtypes import Array, value_dtype
 from tileir.ir.core import Operation
 from tileir.ir.types import BF16, F16, F32, FloatType

@@ -24,7 +24,8 @@ from tileir.execute.cpu.matmul.special_values import is_found, nothing_found, sc
 from tileir.execute.cpu.runtime.llvm_compile import assemble, assembly
 from tileir.execute.cpu.runtime.loader import load
 from tileir.execute.cpu.runtime.target import host
-from tileir.execute.cpu.vector.builder import Builder, Module
+from tileir.execute.cpu.vector.builder import Builder
+from tileir.execute.cpu.vector.module import Module
 
 HERE = host("native")
 UNIT = HERE if HERE.has_amx else emulating_target()

@@ -17,7 +17,7 @@ pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
 from tileir.execute.cpu.ir.statements import Matmul, statements
 from tileir.execute.cpu.kernel import CpuKernel, Options
-from tileir.execute.cpu.matmul import affine, k_loop
+from tileir.execute.cpu.matmul import k_loop, operands
 
 DTYPES = {"f32": numpy.float32, "f64": numpy.float64}
 Extents = tuple[int, int, int]
@@ -331,13 +331,13 @@ def test_a_number_that_is_doubled_again_and_again_is_read_once(monkeypatch: pyte
     far = "%far = muli %i, %size.k : tile<i32>\n%d0 = subi %i, %i : tile<i32>"
     text = text.replace(line, f"{far}\n{doubled}\n{name} = addi %far, %d14 : tile<i32>")
     reads: list[object] = []
-    read = affine.AffineReader._read_scalar
+    read = operands.AffineReader._read_scalar
 
-    def counted(reader: affine.AffineReader, value: tileir.Value, depth: int) -> affine.Affine | None:
+    def counted(reader: operands.AffineReader, value: tileir.Value, depth: int) -> operands.Affine | None:
         reads.append(value)
         return read(reader, value, depth)
 
-    monkeypatch.setattr(affine.AffineReader, "_read_scalar", counted)
+    monkeypatch.setattr(operands.AffineReader, "_read_scalar", counted)
     assert k_loops(text)
     assert len(reads) < 300
     agrees(text, tile, (32, 64, 24))

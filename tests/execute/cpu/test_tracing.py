@@ -19,10 +19,11 @@ from tileir.execute.arithmetic import rounding
 from tileir.execute.cpu.runtime.llvm_compile import assemble
 from tileir.execute.cpu.runtime.loader import CALLABLE
 from tileir.execute.cpu.runtime.target import host
-from tileir.execute.cpu.vector.builder import Builder, Module
+from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import Untraceable
 from tileir.execute.cpu.vector.instructions import DIRECT
 from tileir.execute.cpu.vector.llvm import Register, literal
+from tileir.execute.cpu.vector.module import Module
 from tileir.execute.cpu.vector.tracing import Tracer, trace
 from tileir.execute.dtypes import Array, element_of_dtype, memory_dtype, value_dtype
 from tileir.execute.interpreter.kernels import KERNELS

@@ -53,3 +53,10 @@ def scalar_constant(value: Value) -> int | None:
     if operation is None or operation.declaration is not CONSTANT:
         return None
     return int(constant_elements(operation.value_attribute)[0])
+
+
+def is_inside(value: Value, operation: Operation) -> bool:
+    """Whether a value is made in a region of an operation."""
+    block = value.parent_block
+    owner = block.parent_operation if block is not None else None
+    return owner is not None and operation.is_ancestor_of(owner)

@@ -89,9 +89,9 @@ def disassembled(cubin: Cubin, *options: str) -> str:
     if kept is not None:
         return kept[0].decode("utf-8", "surrogateescape")
     # Imported here: who only looks for a tool starts no process.
-    from tileir.execute.gpu.command import run_tool
+    from tileir.processes.command import run_command
 
-    outcome = run_tool([tool, "-c", *options, _FILE], {_FILE: cubin.data}, time_limit=_SECONDS)
+    outcome = run_command([tool, "-c", *options, _FILE], {_FILE: cubin.data}, time_limit=_SECONDS)
     if outcome.status != 0:
         how = "did not finish" if outcome.timed_out else f"ended with status {outcome.status}"
         raise CompilationError(f"NVIDIA's disassembler {how}: {outcome.output.strip()}")

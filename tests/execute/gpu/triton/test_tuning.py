@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,12 +22,13 @@ from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule import search, trial
 from tileir.execute.gpu.triton.schedule.features import features_of
 from tileir.execute.gpu.triton.schedule.model import schedule_for, shared_bytes
-from tileir.execute.gpu.triton.schedule.search import MOST, agree, candidates, leaves_open
+from tileir.execute.gpu.triton.schedule.search import MOST, TRIAL_SECONDS, agree, candidates, leaves_open
 from tileir.execute.gpu.triton.toolchain import TritonTarget, triton_target
 from tileir.execute.launching.entries import select_entry
 from tileir.ir.types import F16, F32, I32
 from tileir.judge.verdicts.comparison import open_operations
-from tileir.processes.child import ExitStatus
+from tileir.processes import command
+from tileir.processes.command import Outcome
 from tileir.tools.main import run
 
 ORDINARY = LaunchOptions()
@@ -211,12 +211,43 @@ def specialized(monkeypatch: pytest.MonkeyPatch) -> Schedule:
 
 
 def test_specialized_warps_that_never_end_are_stopped(
+    gpu: FakeDriver, specialized: Schedule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With all that they started."""
+    begun = time.monotonic()
+    program = "import os, time; os.fork(); open(os.environ['FOUND'] + str(os.getpid()), 'w'); time.sleep(60)"
+    monkeypatch.setenv("FOUND", str(tmp_path / "process."))
+    monkeypatch.setattr(search, "_TRIAL", program)
+    monkeypatch.setattr(search, "TRIAL_SECONDS", 3.0)
+    tuning = Tuned({8: 10}).tune((1, 1, 1), tensors(), ORDINARY)
+    assert tuning.schedule == DEFAULT and tuning.trials[1].words == "a launch did not end within 3 seconds"
+    processes = [int(each.suffix[1:]) for each in tmp_path.glob("process.*")]
+    assert processes and time.monotonic() - begun < 30
+    until = time.monotonic() + 10
+    while any(is_running(each) for each in processes):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def is_running(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2]
+    except OSError:
+        return False
+    return not state.startswith("Z")
+
+
+def test_nobody_waits_for_specialized_warps_that_cannot_be_ended(
     gpu: FakeDriver, specialized: Schedule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "_TRIAL", "import time; time.sleep(60)")
+    """As a process in a call of a driver."""
+    monkeypatch.setattr(search, "_TRIAL", "import time; time.sleep(2)")
     monkeypatch.setattr(search, "TRIAL_SECONDS", 0.1)
+    monkeypatch.setattr(command, "_DYING_SECONDS", 0.1)
+    monkeypatch.setattr(command.os, "killpg", lambda *process: None)
+    begun = time.monotonic()
     tuning = Tuned({8: 10}).tune((1, 1, 1), tensors(), ORDINARY)
-    assert tuning.schedule == DEFAULT and tuning.trials[1].words == "a launch did not end within 0 seconds"
+    assert tuning.trials[1].words == "a launch did not end within 0 seconds" and time.monotonic() - begun < 1.5
 
 
 def test_specialized_warps_that_fail_are_not_launched_here(
@@ -228,7 +259,7 @@ def test_specialized_warps_that_fail_are_not_launched_here(
 
 
 def test_the_process_launches_the_candidate(
-    gpu: FakeDriver, specialized: Schedule, monkeypatch: pytest.MonkeyPatch
+    gpu: FakeDriver, specialized: Schedule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the process does, done here."""
     compiled: list[Schedule] = []
@@ -238,12 +269,14 @@ def test_the_process_launches_the_candidate(
         cubin: Any = FakeCubin("k", "8,8,8,4,8,8", target, does="add")
         return fake_code(entry, target, options.specialization)._replace(cubin=cubin)
 
-    def here(command: list[str], data: bytes, seconds: float) -> tuple[ExitStatus, bytes, bytes]:
-        monkeypatch.setattr(sys, "stdin", type("Input", (), {"buffer": io.BytesIO(data)}))
-        trial.main()
-        return ExitStatus("", 0), b"", b""
+    def here(command: list[str], inputs: dict[str, bytes], *, time_limit: float) -> Outcome:
+        assert command[3] in inputs and time_limit == TRIAL_SECONDS
+        (tmp_path / "request").write_bytes(inputs[command[3]])
+        trial.main(str(tmp_path / "request"))
+        return Outcome(0, "", {}, 0, False)
 
     monkeypatch.setattr("tileir.execute.gpu.triton.kernel.compile_kernel", compile_kernel)
+    monkeypatch.setattr(trial, "end_with_parent", lambda: None)
     monkeypatch.setattr(search, "run_command", here)
     with pytest.warns(tileir.HostCopyWarning):
         tuning = Tuned({4: 100, 8: 10}).tune((1, 1, 1), tensors(), ORDINARY)

@@ -24,7 +24,6 @@ from tileir.execute.cpu.codegen.value_ranges import Ranges
 from tileir.execute.cpu.ir.checks import Check
 from tileir.execute.cpu.ir.expressions import PointerLoad, Shape, row_major
 from tileir.execute.cpu.ir.statements import ScalarOp, StorePointers
-from tileir.execute.cpu.matmul.functions import clear_pack_cache
 from tileir.execute.cpu.vector.builder import Builder, Number, signed
 from tileir.execute.cpu.vector.casting import BOOL, to_storage
 from tileir.execute.cpu.vector.llvm import Register, index_register
@@ -300,7 +299,9 @@ def check_pointers(
             values = [f"i64 {first}", f"i64 {size}", f"i64 {_needed(operation)}", f"ptr {last}"]
             call_function(emission, "void", "remember", values)
         if _invalidates_cache(emission, operation):
-            clear_pack_cache(emission)
+            pointer = emission.launch_number
+            number = builder.emit(f"load i64, ptr {pointer}, align 8")
+            builder.do(f"store i64 {builder.add(number, 1 << 40)}, ptr {pointer}, align 8")
 
     builder.branch(inside, None, outside, likely=True)
 

@@ -18,7 +18,8 @@ from collections.abc import Callable
 from typing import Final
 
 from tileir.execute.cpu.runtime.launch_record import FAILED, FAILURE, REGION_WORDS, REGIONS, STOP, Layout
-from tileir.execute.cpu.vector.builder import Builder, Module, Number
+from tileir.execute.cpu.vector.builder import Builder, Number
+from tileir.execute.cpu.vector.module import Module
 
 
 def define_functions(module: Module, layout: Layout, called: set[str]) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from tileir.execute.cpu.vector.builder import Builder, Module
+from tileir.execute.cpu.vector.builder import Builder
+from tileir.execute.cpu.vector.module import Module
 from tileir.ir.core import Operation
 
 _MARK: Final = " ;@"

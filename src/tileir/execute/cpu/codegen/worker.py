@@ -15,7 +15,8 @@ from tileir.execute.cpu.ir.memory_hints import may_change_order
 from tileir.execute.cpu.matmul.amx import configure
 from tileir.execute.cpu.runtime import launch_record as record
 from tileir.execute.cpu.sanitizer import sites
-from tileir.execute.cpu.vector.builder import Builder, Loop, Module
+from tileir.execute.cpu.vector.builder import Builder, Loop
+from tileir.execute.cpu.vector.module import Module
 
 _HEAD: Final = "define i64 @worker(ptr noalias noundef %record, ptr noalias noundef align 64 %scratch) nounwind {"
 _SCOPES: Final = ("!0 = distinct !{!0}", "!1 = distinct !{!1, !0}", "!2 = !{!1}")

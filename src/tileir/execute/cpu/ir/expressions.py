@@ -78,7 +78,7 @@ class Expression:
         self.operands: Sequence[Expression] = operands
         self.cost: int = cost
         self.epoch: int = -1  # When no node of it had a buffer yet (`Lowering.resolved`).
-        self.reads: frozenset[Expression] = frozenset()
+        self.reads: frozenset[Load] = frozenset()
         self.buffers: frozenset[Buffer] = frozenset()
         for operand in operands:
             self.cost += operand.cost
@@ -187,7 +187,22 @@ class Elementwise(Computed):
         return Elementwise(self.operation, operands, self.work)
 
 
-class ViewLoad(Computed):
+class Load(Computed):
+    """A tile read from the caller's memory."""
+
+    __slots__ = ()
+
+    def __init__(self, operation: Operation, operands: Sequence[Expression], cost: int) -> None:
+        super().__init__(operation, operands, cost)
+        self.reads |= {self}
+
+    @property
+    def address(self) -> Value:
+        """The view or the tile of pointers that it reads through."""
+        return self.operation.operands[0]
+
+
+class ViewLoad(Load):
     """A tile read through a view, at scalar indices (one tile of positions for a gather view)."""
 
     __slots__ = ("positions",)
@@ -195,13 +210,12 @@ class ViewLoad(Computed):
     def __init__(self, operation: Operation, positions: Expression | None) -> None:
         super().__init__(operation, [positions] if positions is not None else [], 2)
         self.positions: Expression | None = positions
-        self.reads |= {self}
 
     def with_operands(self, operands: list[Expression]) -> Expression:
         return ViewLoad(self.operation, operands[0] if operands else None)
 
 
-class PointerLoad(Computed):
+class PointerLoad(Load):
     """A tile read through a tile of pointers."""
 
     __slots__ = ("mask", "padding", "pointers")
@@ -213,7 +227,6 @@ class PointerLoad(Computed):
         self.pointers: Expression = pointers
         self.mask: Expression | None = mask
         self.padding: Expression | None = padding
-        self.reads |= {self}
 
     def with_operands(self, operands: list[Expression]) -> Expression:
         pointers, *rest = operands

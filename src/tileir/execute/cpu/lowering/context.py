@@ -73,7 +73,7 @@ class Lowering:
         self.epoch: int = 0
         self._written: list[Origin] | None = None
         self._changing: set[Operation] = memory_changes(entry)
-        self.begins: dict[Operation, int] = {}
+        self.begins: dict[Operation | None, int] = {}
         self.ends: dict[Operation, int] = {}
         # Numbers in program order: whether an operation is inside a region is then a comparison.
         for number, operation in enumerate(entry.walk()):
@@ -176,7 +176,7 @@ class Lowering:
         if expression.cost > fusion.CHEAP or expression.reads:
             self.waiting[value] = None
             for read in expression.reads:
-                for source in self._origin(read):
+                for source in self.origins.of(read.address):
                     self._readers.setdefault(source, {})[value] = None
         if expression.cost > fusion.LARGEST:
             self.store(value)
@@ -220,14 +220,14 @@ class Lowering:
 
     # --- loop nests ---
 
-    def ready(self, roots: list[ex.Expression], shape: ex.Shape, users: list[Operation]) -> fusion.Reach:
+    def ready(self, roots: list[ex.Expression], shape: ex.Shape, users: list[Operation]) -> fusion.FusedNodes:
         """What a loop nest for roots evaluates, after storing what it must not compute; `roots` are renewed."""
         while True:
             roots[:] = self.resolved(roots)
-            reach = fusion.Reach(roots, shape, users)
-            first = next((node for node in reach.order if fusion.must_be_stored_first(node, reach)), None)
+            fused = fusion.FusedNodes(roots, shape, users)
+            first = next((node for node in fused.order if fusion.must_be_stored_first(node, fused)), None)
             if first is None:
-                return reach
+                return fused
             assert first.value is not None
             self.store(first.value)
 
@@ -237,29 +237,28 @@ class Lowering:
         """Get a loop nest ready for an operation: store what it must not compute, and list what it keeps."""
         users = [operation] if operation is not None else []
         roots = list(roots)
-        reach = self.ready(roots, shape, users)
+        fused = self.ready(roots, shape, users)
         keeps: list[tuple[ex.Expression, Operation | None]] = []
-        for node in reach.order:
-            if fusion.must_be_kept(node, reach, self.done):
+        for node in fused.order:
+            if fusion.must_be_kept(node, fused, self.done):
                 assert node.value is not None
-                if not reach.is_straight(node):
+                if not fused.is_straight(node):
                     self.store(node.value)
                     return self.prepare(roots, shape, operation)
                 is_exact = self.options.sanitize
                 keeps.append(
-                    (node, None if is_exact else fusion.rounded_later(node.value, operation, reach, self.done))
+                    (node, None if is_exact else fusion.rounded_later(node.value, operation, fused, self.done))
                 )
         values = {node.value for node, rounding in keeps if rounding is None and node.value is not None}
         users += [rounding for _, rounding in keeps if rounding is not None]
-        finished = fusion.finished(reach, values, users, self.done)
+        finished = fusion.finished(fused, values, users, self.done)
         kept: list[Store] = []
         for node, rounding in keeps:
             if rounding is not None:
                 node = ex.Elementwise(rounding, [node], fusion.cost_of(rounding))
                 self._early.add(rounding)
             assert node.value is not None
-            is_new = rounding is not None
-            buffer = self.buffer_of(node.value) if is_new else self.buffer_for(node.value, reach, finished)
+            buffer = self.buffer_for(node.value, fused, finished) if rounding is None else self.buffer_of(node.value)
             kept.append(StoreBuffer(node, buffer))
             # At once, so that no two get the same buffer.
             self.stored(node.value, buffer)
@@ -285,14 +284,9 @@ class Lowering:
         expression = self.realized[value]
         if isinstance(expression, ex.BufferRead):
             return expression
-        if (
-            isinstance(expression, ex.Mapped)
-            and expression.source.value is not None
-            and expression.source.cost > fusion.CHEAP
-        ):
+        if isinstance(expression, ex.Mapped) and expression.source.cost > fusion.CHEAP:
             source = self.resolved([expression.source])[0]
-            if not isinstance(source, ex.BufferRead) and isinstance(source, (ex.Elementwise, ex.PointerLoad)):
-                assert source.value is not None
+            if isinstance(source, (ex.Elementwise, ex.PointerLoad)) and source.value is not None:
                 self.store(source.value)
         return self.keep(value)
 
@@ -306,14 +300,14 @@ class Lowering:
         if any(store.expression is expression for store in kept):
             self.body.append(LoopNest(expression.shape, kept))
             return cast(ex.BufferRead, self.realized[value])
-        reach = fusion.Reach([expression], expression.shape, [])
-        finished = fusion.finished(reach, {value}, [], self.done)
-        buffer = prefer if prefer is not None else self.buffer_for(value, reach, finished)
+        fused = fusion.FusedNodes([expression], expression.shape, [])
+        finished = fusion.finished(fused, {value}, [], self.done)
+        buffer = prefer if prefer is not None else self.buffer_for(value, fused, finished)
         self.body.append(LoopNest(expression.shape, [*kept, StoreBuffer(expression, buffer)]))
         self.finish(finished)
         return self.stored(value, buffer)
 
-    def buffer_for(self, value: Value, reach: fusion.Reach, finished: set[Operation]) -> ex.Buffer:
+    def buffer_for(self, value: Value, fused: fusion.FusedNodes, finished: set[Operation]) -> ex.Buffer:
         """A buffer for a tile: the one of the loop that will carry it, if its present content is not needed again."""
         carried = self._carrier(value, 0)
         buffer = carried[0].carried[carried[1]] if carried is not None else None
@@ -323,8 +317,8 @@ class Lowering:
         fits = buffer.dtype == dtype_of(value) and buffer.count == tile_of(value).count
         if not fits or not self.is_done(frame.arguments[number], finished):
             return self.buffer_of(value)
-        for node in reach.order:
-            if isinstance(node, ex.BufferRead) and node.buffer is buffer and not reach.is_straight(node):
+        for node in fused.order:
+            if isinstance(node, ex.BufferRead) and node.buffer is buffer and not fused.is_straight(node):
                 return self.buffer_of(value)
         is_held = any(
             other is not value and not isinstance(other, BlockArgument) and not self.is_done(other)
@@ -390,13 +384,14 @@ class Lowering:
 
     def before_write(self, operation: Operation, origin: Origin | None, own: list[ex.Expression]) -> None:
         """Store what a write may change before it is read; None is memory of any origin."""
-        reach = fusion.Reach(own, (), [operation])
-        finished = fusion.finished(reach, set(), [operation], self.done)
+        fused = fusion.FusedNodes(own, (), [operation])
+        finished = fusion.finished(fused, set(), [operation], self.done)
         for value in self._waiting_for(origin):
             if value not in self.waiting or self.is_done(value, finished):
                 continue
             reads = self.resolved([self.realized[value]])[0].reads
-            if any(origin is None or not self.origins.never_alias(self._origin(read), origin) for read in reads):
+            read_from = [self.origins.of(read.address) for read in reads]
+            if any(origin is None or not self.origins.never_alias(each, origin) for each in read_from):
                 self.store(value)
             elif not reads and not self._regions:
                 # What it read is in buffers by now.
@@ -415,16 +410,7 @@ class Lowering:
                 for value in [value for value in readers if value not in self.waiting]:
                     del readers[value]
             found.update(readers)
-
-        def position(value: Value) -> int:
-            operation = value.defining_operation
-            return self.begins[operation] if operation is not None else 0
-
-        return sorted(found, key=position)
-
-    def _origin(self, read: ex.Expression) -> Origin:
-        assert isinstance(read, (ex.ViewLoad, ex.PointerLoad))
-        return self.origins.of(source_of(read))
+        return sorted(found, key=lambda value: self.begins.get(value.defining_operation, 0))
 
     def before_region(self, operation: Operation) -> None:
         """Store what a region would compute repeatedly, or find changed."""
@@ -447,10 +433,6 @@ class Lowering:
             is_costly = expression.cost > fusion.CHEAP and not fusion.is_plain_load(expression)
             if again and inside and is_costly and not fusion.is_index(expression):
                 self.store(value)
-
-
-def source_of(read: ex.ViewLoad | ex.PointerLoad) -> Value:
-    return read.operation.view if isinstance(read, ex.ViewLoad) else read.operation.operands[0]
 
 
 def _loop_block(operation: Operation) -> Block | None:

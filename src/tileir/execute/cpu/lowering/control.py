@@ -84,10 +84,10 @@ def _deliver(lowering: Lowering, values: list[Value], buffers: list[Buffer | Non
                 lowering.body.append(st.LoopNest(expression.shape, [st.StoreBuffer(expression, copy)]))
                 lowering.stored(value, copy)
         elif expression.buffers & targets:
-            reach = fusion.Reach([expression], expression.shape, [operation])
+            fused = fusion.FusedNodes([expression], expression.shape, [operation])
             is_reordered = any(
-                isinstance(node, BufferRead) and node.buffer is buffer and not reach.is_straight(node)
-                for node in reach.order
+                isinstance(node, BufferRead) and node.buffer is buffer and not fused.is_straight(node)
+                for node in fused.order
             )
             if is_reordered or expression.buffers & targets - {buffer}:
                 lowering.keep(value, lowering.new_buffer(expression.dtype, prod(expression.shape)))

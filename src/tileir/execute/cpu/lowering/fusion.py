@@ -71,7 +71,7 @@ def is_index(node: ex.Expression) -> bool:
     return True
 
 
-class Reach:
+class FusedNodes:
     """The nodes that a loop nest evaluates, and how."""
 
     __slots__ = ("count", "operations", "order", "straight")
@@ -97,41 +97,41 @@ class Reach:
         return self.straight[id(node)]
 
 
-def must_be_stored_first(node: ex.Expression, reach: Reach) -> bool:
+def must_be_stored_first(node: ex.Expression, fused: FusedNodes) -> bool:
     """Rule 2: used through a map that moves elements, and not cheap to compute there."""
-    if reach.is_straight(node) or not isinstance(node, (ex.Elementwise, ex.PointerLoad, ex.ViewLoad)):
+    if fused.is_straight(node) or not isinstance(node, (ex.Elementwise, ex.PointerLoad, ex.ViewLoad)):
         return False
     if (
         isinstance(node, ex.Elementwise)
         and node.operation.declaration in _SLOW_ALONE
-        and prod(node.shape) < reach.count
+        and prod(node.shape) < fused.count
     ):
         return True
     return node.cost > CHEAP and not is_plain_load(node)
 
 
-def must_be_kept(node: ex.Expression, reach: Reach, done: set[Operation]) -> bool:
+def must_be_kept(node: ex.Expression, fused: FusedNodes, done: set[Operation]) -> bool:
     """Rule 1: used by a later loop nest too.  A scalar is in no memory, and what rounds it later is no nest."""
     if node.cost <= CHEAP or not isinstance(node, (ex.Elementwise, ex.PointerLoad, ex.ViewLoad)) or is_plain_load(node):
         return False
     if node.value is None or is_scalar(node.value):
         return False
-    return any(user not in reach.operations and user not in done for user in node.value.users)
+    return any(user not in fused.operations and user not in done for user in node.value.users)
 
 
-def rounded_later(value: Value, user: Operation | None, reach: Reach, done: set[Operation]) -> Operation | None:
+def rounded_later(value: Value, user: Operation | None, fused: FusedNodes, done: set[Operation]) -> Operation | None:
     """The `ftof` to a narrower type that alone uses a value after a loop nest for `user`: it is kept rounded then."""
-    later = [each for each in value.users if each not in reach.operations and each not in done]
+    later = [each for each in value.users if each not in fused.operations and each not in done]
     if user is None or len(later) != 1 or later[0].declaration is not ops.FTOF or later[0].parent is not user.parent:
         return None
     is_narrower = dtype_of(later[0].results[0]).itemsize < dtype_of(value).itemsize
     return later[0] if is_narrower else None
 
 
-def finished(reach: Reach, kept: set[Value], users: Iterable[Operation], done: set[Operation]) -> set[Operation]:
+def finished(fused: FusedNodes, kept: set[Value], users: Iterable[Operation], done: set[Operation]) -> set[Operation]:
     """The operations that are not needed again once the nest has run: kept, or used by finished ones alone."""
     found: set[Operation] = set(users)
-    for node in reversed(reach.order):
+    for node in reversed(fused.order):
         value = node.value
         if value is None or node.defining_operation is None:
             continue

@@ -14,9 +14,18 @@ from tileir.dialect.types import DYNAMIC, GatherScatterViewType, PartitionViewTy
 from tileir.execute.analysis.values import is_scalar, is_tile, ordering_of, reserved_bytes, tile_of
 from tileir.execute.cpu.ir import statements as st
 from tileir.execute.cpu.ir.checks import refused_allocation
-from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression, PointerLoad, ViewLoad, nodes, squeezed
+from tileir.execute.cpu.ir.expressions import (
+    Buffer,
+    BufferRead,
+    Expression,
+    Load,
+    PointerLoad,
+    ViewLoad,
+    nodes,
+    squeezed,
+)
 from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.lowering.context import Lowering, source_of
+from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.sanitizer import inspection
 from tileir.execute.memory import are_distinct, available_memory
 from tileir.ir.core import Operation
@@ -131,16 +140,16 @@ def _roots_of_store(
     if ordered:
         for root in lowering.resolved(roots):
             for node in nodes([root]):
-                if isinstance(node, (ViewLoad, PointerLoad)) and node.value is not None:
+                if isinstance(node, Load) and node.value is not None:
                     lowering.store(node.value)
     roots = lowering.resolved(roots)
-    reach = fusion.Reach(roots, roots[0].shape, [])
+    fused = fusion.FusedNodes(roots, roots[0].shape, [])
     origin = origins.provenance(target)
-    for node in reach.order:
-        if not isinstance(node, (ViewLoad, PointerLoad)):
+    for node in fused.order:
+        if not isinstance(node, Load):
             continue
-        is_same = isinstance(node, ViewLoad) and reach.is_straight(node) and reads_same_elements(node)
-        if not is_same and not origins.never_alias(origins.provenance(source_of(node)), origin):
+        is_same = isinstance(node, ViewLoad) and fused.is_straight(node) and reads_same_elements(node)
+        if not is_same and not origins.never_alias(origins.provenance(node.address), origin):
             assert node.value is not None
             lowering.store(node.value)
     return lowering.resolved(roots)
@@ -156,7 +165,7 @@ def _versioned(
         if isinstance(node, PointerLoad) or (isinstance(node, ViewLoad) and not reads_same_elements(node))
     ]
     origins = lowering.origins
-    accesses: list[Expression | st.Store] = [read for read in reads if not origins.stays_in_array(source_of(read))]
+    accesses: list[Expression | st.Store] = [read for read in reads if not origins.stays_in_array(read.address)]
     store = nest.stores[-1]
     assert isinstance(store, (st.StorePointers, st.StoreView))
     if not origins.stays_in_array(target):

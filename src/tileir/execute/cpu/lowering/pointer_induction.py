@@ -17,7 +17,7 @@ from tileir.dialect.enums import SIGNEDNESS
 from tileir.dialect.ops import ADDI, BROADCAST, CONSTANT, EXTI, FOR, MULI, OFFSET, RESHAPE, SUBI
 from tileir.dialect.types import PointerType, scalar_tile
 from tileir.execute.analysis.pointer_origins import is_moved_at_end, may_end_early
-from tileir.execute.analysis.values import is_tile, tile_of
+from tileir.execute.analysis.values import is_inside, is_tile, tile_of
 from tileir.ir.core import Operation
 from tileir.ir.dense import dense_attribute
 from tileir.ir.types import I1, I64
@@ -80,10 +80,7 @@ def _path_from_base(pointers: Value) -> list[Operation] | None:
 
 def _uniform(rewriter: Rewriter, value: Value, loop: Operation, depth: int = 0) -> Value | None:
     """The integer that all elements of a tile from outside of a loop are, computed in front of it; None if unknown."""
-    block = value.parent_block
-    owner = block.parent_operation if block is not None else None
-    is_within = owner is not None and (owner is loop or loop.is_ancestor_of(owner))
-    if depth == _LONGEST or block is None or is_within:
+    if depth == _LONGEST or value.parent_block is None or is_inside(value, loop):
         return None
     if not tile_of(value).shape:
         return value

@@ -1,12 +1,14 @@
 """Matmuls of tiles, from the operation to its kernel; in the words of BLIS.
 
-    recognize       tile IR to the `Matmul` statement, of an operation or a k-loop; `affine` reads pointers that a loop
-                    advances, `store_target` finds where the result is stored
+    recognize       tile IR to the `Matmul` statement, of an operation or a k-loop
     plan            which kernel suits a machine, and the layout of its operands
-    k_loop          the code: k-blocks, one after the other; `operands` says where A and B lie, `pack` packs them
-    functions       functions beside the worker, which all of that calls; the pack cache
+    k_loop          the code: k-blocks, one after the other
+    operands        where the tiles of A and B lie, and how much of them is valid
+    pack            A and B into the layout of the plan, with zeros over an edge; the pack cache
     macrokernel     the register tiles of C; `fma` and `amx` are the micro-kernels, `special_values` what they cannot
                     multiply
+    store_target    where the result is stored
 
-To find a wrong result, begin with `--dump loops` and the `plan` it names.
+To find a wrong result, multiply by an identity matrix: docs/cpu.md, "Finding a wrong matmul result", has the table
+from what is wrong to the function.
 """

@@ -15,11 +15,9 @@ from tileir.execute.cpu.codegen.exits import is_stopped, leave_worker
 from tileir.execute.cpu.codegen.scalars import emit_loop
 from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, PointerLoad, matrix_in_memory
 from tileir.execute.cpu.ir.statements import LoopStatement, Matmul, PackCache
-from tileir.execute.cpu.matmul.affine import AffineReader
-from tileir.execute.cpu.matmul.functions import cached_panel
 from tileir.execute.cpu.matmul.macrokernel import Operands, call_macrokernel
-from tileir.execute.cpu.matmul.operands import UNBOUNDED, Operand, pointer_operand, view_operand
-from tileir.execute.cpu.matmul.pack import TilePacker, pack_rows, scan_packed
+from tileir.execute.cpu.matmul.operands import UNBOUNDED, AffineReader, Operand, pointer_operand, view_operand
+from tileir.execute.cpu.matmul.pack import TilePacker, cached_panel, pack_rows, scan_packed
 from tileir.execute.cpu.matmul.plan import Layout, Rows, chosen
 from tileir.execute.cpu.matmul.store_target import destination_of
 from tileir.execute.cpu.vector import casting
@@ -48,15 +46,15 @@ class KLoop:
         self.batch: Final = batch
         self.counter: Final = matmul.loop.regions[0].blocks[0].arguments[0] if matmul.loop is not None else None
         self.reader: Final = AffineReader(matmul.loop, emission) if matmul.general is not None and matmul.loop else None
-        """With the conditions under which operands behind pointers lie side by side."""
+        """Has the conditions under which the tiles of pointers lie side by side."""
         self.lower: Number = 0
         self.iterations: Number = 1
         self.operands: Final = self._open_views() if self.reader is None else self._open_pointers(self.reader)
         self.destination: Final = destination_of(emission, matmul)
         self.k_end: Number = UNBOUNDED  # Where k ends within the last iteration: k-blocks go no further.
         self.signed_zero: str = ""
-        """What to add to accumulators: the products of zeros that a k tail leaves out make nothing of an accumulator
-        but zero of its negative."""
+        """What to add to accumulators.  A k tail leaves out products of zeros, which turn an accumulator of -0.0 into
+        0.0: so does this."""
         self.room: Number = UNBOUNDED  # The iterations before tiles begin to lie over an edge of k.
         self._find_k_end()
         offset = self.builder.multiply(batch, self.plan.m * self.plan.n * self.plan.acc_dtype.itemsize)

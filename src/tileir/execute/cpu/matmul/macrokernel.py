@@ -18,7 +18,6 @@ from typing import Final, NamedTuple
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.matmul.amx import AmxKernel
 from tileir.execute.cpu.matmul.fma import FmaKernel
-from tileir.execute.cpu.matmul.functions import call_function
 from tileir.execute.cpu.matmul.plan import Plan, RowBlock, Rows, chosen
 from tileir.execute.cpu.matmul.special_values import SCANNED, is_found, nothing_found, scan_memory
 from tileir.execute.cpu.vector.builder import Builder, Number
@@ -57,7 +56,7 @@ def call_macrokernel(emission: Emission, plan: Plan, operands: Operands) -> None
 
     # All k-blocks but the last write their result where they begin.
     tail = ".tail" if operands.signed_zero else ""
-    call_function(emission, f"matmul.{plan.name}{tail}", parameters, write, ("%c_in", "%c_out"))
+    emission.call_as_written(f"matmul.{plan.name}{tail}", parameters, write, ("%c_in", "%c_out"))
 
 
 class MacroKernel:

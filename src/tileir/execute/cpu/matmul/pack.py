@@ -5,11 +5,14 @@ or computed is packed tile by tile by a loop nest (`TilePacker`), into the same 
 
 Of a column-major operand, as B in Q K^T, vectors along rows would be gathers.  Vectors along columns are plain loads,
 and shuffles transpose a square of them.
+
+The pack cache (`cached_panel`) keeps packed operands, found by their indices, for the next tile blocks of a thread,
+which share most of them.  An operand is cached if it depends only on indices and on memory that is never written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import numpy
@@ -18,8 +21,7 @@ from tileir.execute.cpu.codegen.context import Emission, TileView
 from tileir.execute.cpu.codegen.edge_versions import lanes_of, over_an_edge, versions
 from tileir.execute.cpu.codegen.loop_nest import Axis, NestEmitter
 from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, Expression, Mapped, ViewLoad, row_major
-from tileir.execute.cpu.ir.statements import Matmul
-from tileir.execute.cpu.matmul.functions import call_function
+from tileir.execute.cpu.ir.statements import Matmul, PackCache
 from tileir.execute.cpu.matmul.plan import AMX_ROWS, Layout, Rows
 from tileir.execute.cpu.matmul.special_values import SCANNED, is_found, nothing_found, scan_memory, scanned
 from tileir.execute.cpu.vector import casting
@@ -54,7 +56,7 @@ def pack_rows(
     if valid is not None:
         parameters |= {"%rows": ("i64", valid[0]), "%columns": ("i64", valid[1])}
         name = f"{name}.edge"
-    return call_function(emission, name, parameters, _RowPacker(emission, layout, valid is not None).write)
+    return emission.call_as_written(name, parameters, _RowPacker(emission, layout, valid is not None).write)
 
 
 class _RowPacker:
@@ -183,7 +185,7 @@ def scan_packed(emission: Emission, layout: Layout, packed: str, k: Number) -> s
     def write() -> str:
         return is_found(builder, scan_memory(builder, plan.guard, "%to", "%size", nothing_found(SCANNED)))
 
-    return call_function(emission, f"scan.{plan.guard}", parameters, write)
+    return emission.call_as_written(f"scan.{plan.guard}", parameters, write)
 
 
 # --- tiles by loop nests ---
@@ -352,4 +354,45 @@ def _call_transpose(emission: Emission, layout: Layout, side: int, square: str, 
 
     parameters = {"%square": ("ptr", square), "%target": ("ptr", target[0]), "%row": ("i64", target[1])}
     name = f"transpose.{layout.dtype.name}.{layout.group}.{layout.plan.parts}.{side}"
-    call_function(emission, name, parameters, write)
+    emission.call_as_written(name, parameters, write)
+
+
+# --- the pack cache ---
+
+
+def cached_panel(
+    emission: Emission, cache: PackCache, keys: list[Number], slot: Number, pack: Callable[[str], str]
+) -> tuple[str, str]:
+    """A pointer to a cached operand, which is packed if it is not there, and the i1 that packing it returned."""
+    builder, suffix = emission.builder, emission.scratch_suffix
+    slot = builder.emit(f"and i64 {slot}, {cache.slots - 1}")
+    panel = builder.moved(emission.buffer(cache.panels), builder.multiply(slot, cache.panels.bytes // cache.slots))
+    # The tag of a panel: the launch it was packed in, its indices, and what packing it returned.
+    tag = builder.moved(emission.buffer(cache.tags), builder.multiply(slot, 8 * (len(keys) + 2)))
+    words = [builder.emit(f"load i64, ptr {emission.launch_number}, align 8"), *keys]
+    parameters = {"%tag": ("ptr", tag), **{f"%word{number}": ("i64", word) for number, word in enumerate(words)}}
+
+    def write() -> str:
+        pointers = [builder.moved("%tag", 8 * number) for number in range(len(words))]
+        loaded = [builder.emit(f"load i64, ptr {pointer}, align 8") for pointer in pointers]
+        same = builder.all_of([builder.emit(f"icmp eq i64 {word}, %word{n}") for n, word in enumerate(loaded)])
+        # For what is about to be packed.
+        for number, pointer in enumerate(pointers):
+            builder.do(f"store i64 %word{number}, ptr {pointer}, align 8")
+        return same
+
+    is_cached = emission.call_as_written(f"tagged{len(words)}", parameters, write)
+    answer = builder.moved(tag, 8 * len(words))
+    found = "false"
+
+    def missing() -> None:
+        nonlocal found
+        found = pack(panel)
+        if found != "false":
+            builder.do(f"store i64 {builder.emit(f'zext i1 {found} to i64')}, ptr {answer}, align 8{suffix}")
+
+    builder.branch(is_cached, None, missing)
+    if found == "false":
+        return panel, "false"
+    packed = builder.emit(f"load i64, ptr {answer}, align 8{suffix}")
+    return panel, builder.emit(f"icmp ne i64 {packed}, 0")

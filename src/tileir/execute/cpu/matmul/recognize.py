@@ -18,13 +18,13 @@ import numpy
 
 from tileir.dialect.ops import FOR, JOIN_TOKENS, MAKE_TOKEN, MMAF_SCALED
 from tileir.dialect.types import PartitionViewType, tile_type
-from tileir.execute.analysis.values import dtype_of, is_scalar, is_tile, scalar_constant, tile_of
+from tileir.execute.analysis.values import dtype_of, is_inside, is_scalar, is_tile, scalar_constant, tile_of
 from tileir.execute.cpu.ir import expressions, statements
 from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression, PointerLoad, ViewLoad, matrix_in_memory
 from tileir.execute.cpu.ir.statements import LoopNest, Matmul, StoreBuffer
 from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.lowering.context import Lowering, source_of
-from tileir.execute.cpu.matmul.affine import AffineReader, is_index_arithmetic
+from tileir.execute.cpu.lowering.context import Lowering
+from tileir.execute.cpu.matmul.operands import AffineReader, is_index_arithmetic
 from tileir.execute.cpu.matmul.plan import Layout, Plan, make_plan, make_scaled_plan
 from tileir.execute.dtypes import DType, plain_memory, value_dtype
 from tileir.ir.core import Operation
@@ -61,11 +61,11 @@ def lower_mma(lowering: Lowering, operation: Operation) -> None:
         if is_tile(value) and expression.cost > fusion.LARGEST // 2:
             lowering.store(value)
     roots = lowering.resolved(roots)
-    # A copy of A is a nest of its own: what is used elsewhere too is stored before.
+    # Copying A takes a loop nest of its own: tiles that others use too are stored first.
     for root in roots:
-        reach = fusion.Reach([root], root.shape, [operation])
-        for node in reach.order:
-            if fusion.must_be_kept(node, reach, lowering.done) and node.value is not None:
+        fused = fusion.FusedNodes([root], root.shape, [operation])
+        for node in fused.order:
+            if fusion.must_be_kept(node, fused, lowering.done) and node.value is not None:
                 lowering.store(node.value)
     roots = lowering.resolved(roots)
     prepared = [lowering.prepare([root], root.shape, operation) for root in roots]
@@ -95,7 +95,7 @@ def _matmul(
     a_keys: list[Value] = []
     load = matrix_in_memory(left)
     if plan.kind == "amx" and load is not None and load.operation.parent is not operation.parent and not computed:
-        # A that a loop finds made is packed once for all iterations.
+        # A from before the loop is packed once for all iterations.
         a_keys = cache_keys(lowering, [left]) if prod(left.shape[:-2]) <= _LARGEST_BATCH else []
     b_keys = cache_keys(lowering, [right, *scales[1:]])
     buffer, zero_init = accumulator
@@ -113,8 +113,8 @@ def _plan(lowering: Lowering, operation: Operation) -> Plan:
 
 
 def _accumulator(lowering: Lowering, operation: Operation, plan: Plan, busy: frozenset[Buffer]) -> tuple[Buffer, bool]:
-    """The result's buffer (the addend's own if nothing else needs it), and whether the addend is zeros not yet
-    there."""
+    """The buffer of the result, which is the addend's if nothing else needs it, and whether the matmul has to start
+    from zeros."""
     value, result = operation.operands[2], operation.results[0]
     type = tile_of(result)
     place = lowering.expression(value)
@@ -126,9 +126,9 @@ def _accumulator(lowering: Lowering, operation: Operation, plan: Plan, busy: fro
         alone = all(user is operation or user in lowering.done for user in value.users)
         if alone and not lowering.shares(place.buffer, value, operation):
             return place.buffer, False
-    reach = fusion.Reach([place], type.shape, [operation])
-    finished = fusion.finished(reach, set(), [operation], lowering.done)
-    buffer = lowering.buffer_for(result, reach, finished)
+    fused = fusion.FusedNodes([place], type.shape, [operation])
+    finished = fusion.finished(fused, set(), [operation], lowering.done)
+    buffer = lowering.buffer_for(result, fused, finished)
     if buffer in busy:
         buffer = lowering.new_buffer(plan.acc_dtype, type.count)
     (place,), kept = lowering.prepare([place], place.shape, operation)
@@ -162,7 +162,7 @@ def _is_in_memory(plan: Plan, side: int, operand: Expression) -> bool:
 
 
 def cache_keys(lowering: Lowering, roots: list[Expression]) -> list[Value]:
-    """The numbers that operands depend on, besides memory that stays as it is; none where they depend on more."""
+    """The scalars that identify operands while memory stays as it is; empty if they depend on anything else."""
     keys: dict[Value, None] = {}
     for node in expressions.nodes(roots):
         if isinstance(node, ViewLoad):
@@ -185,18 +185,15 @@ def cache_keys(lowering: Lowering, roots: list[Expression]) -> list[Value]:
 
 
 def cache_slots(panel_bytes: int) -> int:
-    """How many operands of a size are cached; 1 where it is not worth it."""
-    slots = 1
-    while slots < _CACHE_SLOTS and 2 * slots * panel_bytes <= _CACHE_BYTES:
-        slots *= 2
-    return slots
+    """How many packed operands of a size are cached; 1 if caching does not pay."""
+    return min(_CACHE_SLOTS, 1 << max(_CACHE_BYTES // panel_bytes, 1).bit_length() - 1)
 
 
 # --- k-loops ---
 
 
 def from_loop(lowering: Lowering, loop: statements.LoopStatement) -> list[Matmul]:
-    """The k-loops that a loop is, one for each accumulator; none where it is something else, or nothing is gained."""
+    """The k-loops that a loop consists of, one per accumulator; empty if it does more, or nothing is gained."""
     operation = loop.operation
     matmuls = [each for each in loop.body if isinstance(each, Matmul)]
     if operation.declaration is not FOR or operation.unsigned_cmp or not matmuls:
@@ -217,7 +214,7 @@ def from_loop(lowering: Lowering, loop: statements.LoopStatement) -> list[Matmul
 def _stays_in_arrays(lowering: Lowering, matmul: Matmul) -> bool:
     """Whether no load of a matmul can fail: successive k-loops would not find the error of the first iteration."""
     return all(
-        isinstance(read, ViewLoad) and lowering.origins.stays_in_array(source_of(read))
+        isinstance(read, ViewLoad) and lowering.origins.stays_in_array(read.address)
         for read in matmul.lhs.reads | matmul.rhs.reads
     )
 
@@ -249,7 +246,7 @@ def _is_counting(statement: statements.Statement) -> bool:
 
 
 def _block_iterations(lowering: Lowering, matmul: Matmul) -> int:
-    """How many iterations are a k-block; 0 where even one has too large a panel."""
+    """How many iterations make a k-block; 0 if packed B of a single one is too large."""
     plan = matmul.plan
     largest = lowering.target.second_cache_bytes // _PANEL_PARTS.get(plan.kind, 2)
     iterations = max(min(_K_BLOCK.get(plan.kind, 2048) // plan.k, largest // plan.packed_bytes), 1)
@@ -267,7 +264,7 @@ def _suits(lowering: Lowering, loop: Operation, matmul: Matmul, reader: AffineRe
             and plan.kind == "fma"
             and has_dtype(plan, 0, lhs)
             and has_dtype(plan, 1, rhs)
-            and lowering.is_never_written(lowering.origins.provenance(source_of(rhs)))
+            and lowering.is_never_written(lowering.origins.provenance(rhs.address))
             and reader.access(rhs) is not None
             and reader.access(lhs) is not None
             and all(reader.scalar(bound) is not None for bound in loop.operands[:3])
@@ -277,32 +274,23 @@ def _suits(lowering: Lowering, loop: Operation, matmul: Matmul, reader: AffineRe
     if a_keys or not b_keys or cache_slots(plan.packed_bytes) == 1 or scalar_constant(loop.operands[2]) != 1:
         return False
     # What is copied in every iteration anyway may be copied for many, but not what lies in a buffer.
-    return 0 not in _computed(lowering, loop, matmul) or not lhs.buffers
+    return 0 not in _computed(loop, matmul) or not lhs.buffers
 
 
-def _computed(lowering: Lowering, loop: Operation, matmul: Matmul) -> frozenset[int]:
+def _computed(loop: Operation, matmul: Matmul) -> frozenset[int]:
     """The operands (0 and 1) that are not matrices in memory, tiles side by side: they are packed tile by tile."""
-    found = set(matmul.computed)
-    for side, operand in enumerate((matmul.lhs, matmul.rhs)):
-        load = matrix_in_memory(operand)
-        if load is None or not _advances(lowering, load, 1 - side, loop):
-            found.add(side)
-    return frozenset(found)
+    loads = enumerate(map(matrix_in_memory, (matmul.lhs, matmul.rhs)))
+    return matmul.computed | {side for side, load in loads if load is None or not _advances(load, 1 - side, loop)}
 
 
-def _advances(lowering: Lowering, load: ViewLoad, axis: int, loop: Operation) -> bool:
-    """Whether a load goes along one dimension with the loop's counter, and stays where it is in the others."""
+def _advances(load: ViewLoad, axis: int, loop: Operation) -> bool:
+    """Whether the loop's counter is the index of a load in one dimension, and the other indices do not change."""
     operation, counter = load.operation, loop.regions[0].blocks[0].arguments[0]
     if not isinstance(operation.view.type, PartitionViewType) or not plain_memory(load.element):
         return False
     others = [*operation.index]
     along = others.pop(axis - 2)
-    for other in others:
-        made = other.defining_operation
-        inside = made is not None and lowering.begins[loop] <= lowering.begins[made] <= lowering.ends[loop]
-        if other is counter or inside:
-            return False
-    return along is counter
+    return along is counter and not any(is_inside(other, loop) for other in others)
 
 
 def _k_loop(lowering: Lowering, loop: statements.LoopStatement, matmul: Matmul) -> Matmul:
@@ -314,7 +302,7 @@ def _k_loop(lowering: Lowering, loop: statements.LoopStatement, matmul: Matmul) 
         found = replace(matmul, computed=frozenset(), keys=([], keys), packed=[None, None], general=loop)
     else:
         found, counter = matmul, operation.regions[0].blocks[0].arguments[0]
-        found.computed = _computed(lowering, operation, matmul)
+        found.computed = _computed(operation, matmul)
         if 0 in found.computed:
             limit = lowering.target.second_cache_bytes // _COPY_PARTS
             tile = plan.m * plan.k * plan.a_dtype.itemsize
@@ -327,7 +315,7 @@ def _k_loop(lowering: Lowering, loop: statements.LoopStatement, matmul: Matmul) 
 
 
 def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
-    """Leave it to k-loops to begin with zeros, where the statements before do nothing but write them."""
+    """Let k-loops start from zeros where the statements before only write zeros."""
     for matmul in reversed(matmuls):
         last = lowering.body[-1] if lowering.body else None
         if not isinstance(last, LoopNest) or len(last.stores) != 1:

@@ -16,10 +16,9 @@ from tileir.execute.cpu.codegen import view_access
 from tileir.execute.cpu.codegen.context import Emission, TileView
 from tileir.execute.cpu.codegen.nontemporal import moves_much
 from tileir.execute.cpu.ir import statements
-from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, PointerLoad, ViewLoad, nodes, squeezed
+from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, nodes, squeezed
 from tileir.execute.cpu.ir.memory_hints import is_apart, may_change_order
 from tileir.execute.cpu.ir.statements import LoopNest, Matmul, Program, Statement, StoreTarget, StoreView
-from tileir.execute.cpu.lowering.context import source_of
 from tileir.execute.cpu.matmul.plan import Rows
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.dtypes import memory_bytes, plain_memory
@@ -126,8 +125,7 @@ def _is_copy(program: Program, matmul: Matmul, sink: StoreView) -> bool:
     origins = Origins(program.entry, False)
     read: set[object] = set()
     for load in [load for root in matmul.roots for load in root.reads]:
-        assert isinstance(load, (ViewLoad, PointerLoad))
-        read |= origins.provenance(source_of(load))
+        read |= origins.provenance(load.address)
     return is_apart(sink, origins, frozenset(read))
 
 

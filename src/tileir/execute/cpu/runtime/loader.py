@@ -37,7 +37,7 @@ class Loaded:
         self._measured: object = None
 
     def has_loops(self, deciding: list[int] | None) -> None:
-        """Tile blocks have loops; the arguments named decide how often they turn."""
+        """Tile blocks have loops; the arguments named decide how many iterations they have."""
         self.repeats = True
         if deciding is not None:
             self._deciding = operator.itemgetter(*range(GRID, GRID + 3), *[ARGUMENTS + each for each in deciding])

@@ -16,7 +16,8 @@ from typing import Final
 from tileir.execute.cpu.runtime import launch_record as record
 from tileir.execute.cpu.runtime.launch_record import SLOT_BYTES
 from tileir.execute.cpu.runtime.launch_record import PoolWords as words
-from tileir.execute.cpu.vector.builder import Builder, Loop, Module, Number
+from tileir.execute.cpu.vector.builder import Builder, Loop, Number
+from tileir.execute.cpu.vector.module import Module
 
 _FUTEX: Final = {"x86_64": 202, "aarch64": 98}  # The number of the system call.
 _PAUSE: Final = {"x86_64": ("llvm.x86.sse2.pause", []), "aarch64": ("llvm.aarch64.hint", ["i32 1"])}

@@ -27,7 +27,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from tileir.execute.cpu.ir.checks import Check
-from tileir.execute.cpu.vector.builder import Builder, Loop, Module
+from tileir.execute.cpu.vector.builder import Builder, Loop
+from tileir.execute.cpu.vector.module import Module
 from tileir.ir.core import Operation
 
 START, END, WRITABLE, SHADOW = range(4)

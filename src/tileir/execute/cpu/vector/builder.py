@@ -1,4 +1,4 @@
-"""LLVM IR as text, many times as fast to make as objects of a binding: a module, and a function under construction.
+"""A function under construction, as text of LLVM IR: many times as fast to make as objects of a binding.
 
 Control flow is structured: `branch`, `attempt` and loops take functions that write their parts, and give back what the
 parts give, joined by phis.  A part that ends its basic block, by a return or a jump, does not come back.
@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Final
 
-import numpy
-
 from tileir.execute.cpu.vector.llvm import Register, operand_type, value_type, wrapped
-from tileir.execute.dtypes import Array, DType
+from tileir.execute.cpu.vector.module import Module
+from tileir.execute.dtypes import DType
 
 Number = int | str  # An i64: a constant, or the name of a register.
 Values = Sequence[str]  # Typed operands, as in `float %v1`.
@@ -28,67 +27,13 @@ def signed(number: Number) -> Number:
     return wrapped(number) if isinstance(number, int) else number
 
 
-class Module:
-    """The text around the functions: declarations and constant tables, each once."""
-
-    def __init__(self) -> None:
-        # What the machine has.
-        self.native_half: bool = True  # Conversions of f16 and f32; without, LLVM would call missing functions
-        self.native_fma: bool = True  # Fused multiply-add; where not, LLVM would call the C library for every lane.
-        self.native_scale: bool = False  # AVX-512's scaling by powers of two, and guesses of reciprocals and roots
-        self.native_bf16: bool = False  # AVX512_BF16's rounding of f32 to bf16, which takes subnormal numbers for zeros
-        self.native_range: bool = False  # AVX-512's maxima and minima, which order zeros and leave out quiet NaNs.
-        self.native_extremes: bool = False  # Maxima and minima that order zeros and ignore one quiet NaN
-        self.widened_lanes: int = 0  # How many f32 are widened to f64 at a time, faster from memory; 0 for none
-        self.fast: bool = False  # Whether functions may be near the interpreter's results instead of equal to them.
-        self.symbols: set[str] = set()  # The functions beside the kernel's that the text has already.
-        self._declarations: dict[str, None] = {}
-        self._tables: dict[tuple[str, bytes], str] = {}
-        self._zero_bytes: int = 0
-        self.functions: list[str] = []
-        self.likely: bool = False
-
-    def declare(self, declaration: str) -> None:
-        """Ask for an external function or intrinsic, as in `declare float @llvm.fma.f32(float, float, float)`."""
-        self._declarations[declaration] = None
-
-    def add(self, lines: list[str]) -> None:
-        self.functions.append("\n".join(lines))
-
-    def define(self, head: str, lines: list[str]) -> None:
-        """Add a function: what stands before its body, and the lines of that."""
-        self.add([f"{head} {{", "entry:", *lines, "}"])
-
-    def table(self, array: Array) -> str:
-        """The name of a constant array that holds these elements in row-major order, aligned to 64 bytes."""
-        flat = numpy.ascontiguousarray(array).reshape(-1)
-        return self._tables.setdefault((flat.dtype.name, flat.tobytes()), f"@table{len(self._tables)}")
-
-    def zeros(self, size: int) -> str:
-        """The name of so many bytes that are zero."""
-        self._zero_bytes = max(self._zero_bytes, size)
-        return "@zeros"
-
-    def text(self) -> str:
-        constant = "private unnamed_addr constant"
-        parts = []
-        if self._zero_bytes:
-            parts.append(f"@zeros = {constant} [{self._zero_bytes} x i8] zeroinitializer, align 64")
-        for (name, data), symbol in self._tables.items():
-            # Bytes, so that no element type needs its own notation; the element type is in the load.
-            content = "".join([f"\\{byte:02X}" for byte in data])
-            parts.append(f'{symbol} = {constant} [{len(data)} x i8] c"{content}", align 64 ; {name}')
-        likely = ['!3 = !{!"branch_weights", i32 1048575, i32 1}'] if self.likely else []
-        return "\n".join([*parts, *self._declarations, *self.functions, *likely, ""])
-
-
 class Builder:
     """A function being written: instructions go to the current list of lines."""
 
     def __init__(self, module: Module) -> None:
         self.module: Module = module
         self.lines: list[str] = []
-        self.asked: Callable[[Register], bool] = lambda mask: True  # Answers whether a mask is set, to `tracing`
+        self.has_set_lane: Callable[[Register], bool] = lambda mask: True  # For `tracing`
         self.products: dict[str, tuple[Register, Register]] | None = None
         """While multiplications and additions of doubles may be fused: the factors of the products, by name."""
         self.stack: Callable[[str, int, int, str], str] | None = None
@@ -213,7 +158,7 @@ class Builder:
         return bool(self.lines) and self.lines[-1].startswith(("  br ", "  ret "))
 
     def count(self, start: Number, end: Number, step: int, body: Callable[[Number], None]) -> None:
-        """Count from a number to the last one below another; a loop of unknown end turns once at least."""
+        """Count from a number to the last one below another; a loop of unknown end has one iteration at least."""
 
         def counted(position: Number, carried: list[Register]) -> list[Register]:
             body(position)
@@ -229,34 +174,34 @@ class Builder:
         values: list[Register],
         body: Callable[[Number, list[Register]], list[Register]],
     ) -> list[Register]:
-        """Count with values that go from turn to turn; gives what the last turn gave."""
+        """Count with values that go from iteration to iteration; gives those of the last."""
         if isinstance(start, int) and isinstance(end, int) and end <= start + step:
             return body(start, values) if start < end else values
         loop = CountedLoop(self, start, end, step)
         inside = [loop.carry_register(value) for value in values]
         results: list[Register] = []
 
-        def turn() -> None:
+        def iteration() -> None:
             results.extend(body(loop.index, inside))
             for value, result in zip(inside, results, strict=True):
                 loop.becomes(value.name, result.name)
 
-        loop.fill(turn)
+        loop.fill(iteration)
         return results
 
     def each(self, count: Number, body: Callable[[str, list[str]], list[str]], carried: Sequence[Number]) -> list[str]:
-        """Count up to a number, which may be 0, with i64s that go from turn to turn; gives the last ones."""
+        """Count up to a number, which may be 0, with i64s that go from iteration to iteration; gives the last ones."""
         loop = Loop(self)
         number = loop.carry("i64", 0)
         values = [loop.carry("i64", value) for value in carried]
 
-        def turn() -> None:
+        def iteration() -> None:
             self.go_on(self.emit(f"icmp ult i64 {number}, {count}"), loop.end)
             for value, following in zip(values, body(number, values), strict=True):
                 loop.becomes(value, following)
             loop.becomes(number, self.emit(f"add i64 {number}, 1"))
 
-        loop.write(turn, lambda: "")
+        loop.write(iteration, lambda: "")
         return values
 
     def _weights(self, likely: bool) -> str:
@@ -399,12 +344,12 @@ class Loop:
     def __init__(self, builder: Builder) -> None:
         self.builder: Builder = builder
         self.name: str = builder.fresh("loop")
-        self.again: str = f"{self.name}.again"  # The label that goes on with the next turn.
+        self.again: str = f"{self.name}.again"  # The label that goes on with the next iteration.
         self.end: str = f"{self.name}.end"
         self._carried: dict[str, list[str]] = {}
 
     def carry(self, type: str, initial: Number) -> str:
-        """The name of a value that goes from turn to turn; `becomes` says what the next turn gets."""
+        """The name of a value that goes from iteration to iteration; `becomes` sets the next one's."""
         name = f"%{self.builder.fresh('carry')}"
         self._carried[name] = [type, str(initial), ""]
         return name
@@ -416,7 +361,7 @@ class Loop:
         self._carried[name][2] = following
 
     def write(self, body: Callable[[], None], again: Callable[[], str]) -> None:
-        """Write the loop: its body, and what gives the i1 under which it turns again, empty for always."""
+        """Write the loop: its body, and what gives the i1 under which it goes on, empty for always."""
         builder = self.builder
         builder.step_to(f"{self.name}.enter")
         builder.step_to(f"{self.name}.head")
@@ -432,7 +377,7 @@ class Loop:
         else:
             builder.jump(f"{self.name}.head")
         builder.label(self.end)
-        # What the next turn gets is known only now.
+        # What the next iteration gets is known only now.
         phis = []
         for name, (type, initial, following) in self._carried.items():
             ways = f"[ {initial}, %{self.name}.enter ], [ {following}, %{self.name}.latch ]"

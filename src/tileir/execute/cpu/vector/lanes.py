@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from tileir.execute.cpu.vector.builder import Builder, Module, define_once
+from tileir.execute.cpu.vector.builder import Builder, define_once
 from tileir.execute.cpu.vector.llvm import Register, value_type
+from tileir.execute.cpu.vector.module import Module
 from tileir.execute.dtypes import DType
 
 

@@ -41,7 +41,7 @@ from tileir.ir.types import F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, FNV8E5M3
 
 def trace(builder: Builder, kernel: Callable[..., Any], operands: list[Register]) -> Register:
     """Emit what a kernel computes of operands of one width (scalars among vectors are spread).  A kernel that does much
-    more where a mask is set somewhere (`numpy.count_nonzero(mask)`), or asks before all else, is emitted twice: without
+    more where a mask is set somewhere (`numpy.count_nonzero(mask)`), or tests a mask first, is emitted twice: without
     that, and whole behind a test of all such masks."""
     width = max([operand.width for operand in operands])
     spread = [builder.splat(operand, width) for operand in operands]
@@ -49,51 +49,51 @@ def trace(builder: Builder, kernel: Callable[..., Any], operands: list[Register]
     whole = _Traced(builder, kernel, spread, True)
     if whole.masks:
         short = _Traced(builder, kernel, spread, False)
-        asks_first = len(short.masks) == 1 and short.asked <= _FIRST
-        if asks_first or len(whole.lines) - len(short.lines) >= _WORTH_A_BRANCH:
+        tests_first = len(short.masks) == 1 and short.before_test <= _FIRST
+        if tests_first or len(whole.lines) - len(short.lines) >= _WORTH_A_BRANCH:
             builder.lines = outer
-            return _either(builder, short, whole, short.asked if asks_first else len(short.lines))
+            return _either(builder, short, whole, short.before_test if tests_first else len(short.lines))
     outer.extend(whole.lines)
     builder.lines = outer
     return whole.result
 
 
 _WORTH_A_BRANCH: Final = 24  # Instructions that a test and a branch may save.
-_FIRST: Final = 12  # Instructions that may come before a question that is the first.
+_FIRST: Final = 12  # Instructions that may come before a test that is the first.
 _MAGNITUDE: Final = 0x7FFFFFFF  # All bits of a float32 but its sign.
 
 
 class _Traced:
-    """A kernel's result, instructions and masks asked about (the first after `asked` instructions), all answered
+    """A kernel's result, instructions and tested masks (the first after `before_test` instructions); every test gives
     `taken`."""
 
     def __init__(self, builder: Builder, kernel: Callable[..., Any], operands: list[Register], taken: bool) -> None:
         self.masks: Final[list[Register]] = []
         self.taken: Final = taken
-        self.asked: int = 0
+        self.before_test: int = 0
         self.lines: Final[list[str]] = []
         builder.lines = self.lines
-        outer, builder.asked = builder.asked, self.ask
+        outer, builder.has_set_lane = builder.has_set_lane, self.test
         try:
             with numpy.errstate(all="ignore"):
                 result = kernel(*[Tracer(builder, operand) for operand in operands])
         finally:
-            builder.asked = outer
+            builder.has_set_lane = outer
         if isinstance(result, Tracer):
             self.result: Register = result.register
         else:
             self.result = _constant(result, numpy.asarray(result).dtype, operands[0].width)
 
-    def ask(self, mask: Register) -> bool:
+    def test(self, mask: Register) -> bool:
         if not self.masks:
-            self.asked = len(self.lines)
+            self.before_test = len(self.lines)
         self.masks.append(mask)
         return self.taken
 
 
-def _asked(mask: Tracer) -> int:
-    """The answer to a question for set elements."""
-    return int(mask.builder.asked(truth(mask.builder, mask.register)))
+def _any_set(mask: Tracer) -> int:
+    """Whether an element of a mask is set."""
+    return int(mask.builder.has_set_lane(truth(mask.builder, mask.register)))
 
 
 def _either(builder: Builder, short: _Traced, whole: _Traced, common: int) -> Register:
@@ -163,11 +163,11 @@ class Tracer(NDArrayOperatorsMixin):
         return Tracer(self.builder, reinterpret(self.builder, self.register, numpy.dtype(dtype)))
 
     def any(self) -> bool:
-        return bool(_asked(self))
+        return bool(_any_set(self))
 
     def any_beyond(self, limit: Any) -> int:
         """Whether an element is beyond a limit (`rounding.any_beyond`), by one comparison of the largest pattern of
-        magnitudes of several vectors.  The mask is narrower than others, so it must be the kernel's only question."""
+        magnitudes of several vectors.  The mask is narrower than others, so it must be the kernel's only test."""
         builder = self.builder
         pattern = reinterpret(builder, self.register, casting.UINT32)
         largest = binary(builder, "and", pattern, _MAGNITUDE)
@@ -176,7 +176,7 @@ class Tracer(NDArrayOperatorsMixin):
             parts = [shuffled(builder, largest, None, range(start, start + half)) for start in (0, half)]
             largest = casting.intrinsic(builder, "umax", parts)
         greatest = int(numpy.float32(limit).view(numpy.uint32))
-        return int(builder.asked(compare(builder, "icmp ugt", largest, greatest)))
+        return int(builder.has_set_lane(compare(builder, "icmp ugt", largest, greatest)))
 
     def without_subnormals(self) -> Tracer:
         """The same, known to have no subnormal element; `rounding.without_subnormals` tells."""
@@ -327,7 +327,7 @@ _FUNCTIONS: Final[dict[Any, Callable[..., Any]]] = {
     numpy.where: _where,
     numpy.clip: _clip,
     numpy.shape: lambda value: (),
-    numpy.count_nonzero: _asked,
-    numpy.any: _asked,
+    numpy.count_nonzero: _any_set,
+    numpy.any: _any_set,
     numpy.broadcast_to: lambda value, shape: value,
 }

@@ -20,9 +20,9 @@ from tileir.dialect.types import TOKEN, PointerType, TileType
 from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
 from tileir.execute.gpu.cache import KeyLocks, is_made_by
-from tileir.execute.gpu.command import Outcome, memory_note, run_tool, save_reproducer
 from tileir.execute.gpu.cubin import Cubin, CubinError, Resources, spill_warning
 from tileir.execute.gpu.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
+from tileir.execute.gpu.reproducer import memory_note, save_reproducer
 from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.program import Program, gives_no_reason, read_messages, read_remarks, written
 from tileir.execute.gpu.tileiras.tool import (
@@ -44,6 +44,7 @@ from tileir.ir.types import BF16, F16, F32, F64, I64, IntegerType
 from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST
 from tileir.passes.emit import Emit
+from tileir.processes.command import Outcome, run_command
 from tileir.processes.signals import signal_name
 
 _PRINTED: Final = (F16, BF16, F32, F64)
@@ -157,7 +158,7 @@ class _Attempt:
     def run(self, data: bytes, seconds: float) -> Outcome:
         """What comes of bytecode."""
         try:
-            return run_tool(
+            return run_command(
                 [*self.command, _OUTPUT],
                 {_INPUT: data},
                 (_OUTPUT,),

@@ -127,10 +127,10 @@ class Assembler:
 
     def _output(self, option: str) -> str:
         # Imported here: a kernel from the cache needs no process.
-        from tileir.execute.gpu.command import run_tool
+        from tileir.processes.command import run_command
 
         try:
-            outcome = run_tool([self.path, option], time_limit=_SECONDS)
+            outcome = run_command([self.path, option], time_limit=_SECONDS)
         except OSError as error:
             raise CompilationError(f"the assembler {self._called} cannot be run: {error.strerror or error}") from None
         if outcome.status != 0:

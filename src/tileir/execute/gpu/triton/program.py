@@ -23,7 +23,7 @@ import numpy
 from tileir.dialect import ops
 from tileir.dialect.enums import COMPARISON_PREDICATE
 from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType
-from tileir.execute.analysis.values import scalar_constant, tile_of
+from tileir.execute.analysis.values import is_inside, scalar_constant, tile_of
 from tileir.execute.dtypes import Array, constant_elements, memory_bytes, to_bits
 from tileir.execute.gpu.errors import TritonError
 from tileir.execute.gpu.triton.code import LaunchValue, LaunchView, argument, constant
@@ -175,7 +175,7 @@ def _counted(loop: Operation, facts: Facts) -> _Counted | None:
     if comparison is None or is_counter_first is None:
         return None
     counter, bound = comparison.operands if is_counter_first else comparison.operands[::-1]
-    if not isinstance(counter, BlockArgument) or counter.parent_block is not body or _is_inside(bound, loop):
+    if not isinstance(counter, BlockArgument) or counter.parent_block is not body or is_inside(bound, loop):
         return None
     is_signed = comparison.keyword("signedness") == "signed"
     given = [each.operands[counter.index] for each in loop_ends(loop, ops.CONTINUE)]
@@ -184,11 +184,11 @@ def _counted(loop: Operation, facts: Facts) -> _Counted | None:
     step = steps.pop() if len(steps) == 1 else None
     if step is None or len(additions) < len(given) or any(counter not in each.operands for each in additions):
         return None
-    if width_of(counter.type) < 8 or _is_inside(step, loop) or facts.range(step, is_signed)[0] <= 0:
+    if width_of(counter.type) < 8 or is_inside(step, loop) or facts.range(step, is_signed)[0] <= 0:
         return None
     if not all(_fits(addition, bound, step, is_signed, facts) for addition in additions):
         return None
-    if any(_is_inside(value, loop) and value not in body.arguments for value in end.operands):
+    if any(is_inside(value, loop) and value not in body.arguments for value in end.operands):
         return None
     return _Counted(exit, end, counter, bound, step, is_signed)
 
@@ -200,12 +200,6 @@ def _fits(addition: Operation, bound: Value, step: Value, is_signed: bool, facts
     width = width_of(step.type)
     greatest = (1 << (width - 1 if is_signed else width)) - 1
     return facts.range(bound, is_signed)[1] + facts.range(step, is_signed)[1] - 1 <= greatest
-
-
-def _is_inside(value: Value, loop: Operation) -> bool:
-    block = value.parent_block
-    owner = block.parent_operation if block is not None else None
-    return owner is not None and loop.is_ancestor_of(owner)
 
 
 def _rewrite(loop: Operation, counted: _Counted) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 from tileir.execute.locations.python_source import character_column
 from tileir.ir.diagnostics import TileIRError
 from tileir.processes.child import TIMED_OUT
-from tileir.processes.command import run_command
+from tileir.processes.command import communicate
 from tileir.processes.sandbox import limit_resource
 
 SECONDS = 60.0
@@ -69,7 +69,7 @@ def compile_script(
 ) -> list[CompiledLaunch]:
     """Compile the kernels of a file, in a process of its own."""
     request = json.dumps({"path": path, "launches": launches, "targets": targets, "seconds": seconds})
-    status, output, errors = run_command([sys.executable, "-m", __name__], request.encode(), seconds=seconds)
+    status, output, errors = communicate([sys.executable, "-m", __name__], request.encode(), seconds=seconds)
     if status.reason == TIMED_OUT:
         return [CompiledLaunch("", [Finding("warning", f"not compiled: it took more than {seconds:g} s")])]
     try:

@@ -36,7 +36,6 @@ from tileir.execute.gpu.triton.toolchain import TritonTarget
 from tileir.execute.gpu.triton.worker.pool import module_folders
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
-from tileir.processes.child import TIMED_OUT
 from tileir.processes.command import run_command
 
 MOST: Final = 24
@@ -49,8 +48,10 @@ _WIN: Final = 0.99  # What takes more than this part of the default's time is no
 TRIAL_SECONDS: Final = 60.0
 """How long a process with one launch of specialized warps may take; most of it is for its start."""
 _MOST_TRIAL_BYTES: Final = 2 << 30
+_REQUEST: Final = "request"
 _TRIAL: Final = (
-    "import sys; sys.path[:] = sys.argv[1:]; from tileir.execute.gpu.triton.schedule import trial; trial.main()"
+    "import sys; _, request, *sys.path[:] = sys.argv; "
+    "from tileir.execute.gpu.triton.schedule import trial; trial.main(request)"
 )
 
 Compile = Callable[[Schedule | None], Code]
@@ -217,13 +218,14 @@ class Search:
             dtype, before = memory_dtype(pointee_of(parameters[label.number])), buffer.address - buffer.low
             data = self._copied(int(arguments[label.number]) - before, buffer.high - buffer.low)[before:]
             arguments[label.number] = data[: data.size // dtype.itemsize * dtype.itemsize].view(dtype)
-        data = pickle.dumps((self._entry, self._fast, schedule, launching.grid, tuple(arguments)))
-        command = [sys.executable, "-c", _TRIAL, *module_folders()]
-        status, _, errors = run_command(command, data, seconds=TRIAL_SECONDS)
-        if status.reason == TIMED_OUT:
+        request = pickle.dumps((self._entry, self._fast, schedule, launching.grid, tuple(arguments)))
+        # A new interpreter: a fork of a process that has used CUDA cannot use it.
+        command = [sys.executable, "-c", _TRIAL, _REQUEST, *module_folders()]
+        outcome = run_command(command, {_REQUEST: request}, time_limit=TRIAL_SECONDS)
+        if outcome.timed_out:
             return f"a launch did not end within {TRIAL_SECONDS:.0f} seconds"
-        last = errors.decode(errors="replace").strip().splitlines()[-1:]
-        return "" if status.code == 0 else f"a launch failed: {last[0] if last else status.message}"
+        printed = outcome.output.strip().splitlines() or [f"exit status {outcome.status}"]
+        return f"a launch failed: {printed[-1]}" if outcome.status else ""
 
     def _launch_of(self, code: Code) -> Callable[[], None]:
         """A launch by some code, made each time it is called."""

@@ -21,8 +21,8 @@ from threading import Condition, Timer
 from typing import Any, Final, NamedTuple
 
 from tileir.execute.errors import CompilationError, MissingDependencyError
-from tileir.execute.gpu.command import memory_note, save_reproducer
 from tileir.execute.gpu.errors import TritonCrash, TritonError, TritonTimeout
+from tileir.execute.gpu.reproducer import memory_note, save_reproducer
 from tileir.execute.gpu.triton.code import Limits
 from tileir.execute.gpu.triton.toolchain import INSTALL, VARIABLE, Triton, find_triton
 from tileir.execute.gpu.triton.worker import stages
