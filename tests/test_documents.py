@@ -17,13 +17,13 @@ import pytest
 from tests.documents import PAGES, ROOT, Block, agrees, blocks, commands, sessions, steps
 
 import tileir
+from tileir.analyze.documentation.markdown import anchor
 from tileir.execute.engine.registry import all_engines
 from tileir.execute.gpu.tileiras.tool import why_missing
 from tileir.execute.gpu.triton.toolchain import why_missing as why_no_triton
 from tileir.passes.catalogue import REGISTERED
 from tileir.tools.drop_in_opt import run as run_opt
 from tileir.tools.main import run
-from tileir.tools.reference import anchor
 
 # Blocks that are not run here, by page and the beginning of their first line, and why.
 NOT_RUN: dict[str, dict[str, str]] = {

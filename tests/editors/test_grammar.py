@@ -9,6 +9,7 @@ import json
 import re
 from pathlib import Path
 
+from generators.highlighting import names
 from tests.editors.installing import ROOT, run
 
 import tileir
@@ -20,7 +21,6 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import TextLocation
 from tileir.ir.traits import SYMBOL, SYMBOL_TABLE
 from tileir.text.lexer import TOKEN, tokenize
-from tileir.tools.highlighting_words import names
 
 GRAMMAR = "syntaxes/tileir.tmLanguage.json"
 OPERATIONS = {name: declaration for declaration in declarations() for name in names(declaration)}
