@@ -7,7 +7,6 @@ written by hand in `WRITTEN`.  `build` is the builder; values have the names tha
 
 from __future__ import annotations
 
-import keyword
 import re
 
 from tileir.analyze.documentation.example_programs import missing_values, program_of, statement_of
@@ -16,16 +15,8 @@ from tileir.dialect.attributes import PredicateAttribute
 from tileir.dialect.enums import MEMORY_ORDERING
 from tileir.dialect.inference import CONVERTED
 from tileir.dialect.ops import CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MAKE_TENSOR_VIEW, MODULE, REDUCE, SCAN
-from tileir.dialect.signature import Parameter, signature_of
-from tileir.dialect.types import (
-    GatherScatterViewType,
-    PartitionViewType,
-    PointerType,
-    StridedViewType,
-    TileType,
-    TileViewType,
-    scalar_tile,
-)
+from tileir.dialect.signature import Parameter, python_name, signature_of
+from tileir.dialect.types import PointerType, TileType, TileViewType, scalar_tile
 from tileir.interface import parse
 from tileir.ir.attributes import (
     UNIT,
@@ -82,12 +73,12 @@ def _call(declaration: OperationDeclaration) -> str:
             arguments.append(text[1:-1])
         elif by_name or parameter in signature.keyword_only or _is_optional(parameter):
             by_name = True
-            arguments.append(f"{_python_name(parameter.name)}={text}")
+            arguments.append(f"{python_name(parameter.name)}={text}")
         else:
             arguments.append(text)
     results = _RESULTS.match(declaration.example)
     assigned = results.group(1).replace("%", "") + " = " if results is not None else ""
-    return f"{assigned}build.{_python_name(declaration.mnemonic)}({', '.join(arguments)})"
+    return f"{assigned}build.{python_name(declaration.mnemonic)}({', '.join(arguments)})"
 
 
 def _is_optional(parameter: Parameter) -> bool:
@@ -103,14 +94,10 @@ def _names(module: Operation, declaration: OperationDeclaration) -> dict[Value, 
     return {definition.result: name[1:] for definition, name in zip(definitions, used, strict=True)}
 
 
-def _python_name(name: str) -> str:
-    return f"{name}_" if keyword.iskeyword(name) else name
-
-
 def _argument(operation: Operation, parameter: Parameter, names: dict[Value, str]) -> str:
     """An argument in Python; empty where it is left out because it has its default."""
     if parameter.operand is not None:
-        values = [_python_name(names[value]) for value in operation.operand_group(parameter.name)]
+        values = [python_name(names[value]) for value in operation.operand_group(parameter.name)]
         if parameter.operand.count == VARIADIC:
             return f"[{', '.join(values)}]" if values else ""
         return values[0] if values else ""
@@ -167,13 +154,10 @@ def _view_argument(type: TileViewType, name: str) -> str:
         return str(type.tile_shape)
     if name == "padding":
         return f'"{type.padding.bare_text}"' if type.padding is not None else ""
-    if isinstance(type, (PartitionViewType, StridedViewType)) and name == "dim_map":
-        is_identity = type.dim_map == tuple(range(len(type.dim_map)))
-        return "" if is_identity else str(type.dim_map)
-    if isinstance(type, StridedViewType) and name == "traversal_strides":
-        return str(type.traversal_strides)
-    assert isinstance(type, GatherScatterViewType) and name == "sparse_dim"
-    return str(type.sparse_dim)
+    # `dim_map`, `traversal_strides` or `sparse_dim`.
+    value = getattr(type, name)
+    is_identity = name == "dim_map" and value == tuple(range(len(value)))
+    return "" if is_identity else str(value)
 
 
 def _type(type: Type) -> str:
