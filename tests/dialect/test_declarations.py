@@ -12,7 +12,7 @@ import pytest
 from tests.dialect.roster import DRAFT_NAMES, DRAFT_SECTIONS, LATER, PUBLIC
 
 import tileir
-from tileir.analyze.documentation.example_programs import missing_values, program_of
+from tileir.analyze.documentation.examples import missing_values, program_of
 from tileir.dialect import ops
 from tileir.dialect.ops import testing
 from tileir.ir.core import Operation

@@ -13,7 +13,7 @@ from generators.highlighting import names
 from tests.editors.installing import ROOT, run
 
 import tileir
-from tileir.analyze.documentation.example_programs import program_of
+from tileir.analyze.documentation.examples import program_of
 from tileir.analyze.documentation.meanings import ELEMENT_TYPES
 from tileir.declarations import declarations
 from tileir.dialect.enums import ENUM_KINDS

@@ -10,7 +10,7 @@ import re
 from typing import Final, NamedTuple
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
-from tileir.analyze.documentation.builder_examples import builder_example
+from tileir.analyze.documentation.examples import builder_example
 from tileir.analyze.documentation.grammar import allowed_keywords, grammar
 from tileir.analyze.documentation.meanings import Documentation
 from tileir.analyze.lint.rule import Rule
@@ -232,7 +232,7 @@ def keyword_words(keywords: list[str], declared: AttributeDeclaration) -> str:
     """The keywords, or just the name of the enumeration where the documentation itself says which of them are legal."""
     named = re.findall(r"\w+", declared.documentation)
     kind = enum_kind_of(declared)
-    if kind is not None and sum(keyword in named for keyword in keywords) > 0 and len(keywords) > 2:
+    if kind is not None and any(keyword in named for keyword in keywords) and len(keywords) > 2:
         return f"`{kind.name}`"
     return listed([f"`{keyword}`" for keyword in keywords])
 

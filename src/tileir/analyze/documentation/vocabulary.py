@@ -142,8 +142,9 @@ def attribute_entries() -> list[Entry]:
     rest = {use.attribute.name: use for use in reversed(uses_of(lambda a: a.name not in named))}
     for name in sorted(rest):
         summary = prose(rest[name].attribute.documentation).partition(";")[0]
-        page = partial(attribute_page, name)
-        entries.append(Entry(name, "Attributes of operations", summary[0].upper() + summary[1:], (), page))
+        summary = summary[0].upper() + summary[1:]
+        page = partial(attribute_page, name, summary)
+        entries.append(Entry(name, "Attributes of operations", summary, (), page))
     return entries
 
 
@@ -172,13 +173,12 @@ def enum_page(kind: EnumKind) -> Page:
     return Page(kind.name, "Enumerations", ENUMERATIONS[kind.name], (), (*keywords, *_uses_section(uses, True)))
 
 
-def attribute_page(name: str) -> Page:
+def attribute_page(name: str, summary: str) -> Page:
     """An attribute that only operations know, by the operations that have it."""
     uses = uses_of(lambda a: a.name == name)
-    entry = next(entry for entry in attribute_entries() if entry.name == name)
     since = sorted({version_text(u.attribute.since) for u in uses if u.attribute.since is not None})
     facts = (f"since {listed(since, 'and')}",) if since else ()
-    return Page(name, "Attributes of operations", entry.summary, facts, tuple(_uses_section(uses, False)))
+    return Page(name, "Attributes of operations", summary, facts, tuple(_uses_section(uses, False)))
 
 
 def hints_page() -> Page:
