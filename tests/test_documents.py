@@ -295,7 +295,7 @@ _IN_SOURCES = re.compile(r"(?<![\w/.<])((?:[a-z_]+/)+[a-z_]+\.(?:py|md))\b")
 def known_places() -> frozenset[str]:
     """Every file and folder of the repository by every ending of its path: `cpu/kernel.py`, `kernel.py`."""
     found: set[str] = set()
-    for top in ("src", "tests", "docs", "benchmarks", "examples", "editors", ".ci"):
+    for top in ("src", "generators", "tests", "docs", "benchmarks", "examples", "editors", ".ci"):
         for path in [ROOT / top, *(ROOT / top).rglob("*")]:
             if "__pycache__" not in path.parts and "node_modules" not in path.parts:
                 parts = path.relative_to(ROOT).parts
@@ -311,6 +311,6 @@ def test_files_that_a_document_names_exist(page: str) -> None:
 
 
 def test_files_that_the_sources_name_exist() -> None:
-    for path in sorted((ROOT / "src").rglob("*.py")):
+    for path in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "generators").glob("*.py")]):
         for name in _IN_SOURCES.findall(path.read_text(encoding="utf-8")):
             assert name in known_places(), f"{path.relative_to(ROOT)} speaks of {name}"
