@@ -8,12 +8,6 @@ BIN := $(VENV)/bin
 FAST_BIN := $(FAST)/bin
 PIP := -m pip --disable-pip-version-check
 SOURCES := $(shell find src -name '*.py' 2>/dev/null)
-REFERENCE := docs/operations
-STUB := src/tileir/builder.pyi
-ACCESSORS := src/tileir/ir/accessors.py
-NAMES := src/tileir/__init__.pyi
-SUPPORT := docs/support.md
-LINT := docs/lint.md
 EDITORS := editors
 NODE_MODULES := $(EDITORS)/vscode/node_modules/.package-lock.json
 TSC := $(EDITORS)/vscode/node_modules/.bin/tsc
@@ -117,8 +111,8 @@ types: $(VENV)/.installed-test
 	$(BIN)/mypy --strict
 
 ruff: $(VENV)/.installed-test
-	$(BIN)/ruff check src tests benchmarks examples .ci
-	$(BIN)/ruff format --check src tests benchmarks examples .ci
+	$(BIN)/ruff check src generators tests benchmarks examples .ci
+	$(BIN)/ruff format --check src generators tests benchmarks examples .ci
 
 # The TypeScript compiler is one of the extension's npm packages.
 pages: npm
@@ -166,33 +160,13 @@ fuzz: $(VENV)/.installed-test ## a bounded run of the fuzzers (FUZZ_SECONDS each
 	$(BIN)/python tests/fuzz/fuzz_bytecode.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/bytecode- build/fuzz/bytecode tests/fuzz/corpus/bytecode
 	$(BIN)/python tests/fuzz/fuzz_text.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/text- build/fuzz/text tests/fuzz/corpus/text
 
-docs: $(VENV)/.installed-test ## write docs/operations/*.md, docs/support.md, the rules of docs/lint.md, docs/pictures, the words of editors, the stub of the builder and the accessors of operations
-	$(BIN)/python -m tileir.tools.operation_index
-	$(BIN)/python -m tileir.tools.reference $(REFERENCE)
-	$(BIN)/python -m tileir.tools.builder_stub $(STUB) $(ACCESSORS) $(NAMES)
-	$(BIN)/python -m tileir.tools.support $(SUPPORT)
-	$(BIN)/python -m tileir.tools.lint_page $(LINT)
-	$(BIN)/python -m tileir.tools.highlighting $(EDITORS)
+docs: $(VENV)/.installed-test ## write what the declarations say: the reference, stubs, words of editors (generators/), and docs/pictures
+	$(BIN)/python -m generators
 	$(BIN)/python .ci/pictures.py
 	$(BIN)/python .ci/terminal_pictures.py
 
 docs-check: $(VENV)/.installed-test
-	@rm -rf build/docs && mkdir -p build/docs
-	@$(BIN)/python -m tileir.tools.reference build/$(REFERENCE) >/dev/null
-	@diff -r $(REFERENCE) build/$(REFERENCE) || { echo "$(REFERENCE) does not match the declarations: run make docs"; exit 1; }
-	@$(BIN)/python -m tileir.tools.operation_index build/docs/operations.py
-	@diff src/tileir/dialect/ops/__init__.py build/docs/operations.py || { echo "the index of operations does not match the declarations: run make docs"; exit 1; }
-	@$(BIN)/python -m tileir.tools.builder_stub build/docs/builder.pyi build/docs/accessors.py build/docs/names.pyi
-	@diff $(STUB) build/docs/builder.pyi || { echo "$(STUB) does not match the declarations: run make docs"; exit 1; }
-	@diff $(ACCESSORS) build/docs/accessors.py || { echo "$(ACCESSORS) does not match the declarations: run make docs"; exit 1; }
-	@diff $(NAMES) build/docs/names.pyi || { echo "$(NAMES) does not match the table of names: run make docs"; exit 1; }
-	@$(BIN)/python -m tileir.tools.support build/$(SUPPORT)
-	@cp $(LINT) build/$(LINT) && $(BIN)/python -m tileir.tools.lint_page build/$(LINT)
-	@diff $(LINT) build/$(LINT) || { echo "$(LINT) does not match the rules: run make docs"; exit 1; }
-	@diff $(SUPPORT) build/$(SUPPORT) || { echo "$(SUPPORT) does not match the tables: run make docs"; exit 1; }
-	@rm -rf build/$(EDITORS) && mkdir -p build/$(EDITORS) && cp -R $(EDITORS)/vim $(EDITORS)/emacs build/$(EDITORS)/ && mkdir -p build/$(EDITORS)/vscode/syntaxes
-	@$(BIN)/python -m tileir.tools.highlighting build/$(EDITORS)
-	@for file in vscode/syntaxes/tileir.tmLanguage.json vim/syntax/tileir.vim emacs/tileir-mode.el; do diff $(EDITORS)/$$file build/$(EDITORS)/$$file || { echo "$(EDITORS) does not match the declarations: run make docs"; exit 1; }; done
+	@$(BIN)/python -m generators --check
 
 vscode: npm ## package the extension for Visual Studio Code: build/tileir-VERSION.vsix
 	@command -v npm >/dev/null || { echo "the extension is built by npm: apt-get install nodejs npm"; exit 1; }

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
-"""What people read; `docs/operations` is generated, and `tests/analyze/documentation/test_builder_examples.py` runs its examples."""
+"""What people read; `docs/operations` is generated, and `tests/analyze/documentation/test_examples.py` runs its examples."""
 
 
 class Block(NamedTuple):

@@ -17,13 +17,13 @@ import pytest
 from tests.documents import PAGES, ROOT, Block, agrees, blocks, commands, sessions, steps
 
 import tileir
+from tileir.analyze.documentation.markdown import anchor
 from tileir.execute.engine.registry import all_engines
 from tileir.execute.gpu.tileiras.tool import why_missing
 from tileir.execute.gpu.triton.toolchain import why_missing as why_no_triton
 from tileir.passes.catalogue import REGISTERED
 from tileir.tools.drop_in_opt import run as run_opt
 from tileir.tools.main import run
-from tileir.tools.reference import anchor
 
 # Blocks that are not run here, by page and the beginning of their first line, and why.
 NOT_RUN: dict[str, dict[str, str]] = {
@@ -295,7 +295,7 @@ _IN_SOURCES = re.compile(r"(?<![\w/.<])((?:[a-z_]+/)+[a-z_]+\.(?:py|md))\b")
 def known_places() -> frozenset[str]:
     """Every file and folder of the repository by every ending of its path: `cpu/kernel.py`, `kernel.py`."""
     found: set[str] = set()
-    for top in ("src", "tests", "docs", "benchmarks", "examples", "editors", ".ci"):
+    for top in ("src", "generators", "tests", "docs", "benchmarks", "examples", "editors", ".ci"):
         for path in [ROOT / top, *(ROOT / top).rglob("*")]:
             if "__pycache__" not in path.parts and "node_modules" not in path.parts:
                 parts = path.relative_to(ROOT).parts
@@ -311,6 +311,6 @@ def test_files_that_a_document_names_exist(page: str) -> None:
 
 
 def test_files_that_the_sources_name_exist() -> None:
-    for path in sorted((ROOT / "src").rglob("*.py")):
+    for path in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "generators").glob("*.py")]):
         for name in _IN_SOURCES.findall(path.read_text(encoding="utf-8")):
             assert name in known_places(), f"{path.relative_to(ROOT)} speaks of {name}"

@@ -115,7 +115,7 @@ def test_directory_that_may_not_be_read_is_a_finding(
     def refusing(path: str) -> Any:
         # As the system refuses it to all but the superuser.
         if os.path.basename(path) == "deep":
-            raise PermissionError(errno.EACCES, "Permission denied")
+            raise PermissionError(errno.EACCES, "Permission denied", path)
         return scan(path)
 
     monkeypatch.setattr(os, "scandir", refusing)

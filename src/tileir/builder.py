@@ -1,7 +1,7 @@
 """`Builder` under its public name.
 
 Its methods are looked up among the declarations when they are called, so type checkers and editors read them in
-`builder.pyi`, which `make docs` writes from the declarations (`tileir.tools.builder_stub`).
+`builder.pyi`, which `make docs` writes from the declarations (`generators/stubs.py`).
 """
 
 from __future__ import annotations

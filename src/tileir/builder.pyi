@@ -1,4 +1,4 @@
-# Written by `make docs` from the declarations; edit those, or src/tileir/tools/builder_stub.py.
+# `make docs` writes the methods below "all others" from the declarations; the rest is written by hand.
 # ruff: noqa
 # fmt: off
 """Builds programs from Python: a method for each operation, named as in the text (docs/building.md)."""

@@ -6,12 +6,14 @@ function to work out, are left out, and of long lists the beginning is shown.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from tileir.annotations import Final
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.diagnostics import location_prefix
 from tileir.ir.location import Location
-from tileir.ir.quoting import harmless
+from tileir.ir.quoting import harmless, several
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument, OperationResult
 
@@ -47,7 +49,7 @@ def _operation_words(operation: Operation) -> str:
     if len(contents) == 1:
         words += f" {{{_contents(contents[0])}}}"
     elif contents:
-        words += f" {{{_several(len(contents), 'block')}}}"
+        words += f" {{{several(len(contents), 'block')}}}"
     return f"<Operation {words}{_place(operation.location)}>"
 
 
@@ -60,7 +62,7 @@ def function_words(function: Operation) -> str:
 def _result_words(value: OperationResult) -> str:
     """`<OperationResult 0 of cuda_tile.addf: tile<8xf32>, 2 uses, at a.mlir:5:12>`."""
     owner = value.operation
-    facts = f"{_cut(value.type.spelling)}, {_several(value.use_count, 'use')}"
+    facts = f"{_cut(value.type.spelling)}, {several(value.use_count, 'use')}"
     return f"<OperationResult {value.index} of {_named(owner)}: {facts}{_place(owner.location)}>"
 
 
@@ -68,7 +70,7 @@ def _argument_words(value: BlockArgument) -> str:
     """`<BlockArgument 0 of cuda_tile.entry @k: tile<ptr<f32>>, 2 uses>`."""
     owner = value.block.parent_operation
     of = _named(owner) if owner is not None else "a block of no operation"
-    return f"<BlockArgument {value.index} of {of}: {_cut(value.type.spelling)}, {_several(value.use_count, 'use')}>"
+    return f"<BlockArgument {value.index} of {of}: {_cut(value.type.spelling)}, {several(value.use_count, 'use')}>"
 
 
 def _block_words(block: Block) -> str:
@@ -84,7 +86,7 @@ def _region_words(region: Region) -> str:
     owner = region.parent
     number = next((at for at, each in enumerate(owner.regions) if each is region), -1) if owner is not None else -1
     of = f"{number} of {_named(owner)}" if owner is not None else "of no operation"
-    return f"<Region {of}, {_several(len(region.blocks), 'block')}>"
+    return f"<Region {of}, {several(len(region.blocks), 'block')}>"
 
 
 def _named(operation: Operation) -> str:
@@ -101,34 +103,22 @@ def _named(operation: Operation) -> str:
 def _contents(block: Block) -> str:
     """The symbols in a block, or how many operations there are."""
     names: list[str] = []
-    cursor = block.first
-    while cursor is not None and len(names) <= _SHOWN:
-        symbol = cursor.symbol_name
+    for operation in islice(block, _SHOWN + 1):
+        symbol = operation.symbol_name
         if symbol is None:
             return _counted(block)
         names.append(f"@{_cut(symbol)}")
-        cursor = cursor.next
-    if not names:
-        return "nothing"
-    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    return ", ".join([*names[:_SHOWN], *["..."] * (len(names) > _SHOWN)]) or "nothing"
 
 
 def _counted(block: Block) -> str:
-    count = 0
-    cursor = block.first
-    while cursor is not None and count <= _COUNTED:
-        count += 1
-        cursor = cursor.next
-    return _several(count, "operation") if count <= _COUNTED else f"more than {_COUNTED} operations"
+    count = sum([1 for _ in islice(block, _COUNTED + 1)])
+    return several(count, "operation") if count <= _COUNTED else f"more than {_COUNTED} operations"
 
 
 def _types(types: list[Type]) -> str:
     shown = ", ".join([_cut(type.spelling) for type in types[:_SHOWN]])
     return shown if len(types) <= _SHOWN else f"{shown}, ... {len(types)} in all"
-
-
-def _several(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _place(location: Location) -> str:

@@ -21,6 +21,7 @@ from tileir.bytecode.documented.attributes import (
 from tileir.dialect import attributes as dialect
 from tileir.dialect import debug_info
 from tileir.dialect import types as tiles
+from tileir.dialect.enums import ENUM_KINDS
 from tileir.ir import attributes, dense, location, types
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.diagnostics import Code, Diagnostic, TileIRError
@@ -32,8 +33,8 @@ from tileir.ir.versions import Version
 from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
 
 Parts = tuple[object, ...]
-# For each class what makes one, and what that is given.
-Recipe = tuple[type, Callable[..., object], Callable[[Any], Parts]]
+# For each class what makes one, and the arguments of that: fields of the object, or a function that returns them.
+Recipe = tuple[type, Callable[..., object], str | Callable[[Any], Parts]]
 
 
 def _origin(data: bytes, version: Version, tag: int, sections: tuple[tuple[int, ...], ...]) -> BytecodeOrigin:
@@ -46,8 +47,11 @@ def _origin_parts(origin: BytecodeOrigin) -> Parts:
     return file.data, file.version, file.tag, tuple(sections)
 
 
-def _enumeration(owner: str, keyword: str) -> attributes.EnumAttribute:
-    return _ENUMERATIONS[owner][keyword]
+def _parts_function(parts: str | Callable[[Any], Parts]) -> Callable[[Any], Parts]:
+    if not isinstance(parts, str):
+        return parts
+    fields = parts.split()
+    return lambda thing: tuple([getattr(thing, field) for field in fields])
 
 
 def _diagnostic(
@@ -56,85 +60,59 @@ def _diagnostic(
     return Diagnostic(severity, message, where, list(notes), Code(code, **values))
 
 
-def _enumerations() -> dict[str, attributes.EnumKind]:
-    from tileir.dialect import enums as declared
-
-    return {kind.name: kind for kind in vars(declared).values() if isinstance(kind, attributes.EnumKind)}
-
-
-_ENUMERATIONS = _enumerations()
-
 _RECIPES: list[Recipe] = [
     # --- types ---
     (types.IntegerType, types.integer_type, lambda t: (t.width, t.spelling.partition("i")[0])),
-    (types.FloatType, lambda name: types.FLOAT_TYPES[name], lambda t: (t.name,)),
-    (types.FunctionType, types.function_type, lambda t: (t.inputs, t.results)),
-    (types.OpaqueType, types.opaque_type, lambda t: (t.text,)),
-    (tiles.TileType, tiles.tile_type, lambda t: (t.shape, t.element)),
-    (tiles.PointerType, tiles.pointer_type, lambda t: (t.pointee, t.attribute)),
-    (tiles.TensorViewType, tiles.tensor_view_type, lambda t: (t.element, t.shape, t.strides, t.attribute)),
-    (tiles.PartitionViewType, tiles.partition_view_type, lambda t: (t.tile_shape, t.tensor, t.padding, t.dim_map)),
-    (
-        tiles.StridedViewType,
-        tiles.strided_view_type,
-        lambda t: (t.tile_shape, t.tensor, t.traversal_strides, t.padding, t.dim_map),
-    ),
-    (
-        tiles.GatherScatterViewType,
-        tiles.gather_scatter_view_type,
-        lambda t: (t.tile_shape, t.tensor, t.sparse_dim, t.padding),
-    ),
-    (tiles.TokenType, lambda: tiles.TOKEN, lambda t: ()),
-    (tiles.StringType, lambda: tiles.STRING, lambda t: ()),
+    (types.FloatType, lambda name: types.FLOAT_TYPES[name], "name"),
+    (types.FunctionType, types.function_type, "inputs results"),
+    (types.OpaqueType, types.opaque_type, "text"),
+    (tiles.TileType, tiles.tile_type, "shape element"),
+    (tiles.PointerType, tiles.pointer_type, "pointee attribute"),
+    (tiles.TensorViewType, tiles.tensor_view_type, "element shape strides attribute"),
+    (tiles.PartitionViewType, tiles.partition_view_type, "tile_shape tensor padding dim_map"),
+    (tiles.StridedViewType, tiles.strided_view_type, "tile_shape tensor traversal_strides padding dim_map"),
+    (tiles.GatherScatterViewType, tiles.gather_scatter_view_type, "tile_shape tensor sparse_dim padding"),
+    (tiles.TokenType, lambda: tiles.TOKEN, ""),
+    (tiles.StringType, lambda: tiles.STRING, ""),
     # --- attributes ---
-    (attributes.UnitAttribute, lambda: attributes.UNIT, lambda a: ()),
-    (attributes.IntegerAttribute, attributes.integer_attribute, lambda a: (a.type, a.value)),
-    (attributes.FloatAttribute, attributes.float_attribute, lambda a: (a.type, a.bits)),
-    (attributes.StringAttribute, attributes.string_attribute, lambda a: (a.value,)),
-    (attributes.TypeAttribute, attributes.type_attribute, lambda a: (a.type,)),
+    (attributes.UnitAttribute, lambda: attributes.UNIT, ""),
+    (attributes.IntegerAttribute, attributes.integer_attribute, "type value"),
+    (attributes.FloatAttribute, attributes.float_attribute, "type bits"),
+    (attributes.StringAttribute, attributes.string_attribute, "value"),
+    (attributes.TypeAttribute, attributes.type_attribute, "type"),
     (attributes.SymbolAttribute, attributes.symbol_attribute, lambda a: a.path),
-    (attributes.ArrayAttribute, attributes.array_attribute, lambda a: (a.elements,)),
-    (
-        attributes.DictionaryAttribute,
-        lambda entries: attributes.dictionary_attribute(dict(entries)),
-        lambda a: (a.entries,),
-    ),
-    (attributes.DenseArrayAttribute, attributes.dense_array_attribute, lambda a: (a.element_type, a.values)),
-    (attributes.EnumAttribute, _enumeration, lambda a: (a.kind.name, a.keyword)),
-    (dense.DenseAttribute, dense.dense_attribute, lambda a: (a.type, a.shape, a.element_type, a.data)),
-    (attributes.OpaqueAttribute, attributes.opaque_attribute, lambda a: (a.spelling,)),
-    (DenseStringAttribute, dense_string_attribute, lambda a: (a.shape, a.strings)),
+    (attributes.ArrayAttribute, attributes.array_attribute, "elements"),
+    (attributes.DictionaryAttribute, lambda entries: attributes.dictionary_attribute(dict(entries)), "entries"),
+    (attributes.DenseArrayAttribute, attributes.dense_array_attribute, "element_type values"),
+    (attributes.EnumAttribute, lambda kind, keyword: ENUM_KINDS[kind][keyword], lambda a: (a.kind.name, a.keyword)),
+    (dense.DenseAttribute, dense.dense_attribute, "type shape element_type data"),
+    (attributes.OpaqueAttribute, attributes.opaque_attribute, "spelling"),
+    (DenseStringAttribute, dense_string_attribute, "shape strings"),
     (VerifiedDivByAttribute, verified_div_by, lambda a: (dialect.div_by(a.divisor, a.every, a.along),)),
-    (dialect.DivByAttribute, dialect.div_by, lambda a: (a.divisor, a.every, a.along)),
-    (dialect.BoundedAttribute, dialect.bounded, lambda a: (a.lower, a.upper, a.strict)),
-    (dialect.SameElementsAttribute, dialect.same_elements, lambda a: (a.values,)),
-    (dialect.OptimizationHintsAttribute, dialect.optimization_hints, lambda a: (a.entries,)),
-    (dialect.CuteAttribute, dialect.cute_attribute, lambda a: (a.kind, a.term)),
+    (dialect.DivByAttribute, dialect.div_by, "divisor every along"),
+    (dialect.BoundedAttribute, dialect.bounded, "lower upper strict"),
+    (dialect.SameElementsAttribute, dialect.same_elements, "values"),
+    (dialect.OptimizationHintsAttribute, dialect.optimization_hints, "entries"),
+    (dialect.CuteAttribute, dialect.cute_attribute, "kind term"),
     # --- locations ---
-    (location.UnknownLocation, lambda: location.UNKNOWN, lambda a: ()),
+    (location.UnknownLocation, lambda: location.UNKNOWN, ""),
     (BytecodeOrigin, _origin, _origin_parts),
-    (location.FileLocation, location.file_location, lambda a: (a.file, a.line, a.column)),
-    (location.NameLocation, location.name_location, lambda a: (a.name, a.child)),
-    (location.CallSiteLocation, location.call_site_location, lambda a: (a.callee, a.caller)),
-    (location.FusedLocation, location.fused_location, lambda a: (a.locations, a.metadata)),
-    (location.OpaqueLocation, location.OpaqueLocation, lambda a: (a.handle, a.fallback)),
-    (location.CharacterLocation, location.CharacterLocation, lambda a: (a.source, a.token, a.offset)),
-    (location.TextLocation, location.TextLocation, lambda a: (a.source, a.token)),
-    (location.SourceText, location.SourceText, lambda s: (s.text, s.name, s.token_pattern, s.first_line)),
-    (debug_info.DIFile, debug_info.di_file, lambda a: (a.name, a.directory)),
-    (debug_info.DICompileUnit, debug_info.di_compile_unit, lambda a: (a.file,)),
-    (
-        debug_info.DISubprogram,
-        debug_info.di_subprogram,
-        lambda a: (a.file, a.line, a.name, a.linkage_name, a.compile_unit, a.scope_line),
-    ),
-    (debug_info.DILexicalBlock, debug_info.di_lexical_block, lambda a: (a.scope, a.file, a.line, a.column)),
-    (debug_info.DILocation, debug_info.di_location, lambda a: (a.source, a.scope)),
+    (location.FileLocation, location.file_location, "file line column"),
+    (location.NameLocation, location.name_location, "name child"),
+    (location.CallSiteLocation, location.call_site_location, "callee caller"),
+    (location.FusedLocation, location.fused_location, "locations metadata"),
+    (location.OpaqueLocation, location.OpaqueLocation, "handle fallback"),
+    (location.CharacterLocation, location.CharacterLocation, "source token offset"),
+    (location.TextLocation, location.TextLocation, "source token"),
+    (location.SourceText, location.SourceText, "text name token_pattern first_line"),
+    (debug_info.DIFile, debug_info.di_file, "name directory"),
+    (debug_info.DICompileUnit, debug_info.di_compile_unit, "file"),
+    (debug_info.DISubprogram, debug_info.di_subprogram, "file line name linkage_name compile_unit scope_line"),
+    (debug_info.DILexicalBlock, debug_info.di_lexical_block, "scope file line column"),
+    (debug_info.DILocation, debug_info.di_location, "source scope"),
     (Diagnostic, _diagnostic, lambda d: (d.severity, d.message, d.location, d.code, d.values, *d.notes)),
 ]
-_BY_CLASS: dict[type, tuple[str, Callable[[Any], Parts]]] = {
-    kind: (kind.__name__, parts) for kind, _, parts in _RECIPES
-}
+_PARTS: dict[type, Callable[[Any], Parts]] = {kind: _parts_function(parts) for kind, _, parts in _RECIPES}
 _BY_NAME: dict[str, Callable[..., object]] = {kind.__name__: make for kind, make, _ in _RECIPES}
 
 
@@ -161,10 +139,9 @@ class Things:
             if id(last) in self._numbers:
                 waiting.pop()
                 continue
-            found = _BY_CLASS.get(type(last))
-            if found is None:
+            parts_of = _PARTS.get(type(last))
+            if parts_of is None:
                 raise TypeError(f"{type_text(last)} cannot be pickled")
-            name, parts_of = found
             parts = parts_of(last)
             missing = [part for part in _things_in(parts) if id(part) not in self._numbers]
             if missing:
@@ -172,26 +149,19 @@ class Things:
                 continue
             waiting.pop()
             self._numbers[id(last)] = (len(self.rows), (last, parts))
-            self.rows.append((name, self._referred(parts)))
+            self.rows.append((type(last).__name__, tuple([self._refer(part) for part in parts])))
         return Reference(self._numbers[id(thing)][0])
-
-    def _referred(self, parts: Parts) -> Parts:
-        return tuple([self._refer(part) for part in parts])
 
     def _refer(self, part: object) -> object:
         if isinstance(part, tuple):
-            return self._referred(part)
-        return Reference(self._numbers[id(part)][0]) if type(part) in _BY_CLASS else part
+            return tuple([self._refer(inner) for inner in part])
+        return Reference(self._numbers[id(part)][0]) if type(part) in _PARTS else part
 
 
-def _things_in(parts: Parts) -> list[object]:
-    found: list[object] = []
-    for part in parts:
-        if isinstance(part, tuple):
-            found.extend(_things_in(part))
-        elif type(part) in _BY_CLASS:
-            found.append(part)
-    return found
+def _things_in(part: object) -> list[object]:
+    if isinstance(part, tuple):
+        return [thing for inner in part for thing in _things_in(inner)]
+    return [part] if type(part) in _PARTS else []
 
 
 def _made(rows: list[tuple[str, Parts]]) -> list[object]:

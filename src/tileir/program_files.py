@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from tileir.bytecode import MAGIC, is_bytecode
 
@@ -19,6 +19,20 @@ _PATTERN = re.compile(r"[*?\[]")
 _ANY_DEPTH = "**"
 
 
+def is_program(path: str) -> bool:
+    """Whether a file in a directory is a program; pipes and devices are none, whatever their names."""
+    try:
+        if path.endswith(EXTENSIONS):
+            # A link that leads nowhere is one that cannot be read.
+            return not os.path.exists(path) or os.path.isfile(path)
+        if not os.path.isfile(path):
+            return False
+        with open(path, "rb") as file:
+            return is_bytecode(file.read(len(MAGIC)))
+    except OSError:
+        return False
+
+
 class ProgramFiles:
     """The files to read, in the order of the operands, each once; and, in words, what is wrong with operands that gave
     none.  `wanted` says which files of a directory are programs.
@@ -26,58 +40,44 @@ class ProgramFiles:
     `searched` says whether an operand was a directory or a pattern, so that the user does not know which files it is.
     """
 
-    def __init__(self, operands: list[str], wanted: Callable[[os.DirEntry[str]], bool] | None = None) -> None:
-        found: dict[str, None] = {}
-        self._wanted: Callable[[os.DirEntry[str]], bool] = wanted if wanted is not None else is_program
-        self.failures: list[tuple[str, str]] = []
-        self._failed: set[str] = set()
+    def __init__(self, operands: list[str], wanted: Callable[[str], bool] = is_program) -> None:
+        self._wanted: Callable[[str], bool] = wanted
+        # By path: a pattern may come to a directory more than once.
+        self._failures: dict[str, str] = {}
         self.searched: bool = False
+        found: dict[str, None] = {}
         for operand in operands:
             if os.path.isdir(operand):
-                self._add(operand, found, self._programs_in, "there is no Tile IR program in it")
+                paths = self._searched(operand, self._programs_in, "there is no Tile IR program in it")
             elif _PATTERN.search(operand) and not os.path.lexists(operand):
-                self._add(operand, found, self._matching, "nothing matches this pattern")
+                paths = self._searched(operand, self._matching, "nothing matches this pattern")
             else:
-                found[operand] = None
+                paths = [operand]
+            found.update(dict.fromkeys(paths))
         self.paths: list[str] = list(found)
+        self.failures: list[tuple[str, str]] = [
+            (path, f"cannot read '{path}': {why}") for path, why in self._failures.items()
+        ]
 
-    def _add(self, operand: str, found: dict[str, None], search: Callable[[str], list[str]], nothing: str) -> None:
+    def _searched(self, operand: str, search: Callable[[str], list[str]], nothing: str) -> list[str]:
         self.searched = True
-        failures = len(self.failures)
+        failures = len(self._failures)
         paths = search(operand)
-        found.update(dict.fromkeys(paths))
-        if not paths and len(self.failures) == failures:
-            self._fail(operand, nothing)
+        if not paths and len(self._failures) == failures:
+            self._failures[operand] = nothing
+        return paths
 
-    def _fail(self, path: str, why: str) -> None:
-        # A pattern may come to a directory more than once.
-        if path not in self._failed:
-            self._failed.add(path)
-            self.failures.append((path, f"cannot read '{path}': {why}"))
+    def _refused(self, error: OSError) -> None:
+        self._failures.setdefault(error.filename, error.strerror or str(error))
 
-    def _entries(self, directory: str) -> list[os.DirEntry[str]]:
-        """What is in a directory, sorted."""
-        try:
-            with os.scandir(directory) as entries:
-                return sorted(entries, key=lambda entry: entry.name)
-        except OSError as error:
-            self._fail(directory, error.strerror or str(error))
-            return []
+    def _directories(self, directory: str) -> Iterator[tuple[str, list[str]]]:
+        """A directory and all below it, each with its files in order."""
+        for place, inside, names in os.walk(directory, onerror=self._refused):
+            inside[:] = sorted([name for name in inside if not name.startswith(".")])
+            yield place, [os.path.join(place, name) for name in sorted(names) if not name.startswith(".")]
 
     def _programs_in(self, directory: str) -> list[str]:
-        found: list[str] = []
-        waiting = [directory]
-        while waiting:
-            inside: list[str] = []
-            for entry in self._entries(waiting.pop()):
-                if entry.name.startswith("."):
-                    continue
-                if _is_directory(entry):
-                    inside.append(entry.path)
-                elif self._wanted(entry):
-                    found.append(entry.path)
-            waiting.extend(reversed(inside))
-        return found
+        return [path for _, paths in self._directories(directory) for path in paths if self._wanted(path)]
 
     def _matching(self, pattern: str) -> list[str]:
         """The files that a pattern stands for; in a directory that it stands for, the programs."""
@@ -86,11 +86,7 @@ class ProgramFiles:
         parts = [part for part in re.split(r"[\\/]" if os.name == "nt" else "/", rest) if part]
         for number, part in enumerate(parts):
             last = number == len(parts) - 1
-            found: dict[str, None] = {}
-            for place in places:
-                for path in self._matching_part(place, part, last):
-                    found[path] = None
-            places = list(found)
+            places = list(dict.fromkeys([path for place in places for path in self._matching_part(place, part, last)]))
         paths: list[str] = []
         for place in places:
             paths.extend(self._programs_in(place) if os.path.isdir(place) else [place])
@@ -102,51 +98,17 @@ class ProgramFiles:
             path = os.path.join(place, part)
             return [path] if os.path.lexists(path) else []
         if part == _ANY_DEPTH:
-            return [place or "."] if last else self._directories_below(place)
+            if last:
+                return [place or "."]
+            below = [path for path, _ in self._directories(place or ".")]
+            return below if place else [path[2:] for path in below]
         # Imported here: shells match most patterns themselves.
         import fnmatch
 
-        matches = re.compile(fnmatch.translate(part)).match
-        return [
-            entry.path if place else entry.name
-            for entry in self._entries(place or ".")
-            if matches(entry.name)
-            and (not entry.name.startswith(".") or part.startswith("."))
-            and (last or entry.is_dir())
-        ]
-
-    def _directories_below(self, place: str) -> list[str]:
-        """A directory and all that are in it; links are not followed."""
-        found: list[str] = []
-        waiting = [place]
-        while waiting:
-            directory = waiting.pop()
-            found.append(directory)
-            inside = [
-                entry.path if directory else entry.name
-                for entry in self._entries(directory or ".")
-                if not entry.name.startswith(".") and _is_directory(entry)
-            ]
-            waiting.extend(reversed(inside))
-        return found
-
-
-def _is_directory(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir(follow_symlinks=False)
-    except OSError:
-        return False
-
-
-def is_program(entry: os.DirEntry[str]) -> bool:
-    """Whether a file in a directory is a program; pipes and devices are none, whatever their names."""
-    try:
-        if entry.name.endswith(EXTENSIONS):
-            # A link that leads nowhere is one that cannot be read.
-            return not os.path.exists(entry.path) or entry.is_file()
-        if not entry.is_file():
-            return False
-        with open(entry.path, "rb") as file:
-            return is_bytecode(file.read(len(MAGIC)))
-    except OSError:
-        return False
+        try:
+            names = sorted(fnmatch.filter(os.listdir(place or "."), part))
+        except OSError as error:
+            self._refused(error)
+            return []
+        found = [os.path.join(place, name) for name in names if not name.startswith(".") or part.startswith(".")]
+        return found if last else [path for path in found if os.path.isdir(path)]

@@ -107,8 +107,9 @@ def check_triton() -> None:
 
 
 def check_analyses() -> None:
+    from generators.support import parts
+
     from tileir import smith
-    from tileir.tools import support
 
     module = tileir.parse(PROGRAM.replace("return", "%2 = tanh10 %tile : tile<64xf32>\n    return"))
     assert [finding.message for finding in tileir.lint(module)] == ["the result is never used"]
@@ -118,15 +119,15 @@ def check_analyses() -> None:
     programs = [smith.program(seed, family="functions", version="13.4") for seed in range(40)]
     found = next(program for program in programs if "tanh10" in program.operations)
     assert found.expected()
-    assert [part.name for part in support.parts() if "tanh10" in (*part.gaps(), *part.mistakes())] == []
+    assert [part.name for part in parts() if "tanh10" in (*part.gaps(), *part.mistakes())] == []
 
 
 def check_documentation() -> None:
-    from tileir.tools.builder_stub import stub
-    from tileir.tools.reference import pages
+    from generators.reference import reference
+    from generators.stubs import builder_stub
 
-    assert "\n## tanh10\n" in pages()["floating_point.md"]
-    assert "def tanh10(self, source" in stub()
+    assert "\n## tanh10\n" in reference()["floating_point.md"]
+    assert "def tanh10(self, source" in builder_stub()
 
 
 if __name__ == "__main__":

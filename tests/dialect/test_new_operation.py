@@ -12,6 +12,9 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from generators.reference import reference
+from generators.stubs import builder_stub
+from generators.support import finds_types
 from tests.bytecode.notation import notation
 
 import tileir
@@ -41,9 +44,6 @@ from tileir.ir.traits import ELEMENTWISE, PURE, SEGMENTS, TOKEN_ORDERED
 from tileir.ir.traversal import is_memory_effect_free, is_pure, memory_changes
 from tileir.ir.versions import NEWEST, V13_3, V13_4
 from tileir.tools import explain
-from tileir.tools.builder_stub import stub
-from tileir.tools.reference import pages
-from tileir.tools.support import finds_types
 from tileir.types import f32, ptr, tile
 
 LERP = OperationDeclaration(
@@ -299,7 +299,7 @@ def test_types_that_nothing_says_are_given() -> None:
 
 
 def test_stub_of_the_builder_has_the_methods() -> None:
-    text = stub()
+    text = builder_stub()
     assert (
         "    def lerp(self, start: _Operand, end: _Operand, weight: _Operand, *, flush_to_zero: bool | Attribute = False,"
     ) in text
@@ -325,7 +325,7 @@ def test_it_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_it_is_in_the_reference_and_among_the_declarations() -> None:
-    written = pages()
+    written = reference()
     assert "\n## lerp\n" in written["floating_point.md"] and LERP.example in written["floating_point.md"]
     assert "\n## exchange_ptr_tko\n" in written["memory.md"]
     assert "[`lerp`](floating_point.md#lerp)" in written["README.md"]

@@ -10,9 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from generators.highlighting import words
 from tests.editors.installing import ROOT
-
-from tileir.tools.highlighting_words import words
 
 pytestmark = [
     pytest.mark.long,

@@ -11,7 +11,7 @@ import pytest
 from tests.editors.installing import EXTENSION, ROOT, run
 
 import tileir
-from tileir.analyze.documentation.example_programs import program_around
+from tileir.analyze.documentation.examples import program_around
 from tileir.execute.arguments.argument_text import stated_launch
 
 MANIFEST = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))

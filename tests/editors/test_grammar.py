@@ -9,10 +9,11 @@ import json
 import re
 from pathlib import Path
 
+from generators.highlighting import names
 from tests.editors.installing import ROOT, run
 
 import tileir
-from tileir.analyze.documentation.example_programs import program_of
+from tileir.analyze.documentation.examples import program_of
 from tileir.analyze.documentation.meanings import ELEMENT_TYPES
 from tileir.declarations import declarations
 from tileir.dialect.enums import ENUM_KINDS
@@ -20,7 +21,6 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import TextLocation
 from tileir.ir.traits import SYMBOL, SYMBOL_TABLE
 from tileir.text.lexer import TOKEN, tokenize
-from tileir.tools.highlighting_words import names
 
 GRAMMAR = "syntaxes/tileir.tmLanguage.json"
 OPERATIONS = {name: declaration for declaration in declarations() for name in names(declaration)}

@@ -10,9 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from generators.highlighting import words
 from tests.editors.installing import ROOT
-
-from tileir.tools.highlighting_words import words
 
 VIM = shutil.which("vim") or shutil.which("nvim")
 pytestmark = [pytest.mark.long, pytest.mark.skipif(VIM is None, reason="needs Vim: apt-get install vim")]

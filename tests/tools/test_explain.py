@@ -337,11 +337,7 @@ def test_colour_changes_no_words() -> None:
     assert re.sub(r"\033\[\d+m", "", coloured) == text.replace("`", "")
 
 
-def test_the_program_runs() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tileir.tools.reference", "--help"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2 and done.stderr.startswith("usage: ")
+def test_names_that_are_known_load_no_difflib() -> None:
     code = "import sys; from tileir.tools import explain; explain.run(['addf']); print('difflib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("False\n")

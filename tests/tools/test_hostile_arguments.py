@@ -30,7 +30,6 @@ from tileir.tools import (
     main,
     objdump,
     opt,
-    reference,
 )
 from tileir.tools import format as format_tool
 from tileir.tools import run as run_tool
@@ -413,14 +412,3 @@ def test_a_reader_that_has_gone(command: str, files: Path) -> None:
     )  # fmt: skip
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
-
-
-def test_the_reference_as_a_command(files: Path) -> None:
-    for directory in ("k.mlir", "k.mlir/inside", "''"):
-        done = subprocess.run(
-            ["bash", "-c", f"'{sys.executable}' -m tileir.tools.reference {directory}"],
-            cwd=files, env=environment(), capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
-        assert done.returncode == 2, done
-        assert "cannot write" in done.stderr and "Traceback" not in done.stderr
-    assert callable(reference.run)

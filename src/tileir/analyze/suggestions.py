@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic, note
+from tileir.ir.quoting import close_names
 from tileir.ir.registry import REGISTRY
 from tileir.ir.versions import V13_1, Version, version_named, version_text
 
@@ -55,9 +56,7 @@ def _about_name(name: str) -> str:
 
 def _about_word(word: str, choices: list[str]) -> str:
     """The choice that is spelled nearly so."""
-    import difflib
-
-    close = difflib.get_close_matches(word, choices, 1, 0.7)
+    close = close_names(word, choices)
     return f"did you mean '{close[0]}'?" if close and close[0] != word else ""
 
 

@@ -32,7 +32,7 @@ from tileir.ir.declaration import ONE, OperationDeclaration, VerifyContext
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import BuildError, VerifyError, has_errors
 from tileir.ir.location import UNKNOWN, Location, file_location
-from tileir.ir.quoting import type_text
+from tileir.ir.quoting import close_names, type_text
 from tileir.ir.registry import REGISTRY
 from tileir.ir.symbols import Symbols
 from tileir.ir.traits import ISOLATED, SYMBOL_TABLE
@@ -389,10 +389,7 @@ def _elements(tiles: list[object], identities: list[object]) -> list[Type]:
 
 
 def _unknown(name: str) -> str:
-    import difflib
-
-    names = [d.mnemonic for d in REGISTRY.declarations()]
-    close = difflib.get_close_matches(name, names, 1)
+    close = close_names(name, [d.mnemonic for d in REGISTRY.declarations()])
     return f"there is no operation '{name}'" + (f"; did you mean '{close[0]}'?" if close else "")
 
 

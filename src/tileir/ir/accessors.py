@@ -278,7 +278,7 @@ class Accessors(NamedParts):
 
     __slots__ = ()
 
-    # Written by `make docs` from the declarations; edit those, or src/tileir/tools/accessor_properties.py.
+    # Written by `make docs` from the declarations; edit those, or generators/accessors.py.
     acc: ClassVar = Accessor(NamedParts._value, "acc")
     alignment: ClassVar = Required(NamedParts._integer, "alignment")
     arg: ClassVar = Accessor(NamedParts._value, "arg")

@@ -6,7 +6,7 @@ characters that it would obey are spelled out: no color, no cursor movement, no 
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import Final, Iterable
 
 
 def quote(value: str) -> str:
@@ -48,6 +48,19 @@ def type_text(value: object) -> str:
     # `ndarray` begins with the name of a letter.
     vowel = name[:1] in "aeiouAEIO" or name.startswith("nd")
     return f"an {name}" if vowel else f"a {name}"
+
+
+def several(count: int, noun: str) -> str:
+    """A number with its noun: `1 byte`, `2 bytes`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def close_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """The names that a misspelled one may stand for, the closest first."""
+    # Imported here: few names are misspelled.
+    from difflib import get_close_matches
+
+    return get_close_matches(name, list(known), most, 0.6)
 
 
 # --- terminals ---

@@ -18,6 +18,7 @@ from tileir.ir.declaration import (
     operation_name,
 )
 from tileir.ir.diagnostics import Code, Diagnostic, Invalid, note
+from tileir.ir.quoting import several
 from tileir.ir.symbols import verify_symbol_names
 from tileir.ir.traits import GRAPH_REGION, ISOLATED, NO_TERMINATOR, SEGMENTS, SINGLE_BLOCK, TERMINATOR
 from tileir.ir.traversal import structural_key
@@ -297,10 +298,6 @@ def _verify_declaration(
                 raise Invalid(rule.message)
 
 
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def _verify_region_count(operation: Operation, declaration: OperationDeclaration) -> None:
     declared_regions = len(declaration.regions)
     if len(operation.regions) != declared_regions:
@@ -331,11 +328,11 @@ def _verify_count(declared: tuple[OperandDeclaration, ...], found: int, noun: st
                 raise Invalid("requires one result")
             if noun == "operand" and least == 1:
                 raise Invalid("requires a single operand")
-            raise Invalid(f"expected {_plural(least, noun)}, but found {found}")
+            raise Invalid(f"expected {several(least, noun)}, but found {found}")
     elif found < least:
         raise Invalid(f"expected {least} or more {noun}s, but found {found}")
     elif found > len(declared) and not any(d.count == VARIADIC for d in declared):
-        raise Invalid(f"expected at most {_plural(len(declared), noun)}, but found {found}")
+        raise Invalid(f"expected at most {several(len(declared), noun)}, but found {found}")
 
 
 def _verify_segments(operation: Operation, declaration: OperationDeclaration) -> None:

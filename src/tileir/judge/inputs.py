@@ -126,7 +126,7 @@ class Inputs:
         if path.startswith(_LIST) and len(path) > 1:
             return self._listed(path)
         if os.path.isdir(path) or (_PATTERN & set(path) and not os.path.lexists(path)):
-            files = ProgramFiles([path], _is_wanted_entry)
+            files = ProgramFiles([path], _is_wanted_file)
             self._count(len(files.failures))
             for each in files.paths:
                 self._count(None if is_archive(each) else 1)
@@ -216,12 +216,12 @@ def _content(path: str) -> bytes:
     return content
 
 
-def _is_wanted_entry(entry: os.DirEntry[str]) -> bool:
+def _is_wanted_file(path: str) -> bool:
     """Whether a file of a directory is judged: a program, or a Python module with kernels."""
-    if not entry.name.endswith(KERNELS):
-        return is_program(entry)
+    if not path.endswith(KERNELS):
+        return is_program(path)
     try:
-        return entry.is_file() and is_candidate(_content(entry.path))
+        return os.path.isfile(path) and is_candidate(_content(path))
     except (OSError, ValueError):
         return False
 

@@ -6,7 +6,7 @@ To add one, write `passes/NAME.py` with a function, and call `register_pass` her
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.quoting import type_text
+from tileir.ir.quoting import close_names, type_text
 from tileir.ir.versions import version_named
 from tileir.passes import canonicalize, cse, debug_info, downlevel, legalize, licm, loop_split, registry
 from tileir.passes.registry import ANY, FUNCTION, MODULE, Options, Pass, PassFunction, PipelineError
@@ -48,9 +48,7 @@ def pass_named(name: str) -> Pass:
     if found is None:
         found = _installed(name)
     if found is None:
-        import difflib
-
-        close = difflib.get_close_matches(name, list(REGISTERED), 1, 0.6)
+        close = close_names(name, REGISTERED)
         hint = f"; did you mean '{close[0]}'?" if close else ""
         raise PipelineError(f"'{name}' does not refer to a registered pass{hint}")
     return found

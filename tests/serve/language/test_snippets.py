@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tileir
-from tileir.analyze.documentation.example_programs import ITEMS, MODULES
+from tileir.analyze.documentation.examples import ITEMS, MODULES
 from tileir.analyze.documentation.pages import operations
 from tileir.dialect.ops import MMAF_SCALED, PACK, UNPACK
 from tileir.ir.declaration import OperationDeclaration

@@ -55,8 +55,6 @@ class BlockComparison:
         """How many there are; no more than `MOST_MOMENTS` are kept."""
         self.first: Moment | None = None
         """The first that is wrong."""
-        self.worst: Moment | None = None
-        """The one that is farthest off, relative to the largest number of its tile."""
 
     def add(self, moment: Moment) -> None:
         self.total += 1
@@ -64,8 +62,6 @@ class BlockComparison:
             self.moments.append(moment)
         if moment.wrong and self.first is None:
             self.first = moment
-        if self.worst is None or moment.difference.overall > self.worst.difference.overall:
-            self.worst = moment
 
     def __iter__(self) -> Iterator[Moment]:
         return iter(self.moments)

@@ -19,15 +19,15 @@ from typing import Any, Final, cast
 
 import numpy
 
-from tileir.analyze.comparing.widened import float_element
+from tileir.analyze.comparing.widened import compared_element, float_element, in_reduction
 from tileir.dialect.builder import Builder
-from tileir.dialect.ops import CONSTANT, REDUCE, SCAN
-from tileir.dialect.types import PointerType, TileType, pointer_error, pointer_type, scalar_tile, tile_type
+from tileir.dialect.ops import CONSTANT
+from tileir.dialect.types import TileType, pointer_error, pointer_type, scalar_tile, tile_type
 from tileir.execute.dtypes import Array, from_memory, memory_bytes, memory_dtype
 from tileir.execute.launching.entries import select_entry
 from tileir.ir.attributes import type_attribute
 from tileir.ir.core import Operation
-from tileir.ir.traversal import clone
+from tileir.ir.traversal import ancestors, clone
 from tileir.ir.types import I8, I32, I64, Type, function_type
 from tileir.ir.values import Value
 
@@ -59,11 +59,8 @@ class ProbedKernel:
     """A copy of a kernel with probes."""
 
     def __init__(self, entry: Operation) -> None:
-        module = entry
-        while module.parent_operation is not None:
-            module = module.parent_operation
         mapping: dict[Value, Value] = {}
-        self.module: Operation = clone(module, mapping)
+        self.module: Operation = clone([entry, *ancestors(entry)][-1], mapping)
         self.entry: Operation = select_entry(self.module, entry.symbol_name)
         self.probes: list[Probe] = []
         self.left_out: int = 0
@@ -124,26 +121,15 @@ class ProbedKernel:
 
 def _chosen(entry: Operation) -> list[Value]:
     """The values to write down: tiles that are results, outside of the bodies of reductions."""
-    found = []
+    found: list[Value] = []
     for operation in entry.walk():
-        if operation is entry or operation.declaration is CONSTANT or _in_reduction(operation):
+        if operation.declaration is CONSTANT or in_reduction(operation):
             continue
         for result in operation.results:
-            type = result.type
-            if not isinstance(type, TileType) or isinstance(type.element, PointerType):
-                continue
-            if pointer_error(type.element) is None:
+            element = compared_element(result)
+            if element is not None and pointer_error(element) is None:
                 found.append(result)
-    return cast("list[Value]", found)
-
-
-def _in_reduction(operation: Operation) -> bool:
-    parent = operation.parent_operation
-    while parent is not None:
-        if parent.declaration in (REDUCE, SCAN):
-            return True
-        parent = parent.parent_operation
-    return False
+    return found
 
 
 def _write_down(b: Builder, number: int, probe: Probe, log: Value, chosen: Value, limit: Value) -> None:

@@ -13,7 +13,8 @@ from typing import Any, Final
 import numpy
 
 from tileir.analyze.comparing.comparison import ArrayDifference, BlockComparison, Comparison, Moment
-from tileir.dialect.types import PointerType, TileType
+from tileir.analyze.comparing.widened import compared_element
+from tileir.dialect.types import PointerType
 from tileir.execute.array_difference import difference_of
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import LaunchError
@@ -21,7 +22,6 @@ from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.recording.recording import Recording
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
-from tileir.ir.values import Value
 
 MOST_BYTES: Final = 1 << 27
 """So much of the values of a tile block is collected."""
@@ -62,14 +62,6 @@ class SteppedBlock(Observer):
         return self._observer.access(access)
 
 
-def compared_element(value: Value) -> Type | None:
-    """The element type of a tile that can be compared; addresses differ from run to run."""
-    type = value.type
-    if not isinstance(type, TileType) or isinstance(type.element, PointerType):
-        return None
-    return type.element
-
-
 class BlockValues(Observer):
     """What a tile block of a recording computed, as it runs again.
 
@@ -106,7 +98,11 @@ class ValueComparison(Comparison):
 
     missing: str
     """Why a value has no counterpart."""
-    _here: tuple[int, BlockValues] | None = None
+
+    def __init__(self, recording: Recording) -> None:
+        super().__init__(recording)
+        # Of each recording the tile block last asked for, and its values.
+        self._collected: dict[Recording, tuple[int, BlockValues]] = {}
 
     @abstractmethod
     def other_values(self, block: int) -> dict[int, list[Array]]:
@@ -115,7 +111,7 @@ class ValueComparison(Comparison):
     def compare_block(self, block: int) -> BlockComparison:
         compared = BlockComparison(block)
         program = self.recording.program
-        here, there = self._values(block), self.other_values(block)
+        here, there = self.values_of(self.recording, block), self.other_values(block)
         moments: list[Moment] = []
         for number, contents in there.items():
             value = program.values[number]
@@ -138,18 +134,19 @@ class ValueComparison(Comparison):
         if element is None:
             raise LaunchError(f"{program.name(value)} is no tile of numbers")
         here = self.recording.tile(block, step, value)
-        steps = [at for at, _ in self._values(block).found.get(value, [])]
+        steps = [at for at, _ in self.values_of(self.recording, block).found.get(value, [])]
         time = bisect_right(steps, step) - 1
         others = self.other_values(block).get(value, [])
         if not 0 <= time < len(others):
             raise LaunchError(f"{program.name(value)} {self.missing}")
         return element, here, element, numpy.asarray(others[time])
 
-    def _values(self, block: int) -> BlockValues:
-        """The values of a tile block of the recording."""
-        if self._here is None or self._here[0] != block:
-            self._here = block, BlockValues(self.recording, block)
-        return self._here[1]
+    def values_of(self, recording: Recording, block: int) -> BlockValues:
+        """The values of a tile block of a recording."""
+        known = self._collected.get(recording)
+        if known is None or known[0] != block:
+            known = self._collected[recording] = block, BlockValues(recording, block)
+        return known[1]
 
 
 class RecordingComparison(ValueComparison):
@@ -160,7 +157,6 @@ class RecordingComparison(ValueComparison):
     def __init__(self, recording: Recording, other: Recording, id: str = "recording", title: str = "") -> None:
         super().__init__(recording)
         self.other: Recording = other
-        self._there: tuple[int, BlockValues] | None = None
         self.id = id
         self.title = title or "another recording"
         self.same_program: bool = recording.program.lines == other.program.lines
@@ -172,17 +168,16 @@ class RecordingComparison(ValueComparison):
 
     def other_values(self, block: int) -> dict[int, list[Array]]:
         self.other.place(block)
-        if self._there is None or self._there[0] != block:
-            self._there = block, BlockValues(self.other, block)
-        return {number: [content for _, content in times] for number, times in self._there[1].found.items()}
+        found = self.values_of(self.other, block).found
+        return {number: [content for _, content in times] for number, times in found.items()}
 
     def compare_block(self, block: int) -> BlockComparison:
         if not self.same_program or self.other.blocks.place(block) is None:
             return BlockComparison(block)
         compared = super().compare_block(block)
-        left, right = self._values(block), self.other_values(block)
-        is_whole = left.is_whole and self._there is not None and self._there[1].is_whole
-        if is_whole and any(len(times) != len(right.get(number, [])) for number, times in left.found.items()):
+        left, right = self.values_of(self.recording, block), self.values_of(self.other, block)
+        is_whole = left.is_whole and right.is_whole
+        if is_whole and any(len(times) != len(right.found.get(number, [])) for number, times in left.found.items()):
             self.note_once("Some tile blocks take other ways through the program: what both computed is compared.")
         return compared
 

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy
 
-from tileir.analyze.comparing.widened import Again, float_element, widen_tile, widened
+from tileir.analyze.comparing.widened import Again, float_element, in_reduction, widen_tile, widened
 from tileir.dialect import ops
 from tileir.execute.array_difference import exact_numbers
 from tileir.execute.dtypes import Array, from_memory, memory_dtype
@@ -27,6 +27,7 @@ from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.floats import FORMATS
+from tileir.ir.traversal import ancestors
 from tileir.ir.types import FloatType
 from tileir.ir.values import Value
 
@@ -73,15 +74,11 @@ class Shadow(Observer):
         self._memory = ShadowMemory()
 
     def watches(self, operation: Operation) -> bool:
-        parent = operation.parent_operation
-        while parent is not None:
-            if parent.declaration in _BODIES:
-                return False
-            parent = parent.parent_operation
-        if operation.declaration in _STORES:
-            # Integers are written over floats too.
-            return True
-        return any(float_element(value) is not None for value in (*operation.operands, *operation.results))
+        if in_reduction(operation):
+            return False
+        # Integers are written over floats too.
+        values = (*operation.operands, *operation.results)
+        return operation.declaration in _STORES or any(float_element(value) is not None for value in values)
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         declaration = operation.declaration
@@ -113,14 +110,11 @@ class Shadow(Observer):
                 self._load(operation, results)
             elif operation.results:
                 self._compute(operation, block, results)
-        self._tell(operation, results)
-
-    def _tell(self, operation: Operation, results: list[Any]) -> None:
-        computed: list[tuple[Value, FloatType, Any, Shadowed]] = []
-        for value, content in zip(operation.results, results, strict=True):
-            element = float_element(value)
-            if element is not None:
-                computed.append((value, element, content, self._shadow(value, content)))
+        computed: list[tuple[Value, FloatType, Any, Shadowed]] = [
+            (value, element, content, self._shadow(value, content))
+            for value, content in zip(operation.results, results, strict=True)
+            if (element := float_element(value)) is not None
+        ]
         if computed:
             self._seen(operation, computed)
 
@@ -149,11 +143,8 @@ class Shadow(Observer):
 
     def _leave(self, operation: Operation, operands: list[Any]) -> None:
         """A terminator hands its operands to the next iteration of a loop, or to the results of what it ends."""
-        owner = operation.parent_operation
-        ends_branch = operation.declaration is ops.YIELD
-        while owner is not None and not (owner.declaration is ops.IF if ends_branch else owner.declaration.is_loop):
-            owner = owner.parent_operation
-        assert owner is not None
+        around = [each for each in ancestors(operation) if each.declaration is ops.IF or each.declaration.is_loop]
+        owner = next(each for each in around if operation.declaration is ops.YIELD or each.declaration.is_loop)
         targets: Sequence[Value] = owner.results
         if operation.declaration is ops.CONTINUE:
             targets = owner.regions[0].block.arguments[1 if owner.declaration is ops.FOR else 0 :]

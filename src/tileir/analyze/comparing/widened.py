@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 import numpy
 
 from tileir.dialect import ops
-from tileir.dialect.types import TileType, tile_type
+from tileir.dialect.types import PointerType, TileType, tile_type
 from tileir.execute.arithmetic.conversion import float_to_float
 from tileir.execute.dtypes import Array, constant_elements, to_bits
 from tileir.execute.interpreter.frame import Frame, Options
@@ -26,7 +26,7 @@ from tileir.ir import floats
 from tileir.ir.core import Block, Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute
 from tileir.ir.traits import PURE
-from tileir.ir.traversal import clone
+from tileir.ir.traversal import ancestors, clone
 from tileir.ir.types import FloatType, Type
 from tileir.ir.values import Value
 
@@ -44,6 +44,17 @@ def float_element(value: Value) -> FloatType | None:
     """The element type of a tile of floats; None for any other value."""
     type = value.type
     return type.element if isinstance(type, TileType) and isinstance(type.element, FloatType) else None
+
+
+def compared_element(value: Value) -> Type | None:
+    """The element type of a tile that can be compared; addresses differ from run to run."""
+    type = value.type
+    return type.element if isinstance(type, TileType) and not isinstance(type.element, PointerType) else None
+
+
+def in_reduction(operation: Operation) -> bool:
+    """Whether an operation is in the body of `reduce` or `scan`, which has no values to compare."""
+    return any(each.declaration in (ops.REDUCE, ops.SCAN) for each in ancestors(operation))
 
 
 def wider(element: Type, wide: FloatType) -> Type:
@@ -92,12 +103,8 @@ def _can_be_widened(operation: Operation) -> bool:
 
 def _captures(operation: Operation) -> bool:
     """Whether a body takes values from around the operation, which nobody hands to its copy."""
-    if not operation.regions:
-        return False
     for inner in operation.walk():
-        if inner is operation:
-            continue
-        for value in inner.operands:
+        for value in inner.operands if inner is not operation else ():
             block = value.parent_block
             owner = block.parent_operation if block is not None else None
             if owner is None or not (owner is operation or operation.is_ancestor_of(owner)):

@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import numpy
 
-from tileir.analyze.comparing.recordings import BlockValues, compared_element
+from tileir.analyze.comparing.recordings import BlockValues
+from tileir.analyze.comparing.widened import compared_element
 from tileir.analyze.random_arguments import random_launch
 from tileir.dialect.ops import ENTRY
 from tileir.dialect.types import PointerType, TileType

@@ -1,8 +1,7 @@
 """What the dialect's documentation says: for `tileir explain`, docs/operations and hovering in an editor.
 
 grammar             the syntax of an operation as a line a person reads
-example_programs    whole programs around the examples of the declarations
-builder_examples    the same examples in Python
+examples            the examples of the declarations, as whole programs and in Python
 pages               what a page holds, and the pages of operations
 written_types       what a type that is written out says
 vocabulary          everything that can be explained by name

@@ -12,7 +12,7 @@ import re
 from tileir.annotations import Final
 from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.ops import MODULE
-from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, EnumKind
+from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE
 from tileir.ir.declaration import VARIADIC, AttributeDeclaration, OperationDeclaration
 from tileir.ir.versions import NEWEST, Version
 from tileir.text.syntax.format import CALLED, LITERAL, VARIABLE, WORD, elements_of
@@ -160,16 +160,10 @@ def _variable(declaration: OperationDeclaration, name: str) -> str:
 
 def _attribute(declared: AttributeDeclaration) -> str:
     kind = enum_kind_of(declared)
-    if kind is not None:
-        return _keywords(kind, declared.name)
+    if kind is not None and len(kind.values) <= FEW:
+        return f"({' | '.join(sorted(kind.values))})"
     prefix = "@" if declared.constraint.kind in ("symbol", "symbol_name") else ""
     return prefix + declared.name.upper()
-
-
-def _keywords(kind: EnumKind, name: str) -> str:
-    if len(kind.values) > FEW:
-        return name.upper()
-    return f"({' | '.join(sorted(kind.values))})"
 
 
 def _called(declaration: OperationDeclaration, word: str, arguments: str) -> str:

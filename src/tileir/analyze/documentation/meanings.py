@@ -11,19 +11,18 @@ class Documentation(NamedTuple):
     """The words for one type or attribute; `names` are further names under which it can be asked for."""
 
     name: str
-    group: str
     summary: str
     syntax: str
     description: str
     example: str = ""
     since: Version | None = V13_1
     names: tuple[str, ...] = ()
+    group: str = "Types"
 
 
 TYPES: Final[tuple[Documentation, ...]] = (
     Documentation(
         "tile",
-        "Types",
         "An array of elements, the value programs compute with",
         "tile<(EXTENTx...)? ELEMENT>",
         "A tile has a fixed shape and one element type.  Each extent is a power of two, and a tile has at most "
@@ -34,7 +33,6 @@ TYPES: Final[tuple[Documentation, ...]] = (
     ),
     Documentation(
         "ptr",
-        "Types",
         "A pointer to a number in memory, as an element of a tile",
         "ptr<ELEMENT (, <none>)?>",
         "Pointers exist only as elements of tiles: a scalar pointer is a `tile<ptr<f32>>`.  They point to any number "
@@ -45,7 +43,6 @@ TYPES: Final[tuple[Documentation, ...]] = (
     ),
     Documentation(
         "tensor_view",
-        "Types",
         "A tensor in memory: a shape and strides over a pointer",
         "tensor_view<(EXTENTx...)? ELEMENT (, strides=[STRIDE, ...])? (, #cuda_tile.ptr_attr<none>)?>",
         "Extents and strides are positive integers, or `?` if they are known only at run time.  Strides count "
@@ -55,7 +52,6 @@ TYPES: Final[tuple[Documentation, ...]] = (
     ),
     Documentation(
         "partition_view",
-        "Types",
         "A tensor divided into adjacent tiles that do not overlap",
         "partition_view<tile=(EXTENTx...), (padding_value = PADDING_VALUE,)? TENSOR_VIEW (, dim_map=[DIMENSION, "
         "...])?>",
@@ -68,7 +64,6 @@ TYPES: Final[tuple[Documentation, ...]] = (
     ),
     Documentation(
         "strided_view",
-        "Types",
         "Tiles over a tensor at a fixed distance, which may overlap or leave gaps",
         "strided_view<tile=(EXTENTx...), traversal_strides=[STRIDE, ...], (padding_value = PADDING_VALUE,)? "
         "TENSOR_VIEW (, dim_map=[DIMENSION, ...])?>",
@@ -79,7 +74,6 @@ TYPES: Final[tuple[Documentation, ...]] = (
     ),
     Documentation(
         "gather_scatter_view",
-        "Types",
         "Tiles whose positions along one dimension are given individually",
         "gather_scatter_view<tile=(EXTENTx...), (padding_value = PADDING_VALUE,)? TENSOR_VIEW, sparse_dim=DIMENSION>",
         "Along `sparse_dim`, an access takes a one-dimensional tile of positions, one for each element of the tile in "
@@ -89,7 +83,6 @@ TYPES: Final[tuple[Documentation, ...]] = (
     ),
     Documentation(
         "token",
-        "Types",
         "A value that orders memory operations",
         "token",
         "Memory operations are ordered by tokens, not by their order in the program.  An operation whose name ends in "
@@ -99,7 +92,6 @@ TYPES: Final[tuple[Documentation, ...]] = (
     ),
     Documentation(
         "string",
-        "Types",
         "A handle to a string, not part of any portable program",
         "string",
         "Exists only in the types draft.  It is read and printed, but no public version of the dialect has it "
@@ -109,7 +101,6 @@ TYPES: Final[tuple[Documentation, ...]] = (
     ),
     Documentation(
         "function",
-        "Types",
         "The type of an entry: its parameters and results",
         "(TYPE, ...) -> (TYPE, ...)",
         "Appears in the generic form, as the `function_type` of an entry and after each operation.  An entry returns "
@@ -142,54 +133,53 @@ ELEMENT_TYPES: Final[dict[str, str]] = {
 ATTRIBUTES: Final[tuple[Documentation, ...]] = (
     Documentation(
         "div_by",
-        "Assumptions",
         "Promise of `assume`: elements are multiples of a number",
         "div_by<DIVISOR (, every EXTENT along DIMENSION)?>",
         "For tiles of integers or pointers and, without the second part, for tensor views.  The divisor is a power of "
         "two up to 2^62.  Every element is a multiple of it.  With `every E along A`, only the first of each group of "
         "E elements along dimension A is a multiple, and the other elements of the group count up from it.",
         "div_by<16>\ndiv_by<16, every 4 along 0>",
+        group="Assumptions",
     ),
     Documentation(
         "bounded",
-        "Assumptions",
         "Promise of `assume`: elements lie between two bounds",
         "bounded<(LOWER | ?), (UPPER | ?) (, strict)?>",
         "For tiles of integers, read as signed.  Both bounds are included; `?` means no bound.  `strict`, which exists "
         "only in the types draft, excludes the bounds themselves (docs/conflicts.md C2).",
         "bounded<0, 1023>\nbounded<0, ?>",
+        group="Assumptions",
     ),
     Documentation(
         "same_elements",
-        "Assumptions",
         "Promise of `assume`: a tile consists of groups of equal elements",
         "same_elements<[EXTENT, ...]>",
         "For tiles of integers or pointers.  One extent per dimension gives the shape of a group; all elements of a "
         "group are equal.",
         "same_elements<[2, 4]>",
+        group="Assumptions",
     ),
     Documentation(
         "optimization_hints",
-        "Hints",
         "Advice for the compiler, per architecture",
         "optimization_hints = <ARCHITECTURE = {HINT = VALUE, ...}, ...>",
         "Hints never change what a program computes.  By default, unknown hints are ignored; the verifier can also "
         "warn about them or reject them.  `default` stands for all architectures that are not listed.",
         "optimization_hints = <sm_100 = {num_cta_in_cga = 8}, default = {occupancy = 2}>",
+        group="Hints",
     ),
     Documentation(
         "dense",
-        "Constants",
         "The elements of a constant or global",
         "<ELEMENT: (NUMBER | [NUMBER, ...])>",
         "A single number is the value of all elements, a nested list gives each of them.  Numbers are decimal "
         "integers, decimal floats, the bits of a float in hexadecimal (`0x7FC00000`), or `true` and `false` for i1.  "
         "The drafts write `dense<0>`, which is also accepted (docs/conflicts.md A1).",
         "<f32: [1.0, 2.5]>\n<i32: 0>\n<i1: true>",
+        group="Constants",
     ),
     Documentation(
         "di_loc",
-        "Debug information",
         "A source position and the scope that contains it",
         "#cuda_tile.di_loc<LOCATION in SCOPE>",
         "The scope is a subprogram or a lexical block.  Operations of an entry have scopes only if the entry has one, "
@@ -197,45 +187,45 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         '#cuda_tile.di_loc<loc("k.py":7:3) in #cuda_tile.di_subprogram<file = <"k.py" in "/src">, line = 5, name = '
         '"k", '
         'linkageName = "k", compileUnit = <file = <"k.py" in "/src">>>>',
+        group="Debug information",
     ),
     Documentation(
         "di_file",
-        "Debug information",
         "A source file",
         "#cuda_tile.di_file<NAME in DIRECTORY>",
         "Name and directory are strings.",
         '#cuda_tile.di_file<"k.py" in "/src">',
+        group="Debug information",
     ),
     Documentation(
         "di_compile_unit",
-        "Debug information",
         "A unit of compilation",
         "#cuda_tile.di_compile_unit<file = DI_FILE>",
         "Each subprogram belongs to one.",
         '#cuda_tile.di_compile_unit<file = <"k.py" in "/src">>',
+        group="Debug information",
     ),
     Documentation(
         "di_subprogram",
-        "Debug information",
         "A function of the source language",
         "#cuda_tile.di_subprogram<file = DI_FILE, line = LINE, name = NAME, linkageName = NAME, compileUnit = "
         "DI_COMPILE_UNIT (, scopeLine = LINE)?>",
         "The scope of an entry; its linkage name is the name of the entry.",
         '#cuda_tile.di_subprogram<file = <"k.py" in "/src">, line = 5, name = "k", linkageName = "k", '
         'compileUnit = <file = <"k.py" in "/src">>>',
+        group="Debug information",
     ),
     Documentation(
         "di_lexical_block",
-        "Debug information",
         "A block inside a function of the source language",
         "#cuda_tile.di_lexical_block<scope = SCOPE, file = DI_FILE, line = LINE (, column = COLUMN)?>",
         "Its scope is a subprogram or another block.",
         '#cuda_tile.di_lexical_block<scope = #cuda_tile.di_subprogram<file = <"k.py" in "/src">, line = 5, name = "k", '
         'linkageName = "k", compileUnit = <file = <"k.py" in "/src">>>, file = <"k.py" in "/src">, line = 6>',
+        group="Debug information",
     ),
     Documentation(
         "cute",
-        "Foreign",
         "A cuTe layout, shape or stride attached to an operation",
         "#cute.(layout | shape | stride)<TERM>",
         "A term is an integer, `extent@dimension`, or a list of terms in parentheses.  Its syntax is checked, and it "
@@ -243,6 +233,7 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "#cute.layout<(1@0, 16@1)>",
         None,
         ("layout", "cute.layout", "cute.shape", "cute.stride"),
+        group="Foreign",
     ),
 )
 

@@ -1,7 +1,7 @@
 """What the documentation says, apart from how it is laid out.
 
 A page is made from a declaration (or from `meanings.py` for what has none).  `tileir explain` lays it out
-for a terminal, `tileir.tools.reference` as Markdown, so both say the same.
+for a terminal, `generators/reference.py` as Markdown, so both say the same.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from typing import Final, NamedTuple
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
-from tileir.analyze.documentation.builder_examples import builder_example
+from tileir.analyze.documentation.examples import builder_example
 from tileir.analyze.documentation.grammar import allowed_keywords, grammar
 from tileir.analyze.documentation.meanings import Documentation
 from tileir.analyze.lint.rule import Rule
@@ -89,6 +89,12 @@ class Page(NamedTuple):
     summary: str
     facts: tuple[str, ...]
     sections: tuple[Section, ...]
+
+
+def section(title: str, *blocks: Block) -> list[Section]:
+    """A section with the blocks that have contents; nothing if none has."""
+    filled = tuple([block for block in blocks if (block.rows if isinstance(block, Table) else block[0])])
+    return [Section(title, filled)] if filled else []
 
 
 RULES_GROUP: Final = "Lint rules"
@@ -180,7 +186,7 @@ def title_of(declaration: OperationDeclaration) -> str:
 
 
 def other_names(declaration: OperationDeclaration) -> list[str]:
-    names = [declaration.mnemonic, *declaration.aliases]
+    names = [] if declaration.is_builtin else [declaration.mnemonic, *declaration.aliases]
     return [name for name in names if name != declaration.spelled_name(NEWEST)]
 
 
@@ -226,7 +232,7 @@ def keyword_words(keywords: list[str], declared: AttributeDeclaration) -> str:
     """The keywords, or just the name of the enumeration where the documentation itself says which of them are legal."""
     named = re.findall(r"\w+", declared.documentation)
     kind = enum_kind_of(declared)
-    if kind is not None and sum(keyword in named for keyword in keywords) > 0 and len(keywords) > 2:
+    if kind is not None and any(keyword in named for keyword in keywords) and len(keywords) > 2:
         return f"`{kind.name}`"
     return listed([f"`{keyword}`" for keyword in keywords])
 
@@ -282,33 +288,27 @@ def rule_words(message: str) -> str:
 
 def operation_page(declaration: OperationDeclaration) -> Page:
     """All that a declaration says."""
-    sections = [Section("Syntax", (Code(grammar(declaration), True),))]
-    if declaration.description:
-        sections.append(Section("Description", (Paragraph(prose(declaration.description)),)))
-    for title, rows in (
-        ("Operands", [_value_row(declaration, o) for o in declaration.operands]),
-        ("Attributes", [_attribute_row(declaration, a) for a in declaration.attributes]),
-        ("Results", [_value_row(declaration, r) for r in declaration.results]),
-        ("Regions", [_region_row(r) for r in declaration.regions]),
-    ):
-        if rows:
-            kind = {"Attributes": "value", "Regions": "blocks"}.get(title, "type")
-            sections.append(Section(title, (Table(("name", kind, "meaning"), tuple(rows)),)))
-    rules = [rule_words(rule.message) for rule in declaration.rules if rule.message]
-    if rules:
-        sections.append(Section("Type rules", (Bullets(tuple(rules)),)))
-    traits = trait_words(declaration)
-    if traits:
-        sections.append(Section("Traits", (Bullets(tuple(traits)),)))
-    if declaration.legalization:
-        words = "This operation exists only in the drafts. In public operations:"
-        sections.append(Section("Legalization", (Paragraph(words), Paragraph(prose(declaration.legalization)))))
-    if declaration.example:
-        sections.append(Section("Example", (Code(declaration.example),)))
-    built = builder_example(declaration)
-    if built:
-        sections.append(Section("Example in Python", (Code(built, language="python"),)))
-    return Page(title_of(declaration), declaration.chapter, declaration.summary, _facts(declaration), tuple(sections))
+    operands = tuple([_value_row(declaration, o) for o in declaration.operands])
+    attributes = tuple([_attribute_row(declaration, a) for a in declaration.attributes])
+    results = tuple([_value_row(declaration, r) for r in declaration.results])
+    regions = tuple([_region_row(r) for r in declaration.regions])
+    draft_only = "This operation exists only in the drafts. In public operations:" if declaration.legalization else ""
+    sections = (
+        *section("Syntax", Code(grammar(declaration), True)),
+        *section("Description", Paragraph(prose(declaration.description))),
+        *section("Operands", Table(("name", "type", "meaning"), operands)),
+        *section("Attributes", Table(("name", "value", "meaning"), attributes)),
+        *section("Results", Table(("name", "type", "meaning"), results)),
+        *section("Regions", Table(("name", "blocks", "meaning"), regions)),
+        *section(
+            "Type rules", Bullets(tuple([rule_words(rule.message) for rule in declaration.rules if rule.message]))
+        ),
+        *section("Traits", Bullets(tuple(trait_words(declaration)))),
+        *section("Legalization", Paragraph(draft_only), Paragraph(prose(declaration.legalization))),
+        *section("Example", Code(declaration.example)),
+        *section("Example in Python", Code(builder_example(declaration), language="python")),
+    )
+    return Page(title_of(declaration), declaration.chapter, declaration.summary, _facts(declaration), sections)
 
 
 def _facts(declaration: OperationDeclaration) -> tuple[str, ...]:
@@ -333,13 +333,12 @@ def _facts(declaration: OperationDeclaration) -> tuple[str, ...]:
 def documentation_page(entry: Documentation) -> Page:
     """A type or attribute that has no declaration."""
     since = "draft only" if entry.since is None else f"since {version_text(entry.since)}"
-    sections = [
-        Section("Syntax", (Code(entry.syntax, True),)),
-        Section("Description", (Paragraph(prose(entry.description)),)),
-    ]
-    if entry.example:
-        sections.append(Section("Example", (Code(entry.example),)))
-    return Page(entry.name, entry.group, entry.summary, (since,), tuple(sections))
+    sections = (
+        *section("Syntax", Code(entry.syntax, True)),
+        *section("Description", Paragraph(prose(entry.description))),
+        *section("Example", Code(entry.example)),
+    )
+    return Page(entry.name, entry.group, entry.summary, (since,), sections)
 
 
 def rule_page(rule: Rule) -> Page:
@@ -350,9 +349,9 @@ def rule_page(rule: Rule) -> Page:
     if rule.version:
         facts.append(f"needs --bytecode-version, in the examples {rule.version}")
     sections = (
-        Section("Why", (Paragraph(rule.reason),)),
-        Section("What to do", (Paragraph(rule.remedy),)),
-        Section("Found here", (Code(rule.positive.strip("\n")),)),
-        Section("Not here", (Code(rule.negative.strip("\n")),)),
+        *section("Why", Paragraph(rule.reason)),
+        *section("What to do", Paragraph(rule.remedy)),
+        *section("Found here", Code(rule.positive.strip("\n"))),
+        *section("Not here", Code(rule.negative.strip("\n"))),
     )
     return Page(rule.name, RULES_GROUP, rule.summary, tuple(facts), sections)

@@ -10,7 +10,6 @@ from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, ENU
 from tileir.analyze.documentation.pages import (
     CHAPTERS,
     RULES_GROUP,
-    Block,
     Bullets,
     Page,
     Paragraph,
@@ -24,6 +23,7 @@ from tileir.analyze.documentation.pages import (
     other_names,
     prose,
     rule_page,
+    section,
     title_of,
 )
 from tileir.analyze.documentation.written_types import written_type_section
@@ -31,11 +31,12 @@ from tileir.analyze.lint.rules import RULES
 from tileir.dialect.attributes import ARCHITECTURES, HINT_DOCUMENTATION, HINTS_OF_KIND
 from tileir.dialect.enums import ENUM_KINDS, enum_kind_of
 from tileir.dialect.types import ELEMENT_SINCE
+from tileir.ir import quoting
 from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration
 from tileir.ir.floats import FORMATS, FloatFormat
 from tileir.ir.registry import REGISTRY
-from tileir.ir.versions import V13_1, Version, version_text
+from tileir.ir.versions import V13_1, V13_4, Version, version_text
 
 
 class Entry(NamedTuple):
@@ -52,17 +53,10 @@ class Entry(NamedTuple):
 
 
 def operation_entries() -> list[Entry]:
-    return [_operation_entry(declaration) for declaration in operations()]
-
-
-def _operation_entry(declaration: OperationDeclaration) -> Entry:
-    return Entry(
-        title_of(declaration),
-        declaration.chapter,
-        declaration.summary,
-        tuple(other_names(declaration)) if not declaration.is_builtin else (),
-        partial(operation_page, declaration),
-    )
+    return [
+        Entry(title_of(d), d.chapter, d.summary, tuple(other_names(d)), partial(operation_page, d))
+        for d in operations()
+    ]
 
 
 # --- types ---
@@ -78,21 +72,15 @@ def type_entries() -> list[Entry]:
 def element_page(name: str) -> Page:
     """An element type; the layout of a float comes from its format."""
     since = {type.spelling: version for type, version in ELEMENT_SINCE.items()}.get(name, V13_1)
+    summary, _, rest = ELEMENT_TYPES[name].partition(".  ")
+    sections = section("Description", Paragraph(f"{rest}." if rest else ""))
     format = FORMATS.get(name)
-    sections: list[Section] = []
     if format is not None:
-        rows = tuple([(fact, value) for fact, value in _format_facts(format)])
-        sections.append(Section("Layout", (Table(("fact", "value"), rows),)))
+        sections += section("Layout", Table(("fact", "value"), tuple(_format_facts(format))))
     elif name not in ("i1", "i4"):
         width = int(name[1:])
-        rows = (
-            ("as signed", f"-2^{width - 1} to 2^{width - 1} - 1"),
-            ("as unsigned", f"0 to 2^{width} - 1"),
-        )
-        sections.append(Section("Range", (Table(("fact", "value"), rows),)))
-    summary, _, rest = ELEMENT_TYPES[name].partition(".  ")
-    if rest:
-        sections.insert(0, Section("Description", (Paragraph(rest + "."),)))
+        rows = (("as signed", f"-2^{width - 1} to 2^{width - 1} - 1"), ("as unsigned", f"0 to 2^{width} - 1"))
+        sections += section("Range", Table(("fact", "value"), rows))
     return Page(name, "Element types", summary, (f"since {version_text(since)}",), tuple(sections))
 
 
@@ -154,31 +142,18 @@ def attribute_entries() -> list[Entry]:
     rest = {use.attribute.name: use for use in reversed(uses_of(lambda a: a.name not in named))}
     for name in sorted(rest):
         summary = prose(rest[name].attribute.documentation).partition(";")[0]
-        entries.append(
-            Entry(
-                name,
-                "Attributes of operations",
-                summary[0].upper() + summary[1:],
-                (),
-                partial(attribute_page, name),
-            )
-        )
+        summary = summary[0].upper() + summary[1:]
+        page = partial(attribute_page, name, summary)
+        entries.append(Entry(name, "Attributes of operations", summary, (), page))
     return entries
 
 
 def _uses_section(uses: list[Use], with_name: bool) -> list[Section]:
-    if not uses:
-        return []
     rows = []
     for use in uses:
-        name = f"`{title_of(use.operation)}`"
-        meaning = prose(use.attribute.documentation)
-        if with_name:
-            rows.append((name, f"`{use.attribute.name}`", meaning))
-        else:
-            rows.append((name, attribute_words(use.operation, use.attribute), meaning))
-    header = ("operation", "as" if with_name else "value", "meaning")
-    return [Section("Used by", (Table(header, tuple(rows)),))]
+        words = f"`{use.attribute.name}`" if with_name else attribute_words(use.operation, use.attribute)
+        rows.append((f"`{title_of(use.operation)}`", words, prose(use.attribute.documentation)))
+    return section("Used by", Table(("operation", "as" if with_name else "value", "meaning"), tuple(rows)))
 
 
 def enum_page(kind: EnumKind) -> Page:
@@ -192,21 +167,18 @@ def enum_page(kind: EnumKind) -> Page:
         note = f" (since {version_text(kind.since[keyword])})" if keyword in kind.since else ""
         byte = str(value) if public and value < FIRST_DRAFT_ONLY_VALUE else "none"
         rows.append((f"`{keyword}`", byte, words[keyword] + note))
-    blocks: list[Block] = [Table(("keyword", "byte", "meaning"), tuple(rows))]
-    if kind.aliases:
-        pairs = [f"`{alias}` as `{keyword}`" for alias, keyword in kind.aliases.items()]
-        blocks.append(Paragraph(f"The drafts' spellings are read too: {listed(pairs, 'and')}."))
-    sections = [Section("Keywords", tuple(blocks)), *_uses_section(uses, True)]
-    return Page(kind.name, "Enumerations", ENUMERATIONS[kind.name], (), tuple(sections))
+    pairs = [f"`{alias}` as `{keyword}`" for alias, keyword in kind.aliases.items()]
+    drafts = f"The drafts' spellings are read too: {listed(pairs, 'and')}." if pairs else ""
+    keywords = section("Keywords", Table(("keyword", "byte", "meaning"), tuple(rows)), Paragraph(drafts))
+    return Page(kind.name, "Enumerations", ENUMERATIONS[kind.name], (), (*keywords, *_uses_section(uses, True)))
 
 
-def attribute_page(name: str) -> Page:
+def attribute_page(name: str, summary: str) -> Page:
     """An attribute that only operations know, by the operations that have it."""
     uses = uses_of(lambda a: a.name == name)
-    entry = next(entry for entry in attribute_entries() if entry.name == name)
     since = sorted({version_text(u.attribute.since) for u in uses if u.attribute.since is not None})
     facts = (f"since {listed(since, 'and')}",) if since else ()
-    return Page(name, "Attributes of operations", entry.summary, facts, tuple(_uses_section(uses, False)))
+    return Page(name, "Attributes of operations", summary, facts, tuple(_uses_section(uses, False)))
 
 
 def hints_page() -> Page:
@@ -221,8 +193,8 @@ def hints_page() -> Page:
         names.append(f"`{architecture}`" + (f" (since {version_text(since)})" if since > V13_1 else ""))
     sections = (
         *page.sections,
-        Section("Hints", (Table(("hint", "on", "meaning"), tuple(rows)),)),
-        Section("Architectures", (Paragraph(", ".join(names) + "."),)),
+        *section("Hints", Table(("hint", "on", "meaning"), tuple(rows))),
+        *section("Architectures", Paragraph(", ".join(names) + ".")),
         *_uses_section(uses_of(lambda a: a.name == "optimization_hints"), False),
     )
     return page._replace(sections=sections)
@@ -241,38 +213,35 @@ def version_entries() -> list[Entry]:
 def version_page(version: Version) -> Page:
     """What a version of the dialect brought."""
     declared = operations()
-    sections: list[Section] = []
     new = [d for d in declared if d.since == version and not d.is_builtin]
     if version == V13_1:
         text = f"{len(new)} operations, the types and attributes that are not listed under a later version."
-        sections.append(Section("Brought", (Paragraph(text),)))
-    elif new:
-        rows = tuple([(f"`{title_of(d)}`", d.summary) for d in new])
-        sections.append(Section("Operations", (Table(("operation", "meaning"), rows),)))
-    pieces = _later_pieces(version, declared)
-    if pieces:
-        sections.append(Section("New in older operations", (Table(("operation", "new", "meaning"), tuple(pieces)),)))
-    other = _other_news(version)
-    if other:
-        sections.append(Section("Types and keywords", (Bullets(tuple(other)),)))
+        brought = section("Brought", Paragraph(text))
+    else:
+        brought = section(
+            "Operations", Table(("operation", "meaning"), tuple([(f"`{title_of(d)}`", d.summary) for d in new]))
+        )
     renamed = [f"`{d.mnemonic}` is spelled `{d.newer_mnemonic}`" for d in declared if d.newer_mnemonic is not None]
-    if renamed and version == (13, 4):
-        sections.append(Section("Renamed", (Bullets(tuple(renamed)),)))
-    return Page(version_text(version), "Versions", VERSIONS[version], (), tuple(sections))
+    sections = (
+        *brought,
+        *section(
+            "New in older operations", Table(("operation", "new", "meaning"), tuple(_later_pieces(version, declared)))
+        ),
+        *section("Types and keywords", Bullets(tuple(_other_news(version)))),
+        *section("Renamed", Bullets(tuple(renamed if version == V13_4 else []))),
+    )
+    return Page(version_text(version), "Versions", VERSIONS[version], (), sections)
 
 
 def _later_pieces(version: Version, declared: list[OperationDeclaration]) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = []
-    for d in declared:
-        if d.since is None or d.since >= version:
-            continue
-        values = [(piece.name, kind, piece.documentation, piece.since) for kind, group in
-                  (("operand", d.operands), ("result", d.results)) for piece in group]  # fmt: skip
-        values.extend([(a.name, "attribute", a.documentation, a.since) for a in d.attributes])
-        for name, kind, documentation, since in values:
-            if since == version:
-                rows.append((f"`{title_of(d)}`", f"{kind} `{name}`", prose(documentation)))
-    return rows
+    return [
+        (f"`{title_of(d)}`", f"{kind} `{piece.name}`", prose(piece.documentation))
+        for d in declared
+        if d.since is not None and d.since < version
+        for kind, pieces in (("operand", d.operands), ("result", d.results), ("attribute", d.attributes))
+        for piece in pieces
+        if piece.since == version
+    ]
 
 
 def _other_news(version: Version) -> list[str]:
@@ -344,13 +313,10 @@ def _is_alias(kind: str, keyword: str) -> bool:
 
 
 def close_names(name: str) -> list[str]:
-    """Names that look like a misspelled one."""
-    import difflib
-
+    """Names that a misspelled one may stand for."""
     entries = all_entries()
     known = [n for entry in entries for n in (entry.name, *entry.others)]
     known.extend([keyword for kind in ENUM_KINDS.values() for keyword in kind.values])
     bare = name.strip().lstrip("!#@%").removeprefix("cuda_tile.")
-    close = difflib.get_close_matches(bare, known, 5, 0.6)
     containing = [n for n in known if len(bare) > 2 and bare.lower() in n.lower()]
-    return list(dict.fromkeys([*close, *containing]))[:5]
+    return list(dict.fromkeys([*quoting.close_names(bare, known, 5), *containing]))[:5]

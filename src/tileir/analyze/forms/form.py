@@ -11,19 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from tileir.dialect.debug_info import DILocation
+from tileir.dialect.debug_info import children
 from tileir.execute.launching.entries import select_entry
+from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
-from tileir.ir.location import (
-    UNKNOWN,
-    CallSiteLocation,
-    FileLocation,
-    FusedLocation,
-    Location,
-    NameLocation,
-    OpaqueLocation,
-    file_location,
-)
+from tileir.ir.location import UNKNOWN, FileLocation, Location, file_location
 from tileir.ir.traversal import clone, pre_order
 
 MOST_LINES: Final = 20_000
@@ -122,17 +114,17 @@ class Numbers:
     """Reads numbers from locations."""
 
     def __init__(self) -> None:
-        self._known: dict[Location, list[int]] = {}
+        self._known: dict[Attribute, list[int]] = {}
 
     def of(self, locations: Iterable[Location]) -> list[int]:
         """The numbers that some locations have, in order, each once."""
         return sorted({number for location in locations for number in self._of(location)})
 
-    def _of(self, root: Location) -> list[int]:
+    def _of(self, root: Attribute) -> list[int]:
         if root in self._known:
             return self._known[root]
         found: set[int] = set()
-        seen: set[Location] = {root}
+        seen = {root}
         # An explicit stack: the location of a merged operation nests as deeply as operations were merged.
         pending = [root]
         while pending:
@@ -142,21 +134,8 @@ class Numbers:
                 continue
             if isinstance(location, FileLocation) and location.file == _FILE:
                 found.add(location.line - 1)
-            for part in _parts(location):
-                if part not in seen:
-                    seen.add(part)
-                    pending.append(part)
+            parts = [part for part in children(location) if part not in seen]
+            seen.update(parts)
+            pending += parts
         self._known[root] = sorted(found)
         return self._known[root]
-
-
-def _parts(location: Location) -> tuple[Location, ...]:
-    if isinstance(location, FusedLocation):
-        return location.locations
-    if isinstance(location, DILocation):
-        return (location.source,)
-    if isinstance(location, CallSiteLocation):
-        return (location.callee, location.caller)
-    if isinstance(location, NameLocation):
-        return (location.child,)
-    return (location.fallback,) if isinstance(location, OpaqueLocation) else ()

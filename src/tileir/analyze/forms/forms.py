@@ -14,9 +14,12 @@ from tileir.dialect.ops import CONSTANT
 from tileir.execute.engine.interface import Engine, EngineForm, KernelSettings, PreparedKernel
 from tileir.execute.engine.registry import all_engines, is_own
 from tileir.execute.launching.entries import select_entry
+from tileir.forking import cached_property
+from tileir.interface import to_bytecode, verify
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.quoting import type_text
+from tileir.ir.traversal import ancestors
 from tileir.text.listing import FirstLinePrinter, printed_lines
 
 if TYPE_CHECKING:
@@ -64,11 +67,8 @@ class Forms:
         self._optimizing: tuple[int, str, bool] = (level, rules, fuse_fma)
         self._settings: KernelSettings = KernelSettings(exact, fast, cpu)
         self._numbers: Numbers = Numbers()
-        self._copy: tuple[Operation, Operation] | None = None
-        self._steps: Sequence[Form] | None = None
         self._count: int = len(operations_of(self.entry))
         self._source: Source = source_of_kernel(self.entry)
-        self._bytes: bytes | str | None = None
         self._prepared: dict[Engine, PreparedKernel] = {}
         self._made: dict[str, Form] = {}
 
@@ -76,9 +76,8 @@ class Forms:
         """The forms there are, in the order in which a program goes through them."""
         found = [FormTitle("source", *self._source)]
         found.append(FormTitle("tile", "Tile program", None))
-        found += [FormTitle(step.id, step.title, None) for step in self._step_forms()]
-        data = self._bytecode()
-        found.append(FormTitle("bytecode", "Bytecode", data if isinstance(data, str) else None))
+        found += [FormTitle(step.id, step.title, None) for step in self._steps]
+        found.append(FormTitle("bytecode", "Bytecode", self._bytecode if isinstance(self._bytecode, str) else None))
         found += [FormTitle(each.id, each.title, self._reason(each) or None) for _, each in _engine_forms()]
         return found
 
@@ -96,13 +95,12 @@ class Forms:
             return source_form(self.entry)
         if id == "tile":
             # The copy has its text, and the numbers.
-            return tile_form("tile", "Tile program", printed_lines(self._numbered()[0]), self._numbers)
+            return tile_form("tile", "Tile program", printed_lines(self._numbered[0]), self._numbers)
         if id == "bytecode":
-            data = self._bytecode()
-            if isinstance(data, str):
-                raise OptionError(f"there is no bytecode to show: {data}")
-            return _bytecode_form(data, self.entry.symbol_name)
-        for step in self._step_forms() if str(id).startswith("pass-") else ():
+            if isinstance(self._bytecode, str):
+                raise OptionError(f"there is no bytecode to show: {self._bytecode}")
+            return _bytecode_form(self._bytecode, self.entry.symbol_name)
+        for step in self._steps if str(id).startswith("pass-") else ():
             if step.id == id:
                 return step
         for engine, form in _engine_forms():
@@ -114,30 +112,23 @@ class Forms:
         names = ", ".join([each.id for each in self.list()])
         raise OptionError(f"there is no form '{id}': choose one of {names}")
 
+    @cached_property
     def _numbered(self) -> tuple[Operation, Operation]:
         """A copy of the program, whose operations are located at their numbers."""
-        if self._copy is None:
-            self._copy = numbered(self.module, self.entry)
-        return self._copy
+        return numbered(self.module, self.entry)
 
+    @cached_property
     def _bytecode(self) -> bytes | str:
         """The bytecode of the program, or why it has none: some operations of the drafts do not."""
-        if self._bytes is None:
-            # Imported here: it is above what programs are made of.
-            from tileir.interface import to_bytecode
+        try:
+            return to_bytecode(self.module, preserve=True)
+        except TileIRError as error:
+            return error.message
 
-            try:
-                self._bytes = to_bytecode(self.module, preserve=True)
-            except TileIRError as error:
-                self._bytes = error.message
-        return self._bytes
-
-    def _step_forms(self) -> Sequence[Form]:
-        if self._steps is None:
-            level, rules, fuse_fma = self._optimizing
-            copy, _ = numbered(self.module, self.entry)
-            self._steps = optimizer_steps(copy, self._numbers, level, rules, fuse_fma)
-        return self._steps
+    @cached_property
+    def _steps(self) -> Sequence[Form]:
+        copy, _ = numbered(self.module, self.entry)
+        return optimizer_steps(copy, self._numbers, *self._optimizing)
 
     def _reason(self, form: EngineForm) -> str:
         """Why what an engine shows is not to be had here; empty if it is."""
@@ -154,7 +145,7 @@ class Forms:
             # Imported here: what has no code has no use for NumPy.
             from tileir.execute.memory import Globals
 
-            entry = self._numbered()[1]
+            entry = self._numbered[1]
             memory = Globals(entry.parent_operation)
             kernel = self._prepared[engine] = engine.prepare(entry, memory.regions, self._settings)
         made = kernel.located(form.stage)
@@ -165,19 +156,13 @@ class Forms:
 def _kernel_of(program: object) -> tuple[Operation, Operation | None]:
     """The module of a program, and its kernel if that is known."""
     if isinstance(program, Operation):
-        # Imported here: it is above what programs are made of.
-        from tileir.interface import verify
-
         verify(program)
         return program, None
     # A kernel, or one of cuTile, which has that.
     kernel = getattr(getattr(program, "kernel", program), "entry", None)
     if not isinstance(kernel, Operation):
         raise TypeError(f"forms are of a module or a compiled kernel, not of {type_text(program)}")
-    module = kernel
-    while module.parent_operation is not None:
-        module = module.parent_operation
-    return module, kernel
+    return [kernel, *ancestors(kernel)][-1], kernel
 
 
 def _engine_forms() -> list[tuple[Engine, EngineForm]]:

@@ -49,8 +49,9 @@ def _text_form(entry: Operation, source: SourceText) -> Form:
     links: list[list[int]] = [[] for _ in lines]
     for number, operation in enumerate(operations_of(entry)):
         if source_of(operation.location) is source:
-            for frame in author_frames(operation.location):
-                _link(links, frame.line - source.first_line, number)
+            for line in dict.fromkeys([frame.line - source.first_line for frame in author_frames(operation.location)]):
+                if 0 <= line < len(links):
+                    links[line].append(number)
     return Form("source", os.path.basename(source.name) or "Source", "tile", lines, links)
 
 
@@ -67,29 +68,16 @@ def _script_form(entry: Operation) -> Form:
     readable = {file: lines for file, lines in files.items() if lines}
     lines: list[str] = []
     links: list[list[int]] = []
-    notes: list[str] = []
     for position, (file, content) in enumerate(readable.items()):
         if position:
             # Functions that the kernel calls, of other files: the first file has its own line numbers.
-            _append(lines, links, "", [])
-            _append(lines, links, f"# {file}", [])
-        shown = range(len(content)) if not position else _functions_around(content, places[file])
-        for number in shown:
-            _append(lines, links, content[number], places[file].get(number + 1, []))
-    for file in files:
-        if file not in readable:
-            notes.append(f"{file} cannot be read.")
+            lines += ["", f"# {file}"]
+            links += [[], []]
+        for number in _functions_around(content, places[file]) if position else range(len(content)):
+            lines.append(content[number])
+            links.append(sorted(set(places[file].get(number + 1, []))))
+    notes = [f"{file} cannot be read." for file in files if file not in readable]
     return Form("source", os.path.basename(next(iter(readable))), "python", lines, links, notes=notes)
-
-
-def _append(lines: list[str], links: list[list[int]], line: str, numbers: list[int]) -> None:
-    lines.append(line)
-    links.append(sorted(set(numbers)))
-
-
-def _link(links: list[list[int]], line: int, number: int) -> None:
-    if 0 <= line < len(links) and number not in links[line][-1:]:
-        links[line].append(number)
 
 
 def _lines_of(frame: FileLocation) -> range:

@@ -42,10 +42,7 @@ class _Snapshot(NamedTuple):
 
 def _states(module: Operation) -> dict[Operation, _State]:
     """Everything about each operation that a pass may change, in program order."""
-    return {
-        operation: (operation.parent, operation.attributes, operation.segments, *operation.operands)
-        for operation in module.walk()
-    }
+    return {each: (each.parent, each.attributes, each.segments, *each.operands) for each in module.walk()}
 
 
 class _Recorder:
@@ -58,15 +55,11 @@ class _Recorder:
 
     def after_pass(self, name: str, module: Operation) -> None:
         states, before = _states(module), self._before
-        if states == before.states and list(states) == list(before.states):
+        if list(states.items()) == list(before.states.items()):
             return
         after = _Snapshot(states, printed_lines(module))
         stayed = _stayed(list(before.states), after.states)
-        fresh = {
-            operation
-            for operation, state in after.states.items()
-            if operation not in stayed or before.states[operation] != state
-        }
+        fresh = {each for each, state in states.items() if each not in stayed or before.states[each] != state}
         number = len(self.forms) + 1
         form = tile_form(f"pass-{number}", f"{number}: {name}", after.placed, self._numbers)
         # What closes a region belongs to an operation that may have another operand: it has not changed then.
@@ -99,9 +92,6 @@ def _removed(before: _Snapshot, after: _Snapshot, stayed: set[Operation]) -> lis
     for operation in reversed(list(before.states)):
         if operation in stayed:
             following = after.placed.starts.get(operation, following)
-            continue
-        line = before.placed.starts.get(operation)
-        if line is not None:
-            found.append(Removed(following, before.placed.lines[line]))
-    found.reverse()
-    return found
+        elif operation in before.placed.starts:
+            found.append(Removed(following, before.placed.lines[before.placed.starts[operation]]))
+    return found[::-1]

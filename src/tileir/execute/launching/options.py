@@ -10,7 +10,7 @@ from tileir.execute.arguments.binding import MOST_THREADS, checked_arrays
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import LaunchError
 from tileir.execute.observing.observer import Observer
-from tileir.ir.quoting import type_text
+from tileir.ir.quoting import close_names, type_text
 
 # The options of `Kernel.launch`.
 LAUNCH_OPTIONS: Final = frozenset(LaunchOptions._fields) - {"copies"}
@@ -19,9 +19,7 @@ LAUNCH_OPTIONS: Final = frozenset(LaunchOptions._fields) - {"copies"}
 def check_options(what: str, options: Iterable[str], known: Iterable[str]) -> None:
     unknown = set(options).difference(known)
     if unknown:
-        import difflib
-
-        close = difflib.get_close_matches(min(unknown), list(known), 1)
+        close = close_names(min(unknown), known)
         hint = f": did you mean '{close[0]}'?" if close else f": it has {', '.join(sorted(known))}"
         raise TypeError(f"{what} has no option '{min(unknown)}'{hint}")
 

@@ -6,6 +6,7 @@ import re
 from typing import Any, Final
 
 from tileir.ir.core import Operation
+from tileir.ir.quoting import several as several
 
 
 def parenthesized(block: tuple[int, ...]) -> str:
@@ -19,11 +20,6 @@ def bracketed(index: tuple[int, ...]) -> str:
 def python_shape(shape: tuple[int, ...]) -> str:
     """A shape as Python writes it: `(4,)`."""
     return f"({', '.join([str(extent) for extent in shape])}{',' if len(shape) == 1 else ''})"
-
-
-def several(count: int, what: str) -> str:
-    """A number with its noun: `1 byte`, `2 bytes`."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def spelled_number(value: Any) -> str:

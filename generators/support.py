@@ -1,17 +1,13 @@
-"""Which parts of the toolkit know each operation: docs/support.md, and what the test of it asks.
+"""Which parts of the toolkit know each operation: docs/support.md, and what its test checks.
 
 A part knows the operations in its table.  Which ones it should know follows from the declarations, so that a new
-operation is a gap until the part has it in its table or says, beside the table, why not.
-
-    python -m tileir.tools.support [FILE]
+operation is a gap until it is in the table of the part, or beside the table with a reason.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Collection, Mapping
-from typing import Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from tileir.bytecode.records import records_of
 from tileir.dialect.inference import GIVEN_TYPE, GIVEN_TYPES, inference_of, is_declared
@@ -39,7 +35,7 @@ from tileir.rewrite.fact_rules import RULES
 from tileir.rewrite.folds import canonicalization_folds
 from tileir.rewrite.simplifier_rules import OPERATORS
 
-FILE: Final = os.path.join("docs", "support.md")
+Predicate: TypeAlias = Callable[[OperationDeclaration], bool]
 
 _INTEGERS: Final = [make(e) for e in (I1, I8, I16, I32, I64) for make in (scalar_tile, lambda e: tile_type((8,), e))]
 _POINTERS: Final = [scalar_tile(pointer_type(F32)), tile_type((8,), pointer_type(F32))]
@@ -47,25 +43,17 @@ _FLOATS: Final = [make(e) for e in (F32, F64) for make in (scalar_tile, lambda e
 _EFFECTS: Final = PURE | NO_MEMORY_EFFECT | REGION_EFFECTS | TOKEN_ORDERED | SIDE_EFFECT | TERMINATOR
 
 
-class Part:
-    """An engine or an analysis: what it is asked, which operations that is asked of, and what it answers.
+class Part(NamedTuple):
+    """An engine or an analysis: which operations it should know, and which it knows.
 
     `left_out` has the operations it does not know on purpose, each with the reason.
     """
 
-    def __init__(
-        self,
-        name: str,
-        words: str,
-        concerns: Callable[[OperationDeclaration], bool],
-        knows: Callable[[OperationDeclaration], bool],
-        left_out: Mapping[OperationDeclaration, str] | None = None,
-    ) -> None:
-        self.name: str = name
-        self.words: str = words
-        self.concerns: Callable[[OperationDeclaration], bool] = concerns
-        self.knows: Callable[[OperationDeclaration], bool] = knows
-        self.left_out: Mapping[OperationDeclaration, str] = left_out if left_out is not None else {}
+    name: str
+    meaning: str
+    concerns: Predicate
+    knows: Predicate
+    left_out: Mapping[OperationDeclaration, str] = {}
 
     def gaps(self) -> list[str]:
         """The operations it should know, does not know and gives no reason for."""
@@ -76,7 +64,7 @@ class Part:
         ]
 
     def mistakes(self) -> list[str]:
-        """The operations it gives a reason for without need, or knows although it is not asked of them."""
+        """The operations it gives a needless reason for, or knows though they do not concern it."""
         return [
             each.mnemonic
             for each in operations()
@@ -91,7 +79,7 @@ def operations() -> list[OperationDeclaration]:
     return sorted(found, key=lambda each: each.mnemonic)
 
 
-# --- what is asked of which operations ---
+# --- which operations concern a part ---
 
 
 def is_executed(declaration: OperationDeclaration) -> bool:
@@ -99,7 +87,7 @@ def is_executed(declaration: OperationDeclaration) -> bool:
     return not declaration.traits & (SYMBOL | SYMBOL_TABLE)
 
 
-def _accepts(declared: Collection[OperandDeclaration], types: list[Type]) -> bool:
+def _accepts(declared: Collection[OperandDeclaration], types: Sequence[Type]) -> bool:
     return any(each.constraint.accepts(type) for each in declared for type in types)
 
 
@@ -108,7 +96,7 @@ def gives_integers(declaration: OperationDeclaration) -> bool:
 
 
 def gives_floats(declaration: OperationDeclaration) -> bool:
-    return _accepts(declaration.results, [*_FLOATS])
+    return _accepts(declaration.results, _FLOATS)
 
 
 def is_integer_arithmetic(declaration: OperationDeclaration) -> bool:
@@ -132,11 +120,10 @@ def _has_facts(declaration: OperationDeclaration) -> bool:
     return declaration in RULES or declaration.is_control_flow
 
 
-def _others(
-    concerns: Callable[[OperationDeclaration], bool], knows: Callable[[OperationDeclaration], bool], reason: str
-) -> dict[OperationDeclaration, str]:
-    """One reason for all operations that a part does not know."""
-    return {each: reason for each in operations() if concerns(each) and not knows(each)}
+def _part(name: str, meaning: str, concerns: Predicate, knows: Predicate, reason: str) -> Part:
+    """A part that gives one reason for all operations it does not know."""
+    left_out = {each: reason for each in operations() if concerns(each) and not knows(each)}
+    return Part(name, meaning, concerns, knows, left_out)
 
 
 # --- the parts ---
@@ -155,9 +142,11 @@ def parts() -> list[Part]:
         rewritten.update(pattern.roots)
     legalized = {*EXPANSIONS, *legalize.REPLACEMENTS, *legalize.RESOLVED}
     recorded = {record.declaration for record in records_of(NEWEST).values()} | {MODULE, ENTRY, GLOBAL}
-    inside = {each: "its results come from inside" for each in operations() if each.regions and gives_floats(each)}
+    inside = {each: "its results come from its regions" for each in operations() if each.regions and gives_floats(each)}
     handed_on = dict.fromkeys(filter(gives_floats, HANDS_ON), "its results are elements of its operands")
-    told = {each: "nothing else says its type" for each in operations() if each.inference in (GIVEN_TYPE, GIVEN_TYPES)}
+    given = {
+        each: "its type is given, not inferred" for each in operations() if each.inference in (GIVEN_TYPE, GIVEN_TYPES)
+    }
     return [
         Part("bytecode", "has a record in bytecode", lambda d: not d.draft_only, recorded.__contains__),
         Part(
@@ -165,7 +154,7 @@ def parts() -> list[Part]:
             "the builder infers the types of its results",
             lambda d: bool(d.results),
             lambda d: bool(d.results) and finds_types(d),
-            told,
+            given,
         ),
         Part("interpreter", "runs in the interpreter", is_executed, OPERATIONS.__contains__),
         Part("CPU engine", "is compiled by the CPU engine", is_executed, HANDLERS.__contains__),
@@ -182,7 +171,7 @@ def parts() -> list[Part]:
             is_executed,
             lambda d: bool(d.traits & _EFFECTS) or d.accesses_memory,
             # As in NVIDIA's dialect, they declare none, and so are never dead.
-            dict.fromkeys((ASSUME, ASSUME_COND), "a promise holds where it stands"),
+            dict.fromkeys((ASSUME, ASSUME_COND), "what it promises holds where it is written, so it stays"),
         ),
         Part(
             "accesses",
@@ -202,21 +191,21 @@ def parts() -> list[Part]:
             "is watched for NaNs and infinities that it produces",
             gives_floats,
             lambda d: gives_floats(d) and not d.regions and d not in HANDS_ON and d not in MEANT,
-            {**inside, **handed_on, **dict.fromkeys(MEANT, "who writes a number down means it")},
+            {**inside, **handed_on, **dict.fromkeys(MEANT, "its numbers are written on purpose")},
         ),
-        Part(
+        _part(
             "facts",
             "ranges and divisors of its results are known",
             gives_integers,
             _has_facts,
-            _others(gives_integers, _has_facts, "it has no rule: only the type of its result is known"),
+            "it has no rule: only the type of its result is known",
         ),
-        Part(
+        _part(
             "simplifier",
             "integer expressions that contain it are simplified",
             is_integer_arithmetic,
             OPERATORS.__contains__,
-            _others(is_integer_arithmetic, OPERATORS.__contains__, "no rule has it"),
+            "no rule has it",
         ),
         Part(
             "folds",
@@ -230,12 +219,12 @@ def parts() -> list[Part]:
             lambda d: d.draft_only,
             legalized.__contains__,
         ),
-        Part(
+        _part(
             "downlevel",
             "newer than 13.1, and can be expressed in an older version",
             is_newer,
             downlevel.REPLACED.__contains__,
-            _others(is_newer, downlevel.REPLACED.__contains__, "older versions have no equivalent"),
+            "older versions have no equivalent",
         ),
     ]
 
@@ -248,17 +237,17 @@ _NO: Final = "-"
 _HEAD: Final = """\
 # Support for each operation
 
-`make docs` generates this page from each part's own table (`src/tileir/tools/support.py`); a test fails if an operation
+`make docs` generates this page from each part's own table (`generators/support.py`); a test fails if an operation
 is missing from a table without a stated reason. A check mark means that the part handles the operation, a dash that it
 does not, for the reason given [below](#reasons). An empty cell means that the question does not arise.
 
 """
 
 
-def page() -> str:
+def support() -> str:
     known = parts()
     lines = ["| part | what a check mark says of the operation |", "|---|---|"]
-    lines += [f"| {part.name} | {part.words} |" for part in known]
+    lines += [f"| {part.name} | {part.meaning} |" for part in known]
     lines += ["", f"| operation | since | {' | '.join([part.name for part in known])} |"]
     lines += ["|---|---|" + ":-:|" * len(known)]
     for declaration in operations():
@@ -275,14 +264,3 @@ def page() -> str:
         for reason, names in by_reason.items():
             lines.append(f"- {part.name}, {' '.join(names)}: {reason}")
     return _HEAD + "\n".join(lines) + "\n"
-
-
-def main() -> int:
-    path = sys.argv[1] if len(sys.argv) > 1 else FILE
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(page())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

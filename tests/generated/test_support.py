@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("numpy", reason="the engines need NumPy")
 
+from generators.support import Part, parts
+
 from tileir.dialect.ops import ADDI, LOAD_PTR_TKO
 from tileir.ir.declaration import OperationDeclaration
-from tileir.tools import support
 
-PAGE = Path(__file__).parents[2] / "docs" / "support.md"
-PARTS = support.parts()
+PARTS = parts()
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
-def test_no_operation_is_left_out_without_a_reason(part: support.Part) -> None:
+def test_no_operation_is_left_out_without_a_reason(part: Part) -> None:
     assert part.gaps() == []
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
-def test_no_reason_is_given_for_what_is_known_or_not_asked(part: support.Part) -> None:
+def test_no_reason_is_given_for_what_is_known_or_not_asked(part: Part) -> None:
     assert part.mistakes() == []
 
 
@@ -36,14 +34,10 @@ def test_the_questions_follow_from_the_declarations() -> None:
 
 
 def test_gaps_and_needless_reasons_are_seen() -> None:
-    def part(knows: bool, left_out: dict[OperationDeclaration, str]) -> support.Part:
-        return support.Part("a part", "", lambda each: each is ADDI, lambda each: knows, left_out)
+    def one(knows: bool, left_out: dict[OperationDeclaration, str]) -> Part:
+        return Part("a part", "", lambda each: each is ADDI, lambda each: knows, left_out)
 
-    assert part(False, {}).gaps() == ["addi"]
-    assert part(False, {ADDI: "hard"}).gaps() == []
-    assert part(False, {ADDI: "hard", LOAD_PTR_TKO: "hard"}).mistakes() == ["load_ptr_tko"]
-    assert "addi" in part(True, {ADDI: "hard"}).mistakes()
-
-
-def test_the_page_is_that_of_the_tables() -> None:
-    assert PAGE.read_text(encoding="utf-8") == support.page(), "run: make docs"
+    assert one(False, {}).gaps() == ["addi"]
+    assert one(False, {ADDI: "hard"}).gaps() == []
+    assert one(False, {ADDI: "hard", LOAD_PTR_TKO: "hard"}).mistakes() == ["load_ptr_tko"]
+    assert "addi" in one(True, {ADDI: "hard"}).mistakes()

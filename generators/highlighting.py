@@ -1,14 +1,21 @@
-"""The words that highlighters colour, by what they are: all of them from the declarations and the documentation.
+"""The highlighting of tile programs in editors.
 
+One TextMate grammar (`textmate.py`), which Visual Studio Code, Sublime Text, JetBrains' editors, `bat` and others read,
+and the lists of words in the files for Vim and Emacs.  All words come from the declarations and the documentation.
 Words of the syntax are those in small letters in the line that shows how a thing is written (`grammar`): names of
 attributes are in capitals there, and regions in braces.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Final, NamedTuple
+import textwrap
+from collections.abc import Iterable
+from typing import Final
 
+from generators import with_generated
+from generators.textmate import Words, grammar
 from tileir.analyze.documentation.grammar import body
 from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, TYPES
 from tileir.declarations import declarations
@@ -17,6 +24,10 @@ from tileir.dialect.enums import ENUM_KINDS
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.traits import SYMBOL, SYMBOL_TABLE
 from tileir.ir.versions import NEWEST
+
+TEXTMATE: Final = "editors/vscode/syntaxes/tileir.tmLanguage.json"
+VIM: Final = "editors/vim/syntax/tileir.vim"
+EMACS: Final = "editors/emacs/tileir-mode.el"
 
 # What locations and builtin attributes are written with; MLIR's own, so no declaration has them.
 _BUILTIN: Final = ("loc", "callsite", "fused", "unknown", "at", "dense", "array", "unit")
@@ -27,18 +38,14 @@ _NO_WORD: Final = re.compile(r"type\(%\w+\)|%\w+|\{ \w+ \}|@\w+|#[\w.]+")
 _WORD: Final = re.compile(r"(?<![\w#%@.])[a-z]\w*(?![\w.])")
 
 
-class Words(NamedTuple):
-    """Each list is sorted and has no word of another, but for `operations`, of which `also` may mean something else."""
-
-    control: tuple[str, ...]
-    definitions: tuple[str, ...]
-    operations: tuple[str, ...]
-    types: tuple[str, ...]
-    elements: tuple[str, ...]
-    constants: tuple[str, ...]
-    booleans: tuple[str, ...]
-    syntax: tuple[str, ...]
-    also: tuple[str, ...]
+def highlighting() -> dict[str, str]:
+    """The text of each file, by its path from the top of the repository."""
+    found = words()
+    return {
+        TEXTMATE: json.dumps(grammar(found), indent=2) + "\n",
+        VIM: with_generated(VIM, vim_words(found), '" words: begin', '" words: end'),
+        EMACS: with_generated(EMACS, emacs_words(found), ";; words: begin", ";; words: end"),
+    }
 
 
 def words() -> Words:
@@ -76,3 +83,39 @@ def names(declaration: OperationDeclaration) -> tuple[str, ...]:
 
 def _sorted(found: set[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
+
+
+def vim_words(found: Words) -> str:
+    """`syntax keyword` lines; groups are linked to colours by the file around them."""
+    groups = (
+        ("tileirControl", found.control),
+        ("tileirDefinition", found.definitions),
+        ("tileirOperation", found.operations),
+        ("tileirType", (*found.types, *found.elements)),
+        ("tileirConstant", found.constants),
+        ("tileirBoolean", found.booleans),
+        ("tileirWord", found.syntax),
+    )
+    return "".join([f"syntax keyword {group} {line}\n" for group, every in groups for line in _lines(every)])
+
+
+def emacs_words(found: Words) -> str:
+    groups = (
+        ("control", "Operations that change what runs next.", found.control),
+        ("definitions", "Operations that define a symbol.", found.definitions),
+        ("operations", "All other operations.", found.operations),
+        ("types", "Types of the dialect and of elements.", (*found.types, *found.elements)),
+        ("constants", "Words for the values of attributes.", (*found.constants, *found.booleans)),
+        ("syntax", "Other words of the syntax.", found.syntax),
+    )
+    return "\n".join([_emacs_constant(*group) for group in groups])
+
+
+def _emacs_constant(name: str, documentation: str, every: tuple[str, ...]) -> str:
+    lines = "\n    ".join(_lines([f'"{word}"' for word in every]))
+    return f'(defconst tileir-mode--{name}\n  \'({lines})\n  "{documentation}")\n'
+
+
+def _lines(every: Iterable[str]) -> list[str]:
+    """Words in lines that are not too long."""
+    return textwrap.wrap(" ".join(every), 100, break_on_hyphens=False)

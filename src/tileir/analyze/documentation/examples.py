@@ -1,31 +1,41 @@
-"""The example of an operation in Python: the call of `tileir.Builder` that builds it.
+"""The examples of operations: as whole programs, and in Python.
 
-A call is derived from the parsed example and the signature of the builder's method, so a new operation has one without
-a line of code.  Operations with blocks, and the few whose method does not take the operands of the declaration, are
-written by hand in `WRITTEN`.  `build` is the builder; values have the names that they have in the example.
+An example is a statement that uses values it does not define.  Their types are found by asking the parser: each value
+starts as a `tile<i1>`, and whenever the parser says that a use expects another type, the value gets that one.
+
+In Python an example is the call of `tileir.Builder` that builds it, derived from the parsed example and the signature
+of the builder's method, so a new operation has one without a line of code.  Operations with blocks, and the few whose
+method does not take the operands of the declaration, are written by hand in `WRITTEN`.  `build` is the builder; values
+have the names that they have in the example.
 """
 
 from __future__ import annotations
 
-import keyword
 import re
 
-from tileir.analyze.documentation.example_programs import missing_values, program_of, statement_of
 from tileir.annotations import Final
 from tileir.dialect.attributes import PredicateAttribute
 from tileir.dialect.enums import MEMORY_ORDERING
 from tileir.dialect.inference import CONVERTED
-from tileir.dialect.ops import CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MAKE_TENSOR_VIEW, MODULE, REDUCE, SCAN
-from tileir.dialect.signature import Parameter, signature_of
-from tileir.dialect.types import (
-    GatherScatterViewType,
-    PartitionViewType,
-    PointerType,
-    StridedViewType,
-    TileType,
-    TileViewType,
-    scalar_tile,
+from tileir.dialect.ops import (
+    BREAK,
+    BUILTIN_MODULE,
+    CONSTANT,
+    CONTINUE,
+    ENTRY,
+    FOR,
+    GET_GLOBAL,
+    GLOBAL,
+    IF,
+    LOOP,
+    MAKE_TENSOR_VIEW,
+    MODULE,
+    REDUCE,
+    SCAN,
+    YIELD,
 )
+from tileir.dialect.signature import Parameter, python_name, signature_of
+from tileir.dialect.types import PointerType, TileType, TileViewType, scalar_tile
 from tileir.interface import parse
 from tileir.ir.attributes import (
     UNIT,
@@ -38,8 +48,79 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration
+from tileir.ir.diagnostics import ParseError
 from tileir.ir.types import I32, Type
 from tileir.ir.values import Value
+
+# --- programs ---
+
+# What stands around a statement that cannot stand alone in an entry.
+FRAMES: Final[dict[OperationDeclaration, str]] = {
+    BREAK: "%r = loop : tile<f32> {{\n{example}\n}}",
+    CONTINUE: "%r = loop iter_values(%carried = %x) : tile<f32> -> tile<f32> {{\n{example}\n}}",
+    YIELD: "%r = if %condition -> (tile<f32>) {{\n{example}\n}} else {{\n{example}\n}}",
+}
+# What the module holds besides the entry.
+COMPANIONS: Final[dict[OperationDeclaration, str]] = {GET_GLOBAL: "global @table <f32: [0.5, 1.5]> : tile<2xf32>"}
+# Examples that are items of a module, or modules.
+ITEMS: Final = (ENTRY, GLOBAL)
+MODULES: Final = (MODULE, BUILTIN_MODULE)
+
+_VALUE = re.compile(r"%[A-Za-z_]\w*")
+_DEFINITION = re.compile(r"^\s*(%[\w:]+(?:\s*,\s*%[\w:]+)*)\s*=", re.MULTILINE)
+# Block arguments, the induction variable and the carried values of loops.
+_LOCAL = re.compile(r"(%\w+)(?=:\s*tile|\s*=\s*%|\s+in\s*\()")
+
+
+def program_of(declaration: OperationDeclaration) -> str:
+    """The text of a module that contains the example."""
+    if declaration in MODULES:
+        return declaration.example
+    if declaration in ITEMS:
+        return f"cuda_tile.module @m {{\n{declaration.example}\n}}"
+    return program_around(statement_of(declaration), COMPANIONS.get(declaration, ""))
+
+
+def program_around(statement: str, companion: str = "") -> str:
+    """The text of a module with a statement in an entry, and whatever values it needs."""
+    types = dict.fromkeys(missing_values(statement), "tile<i1>")
+    for _ in range(len(types) + 1):
+        text = _module(statement, types, companion)
+        try:
+            parse(text)
+        except ParseError as error:
+            found = [d.values for d in error.diagnostics if d.code == "type-of-use"]
+            corrections = [(values["name"], values["written"]) for values in found]
+            if not corrections:
+                return text
+            types.update(corrections)
+        else:
+            break
+    return text
+
+
+def statement_of(declaration: OperationDeclaration) -> str:
+    """The example, inside of what it needs around it."""
+    return FRAMES.get(declaration, "{example}").format(example=declaration.example)
+
+
+def missing_values(statement: str) -> list[str]:
+    """The values a statement uses and does not define, in order."""
+    without_strings = re.sub(r'"[^"]*"', '""', statement)
+    defined = {
+        name.partition(":")[0] for names in _DEFINITION.findall(without_strings) for name in re.split(r"\s*,\s*", names)
+    }
+    defined.update(_LOCAL.findall(without_strings) if "{" in statement else [])
+    used = dict.fromkeys(_VALUE.findall(without_strings))
+    return [name for name in used if name not in defined]
+
+
+def _module(statement: str, types: dict[str, str], companion: str) -> str:
+    values = "\n".join(f"{name} = unrealized_conversion_cast to {type}" for name, type in types.items())
+    return f"cuda_tile.module @m {{\n{companion}\nentry @example() {{\n{values}\n{statement}\n}}\n}}"
+
+
+# --- Python ---
 
 WRITTEN: Final[dict[OperationDeclaration, str]] = {
     MODULE: 'build = tileir.Builder("kernels", producer="example")\nwith build.entry("k"):\n    build.return_()',
@@ -82,12 +163,12 @@ def _call(declaration: OperationDeclaration) -> str:
             arguments.append(text[1:-1])
         elif by_name or parameter in signature.keyword_only or _is_optional(parameter):
             by_name = True
-            arguments.append(f"{_python_name(parameter.name)}={text}")
+            arguments.append(f"{python_name(parameter.name)}={text}")
         else:
             arguments.append(text)
     results = _RESULTS.match(declaration.example)
     assigned = results.group(1).replace("%", "") + " = " if results is not None else ""
-    return f"{assigned}build.{_python_name(declaration.mnemonic)}({', '.join(arguments)})"
+    return f"{assigned}build.{python_name(declaration.mnemonic)}({', '.join(arguments)})"
 
 
 def _is_optional(parameter: Parameter) -> bool:
@@ -103,14 +184,10 @@ def _names(module: Operation, declaration: OperationDeclaration) -> dict[Value, 
     return {definition.result: name[1:] for definition, name in zip(definitions, used, strict=True)}
 
 
-def _python_name(name: str) -> str:
-    return f"{name}_" if keyword.iskeyword(name) else name
-
-
 def _argument(operation: Operation, parameter: Parameter, names: dict[Value, str]) -> str:
     """An argument in Python; empty where it is left out because it has its default."""
     if parameter.operand is not None:
-        values = [_python_name(names[value]) for value in operation.operand_group(parameter.name)]
+        values = [python_name(names[value]) for value in operation.operand_group(parameter.name)]
         if parameter.operand.count == VARIADIC:
             return f"[{', '.join(values)}]" if values else ""
         return values[0] if values else ""
@@ -167,13 +244,10 @@ def _view_argument(type: TileViewType, name: str) -> str:
         return str(type.tile_shape)
     if name == "padding":
         return f'"{type.padding.bare_text}"' if type.padding is not None else ""
-    if isinstance(type, (PartitionViewType, StridedViewType)) and name == "dim_map":
-        is_identity = type.dim_map == tuple(range(len(type.dim_map)))
-        return "" if is_identity else str(type.dim_map)
-    if isinstance(type, StridedViewType) and name == "traversal_strides":
-        return str(type.traversal_strides)
-    assert isinstance(type, GatherScatterViewType) and name == "sparse_dim"
-    return str(type.sparse_dim)
+    # `dim_map`, `traversal_strides` or `sparse_dim`.
+    value = getattr(type, name)
+    is_identity = name == "dim_map" and value == tuple(range(len(value)))
+    return "" if is_identity else str(value)
 
 
 def _type(type: Type) -> str:

@@ -9,16 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from generators.stubs import BY_HAND, builder_stub
 
 import tileir
 from tileir.dialect.signature import signature_of
-from tileir.tools import builder_stub
-from tileir.tools.accessor_properties import accessors
 
 ROOT = Path(__file__).parents[2]
-STUB = ROOT / "src" / "tileir" / "builder.pyi"
-ACCESSORS = ROOT / "src" / "tileir" / "ir" / "accessors.py"
-NAMES = ROOT / "src" / "tileir" / "__init__.pyi"
 
 
 def methods(text: str, name: str) -> dict[str, ast.FunctionDef]:
@@ -32,16 +28,10 @@ def arguments(method: ast.FunctionDef) -> list[str]:
     return [argument.arg for argument in [*given.args[1:], *spread, *given.kwonlyargs]]
 
 
-def test_the_stub_is_that_of_the_declarations() -> None:
-    assert STUB.read_text(encoding="utf-8") == builder_stub.stub(), "run: make docs"
-    assert ACCESSORS.read_text(encoding="utf-8") == accessors(), "run: make docs"
-    assert NAMES.read_text(encoding="utf-8") == builder_stub.names_stub(), "run: make docs"
-
-
 def test_every_operation_has_a_method_with_its_arguments_and_words() -> None:
-    written = methods(builder_stub.stub(), "Builder")
+    written = methods(builder_stub(), "Builder")
     for declaration in tileir.declarations.declarations():
-        if not declaration.name.startswith("cuda_tile.") or declaration in builder_stub.BY_HAND:
+        if not declaration.name.startswith("cuda_tile.") or declaration in BY_HAND:
             continue
         signature = signature_of(declaration)
         method = written.get(declaration.mnemonic) or written[declaration.mnemonic + "_"]
@@ -52,7 +42,7 @@ def test_every_operation_has_a_method_with_its_arguments_and_words() -> None:
 
 def test_methods_written_by_hand_are_those_of_the_builder() -> None:
     real = methods((ROOT / "src/tileir/dialect/builder.py").read_text(encoding="utf-8"), "Builder")
-    written = methods(builder_stub.stub(), "Builder")
+    written = methods(builder_stub(), "Builder")
     for name, method in real.items():
         if name.startswith("_") and name != "__init__":
             continue

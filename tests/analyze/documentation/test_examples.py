@@ -10,8 +10,13 @@ import pytest
 
 import tileir
 from tileir import types
-from tileir.analyze.documentation.builder_examples import WRITTEN, builder_example
-from tileir.analyze.documentation.example_programs import missing_values, program_of, statement_of
+from tileir.analyze.documentation.examples import (
+    WRITTEN,
+    builder_example,
+    missing_values,
+    program_of,
+    statement_of,
+)
 from tileir.analyze.documentation.pages import operations
 from tileir.dialect.ops import BREAK, CONSTANT, CONTINUE, ENTRY, GET_GLOBAL, GLOBAL, MAKE_TENSOR_VIEW, MODULE, YIELD
 from tileir.ir.declaration import OperationDeclaration

@@ -8,20 +8,46 @@ are operations where one can begin.  The language server knows better, and its c
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
-
-from tileir.tools.highlighting_words import Words
+from typing import Any, Final, NamedTuple
 
 SCOPE: Final = "source.tileir"
-NOTE: Final = "Written by `make docs` from the declarations; edit those, or src/tileir/tools/highlighting_textmate.py."
+NOTE: Final = "Written by `make docs` from the declarations; edit those, or generators/textmate.py."
 Pattern = dict[str, Any]
 
+
+class Words(NamedTuple):
+    """Each list is sorted and has no word of another, but for `operations`, of which `also` may mean something else."""
+
+    control: tuple[str, ...]
+    definitions: tuple[str, ...]
+    operations: tuple[str, ...]
+    types: tuple[str, ...]
+    elements: tuple[str, ...]
+    constants: tuple[str, ...]
+    booleans: tuple[str, ...]
+    syntax: tuple[str, ...]
+    also: tuple[str, ...]
+
+
+_PROGRAM: Final = [
+    "comment",
+    "generic",
+    "string",
+    "type",
+    "names",
+    "attribute",
+    "words",
+    "element",
+    "number",
+    "operator",
+]
 # Names may hold `$`, `.` and `-` as well, so `\b` would end in the middle of some.
 _BEFORE: Final = r"(?<![\w$.%@#!^-])"
 _AFTER: Final = r"(?![\w$]|\.\w)"
 
 
 def grammar(words: Words) -> Pattern:
+    program = ("comment", "generic", "string", "type", "names", "attribute", "words", "element", "number", "operator")
     return {
         "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
         "information_for_contributors": [NOTE],
@@ -30,9 +56,7 @@ def grammar(words: Words) -> Pattern:
         "fileTypes": ["tileir", "tileir.mlir"],
         "patterns": [_include("program")],
         "repository": {
-            "program": _all(
-                "comment", "generic", "string", "type", "names", "attribute", "words", "element", "number", "operator"
-            ),
+            "program": {"patterns": [_include(name) for name in program]},
             "comment": _match("comment.line.double-slash", r"//.*$"),
             "generic": _generic(),
             "string": _string(),
@@ -58,10 +82,9 @@ def grammar(words: Words) -> Pattern:
 
 def _generic() -> Pattern:
     """The name of an operation in quotes, as in MLIR's generic form."""
-    name = {"1": {"name": _scope("punctuation.definition.string.begin")}}
-    name["2"] = {"name": _scope("support.function.operation")}
-    name["3"] = {"name": _scope("punctuation.definition.string.end")}
-    return {"match": r'(")([A-Za-z_]\w*\.[\w$.]+)(")(?=\s*[(<])', "captures": name}
+    quotes = "punctuation.definition.string"
+    captures = _captures(f"{quotes}.begin", "support.function.operation", f"{quotes}.end")
+    return {"match": r'(")([A-Za-z_]\w*\.[\w$.]+)(")(?=\s*[(<])', "captures": captures}
 
 
 def _string() -> Pattern:
@@ -81,23 +104,23 @@ def _string() -> Pattern:
 
 def _type(words: Words) -> Pattern:
     """A type of the dialect: inside its brackets, `x` separates extents."""
-    nested = [word for word in words.types if word != "token"]
-    opened = rf"(?<![\w$.%@#^-])(!?(?:cuda_tile\.)?{_choice(nested)})[ \t]*(<)"
+    begins = r"(?<![\w$.%@#^-])"
     return {
         "patterns": [
-            {
-                "name": _scope("meta.type"),
-                "begin": opened,
-                "end": ">",
-                "beginCaptures": {
-                    "1": {"name": _scope("support.type")},
-                    "2": {"name": _scope("punctuation.section.type.begin")},
-                },
-                "endCaptures": {"0": {"name": _scope("punctuation.section.type.end")}},
-                "patterns": [_include("inside_type")],
-            },
-            _match("support.type", rf"(?<![\w$.%@#^-])!?(?:cuda_tile\.)?{_choice(words.types)}(?![\w$.]|\s*=)"),
+            _bracketed_type(begins, [word for word in words.types if word != "token"]),
+            _match("support.type", rf"{begins}!?(?:cuda_tile\.)?{_choice(words.types)}(?![\w$.]|\s*=)"),
         ]
+    }
+
+
+def _bracketed_type(begins: str, names: Iterable[str]) -> Pattern:
+    return {
+        "name": _scope("meta.type"),
+        "begin": rf"{begins}(!?(?:cuda_tile\.)?{_choice(names)})[ \t]*(<)",
+        "end": ">",
+        "beginCaptures": _captures("support.type", "punctuation.section.type.begin"),
+        "endCaptures": {"0": {"name": _scope("punctuation.section.type.end")}},
+        "patterns": [_include("inside_type")],
     }
 
 
@@ -105,16 +128,12 @@ def _inside_type(words: Words) -> Pattern:
     attribute = {
         "begin": r"(#cuda_tile\.\w+)?(<)",
         "end": ">",
-        "beginCaptures": {"1": {"name": _scope("variable.other.constant")}},
+        "beginCaptures": _captures("variable.other.constant"),
         "patterns": [_include("inside_type")],
     }
     extent = {
         "match": r"(?:(\d+)|(\?))(x)(?=[\d?!A-Za-z])",
-        "captures": {
-            "1": {"name": _scope("constant.numeric.extent")},
-            "2": {"name": _scope("constant.language.extent")},
-            "3": {"name": _scope("keyword.operator.extent")},
-        },
+        "captures": _captures("constant.numeric.extent", "constant.language.extent", "keyword.operator.extent"),
     }
     return {
         "patterns": [
@@ -123,9 +142,10 @@ def _inside_type(words: Words) -> Pattern:
             attribute,
             extent,
             _match("constant.language.extent", r"\?"),
-            # Behind an `x` no word begins for `\w`: elements are looked for without what stands before them.
+            # After an `x`, no word begins for `\w`: the pattern has no condition on what precedes an element.
             _match("support.type.element", _choice(words.elements) + r"(?![\w$.])"),
-            {**_type_behind_extents(words)},
+            # `4xptr<f32>`: a type after an extent.
+            _bracketed_type(r"(?<=[\d?]x)", words.types),
             _include("type"),
             _match("constant.language", _choice(words.constants) + _AFTER),
             _match("constant.numeric", r"\d+"),
@@ -133,21 +153,6 @@ def _inside_type(words: Words) -> Pattern:
             _include("words"),
             _include("operator"),
         ]
-    }
-
-
-def _type_behind_extents(words: Words) -> Pattern:
-    """`4xptr<f32>`: a type whose name follows an `x`."""
-    return {
-        "name": _scope("meta.type"),
-        "begin": rf"(?<=[\d?]x)(!?(?:cuda_tile\.)?{_choice(words.types)})[ \t]*(<)",
-        "end": ">",
-        "beginCaptures": {
-            "1": {"name": _scope("support.type")},
-            "2": {"name": _scope("punctuation.section.type.begin")},
-        },
-        "endCaptures": {"0": {"name": _scope("punctuation.section.type.end")}},
-        "patterns": [_include("inside_type")],
     }
 
 
@@ -169,8 +174,7 @@ def _words(words: Words) -> list[Pattern]:
     for scope, every in _operation_scopes(words):
         both = [word for word in every if word in words.also]
         if both:
-            captures = {"1": {"name": _scope(scope)}}
-            ambiguous.append({"match": rf"{begins}({prefix}{_choice(both)}){_AFTER}", "captures": captures})
+            ambiguous.append({"match": rf"{begins}({prefix}{_choice(both)}){_AFTER}", "captures": _captures(scope)})
     patterns = [
         _match(scope, rf"{_BEFORE}{prefix}{_choice([word for word in every if word not in words.also])}{_AFTER}")
         for scope, every in _operation_scopes(words)
@@ -203,12 +207,13 @@ def _match(name: str, pattern: str) -> Pattern:
     return {"name": _scope(name), "match": pattern}
 
 
+def _captures(*names: str) -> Pattern:
+    """The scopes of the groups of a regular expression."""
+    return {str(number): {"name": _scope(name)} for number, name in enumerate(names, 1)}
+
+
 def _include(name: str) -> Pattern:
     return {"include": f"#{name}"}
-
-
-def _all(*names: str) -> Pattern:
-    return {"patterns": [_include(name) for name in names]}
 
 
 def _choice(every: Iterable[str]) -> str:

@@ -1,22 +1,14 @@
-"""Writes the table of `ir/accessors.py`: a property of `Operation` for each declared name.
-
-`python -m tileir.tools.builder_stub` writes it together with the stub of the builder.
-"""
+"""The properties of `ir/accessors.py`: one for each name that a declaration gives an operand, result or attribute."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Final
 
-from tileir import ir
-from tileir.annotations import Final
+from generators import with_generated
 from tileir.declarations import declarations
 from tileir.ir.accessors import NamedParts, accessor_name
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ONE, OPTIONAL, VARIADIC, AttributeDeclaration, OperandDeclaration
-
-FILE: Final = Path(ir.__path__[0]) / "accessors.py"
-# The generated lines follow this one.
-_MARK: Final = "src/tileir/tools/accessor_properties.py.\n"
 
 # The method that reads an attribute by the kind of its constraint, and whether a declaration may be without it.
 _READERS: Final = {
@@ -53,9 +45,9 @@ def accessors() -> str:
         found[accessor_name(name) + suffix] = _of_attributes(name, given)
     # What `Operation` has itself stays: its `operands`, `result` and `results` are those of the declarations.
     members = {*vars(Operation), *vars(NamedParts)}
-    lines = [f"    {name}: ClassVar = {found[name]}\n" for name in sorted(set(found) - members)]
-    before, mark, _ = FILE.read_text(encoding="utf-8").partition(_MARK)
-    return before + mark + "".join(lines)
+    text = "".join([f"    {name}: ClassVar = {found[name]}\n" for name in sorted(set(found) - members)])
+    begin = "    # Written by `make docs` from the declarations; edit those, or generators/accessors.py."
+    return with_generated("src/tileir/ir/accessors.py", text, begin)
 
 
 def _of_attributes(name: str, declared: list[AttributeDeclaration]) -> str:

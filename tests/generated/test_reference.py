@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from generators.reference import reference
 
+from tileir.analyze.documentation.markdown import anchor
 from tileir.analyze.documentation.pages import CHAPTERS
 from tileir.analyze.documentation.vocabulary import Entry, all_entries, operation_entries, rule_entries
-from tileir.tools.reference import anchor, pages, write
 
 DOCUMENTS = Path(__file__).parents[2] / "docs"
-PAGES = pages()
+PAGES = reference()
 
 
 def headings(text: str) -> list[str]:
@@ -64,17 +64,3 @@ def test_tables_have_as_many_cells_as_columns() -> None:
             if cells and width:
                 assert cells == width, (file, line)
             width = cells
-
-
-def test_writing_is_deterministic_and_removes_stale_pages(tmp_path: Path) -> None:
-    (tmp_path / "gone.md").write_text(PAGES["types.md"])
-    (tmp_path / "notes.txt").write_text("not ours\n")
-    (tmp_path / "guide.md").write_text("not ours either\n")
-    write(str(tmp_path))
-    assert {path.name for path in tmp_path.iterdir()} == {*PAGES, "notes.txt", "guide.md"}
-    assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in PAGES} == PAGES
-
-
-@pytest.mark.parametrize("name", sorted(PAGES))
-def test_the_written_page_is_up_to_date(name: str) -> None:
-    assert (DOCUMENTS / "operations" / name).read_text(encoding="utf-8") == PAGES[name], "run make docs"
