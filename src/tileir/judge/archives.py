@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import IO, Final, NamedTuple, Protocol, TypeAlias
 
+from tileir.judge.errors import message_of
+
 MOST_OF_A_FILE: Final = 64 << 20
 MOST_OF_AN_ARCHIVE: Final = 16 << 30
 _LARGEST_READ: Final = 64 << 20
@@ -73,7 +75,7 @@ def members(file: IO[bytes], wanted: Wanted, limit: int = MOST_OF_AN_ARCHIVE) ->
         yield Member("", b"", "the archive is damaged")
     except Exception as error:
         # What reads archives raises whatever comes of numbers and names that make no sense.
-        yield Member("", b"", f"the archive is damaged: {_message(error)}")
+        yield Member("", b"", f"the archive is damaged: {message_of(error)}")
 
 
 def _zipped(file: IO[bytes], wanted: Wanted, limit: int) -> Iterator[Member]:
@@ -87,7 +89,7 @@ def _zipped(file: IO[bytes], wanted: Wanted, limit: int) -> Iterator[Member]:
                 member, used = _member(entry.filename, partial(archive.open, entry), wanted)
             except Exception as error:
                 # One file with a password, an unknown compression or a wrong checksum: the others may be fine.
-                member, used = Member(entry.filename, b"", _message(error)), 0
+                member, used = Member(entry.filename, b"", message_of(error)), 0
             if member is not None:
                 yield member
             left -= used
@@ -128,11 +130,6 @@ def _member(name: str, opened: Callable[[], IO[bytes] | None], wanted: Wanted) -
 
 def _is_hidden(name: str) -> bool:
     return any(part.startswith(".") and part not in (".", "..") for part in name.split("/")) or "__MACOSX" in name
-
-
-def _message(error: Exception) -> str:
-    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return text or type(error).__name__
 
 
 def _too_large(limit: int) -> _TooLarge:

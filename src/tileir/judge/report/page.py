@@ -11,13 +11,13 @@ from typing import Any
 
 from tileir.browser import one_file
 from tileir.ir.diagnostics import TileIRError
-from tileir.judge.report.clusters import FailureKind
+from tileir.judge.items import content_of, text_of
 from tileir.judge.report.comparison import SweepComparison, state_of
-from tileir.judge.report.contents import Contents, summary_of
-from tileir.judge.report.entries import OUTCOMES, SweepEntry
-from tileir.judge.report.source import content_of, text_of
+from tileir.judge.report.contents import Contents, FailureKind, summary_of
+from tileir.judge.report.entries import FIGURES, SweepEntry
 from tileir.judge.report.text import steps_of
 from tileir.judge.results.results import Results
+from tileir.judge.verdicts.verdict import OUTCOMES
 
 _MOST_SOURCE = 1 << 16
 """Characters of one program."""
@@ -63,22 +63,20 @@ def _report(results: Results, contents: Contents, comparison: SweepComparison | 
     }
 
 
-def _columns(contents: Contents) -> dict[str, list[Any]]:
+def _columns(contents: Contents) -> dict[str, Any]:
     steps = {step.name: number for number, step in enumerate(contents.steps)}
     entries = contents.entries
     return {
         "name": [entry.name for entry in entries],
         "others": [len(entry.names) - 1 for entry in entries],
         "digest": [entry.digest for entry in entries],
-        "kind": [entry.kind for entry in entries],
         "outcome": [OUTCOMES.index(entry.outcome) for entry in entries],
         "step": [steps.get(entry.step, -1) for entry in entries],
         "kinds": [entry.clusters for entry in entries],
-        # The bytes of a seed are those of its number.
-        "bytes": [entry.size if entry.kind != "seed" else 0 for entry in entries],
-        "operations": [entry.operations for entry in entries],
-        "seconds": [round(entry.seconds, 6) for entry in entries],
-        "peak": [round(entry.peak) for entry in entries],
+        "figures": [
+            {"title": each.title, "unit": each.unit, "values": [round(each.of(entry), 6) for entry in entries]}
+            for each in FIGURES
+        ],
     }
 
 

@@ -16,13 +16,22 @@ from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.cubin import Resources
 from tileir.execute.gpu.tileiras.assembly import assemble
 from tileir.execute.gpu.tileiras.tool import AssemblyOptions
-from tileir.execute.sanitizer.report import SanitizerError, SanitizerReport
+from tileir.execute.sanitizer.report import Names, SanitizerError
 from tileir.ir.core import Operation
 from tileir.ir.traversal import clone
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts.causes import cause_of
-from tileir.judge.verdicts.comparison import compare_results, open_operations
-from tileir.judge.verdicts.launches import Results, Subject, copies, ready, run, subject_of, time_launches
+from tileir.judge.verdicts.launches import (
+    Launch,
+    Results,
+    Subject,
+    compare_results,
+    open_operations,
+    ready,
+    run,
+    subject_of,
+    time_launches,
+)
 from tileir.judge.verdicts.verdict import Step
 from tileir.judge.verdicts.work import Part, Work
 from tileir.passes.pipeline import optimize
@@ -130,20 +139,21 @@ class _ProgramSteps:
 
     def sanitize(self, step: Step) -> None:
         for launch in self._program.launches(self._plan.seed):
-            try:
-                kernel = ready(self._program.module, launch, _DEFINITION)
-                kernel.launch(launch.grid, *copies(launch.arguments), sanitize=True)
-            except SanitizerError as error:
-                report_findings(step, error.report, error.report.render("tile"))
+            sanitize(step, self._program.module, launch, _DEFINITION, "tile")
 
     @property
     def _threads(self) -> int:
         return self._plan.limits.threads
 
 
-def report_findings(step: Step, report: SanitizerReport, message: str) -> None:
-    """Add what the sanitizer found to a step, which fails."""
-    first = report.findings[0]
+def sanitize(step: Step, module: Operation, launch: Launch, engine: str, names: Names | None = None) -> None:
+    """Launch with the sanitizer, and fail the step if it finds something."""
+    try:
+        ready(module, launch, engine).launch(launch.grid, *launch.arguments(), sanitize=True)
+        return
+    except SanitizerError as error:
+        report = error.report
+    message, first = report.render(names), report.findings[0]
     step.outcome = "failed"
     step.message = f"{step.message}\n\n{message}" if step.message else message
     step.cause = step.cause or cause_of(f"{first.kind}: {first.title}")
@@ -176,7 +186,7 @@ def _described(taken: Resources) -> dict[str, object]:
 def _cost(work: Work, subject: Subject, target: str, step: Step) -> None:
     kernels: dict[str, object] = {}
     for launch in subject.launches(work.plan.seed):
-        found = cost(subject.module, launch.grid, *launch.arguments, target=target, entry=launch.entry)
+        found = cost(subject.module, launch.grid, *launch.arguments(), target=target, entry=launch.entry)
         about: dict[str, object] = {"bytes": found.bytes_moved, "footprint": found.footprint, "flops": found.flops}
         if isinstance(target_named(target), ProcessorTarget):
             # What this processor can do is measured.

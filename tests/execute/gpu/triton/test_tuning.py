@@ -27,7 +27,7 @@ from tileir.execute.gpu.triton.schedule.search import MOST, agree, candidates, l
 from tileir.execute.gpu.triton.toolchain import TritonTarget, triton_target
 from tileir.execute.launching.entries import select_entry
 from tileir.ir.types import F16, F32, I32
-from tileir.judge.verdicts.comparison import open_operations
+from tileir.judge.verdicts.launches import open_operations
 from tileir.tools.main import run
 
 ORDINARY = LaunchOptions()
