@@ -62,7 +62,7 @@ class Seeds(NamedTuple):
                 yield self._item(number, family)
 
     def _item(self, seed: int, family: str) -> Item:
-        # Only what is asked for: what is not has the defaults of whoever makes the program.
+        # Only what is chosen: the rest has the defaults of whoever makes the program.
         chosen: dict[str, object] = {"seed": seed}
         words = [str(seed)]
         if family:
@@ -90,7 +90,7 @@ class Inputs:
         self.total: int | None = None
         """How many items there will be; None where nobody knows before they are read."""
         if isinstance(given, Sequence):
-            # What a directory holds is looked up first, so that progress can be told.
+            # What a directory holds is looked up first, so that progress has a total.
             found = self._given = self._searched(given)
             if not any(isinstance(each, _File) and is_archive(each.path) for each in found):
                 self.total = len(found)

@@ -38,7 +38,7 @@ from tileir.judge.verdicts.causes import reason_of
 from tileir.judge.verdicts.verdict import Step, Verdict
 
 SECONDS: Final = 60.0
-"""How long one kind of failure is reduced, unless told otherwise."""
+"""How long one kind of failure is reduced, by default."""
 _UNFINISHED: Final = "not finished"
 
 
@@ -186,7 +186,7 @@ class _Reduction:
         form = ProgramFile(None, stated_launches(text, program) or self._random_launches(module))
         original = len(program.operations)
         self.is_sound = self.plan.sanitize and _is_sound(self._judged(form.data(program) or data))
-        # With one tile block, nothing has to tell them apart.
+        # With one tile block, nothing has to depend on its number.
         single = ProgramFile(None, [LaunchWords((1,), each.arguments, each.entry) for each in form.launches])
         if self._fails_so(single.data(program) or data):
             form = single

@@ -19,6 +19,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -62,11 +63,11 @@ class LintSettings:
 
 def _is_on(rule: Rule, by_default: bool, words: Sequence[str], ignore: Sequence[str]) -> bool:
     """Whether the words that name a rule most exactly select it."""
-    wanted = max([_exactness(word, rule) for word in words], default=_NOT)
+    selected = max([_exactness(word, rule) for word in words], default=_NOT)
     if by_default and rule.default:
-        wanted = max(wanted, _ALL)
+        selected = max(selected, _ALL)
     refused = max([_exactness(word, rule) for word in ignore], default=_NOT)
-    return wanted > refused or (wanted == _NAME and refused < _NAME)
+    return selected > refused or (selected == _NAME and refused < _NAME)
 
 
 def _exactness(word: str, rule: Rule) -> int:
@@ -80,7 +81,7 @@ def _exactness(word: str, rule: Rule) -> int:
 
 
 def check_word(word: object) -> None:
-    """A word that names no rule is a mistake of the user's."""
+    """Raise the user's error if a word names no rule."""
     if not isinstance(word, str):
         raise TypeError(f"rules are named by strings, such as 'unused-value', not by {word!r}")
     if word not in (ALL, *GROUPS) and not any(_exactness(word, rule) for rule in RULES.values()):
@@ -145,26 +146,18 @@ def options_for(path: str, given: LintOptions, configuration: str = "") -> LintO
     return given.over(_nearest(folder))
 
 
-# A folder has many programs.
-_known: Final[dict[str, LintOptions]] = {}
-
-
 def forget() -> None:
     """Read files again: they may have changed in a process that stays."""
-    _known.clear()
+    _nearest.cache_clear()
 
 
+# A folder has many programs.
+@cache
 def _nearest(folder: str) -> LintOptions:
-    found = _known.get(folder)
-    if found is None:
-        candidate = os.path.join(folder, FILE_NAME)
-        above = os.path.dirname(folder)
-        if os.path.isfile(candidate):
-            found = _read(candidate, False)
-        else:
-            found = LintOptions() if above == folder else _nearest(above)
-        _known[folder] = found
-    return found
+    candidate, above = os.path.join(folder, FILE_NAME), os.path.dirname(folder)
+    if os.path.isfile(candidate):
+        return _read(candidate, False)
+    return LintOptions() if above == folder else _nearest(above)
 
 
 def _read(path: str, is_named: bool) -> LintOptions:

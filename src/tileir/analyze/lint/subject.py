@@ -37,8 +37,8 @@ _COMPUTED: Final = PURE | NO_MEMORY_EFFECT
 class Subject:
     """A kernel of a module, or a module: `entry` is None then.
 
-    `targets` are names of GPUs as `tileir cost` takes them (h100) and architectures (sm_90); empty where none was asked
-    about.  `version` is the oldest version of the dialect that the program has to work with.
+    `targets` are names of GPUs as `tileir cost` takes them (h100) and architectures (sm_90); empty where none is
+    stated.  `version` is the oldest version of the dialect that the program has to work with.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ def named(architectures: list[Architecture]) -> str:
 
 
 class Numbering:
-    """Numbers of values, found when they are asked for."""
+    """Numbers of values, each found on first use."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts: Facts = facts

@@ -40,7 +40,7 @@ class Launches:
     def __init__(self, most_bytes: int, prefix: str) -> None:
         self.keeps: bool = False
         self.origins: Origins | None = None
-        """What is told of the arguments of each launch."""
+        """Notes the arguments of each launch."""
         self.runs: bool = True
         """Whether launches are done, and not only looked at."""
         self.counts: dict[str, int] = {}
@@ -109,7 +109,7 @@ def fill_fresh_memory() -> None:
 
 
 def _fill_in_c() -> None:
-    """What is allocated without those functions, where the C library is glibc; it gives some memory out as it is."""
+    """What is allocated without those functions, where the C library is glibc; it hands out some memory as it is."""
     if sys.platform == "linux":
         try:
             ctypes.CDLL(None).mallopt(_PERTURB, _BYTE ^ 0xFF)

@@ -174,8 +174,8 @@ class _Judging:
                 continue
             task = partial(judge_programs, aspect, argument, candidate, baseline, least, self.plan)
             ended = self._trusted(task)
-            told = ended.value
-            self.steps.append(Step(**told) if isinstance(told, dict) else _ended_step(name, ended))
+            value = ended.value
+            self.steps.append(Step(**value) if isinstance(value, dict) else _ended_step(name, ended))
 
     def _launches(self, ran: ModuleReport) -> None:
         details: dict[str, object] = {"kernels": ran.launches}
@@ -192,8 +192,7 @@ class _Judging:
         return self.run_task(task, scratch=self.scratch, is_foreign=False)
 
     def _foreign(self, names: tuple[str, ...], task: Task, scratch: str) -> ModuleReport | None:
-        """What a child with foreign code reports; None if it failed: that is one of the steps that it does, and it has no
-        say in others."""
+        """What a child with foreign code reports; None if one of the steps that it does failed."""
         ended = self.run_task(task, scratch=scratch, is_foreign=True)
         value = ended.value
         if value is None:
@@ -223,8 +222,8 @@ def _file_name(name: str) -> str:
     return "module.py" if found in ("", "..") else found
 
 
-def _step_of_failure(told: object, names: tuple[str, ...]) -> Step:
-    held = _dict(told)
+def _step_of_failure(value: object, names: tuple[str, ...]) -> Step:
+    held = _dict(value)
     outcome: Outcome = next((each for each in _OUTCOMES if each == held.get("outcome")), "failed")
     name = str(held.get("name"))
     message = str(held.get("message", ""))[:_LONGEST]

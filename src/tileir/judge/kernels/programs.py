@@ -82,7 +82,7 @@ def judge_programs(
     plan: Plan,
     work: Work,
 ) -> dict[str, Any]:
-    """One step for all launches that were kept; `least` is the speedup that is asked for."""
+    """One step for all launches that were kept; `least` is the speedup that is required."""
     step = Step(step_name(aspect, argument), "passed")
     work.begin(step.name)
     try:
@@ -205,7 +205,7 @@ def _time(step: Step, engine: str, candidate: KeptLaunches, baseline: KeptLaunch
 
 _MOST_LAUNCHES: Final = 32
 _MOST_CHARACTERS: Final = 700_000
-"""Of all that is told, as JSON."""
+"""Of all programs, as JSON."""
 _WAYS: Final = (
     ("signed", "rand"), ("mixed", "mixed"), ("rand", "iota"), ("zeros", "zeros"), ("signed", VALUES), (VALUES, VALUES),
 )  # fmt: skip
@@ -256,7 +256,7 @@ def _described(kept: KeptLaunch) -> dict[str, Any]:
 
 
 def _word(value: object, type: Type, way: tuple[str, str]) -> str:
-    """An argument in the words of `tileir run`."""
+    """An argument as `tileir run` takes it."""
     if isinstance(value, Pointer):
         if not isinstance(type, TileType) or not isinstance(type.element, PointerType):
             raise NotCarried("an array is given for what is no pointer")

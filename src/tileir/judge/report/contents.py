@@ -1,4 +1,4 @@
-"""Everything that a report tells of a file of results: counts, and kinds of failures.
+"""Everything that a report says about a file of results: counts, and kinds of failures.
 
 A kind is what failed in the same step, in the same way, for the same cause.  The name of a step is a verb and what it
 is done with: `compile sm_90` and `compile sm_100` fail for one reason if their causes are the same.  Where results
@@ -96,7 +96,7 @@ def contents_of(results: Results) -> Contents:
 
 
 def _step_counts(entries: list[SweepEntry]) -> list[StepCount]:
-    """The steps in the order in which they are done: an item of which all were done tells that."""
+    """The steps in the order in which they are done, which items show of which all were done."""
     lists = Counter([entry.steps for entry in entries])
     found: dict[str, StepCount] = {}
     for steps, count in sorted(lists.items(), key=lambda pair: (-len(pair[0]), pair[0])):
@@ -187,7 +187,7 @@ def verb_of(step: str) -> str:
 def clusters_of(
     entries: Iterable[SweepEntry], item: Callable[[str], Item], reproducers: dict[str, tuple[int, str]]
 ) -> list[FailureKind]:
-    """All kinds of failures, the most frequent first; entries are told the numbers of theirs.
+    """All kinds of failures, the most frequent first; entries get the numbers of theirs.
 
     `item` gives an item by its digest, `reproducers` are the sizes and notes of those that are there.
     """

@@ -35,6 +35,8 @@ def json_report(contents: Contents) -> str:
 
 
 def cluster_object(cluster: FailureKind) -> dict[str, Any]:
+    size, operations = cluster.reproducer_size, cluster.reproducer_operations
+    reproducer = {"digest": cluster.reproducer, "bytes": size, "operations": operations}
     return {
         "kind": cluster.key,
         "programs": cluster.count,
@@ -47,14 +49,9 @@ def cluster_object(cluster: FailureKind) -> dict[str, Any]:
         "digest": cluster.smallest.digest,
         "bytes": cluster.smallest.size,
         "operations": cluster.smallest.operations,
-        "reproducer": _reproducer(cluster) if cluster.reproducer else None,
+        "reproducer": reproducer if cluster.reproducer else None,
         "note": cluster.note,
     }
-
-
-def _reproducer(cluster: FailureKind) -> dict[str, Any]:
-    size, operations = cluster.reproducer_size, cluster.reproducer_operations
-    return {"digest": cluster.reproducer, "bytes": size, "operations": operations}
 
 
 def entry_object(contents: Contents, entry: SweepEntry) -> dict[str, Any]:

@@ -81,41 +81,31 @@ def _columns(contents: Contents) -> dict[str, Any]:
 
 
 def _failures(contents: Contents) -> tuple[dict[str, list[dict[str, str]]], int]:
-    """What is said of programs that failed, as long as there is room; and of how many nothing is."""
+    """The messages of programs that failed, as long as there is room; and how many programs are left out."""
     found: dict[str, list[dict[str, str]]] = {}
     room = _MOST_MESSAGES
     untold = 0
     for number, entry in enumerate(contents.entries):
         if not entry.failures:
             continue
-        told = [{"step": each.step, "outcome": each.outcome, "message": each.message} for each in entry.failures]
-        room -= sum([len(each["message"]) + 40 for each in told])
+        messages = [{"step": each.step, "outcome": each.outcome, "message": each.message} for each in entry.failures]
+        room -= sum([len(each["message"]) + 40 for each in messages])
         if room < 0:
             untold += 1
         else:
-            found[str(number)] = told
+            found[str(number)] = messages
     return found, untold
 
 
 def _kind(results: Results, cluster: FailureKind, numbers: dict[str, int], has_source: bool) -> dict[str, Any]:
     reproducer = results.reproducer(cluster.reproducer) if cluster.reproducer and has_source else None
     return {
-        "key": cluster.key,
-        "title": cluster.title,
-        "cause": cluster.cause,
-        "suspect": cluster.suspect,
-        "steps": steps_of(cluster),
-        "outcome": cluster.outcome,
-        "count": cluster.count,
-        "message": cluster.message,
+        **_kind_words(cluster),
+        **{name: getattr(cluster, name) for name in ("key", "cause", "suspect", "message", "reduced", "note")},
         "smallest": numbers[cluster.smallest.digest],
         "source": _source(results, cluster.smallest) if has_source else None,
         "size": cluster.smallest.extent,
-        "reduced": cluster.reduced,
-        "reproducer": (
-            _text("reproducer", reproducer[0]) if reproducer is not None and reproducer[0] is not None else None
-        ),
-        "note": cluster.note,
+        "reproducer": _text("reproducer", reproducer[0]) if reproducer and reproducer[0] is not None else None,
     }
 
 

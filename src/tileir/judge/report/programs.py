@@ -130,7 +130,7 @@ def _part(title: str, text: str, paint: Paint) -> str:
 
 
 def extract(results: Results, contents: Contents, directory: str) -> int:
-    """Write them; gives the number of files."""
+    """Write the programs that failed; return the number of files."""
     count = 0
     try:
         for cluster in contents.clusters:

@@ -1,4 +1,4 @@
-"""Which operation is to blame where results differ: a message tells only that they do.
+"""Which operation is to blame where results differ: messages only say that they do.
 
 Programs that fail and programs that pass the same step are compared by their features, as in spectrum-based fault
 localization: a feature that is in many programs that fail and in few that pass is suspect.  The most suspect one takes

@@ -1,6 +1,6 @@
 """Writing a file of results: verdicts with their programs, each whole or not at all.
 
-One process writes.  Verdicts are gathered for a moment and written in one transaction; `flush` returns when they are
+One process writes.  Verdicts are gathered and written in one transaction; `flush` returns when they are
 in the file, and only then does a sweep call them finished.
 """
 
@@ -103,7 +103,7 @@ class Store:
         return len(self._waiting)
 
     def flush(self) -> list[Finished]:
-        """Write what is waiting; gives it, now that it is in the file."""
+        """Write what is waiting, and return it."""
         if not self._waiting and not self._names:
             return []
         with self._transaction() as run:

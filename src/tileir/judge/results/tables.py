@@ -210,12 +210,12 @@ class Connection(sqlite3.Connection):
 
     path: str = ""
     given: str = ""
-    """The path in the user's words."""
+    """The path as the user wrote it, for messages."""
     _calls: int = 0
     """How often the handler was called, once every `_STEPS` steps, in this statement."""
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """The rows that a query gives."""
+        """All rows of a query."""
         try:
             return self.execute(query, values).fetchall()
         except FAILURES as error:

@@ -139,7 +139,7 @@ def _copies(arguments: list[Any]) -> list[Any]:
 
 
 def _options_of(engine: str, threads: int) -> dict[str, Any]:
-    """What a launch on an engine is asked for."""
+    """Options of a launch that the engine has."""
     return {"num_threads": threads} if "num_threads" in find_engine(engine).options else {}
 
 
@@ -203,11 +203,11 @@ def open_operations(module: Operation, engine: str) -> list[str]:
 
 
 def compare_results(
-    step: Step, wanted: list[Results], found: list[Results], names: tuple[str, str], open_bits: list[str]
+    step: Step, expected: list[Results], found: list[Results], names: tuple[str, str], open_bits: list[str]
 ) -> None:
     """Say in a step where results differ; it passes if they do not, or only as they may."""
     free = 0
-    for left, right in zip(wanted, found, strict=True):
+    for left, right in zip(expected, found, strict=True):
         for before, after in zip(left.arrays, right.arrays, strict=True):
             different = before.patterns != after.patterns
             allowed = different & same_bits(before.array, after.array).reshape(-1)
@@ -216,7 +216,7 @@ def compare_results(
             free += int(allowed.sum())
             places = numpy.flatnonzero(different & ~allowed)
             if places.size:
-                _tell(step, left.entry, before, after, places, names)
+                _describe(step, left.entry, before, after, places, names)
     if open_bits:
         step.details["open_operations"] = sorted({*step.details.get("open_operations", ()), *open_bits})
     if free:
@@ -224,11 +224,11 @@ def compare_results(
         step.measured["open"] = step.measured.get("open", 0.0) + free
 
 
-def _tell(step: Step, entry: str, before: Result, after: Result, places: Array, names: tuple[str, str]) -> None:
+def _describe(step: Step, entry: str, before: Result, after: Result, places: Array, names: tuple[str, str]) -> None:
     count = int(places.size)
     step.details.setdefault("different", {})[f"@{entry} argument {before.argument}"] = count
     if step.outcome == "failed":
-        # The first is told in words.
+        # The message is about the first.
         return
     place = int(places[0])
     step.outcome = "failed"

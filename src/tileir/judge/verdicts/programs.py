@@ -37,7 +37,7 @@ from tileir.judge.verdicts.work import Part, Work
 from tileir.passes.pipeline import optimize
 
 _DEFINITION: Final = "interpreter"
-"""The engine that leaves nothing open, and sees most mistakes."""
+"""The engine that leaves nothing open, and finds most errors."""
 
 
 def parts_of(plan: Plan) -> list[Part]:

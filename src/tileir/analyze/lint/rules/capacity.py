@@ -188,7 +188,7 @@ def _contradictions(subject: Subject) -> Iterable[LintFinding]:
 
 
 def _advised(attribute: OptimizationHintsAttribute, subject: Subject) -> list[Architecture]:
-    """The GPUs that a kernel has hints for; of those for all GPUs, the ones that are asked about."""
+    """The GPUs that a kernel has hints for; of those for all GPUs, the stated targets."""
     names = [name for name, _ in attribute.entries.entries]
     found = [ARCHITECTURES[name] for name in names if name in ARCHITECTURES]
     if "default" in names:

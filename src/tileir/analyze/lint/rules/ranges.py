@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
+from tileir.analyze.lint.rule import REMARK, LintFinding, Note, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
 from tileir.dialect import ops
@@ -114,7 +114,7 @@ def _range_words(low: int, high: int) -> str:
 
 
 def _is_reported_elsewhere(comparison: Operation) -> bool:
-    """Whether another rule tells of the only thing that a comparison decides, or nobody wrote it."""
+    """Whether another rule reports the only thing that a comparison decides, or nobody wrote it."""
     users = comparison.results[0].users
     if len(users) == 1 and (users[0].declaration in _MASKED or users[0].declaration is ops.IF):
         return True
@@ -152,7 +152,7 @@ def _constant_conditions(subject: Subject) -> Iterable[LintFinding]:
         if known is None:
             continue
         maker = condition.defining_operation
-        notes: list[tuple[str, Operation | None]] = []
+        notes: list[Note] = []
         if maker is not None and maker.declaration is not ops.CONSTANT:
             notes.append((f"this is always {_truth(known)}", maker))
         has_other = len(branching.regions) > 1 and len(branching.regions[1].blocks) > 0
@@ -163,7 +163,7 @@ def _constant_conditions(subject: Subject) -> Iterable[LintFinding]:
     for choice in subject.operations(ops.SELECT):
         known = subject.facts.integer(choice.operands[0])
         maker = choice.operands[0].defining_operation
-        # A comparison that is always the same is told of itself, and what combines several of them is a front end's.
+        # A comparison that is always the same is reported by itself; front ends write what combines several of them.
         if known is not None and maker is not None and maker.declaration is ops.CONSTANT:
             which = "second" if known else "first"
             yield LintFinding(choice, f"the condition is always {_truth(known)}: the {which} value is never chosen")
