@@ -11,17 +11,13 @@ from tileir.dialect import ops
 from tileir.dialect.types import DYNAMIC, PartitionViewType, TileType
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
+from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ELEMENTWISE, MATRIX_PRODUCT
 from tileir.ir.values import Value
 
-_MASKED: Final = (
-    ops.LOAD_PTR_TKO,
-    ops.STORE_PTR_TKO,
-    ops.ATOMIC_CAS_TKO,
-    ops.ATOMIC_RMW_TKO,
-    ops.ATOMIC_LOAD_TKO,
-    ops.ATOMIC_STORE_TKO,
-)
+_MASKED: Final = [
+    each for each in REGISTRY.by_name.values() if any(operand.name == "mask" for operand in each.operands)
+]
 
 
 @Rule(
