@@ -276,7 +276,7 @@ def _numbers(value: object) -> list[float]:
     return [each for each in map(_number, _list(value)) if each is not None]
 
 
-_READING: dict[str, Callable[[object], object]] = {
+_READING: dict[str, Callable[[object], Any]] = {
     "float | None": _number,
     "list[float]": _numbers,
     "list[float] | None": _numbers,
