@@ -164,20 +164,18 @@ def plain(text: str, _: str) -> str:
     return text
 
 
+@dataclass(slots=True)
 class TextReport:
     """The report for a terminal of some width; 0 is any width.  At most `most` kinds of failures are described."""
 
-    def __init__(
-        self, contents: Contents, width: int = 0, paint: Paint = plain, most: int = 20, *, measured: bool = True
-    ) -> None:
-        self._measured: bool = measured
-        self._contents: Contents = contents
-        self._width: int = width
-        self._paint: Paint = paint
-        self._most: int = most
+    contents: Contents
+    width: int = 0
+    paint: Paint = plain
+    most: int = 20
+    measured: bool = True
 
     def render(self) -> str:
-        contents, most = self._contents, self._most
+        contents, most = self.contents, self.most
         parts = [self._summary()]
         if contents.clusters:
             parts.append(self._shown(kinds_table(contents, most)))
@@ -186,26 +184,26 @@ class TextReport:
         if left > 0:
             parts.append(f"and {counted(left, 'more kind')} (--limit {len(contents.clusters)} shows all)")
         tables = [kernels_table(contents, most), steps_table(contents)]
-        if self._measured:
+        if self.measured:
             slowest = [(entry, f"{entry.seconds:.2f}") for entry in contents.slowest() if entry.seconds > 0]
             largest = [(entry, f"{entry.peak / (1 << 20):,.0f}") for entry in contents.largest()]
             tables += [_listed("Slowest", "seconds", slowest), _listed("Most memory", "MiB", largest)]
         return "\n\n".join([*parts, *[self._shown(each) for each in tables if each.rows]])
 
     def _summary(self) -> str:
-        contents = self._contents
+        contents = self.contents
         text = harmless(f"{os.path.basename(contents.path)}: {summary_of(contents)}")
         again = contents.names - len(contents.entries)
-        return self._paint(text, "title") + (f"\n{again:,} more had the same contents as another" if again else "")
+        return self.paint(text, "title") + (f"\n{again:,} more had the same contents as another" if again else "")
 
     def _message(self, cluster: FailureKind) -> str:
         """What is said of the smallest program."""
         head = f"{cluster.key}  {harmless(cluster.smallest.name)}, {steps_of(cluster)}"
-        lines = [self._paint(harmless(shortened(head, self._width or len(head))), cluster.outcome)]
+        lines = [self.paint(harmless(shortened(head, self.width or len(head))), cluster.outcome)]
         message = (cluster.message or cluster.cause).splitlines()
         for line in message[:_MESSAGE_LINES]:
             shown = harmless(line.expandtabs())
-            room = max(20, self._width - len(_INDENT)) if self._width else len(shown)
+            room = max(20, self.width - len(_INDENT)) if self.width else len(shown)
             lines.append((_INDENT + shortened(shown, room, at_end=True)).rstrip())
         if len(message) > _MESSAGE_LINES:
             lines.append(f"{_INDENT}and {counted(len(message) - _MESSAGE_LINES, 'more line')}")
@@ -216,9 +214,9 @@ class TextReport:
     def _shown(self, shown: Table) -> str:
         def paint(text: str, column: int, cell: str) -> str:
             is_outcome = shown.columns[column].title in ("outcome", "verdict") and cell in OUTCOMES
-            return self._paint(text, cell) if is_outcome else text
+            return self.paint(text, cell) if is_outcome else text
 
-        return f"{self._paint(shown.title, 'title')}\n{table(shown.columns, shown.rows, self._width, paint)}"
+        return f"{self.paint(shown.title, 'title')}\n{table(shown.columns, shown.rows, self.width, paint)}"
 
 
 def kinds_table(contents: Contents, most: int) -> Table:
