@@ -25,8 +25,7 @@ import cpu_programs
 import tileir
 from gpu_cases import Case, cases
 from measure import machine, table, tileir_build
-from tileir.analyze.cost.cpu_model import estimate_on_processor
-from tileir.analyze.cost.processor import is_busy, processor
+from tileir.analyze.cost.processor import estimate_on_processor, is_busy, processor
 
 PAGE = Path(__file__).parents[1] / "docs" / "gpu.md"
 ROUNDS = 7

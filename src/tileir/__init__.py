@@ -62,7 +62,7 @@ _HOMES = {
     "tileir.judge.items": "Item",
     "tileir.judge.plans": "Limits Plan",
     "tileir.judge.executor.scheduler": "SweepProgress",
-    "tileir.judge.report.clusters": "FailureKind",
+    "tileir.judge.report.contents": "FailureKind",
     "tileir.judge.report.comparison": "SweepChange SweepComparison",
     "tileir.judge.report.entries": "KernelSpeed StepFailure SweepEntry",
     "tileir.judge.report.reporting": "SweepReport report",

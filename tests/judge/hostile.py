@@ -18,8 +18,7 @@ from functools import partial
 from tileir.judge.items import Item
 from tileir.judge.plans import Limits, Plan
 from tileir.judge.server_pool.children import Children
-from tileir.judge.verdicts.exceptions import step_of_exit
-from tileir.judge.verdicts.work import Part, Work
+from tileir.judge.verdicts.work import Part, Work, step_of_exit
 from tileir.processes.linux import adopt_descendants, system_call
 from tileir.processes.scratch import scratch_directory
 from tileir.processes.system_calls import NUMBERS

@@ -48,7 +48,7 @@ def tell(progress):
 with Store(path) as store:
     store.begin(PLAN)
     executor = ThreadExecutor(2, judge)
-    done = Scheduler(Inputs(items(count)), store, PLAN, executor, tell=tell).run()
+    done = Scheduler(Inputs(items(count)), store, PLAN, executor, report=tell).run()
     executor.close(done)
 """
 

@@ -15,10 +15,9 @@ from tileir.judge.items import Item
 from tileir.judge.plans import Plan
 from tileir.judge.server_pool.pool import judge_chunk
 from tileir.judge.verdicts import launches as subjects
-from tileir.judge.verdicts.comparison import compare_results, open_operations
-from tileir.judge.verdicts.exceptions import outcome_of
-from tileir.judge.verdicts.launches import Result, Results
+from tileir.judge.verdicts.launches import Result, Results, compare_results, open_operations
 from tileir.judge.verdicts.verdict import Step, Verdict
+from tileir.judge.verdicts.work import outcome_of
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 

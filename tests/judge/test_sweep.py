@@ -94,7 +94,7 @@ def pool() -> ProcessPoolExecutor:
 
 def test_everything_is_judged_and_told(path: Path, expected: list[tuple[Any, ...]]) -> None:
     told: list[int] = []
-    progress = swept(path, items(100), ThreadExecutor(3, judged), tell=lambda progress: told.append(progress.done))
+    progress = swept(path, items(100), ThreadExecutor(3, judged), report=lambda progress: told.append(progress.done))
     assert (progress.total, progress.judged, progress.done, progress.failed) == (100, 100, 100, 0)
     assert told[-1] == 100 and told == sorted(told)
     assert table(path) == expected and len(expected) == 100
@@ -105,7 +105,7 @@ def test_what_is_told_is_in_the_file(path: Path) -> None:
         with Results(str(path)) as results:
             assert sum(results.counts().values()) >= progress.judged
 
-    assert swept(path, items(50), ThreadExecutor(2, judged), tell=tell).judged == 50
+    assert swept(path, items(50), ThreadExecutor(2, judged), report=tell).judged == 50
 
 
 def test_the_same_again_judges_nothing(path: Path) -> None:
@@ -172,7 +172,7 @@ def test_what_is_under_way_is_cancelled_when_a_sweep_ends_early(path: Path) -> N
 
     with Slow(1) as executor:
         with pytest.raises(KeyboardInterrupt):
-            swept(path, items(50), UserExecutor(executor, 4, slow), tell=tell)
+            swept(path, items(50), UserExecutor(executor, 4, slow), report=tell)
         assert any(future.cancelled() for future in executor.given)
 
 
@@ -401,7 +401,7 @@ def test_an_interrupt_leaves_what_is_done(path: Path) -> None:
         return judged(all, plan)
 
     with pytest.raises(KeyboardInterrupt):
-        swept(path, items(500), ThreadExecutor(2, slow), tell=tell)
+        swept(path, items(500), ThreadExecutor(2, slow), report=tell)
     with Results(str(path)) as results:
         assert 10 <= results.counts()["passed"] < 500
     assert swept(path, items(500), ThreadExecutor(2, judged)).done == 500

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import IO, Final, NamedTuple, Protocol, TypeAlias
 
+from tileir.judge.errors import message_of
+
 MOST_OF_A_FILE: Final = 64 << 20
 MOST_OF_AN_ARCHIVE: Final = 16 << 30
 _LARGEST_READ: Final = 64 << 20
@@ -47,36 +49,36 @@ class Member(NamedTuple):
     trouble: str = ""
 
 
-Wanted: TypeAlias = Callable[[str, bytes], bool]
-"""Whether a file is wanted, by its name and its first bytes."""
+Filter: TypeAlias = Callable[[str, bytes], bool]
+"""Whether a file is read, by its name and its first bytes."""
 
 
 def is_archive(name: str) -> bool:
     return name.lower().endswith(EXTENSIONS)
 
 
-def members(file: IO[bytes], wanted: Wanted, limit: int = MOST_OF_AN_ARCHIVE) -> Iterator[Member]:
-    """The files in an archive, in its order; `wanted` is asked with the name and the first bytes of each.
+def members(file: IO[bytes], filter: Filter, limit: int = MOST_OF_AN_ARCHIVE) -> Iterator[Member]:
+    """The files in an archive, in its order; `filter` gets the name and the first bytes of each.
 
     A member without a name is about the archive as a whole, and the last."""
     try:
         beginning = file.read(8)
         file.seek(0)
         if beginning.startswith(b"PK"):
-            yield from _zipped(file, wanted, limit)
+            yield from _zipped(file, filter, limit)
             return
         opened = [opening(file) for magic, opening in _COMPRESSED.items() if beginning.startswith(magic)]
-        yield from _tarred(_Bounded(opened[0] if opened else file, limit), wanted)
+        yield from _tarred(_Bounded(opened[0] if opened else file, limit), filter)
     except _TooLarge as error:
         yield Member("", b"", str(error))
     except RecursionError:
         yield Member("", b"", "the archive is damaged")
     except Exception as error:
         # What reads archives raises whatever comes of numbers and names that make no sense.
-        yield Member("", b"", f"the archive is damaged: {_message(error)}")
+        yield Member("", b"", f"the archive is damaged: {message_of(error)}")
 
 
-def _zipped(file: IO[bytes], wanted: Wanted, limit: int) -> Iterator[Member]:
+def _zipped(file: IO[bytes], filter: Filter, limit: int) -> Iterator[Member]:
     left = limit
     with zipfile.ZipFile(file) as archive:
         for entry in archive.infolist():
@@ -84,10 +86,10 @@ def _zipped(file: IO[bytes], wanted: Wanted, limit: int) -> Iterator[Member]:
             if entry.is_dir() or (mode and stat.S_IFMT(mode) not in (0, stat.S_IFREG)):
                 continue
             try:
-                member, used = _member(entry.filename, partial(archive.open, entry), wanted)
+                member, used = _member(entry.filename, partial(archive.open, entry), filter)
             except Exception as error:
                 # One file with a password, an unknown compression or a wrong checksum: the others may be fine.
-                member, used = Member(entry.filename, b"", _message(error)), 0
+                member, used = Member(entry.filename, b"", message_of(error)), 0
             if member is not None:
                 yield member
             left -= used
@@ -95,20 +97,20 @@ def _zipped(file: IO[bytes], wanted: Wanted, limit: int) -> Iterator[Member]:
                 raise _too_large(limit)
 
 
-def _tarred(file: _Bounded, wanted: Wanted) -> Iterator[Member]:
+def _tarred(file: _Bounded, filter: Filter) -> Iterator[Member]:
     with tarfile.open(fileobj=file, mode="r:") as archive:
         # It would keep every entry.
         kept: list[tarfile.TarInfo] = vars(archive)["members"]
         while (entry := archive.next()) is not None:
             kept.clear()
             if entry.isreg():
-                member, _ = _member(entry.name, partial(archive.extractfile, entry), wanted)
+                member, _ = _member(entry.name, partial(archive.extractfile, entry), filter)
                 if member is not None:
                     yield member
 
 
-def _member(name: str, opened: Callable[[], IO[bytes] | None], wanted: Wanted) -> tuple[Member | None, int]:
-    """A file, if it is wanted, and how much of it was read."""
+def _member(name: str, opened: Callable[[], IO[bytes] | None], filter: Filter) -> tuple[Member | None, int]:
+    """A file, if the filter takes it, and how much of it was read."""
     if _is_hidden(name):
         return None, 0
     if is_archive(name):
@@ -118,7 +120,7 @@ def _member(name: str, opened: Callable[[], IO[bytes] | None], wanted: Wanted) -
         return None, 0
     with file:
         content = file.read(4096)
-        if not wanted(name, content):
+        if not filter(name, content):
             return None, len(content)
         content += file.read(MOST_OF_A_FILE + 1 - len(content))
     if len(content) > MOST_OF_A_FILE:
@@ -128,11 +130,6 @@ def _member(name: str, opened: Callable[[], IO[bytes] | None], wanted: Wanted) -
 
 def _is_hidden(name: str) -> bool:
     return any(part.startswith(".") and part not in (".", "..") for part in name.split("/")) or "__MACOSX" in name
-
-
-def _message(error: Exception) -> str:
-    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return text or type(error).__name__
 
 
 def _too_large(limit: int) -> _TooLarge:

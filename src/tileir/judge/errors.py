@@ -15,3 +15,9 @@ class SweepError(TileIRError):
 
 class ResultsError(SweepError):
     """A file is no table of results, or cannot be read or written."""
+
+
+def message_of(error: Exception) -> str:
+    """What an exception says, without the number and the name of a file that the system adds."""
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return text or type(error).__name__

@@ -18,6 +18,7 @@ from typing import BinaryIO, Final, NamedTuple, TypeAlias
 from tileir.bytecode import MAGIC, is_bytecode
 from tileir.ir.core import Operation
 from tileir.judge.archives import MOST_OF_A_FILE, is_archive, members
+from tileir.judge.errors import message_of
 from tileir.judge.items import Item
 from tileir.program_files import EXTENSIONS, ProgramFiles, is_program
 
@@ -61,7 +62,7 @@ class Seeds(NamedTuple):
                 yield self._item(number, family)
 
     def _item(self, seed: int, family: str) -> Item:
-        # Only what is asked for: what is not has the defaults of whoever makes the program.
+        # Only what is chosen: the rest has the defaults of whoever makes the program.
         chosen: dict[str, object] = {"seed": seed}
         words = [str(seed)]
         if family:
@@ -86,15 +87,15 @@ class Inputs:
         self._seeds: Seeds | None = seeds
         self._references: References = references or References(None)
         self._programs: int = 0
-        self.total: int | None = 0
+        self.total: int | None = None
         """How many items there will be; None where nobody knows before they are read."""
         if isinstance(given, Sequence):
-            # What a directory holds is looked up first, so that progress can be told.
-            self._given = self._searched(given)
-        else:
-            self.total = None
-        if seeds is not None:
-            self._count(seeds.total)
+            # What a directory holds is looked up first, so that progress has a total.
+            found = self._given = self._searched(given)
+            if not any(isinstance(each, _File) and is_archive(each.path) for each in found):
+                self.total = len(found)
+        if seeds is not None and self.total is not None:
+            self.total = None if seeds.total is None else self.total + seeds.total
 
     def __iter__(self) -> Iterator[Found]:
         for each in self._given:
@@ -112,12 +113,10 @@ class Inputs:
         for each in given:
             if isinstance(each, Item):
                 found.append(Found(each))
-                self._count(1)
             elif isinstance(each, Operation):
                 self._programs += 1
                 name = each.symbol_name or f"program {self._programs}"
                 found.append(Found(Item(name, "program", each.text(debug_info=True).encode())))
-                self._count(1)
             else:
                 found.extend(self._at(os.fspath(each)))
         return found
@@ -127,11 +126,7 @@ class Inputs:
             return self._listed(path)
         if os.path.isdir(path) or (_PATTERN & set(path) and not os.path.lexists(path)):
             files = ProgramFiles([path], _is_wanted_file)
-            self._count(len(files.failures))
-            for each in files.paths:
-                self._count(None if is_archive(each) else 1)
             return [_unreadable(name, words) for name, words in files.failures] + [_File(each) for each in files.paths]
-        self._count(None if is_archive(path) else 1)
         return [_File(path)]
 
     def _listed(self, path: str) -> list[_File | Found]:
@@ -139,15 +134,10 @@ class Inputs:
         try:
             content = _content(path[len(_LIST) :])
         except (OSError, ValueError) as error:
-            self._count(1)
-            return [_unreadable(path, f"cannot read '{path[len(_LIST) :]}': {_words(error)}")]
+            return [_unreadable(path, f"cannot read '{path[len(_LIST) :]}': {message_of(error)}")]
         lines = [os.fsdecode(line.rstrip(b"\r")) for line in content.split(b"\n")]
         # A list may not name lists, for they could name each other.
         return self._searched([f"./{line}" if line.startswith(_LIST) else line for line in lines if line.strip()])
-
-    def _count(self, more: int | None) -> None:
-        if self.total is not None:
-            self.total = None if more is None else self.total + more
 
     def _in_file(self, path: str) -> Iterator[Found]:
         try:
@@ -156,7 +146,7 @@ class Inputs:
                 return
             content = _content(path)
         except (OSError, ValueError) as error:
-            yield _unreadable(path, f"cannot read '{path}': {_words(error)}")
+            yield _unreadable(path, f"cannot read '{path}': {message_of(error)}")
             return
         yield self._found("standard input" if path == STANDARD_INPUT else path, content)
 
@@ -229,10 +219,6 @@ def _is_wanted_file(path: str) -> bool:
 def _is_wanted(name: str, beginning: bytes) -> bool:
     """The same for a file in an archive."""
     return name.endswith((*EXTENSIONS, KERNELS)) or is_bytecode(beginning[: len(MAGIC)])
-
-
-def _words(error: Exception) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
 # --- Python modules and their references ---

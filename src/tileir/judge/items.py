@@ -1,4 +1,4 @@
-"""What is judged: programs and Python modules, known by their contents."""
+"""What is judged: programs and Python modules, known by their contents, and shown as text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Final, Literal
 
 from tileir.analyze.smith.program import SmithProgram
 from tileir.analyze.smith.program import program as smith_program
-from tileir.ir.diagnostics import OptionError
+from tileir.bytecode import is_bytecode
+from tileir.interface import from_bytecode, load
+from tileir.ir.diagnostics import OptionError, TileIRError
 
 Kind = Literal["program", "seed", "kernels", "launches", "unreadable"]
 """A program is text or bytecode; a seed is one of `tileir.smith`, made where it is judged; kernels are a Python module
@@ -53,3 +55,42 @@ def seed_program(content: bytes) -> SmithProgram:
         return smith_program(**chosen)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise OptionError(f"this is no seed of a program: {error}") from None
+
+
+# --- as text, and as the contents of a file ---
+
+
+TEXT, BYTECODE, PYTHON = ".mlir", ".tileirbc", ".py"
+
+
+def content_of(item: Item) -> tuple[bytes, str]:
+    """What a file of it holds, and how the file's name ends.  Of a seed that is its program, whole."""
+    if item.kind == "kernels":
+        return item.content, PYTHON
+    if item.kind == "unreadable":
+        return b"", TEXT
+    if item.kind == "seed":
+        return seed_program(item.content).text().encode(), TEXT
+    return item.content, ending_of(item.content)
+
+
+def ending_of(content: bytes) -> str:
+    return BYTECODE if is_bytecode(content) else TEXT
+
+
+def text_of(content: bytes) -> str:
+    """A program or a module for people; bytecode as `tileir dis` prints it, where it can be read."""
+    if is_bytecode(content):
+        try:
+            return from_bytecode(content, verify=False).text()
+        except TileIRError as error:
+            return f"// {len(content):,} bytes of bytecode that cannot be read: {error.message}"
+    return content.decode("utf-8", "backslashreplace")
+
+
+def operations_in(content: bytes) -> int:
+    """How many operations a program has; 0 for what is none."""
+    try:
+        return sum(1 for _ in load(content).walk())
+    except (TileIRError, ValueError):
+        return 0

@@ -7,7 +7,7 @@ import pytest
 import tileir
 from tileir.analyze.lint.linting import lint
 from tileir.analyze.lint.rules import RULES
-from tileir.analyze.lint.targets import architecture_named
+from tileir.analyze.lint.subject import architecture_named
 from tileir.ir.diagnostics import OptionError
 
 

@@ -8,7 +8,6 @@ far off it is.
     targets.py        the targets by name
     occupancy.py      how many tile blocks a multiprocessor holds; waves and tail of a grid
     gpu_model.py      how long a launch takes on a GPU, with the reasons
-    processor.py      what this processor can do, measured
-    cpu_model.py      how long a launch takes on it, with the reasons
+    processor.py      what this processor can do, measured, and how long a launch takes on it, with the reasons
     result.py         `Cost`, with its text and HTML
 """

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Final
 
-from tileir.analyze.cost.cpu_model import compute_seconds, estimate_on_processor
 from tileir.analyze.cost.gpu_model import estimate_on_gpu
 from tileir.analyze.cost.occupancy import Occupancy, guessed_blocks, occupancy_of, unknown_occupancy, waves_of
+from tileir.analyze.cost.processor import compute_seconds, estimate_on_processor, is_busy, processor
 from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
 from tileir.analyze.cost.targets import PROCESSOR, GpuTarget, ProcessorTarget, Target
 from tileir.execute.errors import BlockId
@@ -84,9 +84,6 @@ def _on_gpu(entry: Operation, work: Work, target: GpuTarget, names: Sequence[str
 
 
 def _on_processor(work: Work, names: Sequence[str]) -> Cost:
-    # Imported here: it runs kernels, which takes NumPy.
-    from tileir.analyze.cost.processor import is_busy, processor
-
     machine = processor()
     seconds, reasons = estimate_on_processor(work, machine, machine.cores)
     notes = [*work.unknown, *work.notes]

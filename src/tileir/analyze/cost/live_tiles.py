@@ -2,14 +2,14 @@
 
 The model, of what NVIDIA's assembler makes:
 
-1. Stretches of operations that work element by element are done piece by piece: their tiles never exist as wholes.
-   Reductions, scans, products, transpositions and loops need whole tiles, and what is used after one of them has to
+1. Elementwise operations in a row are done a part of the tile at a time: their tiles never exist as wholes.
+   Reductions, scans, matmuls, transpositions and loops need whole tiles, and what is used after one of them has to
    stay meanwhile.  So the tiles that count are those that live across such an operation.
-2. A tile lives from where it is made to its last use; where a loop uses it that did not make it, to the loop's end.
-3. What is cheap to make again takes nothing: constants, `iota`, broadcasts, and integers computed from those.
-4. Factors of products that are loaded go through shared memory.  Sums are in registers, but on GPUs that have a memory
-   for them; where tensor cores keep too little of sums of f8, there are two of each.
-5. Products without tensor cores take the rows and columns that a thread multiplies to it.
+2. A tile lives from its definition to its last use; where a loop uses it that does not define it, to the loop's end.
+3. What is cheap to compute again takes nothing: constants, `iota`, broadcasts, and integers computed from those.
+4. Operands of matmuls that are loaded go through shared memory.  Accumulators are in registers, except on GPUs that
+   have a memory for them; where tensor cores keep too few bits of accumulators of f8, there are two of each.
+5. Matmuls without tensor cores take the rows and columns that a thread multiplies in addition.
 
 `benchmarks/lint_registers.py` holds this against the resources of compiled kernels.
 """
@@ -42,8 +42,8 @@ _SAME: Final = (ops.ASSUME, ops.BITCAST, ops.BROADCAST, ops.RESHAPE)
 """Their result is what they are given, seen in another way."""
 _LOADING_WARPS: Final = 4
 """Beside those that compute, on GPUs with TMA."""
-_SUMS: Final = 512 * 128
-"""Of 32 bits, that the memory of sums holds: 512 columns of 128 lanes."""
+_ACCUMULATORS: Final = 512 * 128
+"""Of 32 bits, that the memory of accumulators holds: 512 columns of 128 lanes."""
 _LEAST_ROWS, _LEAST_COLUMNS = 16, 8
 """Of a product on tensor cores."""
 
@@ -58,7 +58,7 @@ class LiveTiles(NamedTuple):
     tiles: tuple[tuple[Value, int], ...]
     """The largest first, each with its registers."""
     factors: int
-    """Registers, of all those, that a product without tensor cores has for its factors."""
+    """Registers, of all those, that a matmul without tensor cores has for its operands."""
 
 
 def register_capacity(architecture: Architecture, warps: int = 0, occupancy: int = 0) -> int:
@@ -185,7 +185,7 @@ class _Nest:
         """For each depth, how many loops there are up to it."""
 
     def enter(self, operation: Operation) -> int:
-        """Come to an operation; gives how many others it is inside of."""
+        """Come to an operation; return how many others it is inside of."""
         parent = operation.parent_operation
         while self._around and self._around[-1] is not parent:
             self._around.pop()
@@ -248,10 +248,10 @@ def _root(value: Value) -> Value:
 
 
 def _is_elsewhere(value: Value, maker: Operation | None, architecture: Architecture) -> bool:
-    """Whether a tile is in shared memory, or in the memory of sums."""
+    """Whether a tile is in shared memory, or in the memory of accumulators."""
     if maker is not None and maker.declaration.reads is not None:
         return goes_into_products(value)
-    if not architecture.has_tensor_memory or registers_of(tile_type_of(value)) > _SUMS:
+    if not architecture.has_tensor_memory or registers_of(tile_type_of(value)) > _ACCUMULATORS:
         return False
     if maker is not None:
         return maker.declaration in PRODUCTS and all(user.declaration is ops.CONTINUE for user in value.users)

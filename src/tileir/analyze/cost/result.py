@@ -1,7 +1,4 @@
-"""`Cost`: what a launch costs on a target, and the same for people, as text and as HTML for notebooks.
-
-Both are made of the answer that the explorer's page gets.
-"""
+"""`Cost`: what a launch costs on a target, and the same for people, as text and as HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -112,7 +109,7 @@ class Cost:
 
     def answer(self) -> dict[str, Any]:
         """All of it, of plain values for JSON, by the names that the explorer's page has for them."""
-        roofline, occupancy, waves = self.roofline, self.occupancy, self.waves
+        roofline, occupancy = self.roofline, self.occupancy
         point = None
         if roofline.intensity is not None:
             point = {"intensity": roofline.intensity, "attainable": roofline.attainable}
@@ -138,13 +135,7 @@ class Cost:
                 "limit": occupancy.limit,
                 "reason": occupancy.reason,
             },
-            "waves": {
-                "blocks": waves.blocks,
-                "atOnce": waves.at_once,
-                "waves": waves.waves,
-                "tail": waves.tail,
-                "reason": waves.reason,
-            },
+            "waves": {"atOnce" if name == "at_once" else name: value for name, value in self.waves._asdict().items()},
             "time": {"seconds": self.seconds, "reasons": self.reasons},
             "measured": self.measured,
             "sources": self.sources,
@@ -152,11 +143,21 @@ class Cost:
         }
 
     def render(self) -> str:
-        """A table for people."""
-        return _rendered(self._heading, self.answer())
+        """A table for people, with a line for each fact."""
+        lines = [harmless_line(self._heading), ""]
+        for name, facts in self._rows():
+            for number, fact in enumerate(facts):
+                lines.append(f"  {name if not number else '':<11} {harmless_line(fact)}")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return _as_html(self._heading, self.answer())
+        cells = [
+            f"<tr><th style='text-align:left;vertical-align:top'>{html.escape(name)}</th>"
+            f"<td style='text-align:left'>{'<br>'.join([html.escape(fact) for fact in facts])}</td></tr>"
+            for name, facts in self._rows()
+        ]
+        caption = f"<caption style='text-align:left'>{html.escape(self._heading)}</caption>"
+        return f"<table>{caption}{''.join(cells)}</table>"
 
     @property
     def _heading(self) -> str:
@@ -165,106 +166,76 @@ class Cost:
     def __repr__(self) -> str:
         return f"<Cost of {self.kernel}, grid {self.grid}, on {self.target}: about {duration(self.seconds)}>"
 
+    # --- for people ---
+
+    def _rows(self) -> list[tuple[str, list[str]]]:
+        """What there is to say: a word, and lines about it."""
+        time = [f"about {duration(self.seconds)}"]
+        if self.measured is not None:
+            ratio = self.seconds / self.measured
+            time.append(f"measured {duration(self.measured)}: the estimate is {ratio:.2f} of it")
+        found = [
+            ("time", time),
+            ("because", self.reasons),
+            ("memory", self._memory_lines()),
+            ("operations", self._operation_lines()),
+            ("roofline", self._roofline_lines()),
+            ("occupancy", self._occupancy_lines()),
+            ("waves", self._wave_lines()),
+            ("sources", self.sources),
+            ("notes", self.notes),
+        ]
+        return [(name, facts) for name, facts in found if facts]
+
+    def _memory_lines(self) -> list[str]:
+        found = [
+            f"{quantity(self.footprint, 'B')} between memory and caches, if those are perfect; "
+            f"{quantity(self.bytes_moved, 'B')} that tile blocks read and write"
+        ]
+        for array in self.memory:
+            found.append(
+                f"{array.name}: {quantity(array.read, 'B')} read, {quantity(array.written, 'B')} written, "
+                f"footprint {quantity(array.footprint, 'B')}"
+            )
+        return found
+
+    def _operation_lines(self) -> list[str]:
+        kinds = list(self.operations.items())
+        found = [f"{quantity(self.flops, 'FLOP')}"]
+        if self.intensity is not None:
+            found[0] += f", {self.intensity:.4g} for each byte"
+        found += [f"{kind}: {quantity(count, '').strip()}" for kind, count in kinds[:_MOST_KINDS]]
+        if len(kinds) > _MOST_KINDS:
+            rest = sum([count for _, count in kinds[_MOST_KINDS:]])
+            found.append(f"{len(kinds) - _MOST_KINDS} other kinds: {quantity(rest, '').strip()}")
+        return found
+
+    def _roofline_lines(self) -> list[str]:
+        roofline = self.roofline
+        found = [f"memory {quantity(roofline.memory, 'B/s')}"]
+        found += [f"{each.name} {quantity(each.value, 'FLOP/s')}" for each in roofline.ceilings if each.used]
+        if roofline.intensity is not None and roofline.attainable:
+            attainable = quantity(roofline.attainable, "FLOP/s")
+            found.append(f"at {roofline.intensity:.4g} operations a byte at most {attainable}")
+        return found
+
+    def _occupancy_lines(self) -> list[str]:
+        occupancy = self.occupancy
+        if occupancy.blocks is None:
+            return [occupancy.reason] if occupancy.reason else []
+        return [
+            f"{occupancy.blocks} tile blocks of {occupancy.warps} warps on a multiprocessor, "
+            f"limited by {occupancy.limit}",
+            f"{occupancy.registers} registers for each thread, {quantity(occupancy.shared_memory or 0, 'B')} of shared "
+            "memory for each tile block",
+        ]
+
+    def _wave_lines(self) -> list[str]:
+        waves, last = self.waves, f"{self.waves.tail:.0%} full"
+        text = f"{waves.blocks} tile blocks, {waves.at_once} at once: "
+        text += f"1 wave, {last}" if waves.waves == 1 else f"{waves.waves} waves, the last {last}"
+        return [text, *([waves.reason] if waves.reason else [])]
+
 
 _MOST_KINDS: Final = 12
 """Kinds of operations that are listed."""
-
-
-# --- for people ---
-
-
-def _rendered(heading: str, answer: dict[str, Any]) -> str:
-    """A table, with a line for each fact."""
-    lines = [harmless_line(heading), ""]
-    for name, facts in _rows(answer):
-        for number, fact in enumerate(facts):
-            lines.append(f"  {name if not number else '':<11} {harmless_line(fact)}")
-    return "\n".join(lines)
-
-
-def _as_html(heading: str, answer: dict[str, Any]) -> str:
-    """A table for a notebook."""
-    cells = [
-        f"<tr><th style='text-align:left;vertical-align:top'>{html.escape(name)}</th>"
-        f"<td style='text-align:left'>{'<br>'.join([html.escape(fact) for fact in facts])}</td></tr>"
-        for name, facts in _rows(answer)
-    ]
-    return f"<table><caption style='text-align:left'>{html.escape(heading)}</caption>{''.join(cells)}</table>"
-
-
-def _rows(answer: dict[str, Any]) -> list[tuple[str, list[str]]]:
-    """What there is to say: a word, and lines about it."""
-    found = [
-        ("time", _time(answer)),
-        ("because", answer["time"]["reasons"]),
-        ("memory", _memory(answer)),
-        ("operations", _operations(answer)),
-        ("roofline", _roofline(answer)),
-        ("occupancy", _occupancy(answer["occupancy"])),
-        ("waves", _waves(answer["waves"])),
-        ("sources", answer["sources"]),
-        ("notes", answer["notes"]),
-    ]
-    return [(name, facts) for name, facts in found if facts]
-
-
-def _time(answer: dict[str, Any]) -> list[str]:
-    seconds, measured = answer["time"]["seconds"], answer["measured"]
-    found = [f"about {duration(seconds)}"]
-    if measured is not None:
-        found.append(f"measured {duration(measured)}: the estimate is {seconds / measured:.2f} of it")
-    return found
-
-
-def _memory(answer: dict[str, Any]) -> list[str]:
-    found = [
-        f"{quantity(answer['footprint'], 'B')} between memory and caches, if those are perfect; "
-        f"{quantity(answer['bytesMoved'], 'B')} that tile blocks read and write"
-    ]
-    for array in answer["memory"]:
-        found.append(
-            f"{array['name']}: {quantity(array['read'], 'B')} read, {quantity(array['written'], 'B')} written, "
-            f"footprint {quantity(array['footprint'], 'B')}"
-        )
-    return found
-
-
-def _operations(answer: dict[str, Any]) -> list[str]:
-    kinds = answer["operations"]
-    found = [f"{quantity(answer['flops'], 'FLOP')}"]
-    if answer["intensity"] is not None:
-        found[0] += f", {answer['intensity']:.4g} for each byte"
-    found += [f"{each['kind']}: {quantity(each['count'], '').strip()}" for each in kinds[:_MOST_KINDS]]
-    if len(kinds) > _MOST_KINDS:
-        rest = sum([each["count"] for each in kinds[_MOST_KINDS:]])
-        found.append(f"{len(kinds) - _MOST_KINDS} other kinds: {quantity(rest, '').strip()}")
-    return found
-
-
-def _roofline(answer: dict[str, Any]) -> list[str]:
-    roofline = answer["roofline"]
-    found = [f"memory {quantity(roofline['memory'], 'B/s')}"]
-    used = [each for each in roofline["ceilings"] if each["used"]]
-    found += [f"{each['name']} {quantity(each['value'], 'FLOP/s')}" for each in used]
-    point = roofline["point"]
-    if point is not None and point["attainable"]:
-        found.append(f"at {point['intensity']:.4g} operations a byte at most {quantity(point['attainable'], 'FLOP/s')}")
-    return found
-
-
-def _occupancy(occupancy: dict[str, Any]) -> list[str]:
-    if occupancy["blocksPerMultiprocessor"] is None:
-        return [occupancy["reason"]] if occupancy["reason"] else []
-    return [
-        f"{occupancy['blocksPerMultiprocessor']} tile blocks of {occupancy['warps']} warps on a multiprocessor, "
-        f"limited by {occupancy['limit']}",
-        f"{occupancy['registers']} registers for each thread, {quantity(occupancy['sharedMemory'], 'B')} of shared "
-        "memory for each tile block",
-    ]
-
-
-def _waves(waves: dict[str, Any]) -> list[str]:
-    count, last = waves["waves"], f"{waves['tail']:.0%} full"
-    text = f"{waves['blocks']} tile blocks, {waves['atOnce']} at once: "
-    text += f"1 wave, {last}" if count == 1 else f"{count} waves, the last {last}"
-    return [text, *([waves["reason"]] if waves["reason"] else [])]

@@ -2,9 +2,8 @@
 
     rule            what a rule is: a name, a reason, a remedy, an example, and the function that finds where it applies
     rules/          the rules, one idea each; to add one, write a function under `@Rule(..)` in a module there
-    subject         what rules are given: a kernel with what rules share, and the targets it is meant for
-    value_facts, steps, targets
-                    what rules share: equal values, what differs between tile blocks, strides of tiles, what GPUs have
+    subject         what rules are given: a kernel with what they share (equal values, what differs between tile blocks,
+                    the GPUs it is meant for)
     fixes           what would remove a finding, as changes of a text
     configuration   which rules are on, by words and by `pyproject.toml`
     silences        comments that silence findings

@@ -16,14 +16,17 @@ A rule is named by itself (`dead-store`), by its group (`memory`), by the beginn
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from tileir.analyze.lint.rule import GROUPS, Rule
 from tileir.analyze.lint.rules import RULES
-from tileir.analyze.lint.targets import architecture_named
+from tileir.analyze.lint.subject import architecture_named
 from tileir.annotations import Final
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.versions import NEWEST, Version, version_named
@@ -48,30 +51,23 @@ class LintSettings:
         targets: Sequence[str] = (),
         version: str = "",
     ) -> None:
-        for words in (select or (), ignore, extend_select):
-            for word in words:
-                check_word(word)
-        self.rules: list[Rule] = [rule for rule in RULES.values() if _is_on(rule, select, ignore, extend_select)]
+        words = (*(select or ()), *extend_select)
+        for word in (*words, *ignore):
+            check_word(word)
+        self.rules: list[Rule] = [rule for rule in RULES.values() if _is_on(rule, select is None, words, ignore)]
         for target in targets:
             architecture_named(target)
         self.targets: tuple[str, ...] = tuple(targets)
         self.version: Version = NEWEST if version == "" else version_named(version)
 
-    def without(self, words: Iterable[str]) -> LintSettings:
-        """These settings without the rules of some words, which come from a file's own line in the configuration."""
-        words = list(words)
-        fewer = LintSettings()
-        fewer.rules = [rule for rule in self.rules if not any(_exactness(word, rule) for word in words)]
-        fewer.targets, fewer.version = self.targets, self.version
-        return fewer
 
-
-def _is_on(rule: Rule, select: Sequence[str] | None, ignore: Sequence[str], extend_select: Sequence[str]) -> bool:
-    wanted = max([_exactness(word, rule) for word in (*(select or ()), *extend_select)], default=_NOT)
-    if select is None and rule.default:
-        wanted = max(wanted, _ALL)
+def _is_on(rule: Rule, by_default: bool, words: Sequence[str], ignore: Sequence[str]) -> bool:
+    """Whether the words that name a rule most exactly select it."""
+    selected = max([_exactness(word, rule) for word in words], default=_NOT)
+    if by_default and rule.default:
+        selected = max(selected, _ALL)
     refused = max([_exactness(word, rule) for word in ignore], default=_NOT)
-    return wanted > refused or (wanted == _NAME and refused < _NAME)
+    return selected > refused or (selected == _NAME and refused < _NAME)
 
 
 def _exactness(word: str, rule: Rule) -> int:
@@ -85,12 +81,11 @@ def _exactness(word: str, rule: Rule) -> int:
 
 
 def check_word(word: object) -> None:
-    """A word that names no rule is a mistake of the user's."""
+    """Raise the user's error if a word names no rule."""
     if not isinstance(word, str):
         raise TypeError(f"rules are named by strings, such as 'unused-value', not by {word!r}")
-    if word == ALL or word in GROUPS or any(_exactness(word, rule) for rule in RULES.values()):
-        return
-    raise OptionError(unknown_rule(word))
+    if word not in (ALL, *GROUPS) and not any(_exactness(word, rule) for rule in RULES.values()):
+        raise OptionError(unknown_rule(word))
 
 
 def unknown_rule(word: str) -> str:
@@ -104,8 +99,7 @@ def unknown_rule(word: str) -> str:
 
 FILE_NAME: Final = "pyproject.toml"
 _LARGEST: Final = 1 << 22
-_LISTS: Final = ("select", "extend-select", "ignore", "target")
-_KEYS: Final = (*_LISTS, "bytecode-version", "per-file-ignores")
+_KEYS: Final = ("select", "extend-select", "ignore", "target", "bytecode-version", "per-file-ignores")
 
 
 @dataclass(slots=True)
@@ -136,12 +130,11 @@ class LintOptions:
     def settings(self, path: str) -> LintSettings:
         """The settings for a file."""
         made = LintSettings(self.select, self.ignore, self.extend_select, self.target or (), self.version or "")
-        if not self.per_file_ignores or path == "-":
-            return made
-        relative = os.path.relpath(os.path.abspath(path), self.folder or ".").replace(os.sep, "/")
-        for pattern, words in self.per_file_ignores.items():
-            if fnmatchcase(relative, pattern) or fnmatchcase(os.path.basename(path), pattern):
-                made = made.without(words)
+        if self.per_file_ignores and path != "-":
+            relative = os.path.relpath(os.path.abspath(path), self.folder or ".").replace(os.sep, "/")
+            for pattern, words in self.per_file_ignores.items():
+                if fnmatchcase(relative, pattern) or fnmatchcase(os.path.basename(path), pattern):
+                    made.rules = [rule for rule in made.rules if not any(_exactness(word, rule) for word in words)]
         return made
 
 
@@ -153,30 +146,22 @@ def options_for(path: str, given: LintOptions, configuration: str = "") -> LintO
     return given.over(_nearest(folder))
 
 
-# A folder has many programs.
-_known: Final[dict[str, LintOptions]] = {}
-
-
 def forget() -> None:
     """Read files again: they may have changed in a process that stays."""
-    _known.clear()
+    _nearest.cache_clear()
 
 
+# A folder has many programs.
+@cache
 def _nearest(folder: str) -> LintOptions:
-    found = _known.get(folder)
-    if found is None:
-        candidate = os.path.join(folder, FILE_NAME)
-        above = os.path.dirname(folder)
-        if os.path.isfile(candidate):
-            found = _read(candidate, False)
-        else:
-            found = LintOptions() if above == folder else _nearest(above)
-        _known[folder] = found
-    return found
+    candidate, above = os.path.join(folder, FILE_NAME), os.path.dirname(folder)
+    if os.path.isfile(candidate):
+        return _read(candidate, False)
+    return LintOptions() if above == folder else _nearest(above)
 
 
-def _read(path: str, asked_for: bool) -> LintOptions:
-    """The options that a file states; `asked_for` if the user named it."""
+def _read(path: str, is_named: bool) -> LintOptions:
+    """The options that a file states; `is_named` if the user named it."""
     try:
         with open(path, "rb") as file:
             # No project says so much; a device would not end.
@@ -184,41 +169,38 @@ def _read(path: str, asked_for: bool) -> LintOptions:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise OptionError(f"cannot read '{path}': {why}") from None
-    # A project that says nothing about this tool pays nothing for it.
-    table = _table(data, path) if asked_for or b"tileir" in data else {}
     options = LintOptions(folder=os.path.dirname(os.path.abspath(path)))
-    lists: dict[str, list[str]] = {}
-    for key, value in table.items():
+    # A project that says nothing about this tool pays nothing for it.
+    for key, value in _table(data, path).items() if is_named or b"tileir" in data else ():
+        about = f"'{key}' in [tool.tileir.lint] of '{path}' is"
         if key not in _KEYS:
-            raise OptionError(f"'{key}' in [tool.tileir.lint] of '{path}' is none of {', '.join(_KEYS)}")
-        if key in _LISTS:
-            lists[key] = _words([value] if isinstance(value, str) and key == "target" else value, key, path)
-        elif key == "bytecode-version":
+            raise OptionError(f"{about} none of {', '.join(_KEYS)}")
+        if key == "bytecode-version":
             if not isinstance(value, str):
-                raise OptionError(f"'{key}' in [tool.tileir.lint] of '{path}' is a string, such as \"13.2\"")
+                raise OptionError(f'{about} a string, such as "13.2"')
             options.version = value
-        else:
+        elif key == "per-file-ignores":
             if not isinstance(value, dict):
-                raise OptionError(f"'{key}' in [tool.tileir.lint] of '{path}' is a table: pattern = [rules]")
-            options.per_file_ignores = {pattern: _words(words, key, path) for pattern, words in value.items()}
-            for words in options.per_file_ignores.values():
-                for word in words:
-                    check_word(word)
-    options.select, options.target = lists.get("select"), lists.get("target")
-    options.extend_select, options.ignore = lists.get("extend-select", []), lists.get("ignore", [])
+                raise OptionError(f"{about} a table: pattern = [rules]")
+            options.per_file_ignores = {pattern: _words(words, about) for pattern, words in value.items()}
+            for word in [word for words in options.per_file_ignores.values() for word in words]:
+                check_word(word)
+        else:
+            is_one = isinstance(value, str) and key == "target"
+            setattr(options, key.replace("-", "_"), _words([value] if is_one else value, about))
     return options
 
 
-def _words(value: object, key: str, path: str) -> list[str]:
+def _words(value: object, about: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-        raise OptionError(f"'{key}' in [tool.tileir.lint] of '{path}' is a list of strings")
+        raise OptionError(f"{about} a list of strings")
     return value
 
 
-def _table(data: bytes, path: str) -> dict[str, object]:
+def _table(data: bytes, path: str) -> dict[str, Any]:
     """`[tool.tileir.lint]`; Python reads TOML since 3.11."""
-    toml = _toml_reader()
-    if toml is None:
+    reader = next((name for name in ("tomllib", "tomli") if find_spec(name) is not None), None)
+    if reader is None:
         if b"tool.tileir" not in data:
             return {}
         raise OptionError(
@@ -226,21 +208,9 @@ def _table(data: bytes, path: str) -> dict[str, object]:
             "or give --isolated"
         )
     try:
-        document = toml.loads(data.decode("utf-8"))
+        table = import_module(reader).loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise OptionError(f"'{path}' is not TOML: {error}") from None
-    table: object = document
     for part in ("tool", "tileir", "lint"):
         table = table.get(part, {}) if isinstance(table, dict) else {}
     return table if isinstance(table, dict) else {}
-
-
-def _toml_reader() -> Any:
-    from importlib import import_module
-
-    for name in ("tomllib", "tomli"):
-        try:
-            return import_module(name)
-        except ImportError:
-            continue
-    return None

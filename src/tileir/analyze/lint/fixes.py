@@ -1,8 +1,8 @@
 """What would remove a finding, as changes of the text it was read from.
 
-A fix names operations, not places: where they stand is found when it is asked for (`text_edits`), from the tokens of
-the text.  A program that was not read from a text, or whose operations say that they come from elsewhere (`loc(..)`),
-has no edits.  Every fix is safe: the program does the same with it, or what the finding says it was meant to do.
+A fix names operations, not places: `text_edits` finds where they stand, from the tokens of the text.  A program that
+was not read from a text, or whose operations say that they come from elsewhere (`loc(..)`), has no edits.  Every
+fix is safe: the program does the same with it, or what the finding says it was meant to do.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class FixesTogether:
         self._needed: set[Operation] = set()
 
     def take(self, fix: LintFix) -> bool:
-        """Take one more; tells whether it goes with those before it."""
+        """Take one more; return whether it goes with those before it."""
         needed = {operation for operation, _, _ in fix.replacements}
         needed.update([operation for pair in fix.orders for operation in pair])
         if not self._deleted.isdisjoint(needed) or not self._needed.isdisjoint(fix.deletions):

@@ -191,7 +191,7 @@ def fixed_text(text: str, read: Callable[[str], Operation | None], settings: Lin
         together = FixesTogether()
         for finding in lint_module(module, settings):
             edits = text_edits(finding.fix, written) if finding.fix is not None else None
-            # One that contradicts another has its turn in the next round, if it is still wanted.
+            # One that contradicts another may be made in the next round, if its finding is still there.
             if finding.fix is not None and edits is not None and together.take(finding.fix):
                 fixes.append(edits)
         changed, made = applied(written.source.text, fixes)

@@ -84,7 +84,7 @@ def silences_in_script(text: str) -> Silences:
                 begin = starts[token.start[0] - 1] + token.start[1]
                 comments.append((begin, begin + len(token.string)))
     except (tokenize.TokenError, SyntaxError):
-        # Whoever runs the script hears of it; what stands before the mistake counts.
+        # Running the script reports it; comments before the error count.
         pass
     return _silences(text, comments, 1)
 

@@ -67,7 +67,7 @@ class SweepProgress:
     lost: int = 0
     """Chunks that were handed out again, since whoever had them died."""
     latest: list[tuple[str, Verdict]] = field(default_factory=list)
-    """Names and verdicts that have been written since progress was last told."""
+    """Names and verdicts that have been written since the last report of progress."""
 
     @property
     def done(self) -> int:
@@ -154,7 +154,7 @@ class Scheduler:
         executor: ChunkExecutor,
         *,
         retry: Container[str] = (),
-        tell: Callable[[SweepProgress], None] = lambda progress: None,
+        report: Callable[[SweepProgress], None] = lambda progress: None,
         stops_at_failure: bool = False,
     ) -> None:
         self._source: Iterator[Found] = iter(inputs)
@@ -164,7 +164,7 @@ class Scheduler:
         self._plan: Plan = plan
         self._executor: ChunkExecutor = executor
         self._retry: Container[str] = retry
-        self._tell: Callable[[SweepProgress], None] = tell
+        self._report: Callable[[SweepProgress], None] = report
         self._stops_at_failure: bool = stops_at_failure
         self._inputs: Inputs = inputs
         self.progress: SweepProgress = SweepProgress(inputs.total)
@@ -220,7 +220,7 @@ class Scheduler:
         progress.outcomes.update([each.verdict.outcome for each in written])
         self._flushed = time.monotonic()
         progress.seconds = self._flushed - self._began
-        self._tell(progress)
+        self._report(progress)
 
     def _flush_if_due(self) -> None:
         if time.monotonic() - self._flushed >= FLUSH_SECONDS:
@@ -229,7 +229,7 @@ class Scheduler:
     # --- items ---
 
     def _gather(self) -> None:
-        """Read inputs until enough wait, or for a moment if workers are busy."""
+        """Read inputs until enough wait, or for a tenth of a second if workers are busy."""
         until = time.monotonic() + _SLICE
         while not self._is_last and len(self._waiting) < self._chunks.lookahead and self._waiting_size < _MOST_WAITING:
             found = next(self._source, None)
@@ -371,7 +371,7 @@ class Scheduler:
             losses = self._losses[item.digest] = self._losses.get(item.digest, 0) + 1
             if losses >= _LOSSES:
                 step = Step("start", "crashed", _DIED, cause_of(_DIED))
-                # Why, as the executor tells it, names workers and times, which are others each time.
+                # The reason, in the executor's words, names workers and times, which are others each time.
                 self._finish(item, Verdict(item.digest, "crashed", step.cause, [step], why), "")
             elif losses == 1:
                 self._single.append(item)

@@ -104,9 +104,9 @@ def sweep(
     try:
         with Store(path) as store:
             store.begin(chosen)
-            tell = progress if progress is not None else lambda progress: None
+            report = progress if progress is not None else lambda progress: None
             scheduler = Scheduler(
-                found, store, chosen, chosen_executor, retry=retry, tell=tell, stops_at_failure=fail_fast
+                found, store, chosen, chosen_executor, retry=retry, report=report, stops_at_failure=fail_fast
             )
             is_done = scheduler.run()
     finally:

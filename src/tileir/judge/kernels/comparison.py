@@ -10,6 +10,7 @@ import numpy
 
 from tileir.execute.array_difference import near, same_numbers
 from tileir.execute.dtypes import Array, DType
+from tileir.execute.locations.wording import several
 from tileir.ir.quoting import type_text
 from tileir.judge.kernels.values import NotCarried, NotReadable, load, read_foreign
 from tileir.judge.plans import Plan
@@ -30,7 +31,7 @@ class Computed(NamedTuple):
 def compare(
     results: str, expected: str, count: int, stated: list[float] | None, plan: Plan, work: Work
 ) -> list[dict[str, Any]]:
-    """Compare the files of two directories; gives the steps `results`, `correct`, `unchanged` and `deterministic`."""
+    """Compare the files of two directories: the steps `results`, `correct`, `unchanged` and `deterministic`."""
     work.begin("correct")
     tolerance = None if stated is None else Tolerance(*stated)
     most = 2 * plan.limits.file_bytes
@@ -78,9 +79,9 @@ class _Pair(NamedTuple):
 
 def _pairs(found: Computed, expected: Computed) -> list[_Pair]:
     """What is compared with what: results, and the inputs that the reference changes."""
-    several = len(expected.results) > 1
+    is_one = len(expected.results) == 1
     pairs = [
-        _Pair(f"result {number}" if several else "the result", mine, theirs)
+        _Pair("the result" if is_one else f"result {number}", mine, theirs)
         for number, (mine, theirs) in enumerate(zip(found.results, expected.results, strict=False))
     ]
     for key, theirs in expected.changed.items():
@@ -91,7 +92,8 @@ def _pairs(found: Computed, expected: Computed) -> list[_Pair]:
 def _shapes(pairs: list[_Pair], found: Computed, expected: Computed) -> str:
     """What differs before any element is looked at; empty if nothing does."""
     if len(found.results) != len(expected.results):
-        return f"it returns {_several(len(found.results))}, the reference {_several(len(expected.results))}"
+        mine, theirs = [several(len(each.results), "result") for each in (found, expected)]
+        return f"it returns {mine}, the reference {theirs}"
     for name, mine, theirs in pairs:
         if mine is None and theirs is not None:
             return (
@@ -101,10 +103,6 @@ def _shapes(pairs: list[_Pair], found: Computed, expected: Computed) -> str:
         if one != other and not (_is_number(mine) or _is_number(theirs)):
             return f"{name} is {one}, the reference's is {other}"
     return ""
-
-
-def _several(count: int) -> str:
-    return f"{count} result{'' if count == 1 else 's'}"
 
 
 def _is_number(value: Any) -> bool:
@@ -118,7 +116,7 @@ def _words(value: Any) -> str:
 
 
 def _judge_values(step: Step, pairs: list[_Pair], stated: Tolerance | None, where: str) -> None:
-    """Compare all elements; the first result that is wrong is told."""
+    """Compare all elements; the message is about the first result that is wrong."""
     for name, mine, theirs in pairs:
         if isinstance(theirs, str) or theirs is None:
             if mine != theirs and step.outcome == "passed":
@@ -186,12 +184,12 @@ class Errors:
     def words(self, expected: Array) -> str:
         place = f"[{', '.join([str(each) for each in self.first])}]" if self.first else ""
         nan = f", {self.nans} of them NaN" if self.nans else ""
-        several = f"{self.wrong:,} of {expected.size:,} elements are wrong{nan}; the first"
+        wrong = f"{self.wrong:,} of {expected.size:,} elements are wrong{nan}; the first"
         if self.wrong == 1:
-            several = f"one of {expected.size:,} elements is wrong{nan}"
+            wrong = f"one of {expected.size:,} elements is wrong{nan}"
         allowed = f" (allowed: {self.tolerance.relative:.3g} of it + {self.tolerance.absolute:.3g})"
         exact = not any(self.tolerance)
-        return f"{several}, {place} is {self.first_found}" + ("" if exact else allowed)
+        return f"{wrong}, {place} is {self.first_found}" + ("" if exact else allowed)
 
 
 def _shown(value: Any) -> str:

@@ -6,7 +6,7 @@ import ctypes
 import hashlib
 import sys
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy
 
@@ -20,9 +20,11 @@ from tileir.execute.dtypes import Array
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.entries import check_grid
 from tileir.execute.launching.kernel import Kernel
-from tileir.interface import to_bytecode
+from tileir.interface import from_bytecode, to_bytecode
+from tileir.ir.core import Operation
 from tileir.judge.kernels.protocol import results_of
 from tileir.judge.kernels.values import NotCarried, dtype_named, dump, load
+from tileir.judge.verdicts.launches import Launch
 
 _MOST_KEPT: Final = 32
 _ALIGNMENT: Final = 256
@@ -38,7 +40,7 @@ class Launches:
     def __init__(self, most_bytes: int, prefix: str) -> None:
         self.keeps: bool = False
         self.origins: Origins | None = None
-        """What is told of the arguments of each launch."""
+        """Notes the arguments of each launch."""
         self.runs: bool = True
         """Whether launches are done, and not only looked at."""
         self.counts: dict[str, int] = {}
@@ -107,7 +109,7 @@ def fill_fresh_memory() -> None:
 
 
 def _fill_in_c() -> None:
-    """What is allocated without those functions, where the C library is glibc; it gives some memory out as it is."""
+    """What is allocated without those functions, where the C library is glibc; it hands out some memory as it is."""
     if sys.platform == "linux":
         try:
             ctypes.CDLL(None).mallopt(_PERTURB, _BYTE ^ 0xFF)
@@ -155,29 +157,31 @@ def _described_launch(kernel: Kernel, grid: tuple[int, ...], values: list[object
     }
 
 
-class KeptLaunch:
-    """A launch that was kept; whoever does it again has arrays of its own."""
+class KeptLaunch(NamedTuple):
+    """A launch that was kept, to be done again."""
 
-    def __init__(self, held: dict[str, Any]) -> None:
-        self.kernel: str = str(held["kernel"])
-        x, y, z = [int(extent) for extent in held["grid"]]
-        self.grid: tuple[int, int, int] = (x, y, z)
-        self.bytecode: bytes = held["bytecode"].tobytes()
-        self._held: dict[str, Any] = held
-        self.arguments()
+    bytecode: bytes
+    launch: Launch
 
-    def arguments(self) -> list[object]:
-        """The arguments as they were when it began."""
-        pairs = zip(self._held["regions"], self._held["alignments"], strict=True)
-        regions = [_region(region, int(alignment)) for region, alignment in pairs]
-        return [_argument(value, regions) for value in self._held["values"]]
+    @property
+    def module(self) -> Operation:
+        """The program, read anew."""
+        return from_bytecode(self.bytecode)
 
 
 def kept_launch(data: bytes) -> KeptLaunch:
     """A launch from its file; raises `NotCarried` for what is none."""
     held = load(data, as_numpy=True)
+
+    def arguments() -> list[Any]:
+        pairs = zip(held["regions"], held["alignments"], strict=True)
+        regions = [_region(region, int(alignment)) for region, alignment in pairs]
+        return [_argument(value, regions) for value in held["values"]]
+
     try:
-        return KeptLaunch(held)
+        x, y, z = [int(extent) for extent in held["grid"]]
+        arguments()
+        return KeptLaunch(held["bytecode"].tobytes(), Launch(str(held["kernel"]), (x, y, z), arguments))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise NotCarried(f"the launch is damaged ({type(error).__name__})") from None
 
@@ -252,16 +256,6 @@ class Origins:
         except LaunchError:
             return True
         return buffer.low == buffer.high or any(low < buffer.high and buffer.low < high for low, high in self.ranges)
-
-    @property
-    def notes(self) -> dict[str, Any]:
-        """For the table; nothing if all results are in memory that kernels were given, and torch computed nothing."""
-        found: dict[str, Any] = {}
-        if self.elsewhere:
-            found["not_from_kernels"] = self.elsewhere
-        if self.operators:
-            found["torch"] = dict(sorted(self.operators.items()))
-        return found
 
 
 def _counting(operators: dict[str, int]) -> Any:

@@ -10,14 +10,16 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Callable
+from dataclasses import fields
 from functools import partial
 from pathlib import PurePath
 from typing import Any, NamedTuple, Protocol
 
 from tileir.judge.items import Item
 from tileir.judge.kernels.comparison import compare
-from tileir.judge.kernels.programs import Kept, aspects_of, judge_programs, programs_of_launches, step_name
-from tileir.judge.kernels.runs import compute_expected, make_inputs, run_candidate
+from tileir.judge.kernels.programs import KeptLaunches, aspects_of, judge_programs, programs_of_launches, step_name
+from tileir.judge.kernels.runs import ModuleReport, compute_expected, make_inputs, run_candidate
 from tileir.judge.kernels.values import NotReadable, read_foreign
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts.causes import cause_of
@@ -87,41 +89,41 @@ class _Judging:
         began = self._run_module()
         if began is None:
             return
-        made, ran, digests = began
+        made, ran = began
         run = self.steps[-1]
         self._launches(ran)
         self._place_reference()
-        task = partial(compute_expected, self.reference_file, self.expected, digests, plan)
+        task = partial(compute_expected, self.reference_file, self.expected, made.inputs, plan)
         known = self._foreign(("reference",), task, self.expected)
         if known is None:
             return
         if plan.time:
-            run.measured["seconds"] = _fastest(ran.get("seconds"))
-            run.measured["baseline_seconds"] = _fastest(known.get("seconds"))
-        stated = _tolerance(made.get("tolerance")) if plan.tolerance is None else [plan.tolerance, plan.tolerance]
-        ended = self._trusted(partial(compare, self.run, self.expected, len(digests), stated, plan))
+            run.measured["seconds"] = min(ran.seconds, default=0.0)
+            run.measured["baseline_seconds"] = min(known.seconds, default=0.0)
+        stated = made.tolerance if plan.tolerance is None else [plan.tolerance, plan.tolerance]
+        ended = self._trusted(partial(compare, self.run, self.expected, len(made.inputs), stated, plan))
         if ended.value is None:
             self.steps.append(_ended_step("correct", ended))
             return
         self.steps += [Step(**step) for step in _list(ended.value)]
-        least = _number(made.get("speedup")) if plan.speedup is None else plan.speedup
-        candidate = Kept(self.run, _files(ran.get("kept")), self.item.content, self.file)
-        self._programs(candidate, Kept(self.expected, _files(known.get("kept"))), least)
+        candidate = KeptLaunches(self.run, ran.kept, self.item.content, self.file)
+        least = made.speedup if plan.speedup is None else plan.speedup
+        self._programs(candidate, KeptLaunches(self.expected, known.kept), least)
 
     def judge_launches(self) -> None:
         """The launches of the first run as programs, and nothing else."""
         began = self._run_module()
         if began is None:
             return
-        task = partial(programs_of_launches, Kept(self.run, _files(began[1].get("kept"))), self.plan)
+        task = partial(programs_of_launches, KeptLaunches(self.run, began[1].kept), self.plan)
         ended = self._trusted(task)
         if ended.value is None:
             self.steps.append(_ended_step("programs", ended))
         else:
             self._passed("programs", {"programs": ended.value})
 
-    def _run_module(self) -> tuple[dict[str, Any], dict[str, Any], list[str]] | None:
-        """Inputs, and the candidate run with them: what both tell, and digests of the inputs; None if one failed."""
+    def _run_module(self) -> tuple[ModuleReport, ModuleReport] | None:
+        """Inputs, and the candidate run with them: what both report; None if one failed."""
         plan = self.plan
         os.mkdir(self.run)
         os.mkdir(self.expected)
@@ -130,21 +132,20 @@ class _Judging:
         made = self._foreign(("inputs",), task, self.expected)
         if made is None:
             return None
-        digests = [str(each) for each in _list(made.get("inputs"))]
         # Where nothing else keeps the candidate from reading it.
         _forget(self.expected, self.reference_file)
         try:
-            self._hand_out(len(digests))
+            self._hand_out(len(made.inputs))
         except NotReadable as error:
             self.steps.append(Step("inputs", "failed", str(error), cause_of(str(error))))
             return None
-        self._passed("inputs", {"sets": len(digests)})
-        task = partial(run_candidate, self.item.content, self.file, self.run, len(digests), plan)
+        self._passed("inputs", {"sets": len(made.inputs)})
+        task = partial(run_candidate, self.item.content, self.file, self.run, len(made.inputs), plan)
         ran = self._foreign(("import", "compile", "run"), task, self.run)
         if ran is None:
             return None
         self.steps += [Step(name, "passed") for name in ("import", "compile", "run")]
-        return made, ran, digests
+        return made, ran
 
     def _place_reference(self) -> None:
         """Put the reference where its children read it, without reading it."""
@@ -164,7 +165,7 @@ class _Judging:
             with open(os.path.join(self.run, name), "xb") as file:
                 file.write(data)
 
-    def _programs(self, candidate: Kept, baseline: Kept, least: float | None) -> None:
+    def _programs(self, candidate: KeptLaunches, baseline: KeptLaunches, least: float | None) -> None:
         """What the plan asks for, of the kernels that were launched."""
         for aspect, argument in aspects_of(self.plan):
             name = step_name(aspect, argument)
@@ -173,15 +174,15 @@ class _Judging:
                 continue
             task = partial(judge_programs, aspect, argument, candidate, baseline, least, self.plan)
             ended = self._trusted(task)
-            told = ended.value
-            self.steps.append(Step(**told) if isinstance(told, dict) else _ended_step(name, ended))
+            value = ended.value
+            self.steps.append(Step(**value) if isinstance(value, dict) else _ended_step(name, ended))
 
-    def _launches(self, ran: dict[str, Any]) -> None:
-        counts = {str(name): _count(count) for name, count in _dict(ran.get("launches")).items()}
-        details: dict[str, object] = {"kernels": counts, **_notes(_dict(ran.get("origins")))}
-        if _dict(ran.get("not_kept")):
-            details["not_kept"] = ran["not_kept"]
-        message = "" if sum(counts.values()) else "no cuTile kernel was launched"
+    def _launches(self, ran: ModuleReport) -> None:
+        details: dict[str, object] = {"kernels": ran.launches}
+        for name in ("not_from_kernels", "torch", "not_kept"):
+            if getattr(ran, name):
+                details[name] = getattr(ran, name)
+        message = "" if sum(ran.launches.values()) else "no cuTile kernel was launched"
         self.steps.append(Step("launches", "failed" if message else "passed", message, message, details))
 
     # --- children ---
@@ -190,11 +191,9 @@ class _Judging:
         """Do a task in a child in which no foreign code runs."""
         return self.run_task(task, scratch=self.scratch, is_foreign=False)
 
-    def _foreign(self, names: tuple[str, ...], task: Task, scratch: str) -> dict[str, Any] | None:
-        """What a child with foreign code tells; None if it failed, which is a step then, one of those that it does: it
-        has no say in the others."""
+    def _foreign(self, names: tuple[str, ...], task: Task, scratch: str) -> ModuleReport | None:
+        """What a child with foreign code reports; None if one of the steps that it does failed."""
         ended = self.run_task(task, scratch=scratch, is_foreign=True)
-        step: Step | None = None
         value = ended.value
         if value is None:
             step = _ended_step(ended.step.name if ended.step.name in names else names[0], ended)
@@ -202,9 +201,8 @@ class _Judging:
             step = Step(names[0], "failed", "it tells something else than what it did", "a forged report")
         elif "failed" in value:
             step = _step_of_failure(value["failed"], names)
-        if step is None:
-            assert isinstance(value, dict)
-            return value
+        else:
+            return _report_of(value)
         planned = [*STEPS, *[step_name(*each) for each in aspects_of(self.plan)]]
         known = {*[each.name for each in self.steps], step.name}
         before = STEPS[: STEPS.index(step.name)] if step.name in STEPS else ()
@@ -224,10 +222,10 @@ def _file_name(name: str) -> str:
     return "module.py" if found in ("", "..") else found
 
 
-def _step_of_failure(told: object, names: tuple[str, ...]) -> Step:
-    held = _dict(told)
+def _step_of_failure(value: object, names: tuple[str, ...]) -> Step:
+    held = _dict(value)
     outcome: Outcome = next((each for each in _OUTCOMES if each == held.get("outcome")), "failed")
-    name = str(held.get("step"))
+    name = str(held.get("name"))
     message = str(held.get("message", ""))[:_LONGEST]
     cause = str(held.get("cause", ""))[:_LONGEST]
     return Step(name if name in names else names[0], outcome, message, cause or cause_of(message))
@@ -245,7 +243,16 @@ def _forget(directory: str, file: str) -> None:
         pass
 
 
-# --- what children tell, taken for what it may be ---
+# --- what children report, taken for what it may be ---
+
+
+def _report_of(value: dict[str, Any]) -> ModuleReport:
+    """What of a report is as it should be."""
+    found = ModuleReport(**{each.name: _READING[str(each.type)](value.get(each.name)) for each in fields(ModuleReport)})
+    if found.tolerance is not None and len(found.tolerance) != 2:
+        found.tolerance = None
+    found.kept = {file: count for file, count in found.kept.items() if _KEPT.fullmatch(file) and count}
+    return found
 
 
 def _dict(value: object) -> dict[str, Any]:
@@ -260,36 +267,23 @@ def _count(value: object) -> int:
     return value if isinstance(value, int) and 0 < value < _MOST_COUNTED else 0
 
 
-def _fastest(value: object) -> float:
-    known = [_number(each) for each in _list(value)]
-    return min([each for each in known if each is not None], default=0.0)
-
-
-def _notes(origins: dict[str, Any]) -> dict[str, object]:
-    """What is noted of where results come from."""
-    found: dict[str, object] = {}
-    elsewhere = [each for each in _list(origins.get("not_from_kernels")) if isinstance(each, int)]
-    if elsewhere:
-        found["not_from_kernels"] = elsewhere
-    operators = {str(name)[:100]: _count(count) for name, count in _dict(origins.get("torch")).items()}
-    if operators:
-        found["torch"] = operators
-    return found
-
-
 def _number(value: object) -> float | None:
     """A number that a float can be, and that is one."""
     return float(value) if isinstance(value, (int, float)) and abs(value) <= sys.float_info.max else None
 
 
+def _numbers(value: object) -> list[float]:
+    return [each for each in map(_number, _list(value)) if each is not None]
+
+
+_READING: dict[str, Callable[[object], Any]] = {
+    "float | None": _number,
+    "list[float]": _numbers,
+    "list[float] | None": _numbers,
+    "list[int]": lambda value: [each for each in _list(value) if isinstance(each, int)],
+    "list[str]": lambda value: [str(each) for each in _list(value)],
+    "dict[str, int]": lambda value: {str(name)[:100]: _count(count) for name, count in _dict(value).items()},
+    "dict[str, str]": lambda value: {str(name)[:100]: str(why)[:100] for name, why in _dict(value).items()},
+}
+"""What of a value of JSON is of each type of a field."""
 _KEPT = re.compile(r"(?:launch|baseline)_[0-9]{1,3}\.bin", re.ASCII)
-
-
-def _files(value: object) -> dict[str, int]:
-    """Files of launches, by the names that they have."""
-    return {file: _count(count) for file, count in _dict(value).items() if _KEPT.fullmatch(file) and _count(count)}
-
-
-def _tolerance(value: object) -> list[float] | None:
-    held = [each for each in map(_number, _list(value)) if each is not None]
-    return held if len(held) == 2 else None

@@ -20,9 +20,7 @@ from tileir.execute.arguments.argument_text import VALUES, LaunchWords
 from tileir.execute.arguments.binding import Pointer
 from tileir.execute.dtypes import Array, memory_dtype
 from tileir.execute.launching.entries import entries_of, select_entry
-from tileir.execute.launching.kernel import Kernel, compile
-from tileir.execute.sanitizer.report import SanitizerError
-from tileir.interface import from_bytecode
+from tileir.execute.launching.kernel import compile
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.types import FloatType, Type
@@ -30,12 +28,10 @@ from tileir.judge.kernels.launches import KeptLaunch, kept_launch
 from tileir.judge.kernels.runs import backend_of
 from tileir.judge.kernels.values import NotCarried, NotReadable, read_foreign
 from tileir.judge.plans import Plan
-from tileir.judge.verdicts.comparison import compare_results, open_operations
-from tileir.judge.verdicts.exceptions import failed_step
-from tileir.judge.verdicts.launches import Results, arrays_of, options_of
-from tileir.judge.verdicts.programs import compile_for, report_findings
+from tileir.judge.verdicts.launches import Results, compare_results, open_operations, ready, run
+from tileir.judge.verdicts.programs import compile_for, sanitize
 from tileir.judge.verdicts.verdict import Step
-from tileir.judge.verdicts.work import Work
+from tileir.judge.verdicts.work import Work, failed_step
 from tileir.passes.pipeline import optimize
 
 _MEASURED_TARGET: Final = "cpu"
@@ -43,7 +39,7 @@ _MEASURED_TARGET: Final = "cpu"
 _TIMES: Final = 5
 
 
-class Kept(NamedTuple):
+class KeptLaunches(NamedTuple):
     """Launches that a child left in a directory: files, and how often each launch was made."""
 
     directory: str
@@ -54,7 +50,10 @@ class Kept(NamedTuple):
 
     def launches(self, plan: Plan) -> Iterator[tuple[KeptLaunch, int]]:
         for file, count in self.files.items():
-            yield kept_launch(read_foreign(self.directory, file, 2 * plan.limits.file_bytes + (1 << 20))), count
+            yield self.read(file, plan), count
+
+    def read(self, file: str, plan: Plan) -> KeptLaunch:
+        return kept_launch(read_foreign(self.directory, file, 2 * plan.limits.file_bytes + (1 << 20)))
 
 
 def aspects_of(plan: Plan) -> list[tuple[str, str]]:
@@ -77,13 +76,13 @@ def step_name(aspect: str, argument: str) -> str:
 def judge_programs(
     aspect: str,
     argument: str,
-    candidate: Kept,
-    baseline: Kept,
+    candidate: KeptLaunches,
+    baseline: KeptLaunches,
     least: float | None,
     plan: Plan,
     work: Work,
 ) -> dict[str, Any]:
-    """One step for all launches that were kept; `least` is the speedup that is asked for."""
+    """One step for all launches that were kept; `least` is the speedup that is required."""
     step = Step(step_name(aspect, argument), "passed")
     work.begin(step.name)
     try:
@@ -93,10 +92,10 @@ def judge_programs(
         elif aspect == "time":
             _time(step, argument, candidate, baseline, plan)
         else:
-            for launch, _ in candidate.launches(plan):
-                _ASPECTS[aspect](step, argument, launch, plan)
+            for kept, _ in candidate.launches(plan):
+                _ASPECTS[aspect](step, argument, kept, plan)
                 if step.outcome != "passed":
-                    step.message = f"{launch.kernel}: {step.message}"
+                    step.message = f"{kept.launch.entry}: {step.message}"
                     break
     except (NotCarried, NotReadable) as error:
         step.outcome, step.message, step.cause = "failed", str(error), "launches cannot be read"
@@ -105,7 +104,7 @@ def judge_programs(
     return asdict(step)
 
 
-def _write_source(kept: Kept) -> None:
+def _write_source(kept: KeptLaunches) -> None:
     """So that messages can show the lines of the module; what stands there may be something else."""
     if kept.file:
         if os.path.lexists(kept.file):
@@ -114,45 +113,31 @@ def _write_source(kept: Kept) -> None:
             file.write(kept.source)
 
 
-def _kernel(launch: KeptLaunch, backend: str, level: int | None = None) -> Kernel:
-    module: Operation = from_bytecode(launch.bytecode)
-    if level is not None:
-        module = optimize(module, level)
-    return compile(module, launch.kernel, backend, exact=True)
+# --- the steps ---
 
 
-# --- the same results ---
-
-
-def _optimize(step: Step, argument: str, launch: KeptLaunch, plan: Plan) -> None:
-    backend = backend_of(plan)
-    before, after = _results(launch, backend, plan), _results(launch, backend, plan, int(argument))
+def _optimize(step: Step, level: str, kept: KeptLaunch, plan: Plan) -> None:
+    modules = (kept.module, optimize(kept.module, int(level)))
+    before, after = [_results(kept, module, backend_of(plan), plan) for module in modules]
     compare_results(step, before, after, ("before, it", "optimized, it"), [])
 
 
-def _compare(step: Step, argument: str, launch: KeptLaunch, plan: Plan) -> None:
+def _compare(step: Step, engine: str, kept: KeptLaunch, plan: Plan) -> None:
     first = backend_of(plan)
-    open_bits = open_operations(from_bytecode(launch.bytecode), argument)
-    compare_results(step, _results(launch, first, plan), _results(launch, argument, plan), (first, argument), open_bits)
+    before, after = [_results(kept, kept.module, each, plan) for each in (first, engine)]
+    compare_results(step, before, after, (first, engine), open_operations(kept.module, engine))
 
 
-def _results(launch: KeptLaunch, backend: str, plan: Plan, level: int | None = None) -> list[Results]:
-    """What a launch leaves in its arrays."""
-    kernel = _kernel(launch, backend, level)
-    arguments = launch.arguments()
-    kernel.launch(launch.grid, *arguments, **options_of(kernel.engine, plan.limits.threads))
-    return [Results(launch.kernel, arrays_of(kernel.entry, arguments))]
+def _results(kept: KeptLaunch, module: Operation, engine: str, plan: Plan) -> list[Results]:
+    return run(module, [kept.launch], engine, plan.limits.threads)
 
 
-def _sanitize(step: Step, argument: str, launch: KeptLaunch, plan: Plan) -> None:
-    try:
-        _kernel(launch, "auto").launch(launch.grid, *launch.arguments(), sanitize=True)
-    except SanitizerError as error:
-        report_findings(step, error.report, error.report.render())
+def _sanitize(step: Step, argument: str, kept: KeptLaunch, plan: Plan) -> None:
+    sanitize(step, kept.module, kept.launch, "auto")
 
 
-def _compile(step: Step, argument: str, launch: KeptLaunch, plan: Plan) -> None:
-    compile_for(from_bytecode(launch.bytecode), argument, plan, step)
+def _compile(step: Step, target: str, kept: KeptLaunch, plan: Plan) -> None:
+    compile_for(kept.module, target, plan, step)
 
 
 _ASPECTS: Final[dict[str, Callable[[Step, str, KeptLaunch, Plan], None]]] = {
@@ -166,7 +151,9 @@ _ASPECTS: Final[dict[str, Callable[[Step, str, KeptLaunch, Plan], None]]] = {
 # --- speed ---
 
 
-def _cost(step: Step, target: str, candidate: Kept, baseline: Kept, least: float | None, plan: Plan) -> None:
+def _cost(
+    step: Step, target: str, candidate: KeptLaunches, baseline: KeptLaunches, least: float | None, plan: Plan
+) -> None:
     """The estimated time of all launches of one run, and the baseline's."""
     figures: dict[str, Any] = step.measured if target == _MEASURED_TARGET else step.details
     seconds = figures["seconds"] = _estimated(candidate, target, plan)
@@ -191,22 +178,22 @@ def _microseconds(seconds: float) -> str:
     return f"{seconds * 1e6:.3g}"
 
 
-def _estimated(kept: Kept, target: str, plan: Plan) -> float:
+def _estimated(kept: KeptLaunches, target: str, plan: Plan) -> float:
     total = 0.0
-    for launch, count in kept.launches(plan):
-        found = cost(_kernel(launch, "auto"), launch.grid, *launch.arguments(), target=target, assemble=False)
-        total += count * found.seconds
+    for each, count in kept.launches(plan):
+        kernel = ready(each.module, each.launch, "auto")
+        total += count * cost(kernel, each.launch.grid, *each.launch.arguments(), target=target, assemble=False).seconds
     # What is shown; further digits depend on the order of additions.
     return float(f"{total:.6g}") if math.isfinite(total) else 0.0
 
 
-def _time(step: Step, engine: str, candidate: Kept, baseline: Kept, plan: Plan) -> None:
+def _time(step: Step, engine: str, candidate: KeptLaunches, baseline: KeptLaunches, plan: Plan) -> None:
     """The measured time of all launches of one run, and the baseline's: nothing here is the candidate's word."""
     for name, kept in (("seconds", candidate), ("baseline_seconds", baseline)):
         total = 0.0
-        for launch, count in kept.launches(plan):
-            kernel = compile(from_bytecode(launch.bytecode), launch.kernel, engine)
-            total += count * kernel.time(launch.grid, *launch.arguments(), repeat=_TIMES).median
+        for each, count in kept.launches(plan):
+            kernel = compile(each.module, each.launch.entry, engine)
+            total += count * kernel.time(each.launch.grid, *each.launch.arguments(), repeat=_TIMES).median
         if kept.files:
             step.measured[name] = total
     if step.measured.get("seconds") and step.measured.get("baseline_seconds"):
@@ -218,7 +205,7 @@ def _time(step: Step, engine: str, candidate: Kept, baseline: Kept, plan: Plan) 
 
 _MOST_LAUNCHES: Final = 32
 _MOST_CHARACTERS: Final = 700_000
-"""Of all that is told, as JSON."""
+"""Of all programs, as JSON."""
 _WAYS: Final = (
     ("signed", "rand"), ("mixed", "mixed"), ("rand", "iota"), ("zeros", "zeros"), ("signed", VALUES), (VALUES, VALUES),
 )  # fmt: skip
@@ -227,7 +214,7 @@ _MOST_VALUES: Final = 4096
 """Elements of an array that are given one by one."""
 
 
-def programs_of_launches(kept: Kept, plan: Plan, work: Work) -> list[dict[str, Any]]:
+def programs_of_launches(kept: KeptLaunches, plan: Plan, work: Work) -> list[dict[str, Any]]:
     """Of each launch the kernel, its program, and comments that state the launch, the likeliest first; or `why` not."""
     work.begin("programs")
     found: list[dict[str, Any]] = []
@@ -235,8 +222,7 @@ def programs_of_launches(kept: Kept, plan: Plan, work: Work) -> list[dict[str, A
     for file in list(kept.files)[:_MOST_LAUNCHES]:
         described: dict[str, Any]
         try:
-            launch = kept_launch(read_foreign(kept.directory, file, 2 * plan.limits.file_bytes + (1 << 20)))
-            described = _described(launch)
+            described = _described(kept.read(file, plan))
         except (NotCarried, NotReadable, TileIRError, ValueError) as error:
             described = {"why": str(error).partition("\n")[0][:1000]}
         size = len(json.dumps(described))
@@ -252,27 +238,25 @@ class _TooMany(Exception):
     """An array whose elements are not given one by one."""
 
 
-def _described(launch: KeptLaunch) -> dict[str, Any]:
-    module: Operation = from_bytecode(launch.bytecode)
-    entry = select_entry(module, launch.kernel)
+def _described(kept: KeptLaunch) -> dict[str, Any]:
+    module, launch = kept.module, kept.launch
+    entry = select_entry(module, launch.entry)
     parameters = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
     arguments = launch.arguments()
     several = len(entries_of(module)) > 1
     grid = launch.grid[: max([1, *[n for n, extent in enumerate(launch.grid, 1) if extent != 1]])]
-    comments: list[str] = []
+    comments: dict[str, None] = {}
     for way in _WAYS:
         try:
             words = [_word(value, type, way) for value, type in zip(arguments, parameters, strict=True)]
         except _TooMany:
             continue
-        comment = LaunchWords(grid, words, launch.kernel if several else None).comment()
-        if comment not in comments:
-            comments.append(comment)
-    return {"kernel": launch.kernel, "program": module.text(debug_info=False), "launches": comments}
+        comments[LaunchWords(grid, words, launch.entry if several else None).comment()] = None
+    return {"kernel": launch.entry, "program": module.text(debug_info=False), "launches": list(comments)}
 
 
 def _word(value: object, type: Type, way: tuple[str, str]) -> str:
-    """An argument in the words of `tileir run`."""
+    """An argument as `tileir run` takes it."""
     if isinstance(value, Pointer):
         if not isinstance(type, TileType) or not isinstance(type.element, PointerType):
             raise NotCarried("an array is given for what is no pointer")

@@ -29,7 +29,7 @@ _TAKE_ALL_AS_ONE: Final = ("custom_kernel", "ref_kernel")
 
 
 class WrongModule(Exception):
-    """A module that lacks what is asked of it; the message says what."""
+    """A module that lacks what it has to have; the message says what."""
 
 
 class Case(NamedTuple):

@@ -13,6 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from types import ModuleType
 from typing import Any, Final
@@ -34,15 +35,35 @@ from tileir.judge.kernels.protocol import (
 from tileir.judge.kernels.values import NotCarried, dump, load
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts.causes import cause_of
-from tileir.judge.verdicts.exceptions import is_forbidden
-from tileir.judge.verdicts.verdict import Outcome
-from tileir.judge.verdicts.work import Work
+from tileir.judge.verdicts.verdict import Outcome, Step
+from tileir.judge.verdicts.work import Work, is_forbidden
 
 _LONGEST: Final = 4000
 """Characters of a message."""
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 # Bound before foreign code can put its own in the place of these.
 _CLOCK = time.perf_counter
+
+
+@dataclass(slots=True)
+class ModuleReport:
+    """What a child with foreign code reports of what it did: anything, where the code forges it."""
+
+    inputs: list[str] = field(default_factory=list)
+    """Digests of the sets of inputs."""
+    tolerance: list[float] | None = None
+    speedup: float | None = None
+    """The least that the reference's module asks for."""
+    seconds: list[float] = field(default_factory=list)
+    launches: dict[str, int] = field(default_factory=dict)
+    """How often each kernel was launched."""
+    kept: dict[str, int] = field(default_factory=dict)
+    """Files of launches, and how often each was made."""
+    not_kept: dict[str, str] = field(default_factory=dict)
+    not_from_kernels: list[int] = field(default_factory=list)
+    """Results in memory that no kernel was given."""
+    torch: dict[str, int] = field(default_factory=dict)
+    """Operators of torch that compute something, and how often each was called."""
 
 
 def make_inputs(file: str, directory: str, plan: Plan, work: Work) -> dict[str, Any]:
@@ -57,7 +78,7 @@ def make_inputs(file: str, directory: str, plan: Plan, work: Work) -> dict[str, 
                 with open(f"inputs_{len(digests)}.bin", "wb") as written:
                     written.write(data)
                 digests.append(_digest(data))
-        return {"inputs": digests, "tolerance": tolerance_of(module), "speedup": speedup_of(module)}
+        return asdict(ModuleReport(inputs=digests, tolerance=tolerance_of(module), speedup=speedup_of(module)))
     except BaseException as error:
         return _failed("inputs", error, file)
 
@@ -69,7 +90,6 @@ def run_candidate(content: bytes, file: str, directory: str, count: int, plan: P
     Return counts and seconds, which are what the candidate wants them to be if it goes that far."""
     launches = Launches(plan.limits.file_bytes, "launch_")
     seconds: list[float] = []
-    found: dict[str, Any] = {}
     step = "import"
     try:
         work.begin(step)
@@ -90,13 +110,11 @@ def run_candidate(content: bytes, file: str, directory: str, count: int, plan: P
                     function = partial(launches.origins.watch, function)
                 seconds.append(compute(function, case.inputs, name))
     except BaseException as error:
-        found = _failed("compile" if _is_of_cutile(error) else step, error, file)
-    found["seconds"] = seconds
-    found["launches"] = launches.counts
-    found["origins"] = {} if launches.origins is None else launches.origins.notes
-    found["kept"] = launches.kept
-    found["not_kept"] = launches.not_kept
-    return found
+        return _failed("compile" if _is_of_cutile(error) else step, error, file)
+    report = ModuleReport(seconds=seconds, launches=launches.counts, kept=launches.kept, not_kept=launches.not_kept)
+    if launches.origins is not None:
+        report.not_from_kernels, report.torch = launches.origins.elsewhere, launches.origins.operators
+    return asdict(report)
 
 
 def compute_expected(file: str, directory: str, digests: list[str], plan: Plan, work: Work) -> dict[str, Any]:
@@ -125,7 +143,7 @@ def compute_expected(file: str, directory: str, digests: list[str], plan: Plan, 
                 seconds.append(compute(function, case.inputs, "baseline.bin"))
     except BaseException as error:
         return _failed("reference", error, file)
-    return {"seconds": seconds, "kept": launches.kept}
+    return asdict(ModuleReport(seconds=seconds, kept=launches.kept))
 
 
 def backend_of(plan: Plan) -> str:
@@ -174,7 +192,7 @@ def _inputs(number: int, digest: str) -> bytes:
     with open(f"inputs_{number}.bin", "rb") as file:
         data = file.read()
     if _digest(data) != digest:
-        raise Failure("forbidden", "the candidate changed the files of the inputs")
+        raise Tampered("the candidate changed the files of the inputs")
     return data
 
 
@@ -190,50 +208,44 @@ def _case(data: bytes) -> Case:
 # --- foreign code that fails ---
 
 
-class Failure(Exception):
-    """Foreign code that failed: what becomes of the step it was in."""
-
-    def __init__(self, outcome: Outcome, message: str, cause: str = "") -> None:
-        super().__init__(message)
-        self.outcome: Outcome = outcome
-        self.message: str = message[:_LONGEST]
-        self.cause: str = cause or cause_of(message)
+class Tampered(Exception):
+    """Files were changed that are not the candidate's."""
 
 
 def _failed(step: str, error: BaseException, file: str) -> dict[str, Any]:
     """What a child reports of foreign code that failed."""
-    failure = failure_of(error, file)
-    return {
-        "failed": {"step": step, "outcome": failure.outcome, "message": failure.message, "cause": failure.cause},
-    }
+    return {"failed": {**asdict(failure_of(error, file)), "name": step}}
 
 
-def failure_of(error: BaseException, file: str) -> Failure:
-    """What an exception of foreign code says, with the line of the module that it comes from."""
-    if isinstance(error, Failure):
-        return error
-    if isinstance(error, (WrongModule, NotCarried)):
-        return Failure("failed", str(error))
+def failure_of(error: BaseException, file: str) -> Step:
+    """What an exception of foreign code means for a step, with the line of the module that it comes from."""
     kind = type(error).__name__
     line = _line(error, file)
+    if isinstance(error, Tampered):
+        return _failure("forbidden", str(error))
+    if isinstance(error, (WrongModule, NotCarried)):
+        return _failure("failed", str(error))
     if isinstance(error, ModuleNotFoundError) and error.name is not None:
         package = error.name.partition(".")[0]
-        return Failure(
-            "refused", f"{package} is not installed: pip install {'cuda-tile' if package == 'cuda' else package}"
-        )
+        install = f"pip install {'cuda-tile' if package == 'cuda' else package}"
+        return _failure("refused", f"{package} is not installed: {install}")
     if isinstance(error, SystemExit):
-        return Failure("failed", f"it ends the process ({kind}: {error.code}){line}")
+        return _failure("failed", f"it ends the process ({kind}: {error.code}){line}")
     if isinstance(error, MemoryError):
-        return Failure("memory", f"out of memory{line}")
+        return _failure("memory", f"out of memory{line}")
     if is_forbidden(error):
         message = f"{kind}: {error.strerror if isinstance(error, OSError) else error}"
-        return Failure("forbidden", f"{message}{line}", message)
+        return _failure("forbidden", f"{message}{line}", message)
     if isinstance(error, SyntaxError):
-        return Failure("failed", f"{file}:{error.lineno}: {kind}: {error.msg}", f"{kind}: {error.msg}")
+        return _failure("failed", f"{file}:{error.lineno}: {kind}: {error.msg}", f"{kind}: {error.msg}")
     # The same on every machine: no addresses, and no path to the scratch directory.
     message = _ADDRESS.sub("0x..", str(error).replace(os.getcwd() + os.sep, "")).strip()
     outcome: Outcome = "refused" if kind in ("EmulationError", "MissingDependencyError") else "failed"
-    return Failure(outcome, f"{kind}: {message}{line}", f"{kind}: {cause_of(message)}")
+    return _failure(outcome, f"{kind}: {message}{line}", f"{kind}: {cause_of(message)}")
+
+
+def _failure(outcome: Outcome, message: str, cause: str = "") -> Step:
+    return Step("", outcome, message[:_LONGEST], cause or cause_of(message))
 
 
 def _is_of_cutile(error: BaseException) -> bool:

@@ -14,12 +14,10 @@ from xml.sax.saxutils import escape, quoteattr
 
 from tileir import __version__
 from tileir.ir.quoting import harmless
-from tileir.judge.report.clusters import FailureKind, failure_in
-from tileir.judge.report.contents import Contents, summary_of
-from tileir.judge.report.entries import OUTCOMES, SweepEntry
-from tileir.judge.report.tables import markdown_text
-from tileir.judge.report.text import kernels_table, kinds_table, steps_of, steps_table
-from tileir.judge.verdicts.verdict import Outcome
+from tileir.judge.report.contents import Contents, FailureKind, failure_in, summary_of
+from tileir.judge.report.entries import FIGURES, SweepEntry
+from tileir.judge.report.text import kernels_table, kinds_table, markdown_text, steps_of, steps_table
+from tileir.judge.verdicts.verdict import OUTCOMES, Outcome
 
 
 def json_report(contents: Contents) -> str:
@@ -37,6 +35,8 @@ def json_report(contents: Contents) -> str:
 
 
 def cluster_object(cluster: FailureKind) -> dict[str, Any]:
+    size, operations = cluster.reproducer_size, cluster.reproducer_operations
+    reproducer = {"digest": cluster.reproducer, "bytes": size, "operations": operations}
     return {
         "kind": cluster.key,
         "programs": cluster.count,
@@ -49,47 +49,32 @@ def cluster_object(cluster: FailureKind) -> dict[str, Any]:
         "digest": cluster.smallest.digest,
         "bytes": cluster.smallest.size,
         "operations": cluster.smallest.operations,
-        "reproducer": _reproducer(cluster) if cluster.reproducer else None,
+        "reproducer": reproducer if cluster.reproducer else None,
         "note": cluster.note,
     }
 
 
-def _reproducer(cluster: FailureKind) -> dict[str, Any]:
-    size, operations = cluster.reproducer_size, cluster.reproducer_operations
-    return {"digest": cluster.reproducer, "bytes": size, "operations": operations}
-
-
 def entry_object(contents: Contents, entry: SweepEntry) -> dict[str, Any]:
     return {
-        "name": entry.name,
-        "names": list(entry.names),
-        "digest": entry.digest,
-        "kind": entry.kind,
-        "bytes": entry.size,
-        "operations": entry.operations,
-        "outcome": entry.outcome,
-        "step": entry.step,
-        "cause": entry.cause,
+        **{name: getattr(entry, name) for name in ("name", "names", "digest", "kind", "outcome", "step", "cause")},
         "kinds": [contents.clusters[number].key for number in entry.clusters],
-        "seconds": entry.seconds,
-        "peak_bytes": entry.peak,
+        **{figure.name: figure.of(entry) for figure in FIGURES},
         **({"speeds": [asdict(speed) for speed in entry.speeds]} if entry.speeds else {}),
     }
 
 
-CSV_COLUMNS = ("name", "digest", "kind", "bytes", "outcome", "step", "cause", "message", "seconds", "peak_bytes")
+_CSV_TEXTS = ("name", "digest", "kind", "outcome", "step", "cause", "message")
 
 
 def csv_report(contents: Contents) -> str:
     """A line for each program, by each of its names, for spreadsheets and data frames."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
+    writer.writerow([*_CSV_TEXTS, *[figure.name for figure in FIGURES]])
     for entry in contents.entries:
-        rest = (entry.outcome, entry.step, entry.cause, entry.message, f"{entry.seconds:.6f}", f"{entry.peak:.0f}")
-        for name in entry.names:
-            cells = (name, entry.digest, entry.kind, entry.size, *rest)
-            writer.writerow([_no_command(cell) if isinstance(cell, str) else cell for cell in cells])
+        texts = [_no_command(getattr(entry, name)) for name in _CSV_TEXTS[1:]]
+        figures = [f"{figure.of(entry):.{6 if figure.unit == 'seconds' else 0}f}" for figure in FIGURES]
+        writer.writerows([[_no_command(name), *texts, *figures] for name in entry.names])
     return file.getvalue()
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from tileir.judge.results.results import Results, Row, finite
 from tileir.judge.verdicts.verdict import FINE, Outcome, Step
-
-OUTCOMES: tuple[Outcome, ...] = (
-    *("passed", "failed", "crashed", "timeout", "memory", "forbidden", "refused", "skipped"),
-)
-"""All of them, in the order in which a report names them."""
 
 _COUNTED = re.compile(r"([^0-9]*)([0-9]*)")
 _MOST_DIGITS = 1000
@@ -100,6 +97,24 @@ class SweepEntry:
     @property
     def cause(self) -> str:
         return self.failures[0].cause if self.failures else ""
+
+
+class Figure(NamedTuple):
+    """A number that is known of each program: a column of JSON, CSV and the page, whose table writes it by its unit."""
+
+    name: str
+    title: str
+    unit: str
+    """`count`, `seconds` or `bytes`."""
+    of: Callable[[SweepEntry], float]
+
+
+FIGURES: Final = (
+    Figure("operations", "Operations", "count", lambda entry: entry.operations),
+    Figure("bytes", "Bytes", "count", lambda entry: entry.size),
+    Figure("seconds", "Time", "seconds", lambda entry: entry.seconds),
+    Figure("peak_bytes", "Memory", "bytes", lambda entry: entry.peak),
+)
 
 
 def size_of(operations: int, size: int) -> str:

@@ -11,13 +11,13 @@ from typing import Any
 
 from tileir.browser import one_file
 from tileir.ir.diagnostics import TileIRError
-from tileir.judge.report.clusters import FailureKind
+from tileir.judge.items import content_of, text_of
 from tileir.judge.report.comparison import SweepComparison, state_of
-from tileir.judge.report.contents import Contents, summary_of
-from tileir.judge.report.entries import OUTCOMES, SweepEntry
-from tileir.judge.report.source import content_of, text_of
+from tileir.judge.report.contents import Contents, FailureKind, summary_of
+from tileir.judge.report.entries import FIGURES, SweepEntry
 from tileir.judge.report.text import steps_of
 from tileir.judge.results.results import Results
+from tileir.judge.verdicts.verdict import OUTCOMES
 
 _MOST_SOURCE = 1 << 16
 """Characters of one program."""
@@ -63,61 +63,49 @@ def _report(results: Results, contents: Contents, comparison: SweepComparison | 
     }
 
 
-def _columns(contents: Contents) -> dict[str, list[Any]]:
+def _columns(contents: Contents) -> dict[str, Any]:
     steps = {step.name: number for number, step in enumerate(contents.steps)}
     entries = contents.entries
     return {
         "name": [entry.name for entry in entries],
         "others": [len(entry.names) - 1 for entry in entries],
         "digest": [entry.digest for entry in entries],
-        "kind": [entry.kind for entry in entries],
         "outcome": [OUTCOMES.index(entry.outcome) for entry in entries],
         "step": [steps.get(entry.step, -1) for entry in entries],
         "kinds": [entry.clusters for entry in entries],
-        # The bytes of a seed are those of its number.
-        "bytes": [entry.size if entry.kind != "seed" else 0 for entry in entries],
-        "operations": [entry.operations for entry in entries],
-        "seconds": [round(entry.seconds, 6) for entry in entries],
-        "peak": [round(entry.peak) for entry in entries],
+        "figures": [
+            {"title": each.title, "unit": each.unit, "values": [round(each.of(entry), 6) for entry in entries]}
+            for each in FIGURES
+        ],
     }
 
 
 def _failures(contents: Contents) -> tuple[dict[str, list[dict[str, str]]], int]:
-    """What is said of programs that failed, as long as there is room; and of how many nothing is."""
+    """The messages of programs that failed, as long as there is room; and how many programs are left out."""
     found: dict[str, list[dict[str, str]]] = {}
     room = _MOST_MESSAGES
     untold = 0
     for number, entry in enumerate(contents.entries):
         if not entry.failures:
             continue
-        told = [{"step": each.step, "outcome": each.outcome, "message": each.message} for each in entry.failures]
-        room -= sum([len(each["message"]) + 40 for each in told])
+        messages = [{"step": each.step, "outcome": each.outcome, "message": each.message} for each in entry.failures]
+        room -= sum([len(each["message"]) + 40 for each in messages])
         if room < 0:
             untold += 1
         else:
-            found[str(number)] = told
+            found[str(number)] = messages
     return found, untold
 
 
 def _kind(results: Results, cluster: FailureKind, numbers: dict[str, int], has_source: bool) -> dict[str, Any]:
     reproducer = results.reproducer(cluster.reproducer) if cluster.reproducer and has_source else None
     return {
-        "key": cluster.key,
-        "title": cluster.title,
-        "cause": cluster.cause,
-        "suspect": cluster.suspect,
-        "steps": steps_of(cluster),
-        "outcome": cluster.outcome,
-        "count": cluster.count,
-        "message": cluster.message,
+        **_kind_words(cluster),
+        **{name: getattr(cluster, name) for name in ("key", "cause", "suspect", "message", "reduced", "note")},
         "smallest": numbers[cluster.smallest.digest],
         "source": _source(results, cluster.smallest) if has_source else None,
         "size": cluster.smallest.extent,
-        "reduced": cluster.reduced,
-        "reproducer": (
-            _text("reproducer", reproducer[0]) if reproducer is not None and reproducer[0] is not None else None
-        ),
-        "note": cluster.note,
+        "reproducer": _text("reproducer", reproducer[0]) if reproducer and reproducer[0] is not None else None,
     }
 
 

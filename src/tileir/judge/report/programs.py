@@ -12,13 +12,11 @@ import re
 
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
-from tileir.judge.errors import ResultsError
-from tileir.judge.report.clusters import FailureKind
-from tileir.judge.report.contents import Contents, counted
-from tileir.judge.report.source import content_of, ending_of, text_of
+from tileir.judge.errors import ResultsError, message_of
+from tileir.judge.items import content_of, ending_of, text_of
+from tileir.judge.report.contents import Contents, FailureKind, counted
 from tileir.judge.report.text import Paint, plain, steps_of
 from tileir.judge.results.results import Results, Row, finite
-from tileir.judge.results.schema import message_of
 
 _MOST_NAMES = 8
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -132,7 +130,7 @@ def _part(title: str, text: str, paint: Paint) -> str:
 
 
 def extract(results: Results, contents: Contents, directory: str) -> int:
-    """Write them; gives the number of files."""
+    """Write the programs that failed; return the number of files."""
     count = 0
     try:
         for cluster in contents.clusters:

@@ -6,9 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from tileir.judge.report.clusters import FailureKind
 from tileir.judge.report.comparison import SweepComparison, compared
-from tileir.judge.report.contents import Contents, contents_of, summary_of
+from tileir.judge.report.contents import Contents, FailureKind, contents_of, summary_of
 from tileir.judge.report.documents import csv_report, json_report, junit_report, markdown_report, sarif_report
 from tileir.judge.report.entries import SweepEntry
 from tileir.judge.report.page import page

@@ -1,4 +1,4 @@
-"""Which operation is to blame where results differ: a message tells only that they do.
+"""Which operation is to blame where results differ: messages only say that they do.
 
 Programs that fail and programs that pass the same step are compared by their features, as in spectrum-based fault
 localization: a feature that is in many programs that fail and in few that pass is suspect.  The most suspect one takes
@@ -21,8 +21,7 @@ from tileir.interface import load
 from tileir.ir.attributes import EnumAttribute, IntegerAttribute, UnitAttribute
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
-from tileir.judge.items import Item
-from tileir.judge.report.source import content_of
+from tileir.judge.items import Item, content_of
 
 _LARGEST = 1 << 20
 """Bytes of a program that is read for its features."""

@@ -1,7 +1,6 @@
 """The file of results: an SQLite database (docs/sweep.md describes its tables for users).
 
-tables.py   a dataclass for each table: schema and INSERT statements derive from them
-schema.py   opening a file, which may come from a stranger
+tables.py   a dataclass for each table: schema and INSERT statements derive from them; opening a file of a stranger
 store.py    `Store`: writing verdicts, each whole or not at all; one process at a time
 results.py  `Results`: reading, while the file is being written too
 """

@@ -5,17 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, get_args
 
 from tileir.judge.errors import ResultsError
 from tileir.judge.items import Item, Kind
-from tileir.judge.results.schema import FAILURES, connected, message_of
-from tileir.judge.results.tables import WHOLE
+from tileir.judge.results.tables import WHOLE, Connection, connected
 from tileir.judge.verdicts.verdict import FINE, OUTCOMES, Step, Verdict
 
 _PAGE: Final = 500
@@ -55,7 +53,8 @@ class Results:
 
     def __init__(self, path: str, plan: str | None = None) -> None:
         self.path: str = path
-        self._connection: sqlite3.Connection = connected(path, writes=False)
+        self._connection: Connection = connected(path, writes=False)
+        self._query: Callable[..., list[tuple[Any, ...]]] = self._connection.rows
         self._plan: int = 0
         self.plan: str = ""
         """The digest of the plan; empty if nothing was swept."""
@@ -68,11 +67,11 @@ class Results:
             raise
 
     def _choose(self, plan: str | None) -> None:
+        query = "SELECT plans.id, digest, settings FROM plans"
         if plan is None:
-            query = "SELECT plans.id, digest, settings FROM plans JOIN sweeps ON sweeps.plan = plans.id"
-            found = self._query(f"{query} ORDER BY sweeps.id DESC LIMIT 1")
+            found = self._query(f"{query} JOIN sweeps ON sweeps.plan = plans.id ORDER BY sweeps.id DESC LIMIT 1")
         else:
-            found = self._query("SELECT id, digest, settings FROM plans WHERE digest = ?", plan)
+            found = self._query(f"{query} WHERE digest = ?", plan)
         for number, digest, settings in found:
             with self._sound():
                 self._plan, self.plan, self.settings = _typed(number, int), _text(digest), _object(settings)
@@ -177,35 +176,31 @@ class Results:
 
     def item(self, digest: str) -> Item:
         """What was judged, whole."""
-        query = (
-            "SELECT kind, items.content, modules.content FROM items LEFT JOIN modules ON modules.id = items.reference"
-        )
-        for kind, content, reference in self._query(f"{query} WHERE items.digest = ?", digest):
-            of_item = "FROM names JOIN items ON items.id = names.item WHERE names.plan = ? AND items.digest = ?"
-            names = [name for (name,) in self._query(f"SELECT names.name {of_item} ORDER BY 1", self._plan, digest)]
+        joined = "items LEFT JOIN modules ON modules.id = items.reference WHERE items.digest = ?"
+        for kind, content, reference in self._query(
+            f"SELECT kind, items.content, modules.content FROM {joined}", digest
+        ):
+            of_item = "names JOIN items ON items.id = names.item WHERE names.plan = ? AND items.digest = ?"
+            names = self._query(f"SELECT names.name FROM {of_item} ORDER BY 1", self._plan, digest)
             with self._sound():
-                name = _text(names[0]) if names else digest
-                return Item(
-                    name,
-                    _kind(kind),
-                    _typed(content, bytes),
-                    b"" if reference is None else _typed(reference, bytes),
-                )
+                name = _text(names[0][0]) if names else digest
+                of = b"" if reference is None else _typed(reference, bytes)
+                return Item(name, _kind(kind), _typed(content, bytes), of)
         raise ResultsError(f"'{self.path}' has no program with the digest '{digest}'")
 
     def output(self, digest: str) -> str:
         """What a program printed while it was judged."""
-        return str(self._of_verdict("verdicts.output", "", digest) or "")
+        for (output,) in self._of_verdict("verdicts.output", "", digest):
+            return str(output or "")
+        return ""
 
     def reproducer(self, digest: str) -> tuple[bytes | None, str] | None:
         """A smaller program with the same failure and a note, or None if nobody has looked for one."""
         join = "JOIN reproducers ON reproducers.verdict = verdicts.id"
-        note = self._of_verdict("reproducers.note", join, digest)
-        if note is None:
-            return None
-        content = self._of_verdict("reproducers.content", join, digest)
-        with self._sound():
-            return (None if content is None else _typed(content, bytes)), _text(note)
+        for content, note in self._of_verdict("reproducers.content, reproducers.note", join, digest):
+            with self._sound():
+                return (None if content is None else _typed(content, bytes)), _text(note)
+        return None
 
     def reproducers(self) -> dict[str, tuple[int, str]]:
         """The size and the note of every reproducer, by the digest of the item; -1 where there is only a note."""
@@ -215,11 +210,9 @@ class Results:
         with self._sound():
             return {_text(digest): (size, _text(note)) for digest, size, note in found}
 
-    def _of_verdict(self, column: str, join: str, digest: str) -> Any:
-        query = f"SELECT {column} FROM verdicts JOIN items ON items.id = verdicts.item {join}"
-        for (value,) in self._query(f"{query} WHERE verdicts.plan = ? AND items.digest = ?", self._plan, digest):
-            return value
-        return None
+    def _of_verdict(self, columns: str, join: str, digest: str) -> list[tuple[Any, ...]]:
+        query = f"SELECT {columns} FROM verdicts JOIN items ON items.id = verdicts.item {join}"
+        return self._query(f"{query} WHERE verdicts.plan = ? AND items.digest = ?", self._plan, digest)
 
     def close(self) -> None:
         self._connection.close()
@@ -237,13 +230,6 @@ class Results:
             yield
         except (ValueError, TypeError, IndexError, RecursionError) as error:
             raise ResultsError(f"'{self.path}' is damaged: {error}") from None
-
-    def _query(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        try:
-            return self._connection.execute(query, values).fetchall()
-        except FAILURES as error:
-            # Words of SQLite may hold names out of a damaged file.
-            raise ResultsError(f"cannot read '{self.path}': {message_of(error)}") from None
 
 
 def _step(name: Any, outcome: Any, message: Any, cause: Any, details: Any) -> Step:

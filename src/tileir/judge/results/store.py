@@ -1,6 +1,6 @@
 """Writing a file of results: verdicts with their programs, each whole or not at all.
 
-One process writes.  Verdicts are gathered for a moment and written in one transaction; `flush` returns when they are
+One process writes.  Verdicts are gathered and written in one transaction; `flush` returns when they are
 in the file, and only then does a sweep call them finished.
 """
 
@@ -18,14 +18,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
 from tileir.judge.errors import ResultsError
 from tileir.judge.items import Item
 from tileir.judge.machine import sources
 from tileir.judge.plans import Plan
-from tileir.judge.results.schema import FAILURES, connected, message_of
-from tileir.judge.results.tables import WHOLE, insert
+from tileir.judge.results.tables import FAILURES, WHOLE, Connection, connected, failure_message, insert
 from tileir.judge.verdicts.verdict import Step, Verdict
 
 
@@ -46,16 +45,16 @@ class Store:
         self.path: str = path
         self._lock: FileLock = FileLock(path)
         try:
-            self._connection: sqlite3.Connection = connected(path, writes=True)
+            self._connection: Connection = connected(path, writes=True)
         except BaseException:
             self._lock.close()
             raise
         self._plan: int = 0
         self._sweep: int = 0
-        self._machines: dict[str, int] = {}
+        self._numbers: dict[tuple[str, str], int] = {}
+        """Of the rows that are shared, by table and key."""
         self._others: frozenset[int] = frozenset()
         """Machines that had another tileir than this process."""
-        self._references: dict[str, int] = {}
         self._waiting: list[Finished] = []
         self._names: list[tuple[str, str]] = []
 
@@ -65,8 +64,7 @@ class Store:
             self._end()
         settings = json.dumps(asdict(plan), sort_keys=True)
         with self._transaction() as run:
-            insert(run, "plans", (plan.digest, settings), extra="OR IGNORE")
-            self._plan = int(run.execute("SELECT id FROM plans WHERE digest = ?", (plan.digest,)).fetchone()[0])
+            self._plan = self._shared(run, "plans", "digest", plan.digest, settings)
             self._sweep = insert(run, "sweeps", (self._plan, time.time(), None))
             machines = run.execute("SELECT id, description FROM machines").fetchall()
             self._others = frozenset([number for number, description in machines if not _is_ours(description)])
@@ -78,27 +76,18 @@ class Store:
             " ON verdicts.plan = ? AND verdicts.item = items.id"
             " LEFT JOIN names ON names.plan = ? AND names.name = ? WHERE items.digest = ?"
         )
-        found = self._first(query, self._plan, self._plan, _sound(name), digest)
-        if found is None:
-            return None
-        if not found[1]:
-            self.add_name(name, digest)
-        return str(found[0])
+        for outcome, is_named in self._connection.rows(query, self._plan, self._plan, _sound(name), digest):
+            if not is_named:
+                self.add_name(name, digest)
+            return str(outcome)
+        return None
 
     def is_outdated(self, digest: str) -> bool:
         """Whether another tileir than that of this process has judged an item that is in the file."""
         if not self._others:
             return False
         query = "SELECT machine FROM verdicts JOIN items ON items.id = item WHERE plan = ? AND digest = ?"
-        found = self._first(query, self._plan, digest)
-        return found is not None and found[0] in self._others
-
-    def _first(self, query: str, *values: object) -> tuple[Any, ...] | None:
-        try:
-            found: tuple[Any, ...] | None = self._connection.execute(query, values).fetchone()
-        except FAILURES as error:
-            raise ResultsError(f"cannot read '{self.path}': {message_of(error)}") from None
-        return found
+        return any(machine in self._others for (machine,) in self._connection.rows(query, self._plan, digest))
 
     def add_name(self, name: str, digest: str) -> None:
         """Another name of an item whose verdict is there, or will be in the same transaction or an earlier one."""
@@ -114,7 +103,7 @@ class Store:
         return len(self._waiting)
 
     def flush(self) -> list[Finished]:
-        """Write what is waiting; gives it, now that it is in the file."""
+        """Write what is waiting, and return it."""
         if not self._waiting and not self._names:
             return []
         with self._transaction() as run:
@@ -157,12 +146,16 @@ class Store:
     def _write(self, run: sqlite3.Connection, finished: Finished) -> None:
         item, verdict = finished.item, finished.verdict
         digest = verdict.digest
-        reference = self._reference(run, item.reference)
+        reference = machine = None
+        if item.reference:
+            known = hashlib.blake2b(item.reference, digest_size=16).hexdigest()
+            reference = self._shared(run, "modules", "digest", known, item.reference)
+        if finished.machine:
+            machine = self._shared(run, "machines", "description", finished.machine)
         insert(run, "items", (digest, item.kind, len(item.content), item.content, reference), extra="OR IGNORE")
         (number,) = run.execute("SELECT id FROM items WHERE digest = ?", (digest,)).fetchone()
         run.execute("DELETE FROM verdicts WHERE plan = ? AND item = ?", (self._plan, number))
         texts = (verdict.outcome, _sound(verdict.cause), _sound(verdict.output))
-        machine = self._machine(run, finished.machine)
         key = insert(run, "verdicts", (self._plan, number, *texts, machine, time.time()))
         steps = [(key, position, *_columns(step)) for position, step in enumerate(verdict.steps)]
         insert(run, "steps", *steps)
@@ -179,24 +172,13 @@ class Store:
             [(self._plan, name, digest) for name, digest in names],
         )
 
-    def _reference(self, run: sqlite3.Connection, content: bytes) -> int | None:
-        """The number of a reference module, which many items share."""
-        if not content:
-            return None
-        digest = hashlib.blake2b(content, digest_size=16).hexdigest()
-        if digest not in self._references:
-            insert(run, "modules", (digest, content), extra="OR IGNORE")
-            (self._references[digest],) = run.execute("SELECT id FROM modules WHERE digest = ?", (digest,)).fetchone()
-        return self._references[digest]
-
-    def _machine(self, run: sqlite3.Connection, description: str) -> int | None:
-        if not description:
-            return None
-        if description not in self._machines:
-            insert(run, "machines", (description,), extra="OR IGNORE")
-            found = run.execute("SELECT id FROM machines WHERE description = ?", (description,)).fetchone()
-            self._machines[description] = int(found[0])
-        return self._machines[description]
+    def _shared(self, run: sqlite3.Connection, table: str, column: str, key: str, *rest: object) -> int:
+        """The number of a row that others refer to, by what it is known by; inserted where it is missing."""
+        if (table, key) not in self._numbers:
+            insert(run, table, (key, *rest), extra="OR IGNORE")
+            (number,) = run.execute(f"SELECT id FROM {table} WHERE {column} = ?", (key,)).fetchone()
+            self._numbers[table, key] = int(number)
+        return self._numbers[table, key]
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -212,7 +194,7 @@ class Store:
                     self._connection.execute("ROLLBACK")
                 raise
         except FAILURES as error:
-            raise ResultsError(f"cannot write '{self.path}': {message_of(error)}") from None
+            raise ResultsError(f"cannot write '{self.path}': {failure_message(error)}") from None
 
 
 def _is_ours(description: str) -> bool:
@@ -321,8 +303,6 @@ def _locked(file: int) -> bool:
 
 def _is_at(file: int, path: str) -> bool:
     try:
-        there = os.stat(path)
+        return os.path.samestat(os.fstat(file), os.stat(path))
     except OSError:
         return False
-    mine = os.fstat(file)
-    return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)

@@ -2,9 +2,7 @@
 
 verdict.py     `Step`, `Verdict`, and reading them from a process that is not trusted
 causes.py      what failures are clustered by: messages without the names, numbers and places of one program
-exceptions.py  what an exception, or the end of a process, means for a step
-work.py        `Work`: what a child is given, and how it reports
-launches.py    the program of an item, its launches, and what their arrays hold then
-comparison.py  results of two engines side by side
+work.py        `Work`: what a child is given, how it reports, and what exceptions and ends of processes mean for a step
+launches.py    the program of an item, its launches, what their arrays hold then, results of two engines side by side
 programs.py    the steps of a plan: check, optimize, run, compare, sanitize, compile, cost
 """

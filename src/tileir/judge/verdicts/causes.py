@@ -20,7 +20,7 @@ from tileir.dialect.enums import ENUM_KINDS
 from tileir.ir.registry import REGISTRY
 
 DIFFERENT = "results differ"
-"""How a cause begins that tells of other results than those of the first engine."""
+"""How the cause begins where results are not those of the first engine."""
 
 LONGEST = 240
 """Characters of a cause; what a message says beyond is about the one program."""
@@ -51,7 +51,7 @@ _WORDS = (
 
 
 def cause_of(message: str) -> str:
-    """The cause that a message tells of: its first line, without what belongs to one program."""
+    """The cause in a message: its first line, without what belongs to one program."""
     line = next((line.strip() for line in message.splitlines() if line.strip()), "")
     line = _PLACE.sub("", line)
     line = _QUOTED.sub(_unquoted, line)
@@ -93,7 +93,7 @@ def cause_of_crash(signal: str, stack: str = "") -> str:
 
 
 def reason_of(cause: str) -> str:
-    """What a kind of failure is known by.  Of results that differ, no message tells why: their type says little."""
+    """What a kind of failure is known by.  No message says why results differ; their type says little."""
     return DIFFERENT if cause.startswith(DIFFERENT) else cause
 
 

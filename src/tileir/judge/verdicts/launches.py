@@ -1,9 +1,11 @@
-"""The program of an item, the launches of its kernels, and what their arrays hold then."""
+"""The program of an item, the launches of its kernels, what their arrays hold then, and results side by side."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import numpy
 
@@ -11,8 +13,10 @@ from tileir.analyze.random_arguments import random_launch
 from tileir.analyze.smith.program import SmithProgram
 from tileir.bytecode import is_bytecode
 from tileir.dialect.types import PointerType, TileType
+from tileir.execute.analysis.values import leaves_bits_open
 from tileir.execute.arguments.argument_text import stated_launch
 from tileir.execute.arguments.binding import Pointer
+from tileir.execute.array_difference import exact_numbers, near, same_bits
 from tileir.execute.dtypes import Array
 from tileir.execute.engine.registry import find_engine
 from tileir.execute.errors import LaunchError
@@ -20,8 +24,11 @@ from tileir.execute.launching.entries import entries_of
 from tileir.execute.launching.kernel import Kernel, compile
 from tileir.interface import load, verify
 from tileir.ir.core import Operation
+from tileir.ir.traversal import pre_order
 from tileir.ir.types import FloatType, Type
 from tileir.judge.items import Item, seed_program
+from tileir.judge.verdicts.causes import DIFFERENT
+from tileir.judge.verdicts.verdict import Step
 
 
 class Launch(NamedTuple):
@@ -29,8 +36,8 @@ class Launch(NamedTuple):
 
     entry: str
     grid: tuple[int, ...]
-    arguments: list[Any]
-    """Copied before each launch, as kernels write to arrays."""
+    arguments: Callable[[], list[Any]]
+    """New ones for each launch, as kernels write to arrays."""
 
 
 class Subject:
@@ -64,10 +71,10 @@ class Subject:
 
     def _launch(self, name: str, entry: Operation, seed: int) -> Launch:
         if self._smith is not None:
-            return Launch(name, self._smith.grid, self._smith.arguments)
+            return Launch(name, self._smith.grid, partial(_copies, self._smith.arguments))
         words = stated_launch(self._text, name) if self._text else None
         launch = words.launch(entry) if words is not None else random_launch(entry, seed)
-        return Launch(name, launch.grid, launch.arguments)
+        return Launch(name, launch.grid, partial(_copies, launch.arguments))
 
 
 def subject_of(item: Item) -> Subject:
@@ -127,13 +134,12 @@ class Results(NamedTuple):
         return found.hexdigest()
 
 
-def copies(arguments: list[Any]) -> list[Any]:
-    """Arguments for one launch."""
+def _copies(arguments: list[Any]) -> list[Any]:
     return [value.copy() if isinstance(value, numpy.ndarray) else value for value in arguments]
 
 
-def options_of(engine: str, threads: int) -> dict[str, Any]:
-    """What a launch on an engine is asked for."""
+def _options_of(engine: str, threads: int) -> dict[str, Any]:
+    """Options of a launch that the engine has."""
     return {"num_threads": threads} if "num_threads" in find_engine(engine).options else {}
 
 
@@ -147,8 +153,8 @@ def run(module: Operation, launches: list[Launch], engine: str, threads: int) ->
     found = []
     for each in launches:
         kernel = ready(module, each, engine)
-        arguments = copies(each.arguments)
-        kernel.launch(each.grid, *arguments, **options_of(engine, threads))
+        arguments = each.arguments()
+        kernel.launch(each.grid, *arguments, **_options_of(engine, threads))
         found.append(Results(each.entry, arrays_of(kernel.entry, arguments)))
     return found
 
@@ -158,7 +164,7 @@ def time_launches(module: Operation, launches: list[Launch], engine: str, thread
     return sum(
         [
             ready(module, each, engine)
-            .time(each.grid, *copies(each.arguments), **options_of(engine, threads))
+            .time(each.grid, *each.arguments(), **_options_of(engine, threads))
             .median
             for each in launches
         ]
@@ -174,3 +180,78 @@ def arrays_of(entry: Operation, arguments: list[Any]) -> list[Result]:
             element = parameter.type.element
             found.append(Result(number, element.pointee if isinstance(element, PointerType) else element, value))
     return found
+
+
+# --- results side by side: which elements have other bits, and whether they may (docs/numerics.md) ---
+#
+# Which NaN an element is may differ everywhere; on the CPU engine, what a program asks to be approximate; on a GPU,
+# that and the functions, products of matrices, sums of floats and atomics, whose last bits the dialect leaves open.
+# Where bits may differ, numbers must be near each other.
+
+_NEAR: Final = {"f64": 1e-9, "f32": 1e-3, "f16": 2e-2, "bf16": 1e-1, "tf32": 1e-2, "f8E4M3FN": 0.3, "f8E5M2": 0.5}
+"""Relative distances within which numbers of a type are near each other."""
+
+
+def open_operations(module: Operation, engine: str) -> list[str]:
+    """The operations of a program whose last bits an engine may choose, each once."""
+    on_gpu = find_engine(engine).on_gpu
+    found: set[str] = set()
+    for operation in pre_order(module):
+        if leaves_bits_open(operation) if on_gpu else operation.keyword("rounding_mode") == "approx":
+            found.add(operation.declaration.mnemonic)
+    return sorted(found)
+
+
+def compare_results(
+    step: Step, expected: list[Results], found: list[Results], names: tuple[str, str], open_bits: list[str]
+) -> None:
+    """Say in a step where results differ; it passes if they do not, or only as they may."""
+    free = 0
+    for left, right in zip(expected, found, strict=True):
+        for before, after in zip(left.arrays, right.arrays, strict=True):
+            different = before.patterns != after.patterns
+            allowed = different & same_bits(before.array, after.array).reshape(-1)
+            if open_bits:
+                allowed |= different & _near(before, after)
+            free += int(allowed.sum())
+            places = numpy.flatnonzero(different & ~allowed)
+            if places.size:
+                _describe(step, left.entry, before, after, places, names)
+    if open_bits:
+        step.details["open_operations"] = sorted({*step.details.get("open_operations", ()), *open_bits})
+    if free:
+        # Measured, as it is another number on another processor, which makes other NaNs, or rounds otherwise.
+        step.measured["open"] = step.measured.get("open", 0.0) + free
+
+
+def _describe(step: Step, entry: str, before: Result, after: Result, places: Array, names: tuple[str, str]) -> None:
+    count = int(places.size)
+    step.details.setdefault("different", {})[f"@{entry} argument {before.argument}"] = count
+    if step.outcome == "failed":
+        # The message is about the first.
+        return
+    place = int(places[0])
+    step.outcome = "failed"
+    step.message = (
+        f"@{entry}, argument {before.argument}: {count} of {before.array.size} elements of type "
+        f"{before.element.spelling} differ, the first is number {place}: {names[0]} has {_shown(before, place)}, "
+        f"{names[1]} has {_shown(after, place)}"
+    )
+    step.cause = f"{DIFFERENT}: {before.element.spelling}"
+
+
+def _near(before: Result, after: Result) -> Array:
+    element = before.element
+    if not isinstance(element, FloatType) or element.name not in _NEAR or before.array.dtype.kind == "u":
+        return numpy.zeros(before.array.size, numpy.bool_)
+    left, right = (exact_numbers(element, each.array).reshape(-1) for each in (before, after))
+    with numpy.errstate(all="ignore"):
+        sizes = numpy.abs(left)
+        finite = sizes[numpy.isfinite(sizes)]
+        # What nearly cancels out is judged by what is typical.
+        typical = float(numpy.median(finite)) if finite.size else 0.0
+        return near(right, left, 0.0, _NEAR[element.name] * numpy.maximum(sizes, typical))
+
+
+def _shown(result: Result, place: int) -> str:
+    return f"{result.array.reshape(-1)[place]} ({int(result.patterns[place]):#x})"

@@ -16,19 +16,29 @@ from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.cubin import Resources
 from tileir.execute.gpu.tileiras.assembly import assemble
 from tileir.execute.gpu.tileiras.tool import AssemblyOptions
-from tileir.execute.sanitizer.report import SanitizerError, SanitizerReport
+from tileir.execute.sanitizer.report import Names, SanitizerError
 from tileir.ir.core import Operation
 from tileir.ir.traversal import clone
+from tileir.judge.items import Item
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts.causes import cause_of
-from tileir.judge.verdicts.comparison import compare_results, open_operations
-from tileir.judge.verdicts.launches import Results, Subject, copies, ready, run, subject_of, time_launches
+from tileir.judge.verdicts.launches import (
+    Launch,
+    Results,
+    Subject,
+    compare_results,
+    open_operations,
+    ready,
+    run,
+    subject_of,
+    time_launches,
+)
 from tileir.judge.verdicts.verdict import Step
 from tileir.judge.verdicts.work import Part, Work
 from tileir.passes.pipeline import optimize
 
 _DEFINITION: Final = "interpreter"
-"""The engine that leaves nothing open, and sees most mistakes."""
+"""The engine that leaves nothing open, and finds most errors."""
 
 
 def parts_of(plan: Plan) -> list[Part]:
@@ -85,32 +95,29 @@ def judge_program(work: Work) -> None:
 
 
 class _ProgramSteps:
-    """A method for each kind of step."""
+    """A method for each kind of step; `check` and `optimize` come before those that need their programs."""
+
+    _subject: Subject
+    _optimized: Operation
 
     def __init__(self, work: Work) -> None:
-        self._work: Work = work
+        self._item: Item = work.item
         self._plan: Plan = work.plan
-        self._subject: Subject | None = None
-        self._optimized: Operation | None = None
+        self._threads: int = work.plan.limits.threads
         self._results: dict[str, list[Results]] = {}
 
-    @property
-    def _program(self) -> Subject:
-        assert self._subject is not None, "it was checked"
-        return self._subject
-
     def check(self, step: Step) -> None:
-        self._subject = subject_of(self._work.item)
+        self._subject = subject_of(self._item)
         step.details["operations"] = sum(1 for _ in self._subject.module.walk())
 
     def optimize(self, step: Step) -> None:
         level = self._plan.optimize
         assert level is not None, "the plan says so"
-        self._optimized = optimize(clone(self._program.module), level)
+        self._optimized = optimize(clone(self._subject.module), level)
         step.details["operations"] = sum(1 for _ in self._optimized.walk())
 
     def run(self, engine: str, step: Step) -> None:
-        module, launches, threads = self._program.module, self._program.launches(self._plan.seed), self._threads
+        module, launches, threads = self._subject.module, self._subject.launches(self._plan.seed), self._threads
         self._results[engine] = run(module, launches, engine, threads)
         if engine == _DEFINITION or not open_operations(module, engine):
             # They are the same on every machine.
@@ -121,29 +128,25 @@ class _ProgramSteps:
     def compare(self, about: str, step: Step) -> None:
         first = self._plan.engines[0]
         if about == "optimized":
-            assert self._optimized is not None, "it was optimized"
-            found = run(self._optimized, self._program.launches(self._plan.seed), first, self._threads)
+            found = run(self._optimized, self._subject.launches(self._plan.seed), first, self._threads)
             compare_results(step, self._results[first], found, ("before, it", "optimized, it"), [])
         else:
-            open_bits = open_operations(self._program.module, about)
+            open_bits = open_operations(self._subject.module, about)
             compare_results(step, self._results[first], self._results[about], (first, about), open_bits)
 
     def sanitize(self, step: Step) -> None:
-        for launch in self._program.launches(self._plan.seed):
-            try:
-                kernel = ready(self._program.module, launch, _DEFINITION)
-                kernel.launch(launch.grid, *copies(launch.arguments), sanitize=True)
-            except SanitizerError as error:
-                report_findings(step, error.report, error.report.render("tile"))
-
-    @property
-    def _threads(self) -> int:
-        return self._plan.limits.threads
+        for launch in self._subject.launches(self._plan.seed):
+            sanitize(step, self._subject.module, launch, _DEFINITION, "tile")
 
 
-def report_findings(step: Step, report: SanitizerReport, message: str) -> None:
-    """Add what the sanitizer found to a step, which fails."""
-    first = report.findings[0]
+def sanitize(step: Step, module: Operation, launch: Launch, engine: str, names: Names | None = None) -> None:
+    """Launch with the sanitizer, and fail the step if it finds something."""
+    try:
+        ready(module, launch, engine).launch(launch.grid, *launch.arguments(), sanitize=True)
+        return
+    except SanitizerError as error:
+        report = error.report
+    message, first = report.render(names), report.findings[0]
     step.outcome = "failed"
     step.message = f"{step.message}\n\n{message}" if step.message else message
     step.cause = step.cause or cause_of(f"{first.kind}: {first.title}")
@@ -176,7 +179,7 @@ def _described(taken: Resources) -> dict[str, object]:
 def _cost(work: Work, subject: Subject, target: str, step: Step) -> None:
     kernels: dict[str, object] = {}
     for launch in subject.launches(work.plan.seed):
-        found = cost(subject.module, launch.grid, *launch.arguments, target=target, entry=launch.entry)
+        found = cost(subject.module, launch.grid, *launch.arguments(), target=target, entry=launch.entry)
         about: dict[str, object] = {"bytes": found.bytes_moved, "footprint": found.footprint, "flops": found.flops}
         if isinstance(target_named(target), ProcessorTarget):
             # What this processor can do is measured.

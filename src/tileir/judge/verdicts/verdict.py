@@ -9,12 +9,12 @@ from typing import Any, Final, Literal, TypeVar, get_args
 from tileir.judge.items import Item
 from tileir.processes.messages import BadMessage
 
-Outcome = Literal["passed", "failed", "refused", "crashed", "timeout", "memory", "forbidden", "skipped"]
-"""passed; failed: the program is wrong, or results differ; refused: an engine or a target does not take it; crashed:
-the process died; timeout and memory: a limit was reached; forbidden: it tried what its confinement denies (files,
-network, processes); skipped: an earlier step it needs did not pass."""
+Outcome = Literal["passed", "failed", "crashed", "timeout", "memory", "forbidden", "refused", "skipped"]
+"""passed; failed: the program is wrong, or results differ; crashed: the process died; timeout and memory: a limit was
+reached; forbidden: it tried what its confinement denies (files, network, processes); refused: an engine or a target
+does not take it; skipped: an earlier step it needs did not pass.  Reports name them in this order."""
 
-OUTCOMES: Final[tuple[str, ...]] = get_args(Outcome)
+OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 FINE: Final[tuple[Outcome, ...]] = ("passed", "skipped")
 """Outcomes of a step that are no failure."""
 

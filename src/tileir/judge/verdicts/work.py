@@ -1,4 +1,4 @@
-"""What a child is given, and how it reports what comes of it.
+"""What a child is given, how it reports what comes of it, and what exceptions and ends of processes mean.
 
 Each step is announced before it begins and reported when it is over: where the child dies, what was done before is
 known, and in which step it died.
@@ -6,16 +6,22 @@ known, and in which step it died.
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from tileir.analyze.random_arguments import SearchTimeout
+from tileir.execute.errors import InternalError, LaunchError
+from tileir.execute.gpu.errors import AssemblerCrash, AssemblerTimeout
+from tileir.ir.diagnostics import TileIRError
 from tileir.judge.items import Item
 from tileir.judge.plans import Plan
-from tileir.judge.verdicts.exceptions import failed_step
-from tileir.judge.verdicts.verdict import Step
-from tileir.processes.child import flush_output, report
+from tileir.judge.verdicts.causes import cause_of, cause_of_crash, cause_of_exception
+from tileir.judge.verdicts.verdict import Outcome, Step
+from tileir.processes.child import CLOSED, TIMED_OUT, ExitStatus, flush_output, report
+from tileir.processes.sandbox import last_attempt
 
 _MOST_MESSAGE: Final = 4000
 """Characters of a message: a paragraph, and not a program's worth of diagnostics."""
@@ -90,3 +96,85 @@ class Part(NamedTuple):
     """Whether it may start other processes: NVIDIA's assembler is one."""
     needs: tuple[str, ...] = ()
     """Steps of children before without which there is nothing to do for it."""
+
+
+# --- what exceptions and ends of processes mean for a step ---
+
+
+_MOST_DIAGNOSTICS: Final = 5
+
+_OUT_OF_MEMORY: Final = (b"bad_alloc", b"out of memory", b"MemoryError", b"Out of memory", b"std::length_error")
+_TAIL: Final = 1 << 16
+_NO_MEMORY: Final = "it needs more memory than its limit allows"
+
+_FORBIDDEN: Final = frozenset((errno.EPERM, errno.EACCES, errno.EROFS, errno.EFBIG, errno.EDQUOT, errno.EXDEV))
+"""How the system says no: to what a confined process may not do, and to files that grow too large."""
+
+
+def failed_step(step: Step, error: BaseException) -> None:
+    """Say in a step what an exception means that ended it."""
+    if isinstance(error, InternalError) and error.__cause__ is not None:
+        failed_step(step, error.__cause__)
+        return
+    step.outcome = outcome_of(error)
+    if step.outcome == "memory":
+        step.message, step.cause = _NO_MEMORY, "memory"
+    elif isinstance(error, TileIRError) and not isinstance(error, InternalError):
+        errors = [each for each in error.diagnostics if each.severity == "error"] or error.diagnostics
+        step.message = "\n".join([each.render() for each in errors[:_MOST_DIAGNOSTICS]])
+        if len(errors) > _MOST_DIAGNOSTICS:
+            step.message += f"\nand {len(errors) - _MOST_DIAGNOSTICS} more"
+        step.cause = cause_of(errors[0].message if errors else type(error).__name__)
+    else:
+        step.message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        if step.outcome == "forbidden":
+            tried = last_attempt()
+            step.message += f" ({tried})" if tried else ""
+            step.cause = cause_of(step.message)
+        else:
+            step.cause = cause_of_exception(error)
+
+
+def outcome_of(error: BaseException) -> Outcome:
+    """The outcome of a step that an exception ended."""
+    if isinstance(error, MemoryError):
+        return "memory"
+    if isinstance(error, TileIRError) and any(each.code == "out-of-memory" for each in error.diagnostics):
+        return "memory"
+    if isinstance(error, (AssemblerCrash, InternalError)):
+        return "crashed"
+    if isinstance(error, (AssemblerTimeout, SearchTimeout)):
+        return "timeout"
+    if isinstance(error, LaunchError):
+        return "refused"
+    if isinstance(error, TileIRError):
+        return "failed"
+    return "forbidden" if is_forbidden(error) else "crashed"
+
+
+def is_forbidden(error: BaseException) -> bool:
+    """Whether an exception is how the confinement of this process shows: files, network, processes, threads."""
+    if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        return True
+    return isinstance(error, OSError) and error.errno in _FORBIDDEN
+
+
+def step_of_exit(name: str, status: ExitStatus, output: bytes, seconds: float) -> Step:
+    """The step in which a child ended that did not come to its end; `seconds` was its limit."""
+    if status.reason == TIMED_OUT:
+        return Step(name, "timeout", f"it was not over after {seconds:g} seconds", "timeout")
+    if status.reason:
+        message = "it closed the pipe for verdicts" if status.reason == CLOSED else status.reason
+        return Step(name, "forbidden", message, cause_of(message))
+    if not status.signal:
+        message = f"the process ended with status {status.code} in the middle of it"
+        return Step(name, "crashed", message, cause_of(message))
+    tail = output[-_TAIL:]
+    if status.signal == "SIGXCPU":
+        return Step(name, "timeout", "it used more processor time than it may", "timeout")
+    if status.signal == "SIGKILL":
+        return Step(name, "memory", "the system ended the process, as it does when memory runs out", "memory")
+    if status.signal == "SIGABRT" and any(text in tail for text in _OUT_OF_MEMORY):
+        return Step(name, "memory", _NO_MEMORY, "memory")
+    cause = cause_of_crash(status.signal, tail.decode("utf-8", "replace"))
+    return Step(name, "crashed", f"the process was ended by {status.signal}", cause)

@@ -189,8 +189,8 @@ def _overflowing_indices(subject: Subject) -> Iterable[LintFinding]:
         used = _address_from(product)
         if used is None or all(_counts_blocks(value) for value in product.operands):
             continue
-        notes: list[tuple[str, Operation | None]] = [("it becomes an address here", used)]
-        yield LintFinding(product, "the product is computed in 32 bits and may overflow", notes=notes)
+        message = "the product is computed in 32 bits and may overflow"
+        yield LintFinding(product, message, notes=[("it becomes an address here", used)])
 
 
 def _counts_blocks(value: Value) -> bool:
@@ -272,9 +272,6 @@ def _cheap_divisions(subject: Subject) -> Iterable[LintFinding]:
                 yield LintFinding(division, message, fix=fix, remedy="Divide as `unsigned`.")
 
 
-_FLOAT_SUMS: Final = ("addf",)
-
-
 @Rule(
     "order-dependent-sum",
     "numerics",
@@ -294,7 +291,7 @@ _FLOAT_SUMS: Final = ("addf",)
 )
 def _sums_of_atomics(subject: Subject) -> Iterable[LintFinding]:
     for atomic in subject.operations(ops.ATOMIC_RMW_TKO, ops.ATOMIC_RED_VIEW_TKO):
-        if atomic.keyword("mode") in _FLOAT_SUMS:
+        if atomic.keyword("mode") == "addf":
             yield LintFinding(atomic, "the sum depends on the order in which tile blocks add to it")
 
 

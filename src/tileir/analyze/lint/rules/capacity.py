@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from tileir.analyze.cost.live_tiles import LiveTiles, live_tiles, register_capacity
 from tileir.analyze.cost.occupancy import USUAL_WARPS
 from tileir.analyze.lint.rule import LintFinding, Rule
-from tileir.analyze.lint.subject import Subject
-from tileir.analyze.lint.targets import architecture_named, architectures_where, named
+from tileir.analyze.lint.subject import Subject, architecture_named, named
 from tileir.annotations import Final
 from tileir.dialect.attributes import HINTS_OF_KIND, OptimizationHintsAttribute, architecture_errors, hint_of
 from tileir.dialect.ops import ENTRY, LOAD_PTR_TKO, LOAD_VIEW_TKO, STORE_VIEW_TKO
@@ -64,18 +63,17 @@ def _spills(subject: Subject) -> Iterable[LintFinding]:
     entry = subject.entry
     if entry is None:
         return
-    known: dict[Architecture, LiveTiles | None] = {}
-
-    def has_too_little(architecture: Architecture) -> bool:
-        live = known[architecture] = live_tiles(entry, architecture)
-        return live is not None and live.registers >= _capacity(entry, architecture)
-
-    lacking = architectures_where(subject, has_too_little)
-    if not lacking:
+    known: dict[Architecture, LiveTiles] = {}
+    for gpu in subject.gpus:
+        found = live_tiles(entry, gpu)
+        if found is not None and found.registers >= _capacity(entry, gpu):
+            known[gpu] = found
+        elif not subject.targets:
+            return
+    if not known:
         return
-    most = max(lacking, key=lambda each: _registers(known[each]))
-    live = known[most]
-    assert live is not None
+    lacking = list(known)
+    live = max(known.values(), key=lambda each: each.registers)
     capacity = min([_capacity(entry, each) for each in lacking])
     message = (
         f"tiles that are needed at once take {live.registers} registers; a tile block has {capacity} on "
@@ -91,10 +89,6 @@ def _capacity(entry: Operation, architecture: Architecture) -> int:
     """A tile block that is spread over a cluster has the registers of several."""
     warps = hint_of(entry, "num_worker_warps_per_cta", architecture.name) or 0
     return register_capacity(architecture, warps) * (hint_of(entry, "num_cta_in_cga", architecture.name) or 1)
-
-
-def _registers(live: LiveTiles | None) -> int:
-    return 0 if live is None else live.registers
 
 
 def _part(value: Value, registers: int) -> str:
@@ -129,11 +123,7 @@ def _stages(subject: Subject) -> Iterable[LintFinding]:
             loads.setdefault(loop, []).append(load)
     for loop, found in loads.items():
         needed = sum([_bytes(load.results[0]) for load in found])
-
-        def is_too_small(architecture: Architecture, needed: int = needed) -> bool:
-            return needed > architecture.shared_memory_per_block
-
-        lacking = architectures_where(subject, is_too_small)
+        lacking = subject.affected([gpu for gpu in subject.gpus if needed > gpu.shared_memory_per_block])
         if lacking:
             capacity = max([each.shared_memory_per_block for each in lacking]) // 1024
             message = (
@@ -198,7 +188,7 @@ def _contradictions(subject: Subject) -> Iterable[LintFinding]:
 
 
 def _advised(attribute: OptimizationHintsAttribute, subject: Subject) -> list[Architecture]:
-    """The GPUs that a kernel has hints for; of those for all GPUs, the ones that are asked about."""
+    """The GPUs that a kernel has hints for; of those for all GPUs, the stated targets."""
     names = [name for name, _ in attribute.entries.entries]
     found = [ARCHITECTURES[name] for name in names if name in ARCHITECTURES]
     if "default" in names:

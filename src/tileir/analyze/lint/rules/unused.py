@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tileir.analyze.lint.fixes import LintFix
-from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
+from tileir.analyze.lint.rule import REMARK, LintFinding, Note, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.dialect.ops import ASSUME, CONSTANT, CONTINUE, FOR, LOAD_PTR_TKO, LOAD_VIEW_TKO, MAKE_TOKEN, PRINT_TKO
 from tileir.dialect.types import TOKEN
@@ -44,7 +44,7 @@ def _unused_values(subject: Subject) -> Iterable[LintFinding]:
             deletions = [operation, *_only_for(operation, counts)]
             more = len(deletions) - 1
             title = "Delete this operation"
-            notes: list[tuple[str, Operation | None]] = []
+            notes: list[Note] = []
             if more:
                 others = "operation" if more == 1 else f"{more} operations"
                 title += f" and the {others} that only it needs"
@@ -59,7 +59,7 @@ def _unused_values(subject: Subject) -> Iterable[LintFinding]:
 def _only_for(operation: Operation, counts: dict[Operation, int]) -> list[Operation]:
     """The operations whose results nobody needs once an operation is gone.
 
-    `counts` keeps how many operations need another one: there may be many, and of many it may be asked.
+    `counts` keeps how many operations need another one: there may be many operations, each needed by many.
     """
     found: dict[Operation, None] = {operation: None}
     # How many of those are left.
@@ -129,7 +129,7 @@ def _unused_assumptions(subject: Subject) -> Iterable[LintFinding]:
     for assume in subject.operations(ASSUME):
         if assume.is_unused:
             others = [user for user in assume.operands[0].users if user is not assume]
-            notes: list[tuple[str, Operation | None]] = []
+            notes: list[Note] = []
             if others:
                 notes.append(("this uses the value about which nothing is assumed", others[0]))
             yield LintFinding(assume, "nothing uses the value that this is assumed of", notes=notes)

@@ -12,7 +12,6 @@ export function createPrograms(context) {
   const { programs, outcomes, steps, kinds, failures } = context.report;
   const count = programs.name.length;
   const causeOf = (/** @type {number} */ row) => kinds[programs.kinds[row][0]]?.title ?? "";
-  const some = (/** @type {number} */ number, /** @type {(number: number) => string} */ text) => (number > 0 ? text(number) : "");
   const [wide, usual] = ["minmax(12rem, 3fr)", "minmax(6rem, 1fr)"];
   const stepOf = (/** @type {number} */ row) => steps[programs.step[row]]?.name ?? "";
   const chipOf = (/** @type {number} */ row) => outcomeChip(outcomes[programs.outcome[row]].id);
@@ -22,10 +21,13 @@ export function createPrograms(context) {
     { id: "outcome", title: "Outcome", width: usual, cell: chipOf, key: (row) => programs.outcome[row] },
     { id: "step", title: "Step", width: usual, cell: stepOf, key: (row) => programs.step[row] },
     { id: "cause", title: "Cause", width: wide, cell: causeOf, key: causeOf },
-    number("operations", "Operations", grouped),
-    number("bytes", "Bytes", grouped),
-    number("seconds", "Time", seconds),
-    number("peak", "Memory", bytes),
+    ...programs.figures.map(({ title, unit, values }) => ({
+      id: title.toLowerCase(),
+      title,
+      width: "minmax(5rem, 7rem)",
+      cell: (/** @type {number} */ row) => figureText(unit, values[row]),
+      key: (/** @type {number} */ row) => values[row],
+    })),
   ];
   const texts = programs.name.map((name, row) => `${name} ${causeOf(row)}`.toLowerCase());
 
@@ -53,13 +55,6 @@ export function createPrograms(context) {
     rows.reveal(place);
     context.select({ program: order[place] });
   });
-
-  /** @param {"operations" | "bytes" | "seconds" | "peak"} id @param {string} title @param {(number: number) => string} text */
-  function number(id, title, text) {
-    const column = programs[id];
-    const cell = (/** @type {number} */ row) => (id === "seconds" ? text(column[row]) : some(column[row], text));
-    return { id, title, width: "minmax(5rem, 7rem)", cell, key: (/** @type {number} */ row) => column[row] };
-  }
 
   /** @param {string} name @param {string} width */
   function classOf(name, width) {
@@ -163,13 +158,11 @@ export function createPrograms(context) {
 
   /** @param {number} row */
   function details(row) {
-    const facts = [
-      outcomes[programs.outcome[row]].title,
-      some(programs.operations[row], (number) => counted(number, "operation")),
-      some(programs.bytes[row], bytes),
-      seconds(programs.seconds[row]),
-      some(programs.peak[row], bytes),
-    ].filter((text) => text !== "");
+    const facts = [outcomes[programs.outcome[row]].title];
+    for (const { title, unit, values } of programs.figures) {
+      const text = figureText(unit, values[row]);
+      if (text !== "") facts.push(`${title.toLowerCase()} ${text}`);
+    }
     const close = button("Close", () => context.select({ program: null }));
     return [
       element("div.toolbar", element("h2.name", programs.name[row]), element("span.quiet", facts.join(", ")), close),
@@ -186,6 +179,13 @@ export function createPrograms(context) {
   }
 
   return { id: "programs", title: `Programs (${grouped(count)})`, element: view, update };
+}
+
+const WRITTEN = { count: grouped, seconds, bytes };
+
+/** A number, which is unknown if it is 0 and no time. @param {"count" | "seconds" | "bytes"} unit @param {number} value */
+function figureText(unit, value) {
+  return value > 0 || unit === "seconds" ? WRITTEN[unit](value) : "";
 }
 
 /** @param {string} text */

@@ -51,17 +51,14 @@ interface Columns {
   /** How many other names it has. */
   others: number[];
   digest: string[];
-  kind: string[];
   /** A number into `outcomes`. */
   outcome: number[];
   /** A number into `steps` of the first that did not pass, or -1. */
   step: number[];
   /** The kinds of failures it shows. */
   kinds: number[][];
-  bytes: number[];
-  operations: number[];
-  seconds: number[];
-  peak: number[];
+  /** Numbers of each program, each a column of the table. */
+  figures: { title: string; unit: "count" | "seconds" | "bytes"; values: number[] }[];
 }
 
 /** A column of the table of programs; `key` is what it is sorted by. */

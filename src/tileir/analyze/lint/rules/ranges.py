@@ -1,18 +1,171 @@
-"""Tiles at the edges of arrays: what is read there, and indices that lead elsewhere."""
+"""What ranges of values decide: masks, comparisons and conditions that are always the same, and edges of arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tileir.analyze.lint.rule import LintFinding, Rule
+from tileir.analyze.lint.rule import REMARK, LintFinding, Note, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
 from tileir.dialect import ops
 from tileir.dialect.types import DYNAMIC, PartitionViewType, TileType
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
+from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ELEMENTWISE, MATRIX_PRODUCT
 from tileir.ir.values import Value
+
+_MASKED: Final = [
+    each for each in REGISTRY.by_name.values() if any(operand.name == "mask" for operand in each.operands)
+]
+
+
+@Rule(
+    "constant-mask",
+    "suspicious",
+    "A mask is always true, or never",
+    reason="Elements under a mask are accessed one by one unless a compiler finds out that all are there. A mask that "
+    "is always the same is often one whose limit was mistaken.",
+    remedy="Leave the mask out, or delete the access; or correct the comparison.",
+    for_scripts=False,
+    example="""\
+-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
++entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
+   %base = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+   %bases = broadcast %base : tile<1xptr<f32>> -> tile<8xptr<f32>>
+   %lane = iota : tile<8xi32>
+   %ptrs = offset %bases, %lane : tile<8xptr<f32>>, tile<8xi32> -> tile<8xptr<f32>>
+-  %eight = constant <i32: 8> : tile<8xi32>
+-  %mask = cmpi less_than %lane, %eight, signed : tile<8xi32> -> tile<8xi1>
++  %n_1d = reshape %n : tile<i32> -> tile<1xi32>
++  %limit = broadcast %n_1d : tile<1xi32> -> tile<8xi32>
++  %mask = cmpi less_than %lane, %limit, signed : tile<8xi32> -> tile<8xi1>
+   %zero = constant <f32: 0.0> : tile<8xf32>
+-  %t = store_ptr_tko weak %ptrs, %zero, %mask : tile<8xptr<f32>>, tile<8xf32>, tile<8xi1> -> token // here
++  %t = store_ptr_tko weak %ptrs, %zero, %mask : tile<8xptr<f32>>, tile<8xf32>, tile<8xi1> -> token
+   return
+ }
+""",
+)
+def _constant_masks(subject: Subject) -> Iterable[LintFinding]:
+    for access in subject.operations(*_MASKED):
+        mask = access.mask
+        known = subject.facts.integer(mask) if mask is not None else None
+        if known is None:
+            continue
+        if known:
+            remedy = "Leave the mask out"
+            remedy += ", and the padding value." if access.declaration is ops.LOAD_PTR_TKO else "."
+            yield LintFinding(access, "the mask is true for every element", remedy=remedy)
+        else:
+            yield LintFinding(access, "the mask is false for every element: nothing is touched")
+
+
+@Rule(
+    "constant-comparison",
+    "suspicious",
+    "A comparison always has the same result",
+    reason="What can be known of both sides decides it: what is meant to be tested is not.",
+    remedy="Compare what was meant, or do without the comparison.",
+    for_scripts=False,
+    example="""\
+ entry @k(%p: tile<ptr<i32>>, %a: tile<i32>, %b: tile<i32>) {
+   %x, %y, %z = get_tile_block_id : tile<i32>
+   %zero = constant <i32: 0> : tile<i32>
+-  %is_negative = cmpi less_than %x, %zero, signed : tile<i32> -> tile<i1> // here
+-  %chosen = select %is_negative, %a, %b : tile<i1>, tile<i32>
++  %is_first = cmpi equal %x, %zero, signed : tile<i32> -> tile<i1>
++  %chosen = select %is_first, %a, %b : tile<i1>, tile<i32>
+   %t = store_ptr_tko weak %p, %chosen : tile<ptr<i32>>, tile<i32> -> token
+   return
+ }
+""",
+)
+def _constant_comparisons(subject: Subject) -> Iterable[LintFinding]:
+    facts = subject.facts
+    for comparison in subject.operations(ops.CMPI):
+        known = facts.integer(comparison.results[0])
+        if known is None or comparison.operands[0] is comparison.operands[1]:
+            continue
+        left, right = comparison.operands
+        if facts.integer(left) is not None and facts.integer(right) is not None:
+            # What a front end writes for constants of the script; it is folded, and nobody wrote it.
+            continue
+        if _is_reported_elsewhere(comparison):
+            continue
+        signed = comparison.signedness == "signed"
+        ranges = [_range_words(*facts.range(value, signed)) for value in (left, right)]
+        yield LintFinding(
+            comparison,
+            f"the comparison is always {_truth(known)}: the left side is {ranges[0]}, the right one {ranges[1]}",
+        )
+
+
+def _truth(known: int) -> str:
+    return "true" if known else "false"
+
+
+def _range_words(low: int, high: int) -> str:
+    return str(low) if low == high else f"from {low} to {high}"
+
+
+def _is_reported_elsewhere(comparison: Operation) -> bool:
+    """Whether another rule reports the only thing that a comparison decides, or nobody wrote it."""
+    users = comparison.results[0].users
+    if len(users) == 1 and (users[0].declaration in _MASKED or users[0].declaration is ops.IF):
+        return True
+    # The test of two signs in a division or remainder that rounds down, as front ends write it for Python's.
+    return all(user.declaration in (ops.XORI, ops.CMPI) for user in users)
+
+
+@Rule(
+    "constant-condition",
+    "suspicious",
+    "A condition is always true, or never",
+    reason="One of the branches is never taken: it is dead, or the condition is not the one that was meant.",
+    remedy="Keep the branch that is taken, or correct the condition.",
+    severity=REMARK,
+    for_scripts=False,
+    example="""\
+-entry @k(%p: tile<ptr<i32>>, %a: tile<i32>) {
++entry @k(%p: tile<ptr<i32>>, %a: tile<i32>, %n: tile<i32>) {
+   %x, %y, %z = get_tile_block_id : tile<i32>
+-  %zero = constant <i32: 0> : tile<i32>
+-  %inside = cmpi greater_than_or_equal %x, %zero, signed : tile<i32> -> tile<i1>
+-  if %inside { // here
++  %inside = cmpi less_than %x, %n, signed : tile<i32> -> tile<i1>
++  if %inside {
+     %t = store_ptr_tko weak %p, %a : tile<ptr<i32>>, tile<i32> -> token
+   }
+   return
+ }
+""",
+)
+def _constant_conditions(subject: Subject) -> Iterable[LintFinding]:
+    for branching in subject.operations(ops.IF):
+        condition = branching.operands[0]
+        known = subject.facts.integer(condition)
+        if known is None:
+            continue
+        maker = condition.defining_operation
+        notes: list[Note] = []
+        if maker is not None and maker.declaration is not ops.CONSTANT:
+            notes.append((f"this is always {_truth(known)}", maker))
+        has_other = len(branching.regions) > 1 and len(branching.regions[1].blocks) > 0
+        message = f"the {'second' if known else 'first'} branch never runs"
+        if not has_other:
+            message = "it need not be asked" if known else "what is inside never runs"
+        yield LintFinding(branching, f"the condition is always {_truth(known)}: {message}", notes=notes)
+    for choice in subject.operations(ops.SELECT):
+        known = subject.facts.integer(choice.operands[0])
+        maker = choice.operands[0].defining_operation
+        # A comparison that is always the same is reported by itself; front ends write what combines several of them.
+        if known is not None and maker is not None and maker.declaration is ops.CONSTANT:
+            which = "second" if known else "first"
+            yield LintFinding(choice, f"the condition is always {_truth(known)}: the {which} value is never chosen")
+
+
+# --- tiles at the edges of arrays: what is read there, and indices that lead elsewhere ---
 
 # The operands of a product, and the dimension of each that is added up, counted from the last.
 _SUMMED: Final = {"lhs": 1, "rhs": 2, "lhs_scale": 1, "rhs_scale": 2}

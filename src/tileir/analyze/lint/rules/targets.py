@@ -1,21 +1,22 @@
-"""Products that leave tensor cores idle: by their shape, or by the type of their factors."""
+"""What other versions of the dialect or other GPUs do not have, and products that leave tensor cores idle."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
-from tileir.analyze.lint.subject import Subject
-from tileir.analyze.lint.targets import architectures_where, named
+from tileir.analyze.lint.subject import Subject, named
 from tileir.annotations import Final
+from tileir.dialect.availability import newer_feature
 from tileir.dialect.constraints import tile_type_of
-from tileir.dialect.ops import FTOF, MMAF, MMAI
+from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, ATOMIC_RMW_TKO, ENTRY, FTOF, MMAF, MMAI
+from tileir.dialect.types import PointerType, TensorViewType, TileType, TileViewType
 from tileir.execute.gpu.gpus import GPUS, peaks_of
 from tileir.execute.gpu.targets import ARCHITECTURES, Architecture
 from tileir.execute.work.evaluation import element_size
 from tileir.ir.core import Operation
-from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32
+from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32, Type, flattened
+from tileir.ir.versions import NEWEST
 
 _LEAST_ROWS, _LEAST_COLUMNS = 16, 8
 _GROUP_ROWS: Final = 64
@@ -59,7 +60,7 @@ def _idle(subject: Subject) -> Iterable[LintFinding]:
         left, total = tile_type_of(product.operands[0]), tile_type_of(product.acc)
         rows, columns, depth = total.shape[-2], total.shape[-1], left.shape[-1]
         shown = f"{rows}x{columns}x{depth}"
-        where = architectures_where(subject, partial(_multiplies, left.element.text))
+        where = subject.affected([gpu for gpu in subject.gpus if left.element.text in gpu.factors])
         if not where:
             continue
         unit = _DEPTH_BYTES // element_size(left.element)
@@ -76,21 +77,14 @@ def _idle(subject: Subject) -> Iterable[LintFinding]:
             )
             yield LintFinding(product, message)
         elif rows < _GROUP_ROWS:
-            where = architectures_where(subject, partial(_multiplies_in_groups, left.element.text))
+            groups = [gpu for gpu in where if gpu.has_wgmma or gpu.has_tensor_memory]
+            where = subject.affected(groups)
             if where:
                 message = (
                     f"a product of {shown} is computed with the instructions of older GPUs on {named(where)}: "
                     f"theirs take {_GROUP_ROWS} rows at least"
                 )
                 yield LintFinding(product, message)
-
-
-def _multiplies(element: str, architecture: Architecture) -> bool:
-    return element in architecture.factors
-
-
-def _multiplies_in_groups(element: str, architecture: Architecture) -> bool:
-    return element in architecture.factors and (architecture.has_wgmma or architecture.has_tensor_memory)
 
 
 # --- f32 ---
@@ -123,7 +117,7 @@ def _single_products(subject: Subject) -> Iterable[LintFinding]:
     for product in subject.operations(MMAF):
         if tile_type_of(product.operands[0]).element is not F32:
             continue
-        where = architectures_where(subject, _gains)
+        where = subject.affected([gpu for gpu in subject.gpus if _gain(gpu) >= 2])
         if not where:
             continue
         gains = sorted({round(_gain(each)) for each in where})
@@ -150,10 +144,6 @@ def _narrow_source(product: Operation) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def _gains(architecture: Architecture) -> bool:
-    return _gain(architecture) >= 2
-
-
 def _gain(architecture: Architecture) -> float:
     """How many times faster tf32 is than f32, on the best GPU there is of an architecture."""
     if "tf32" not in architecture.factors:
@@ -164,3 +154,103 @@ def _gain(architecture: Architecture) -> float:
         if peaks is not None and "tf32" in peaks.matrix:
             gains.append(peaks.matrix["tf32"] / peaks.f32)
     return round(max(gains), 1)
+
+
+# --- portability ---
+
+
+@Rule(
+    "newer-than-version",
+    "portability",
+    "An operation, attribute or type is newer than the stated version",
+    reason="Drivers and tools refuse bytecode with pieces that came after the version they know.",
+    remedy="Write it with what the older version has, or raise the version that is stated; `tileir as "
+    "--bytecode-version` rewrites what it can.",
+    per_module=True,
+    version="13.1",
+    example="""\
+ entry @k(%p: tile<ptr<f32>>, %a: tile<f32>, %b: tile<f32>) {
+-  %y = atan2 %a, %b : tile<f32> // here
++  %y = divf %a, %b rounding<nearest_even> : tile<f32>
+   %t = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token
+   return
+ }
+""",
+)
+def _newer(subject: Subject) -> Iterable[LintFinding]:
+    if subject.version >= NEWEST:
+        return
+    known: dict[Type, str | None] = {}
+    for operation in subject.all_operations:
+        message = newer_feature(operation, subject.version, known)
+        if message is not None:
+            yield LintFinding(operation, message)
+
+
+# --- targets ---
+
+
+@Rule(
+    "unsupported-on-target",
+    "portability",
+    "A target has no such type or operation",
+    reason="NVIDIA's assembler refuses it: f8 before sm_90, f8E8M0FNU and f4E2M1FN before sm_100, fnv8E5M3FNU on all "
+    "but sm_107, atomic addition of bf16 before sm_89.",
+    remedy="Use a wider type there, or state the targets that the kernel is for.",
+    targets=("sm_80", "sm_90"),
+    example="""\
+-entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f8E4M3FN>>) { // here
+-  %x, %t = load_ptr_tko weak %q : tile<ptr<f8E4M3FN>> -> tile<f8E4M3FN>, token
+-  %y = ftof %x : tile<f8E4M3FN> -> tile<f32>
++entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>) {
++  %x, %t = load_ptr_tko weak %q : tile<ptr<f16>> -> tile<f16>, token
++  %y = ftof %x : tile<f16> -> tile<f32>
+   %u = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token
+   return
+ }
+""",
+)
+def _unsupported(subject: Subject) -> Iterable[LintFinding]:
+    # The first place of a type is enough: all others follow from it.
+    types: set[Type] = set()
+    elements: set[Type] = set()
+    for operation in subject.all_operations:
+        fresh = [type for type in _types(operation) if type not in types]
+        types.update(fresh)
+        for element in [part for type in fresh for part in _parts(type) if part not in elements]:
+            elements.add(element)
+            lacking = subject.affected([gpu for gpu in subject.gpus if element.text in gpu.lacks])
+            if lacking:
+                yield LintFinding(operation, f"there is no {element.text} on {named(lacking)}")
+        if operation.declaration in (ATOMIC_RMW_TKO, ATOMIC_RED_VIEW_TKO) and _adds_bf16(operation):
+            lacking = subject.affected([gpu for gpu in subject.gpus if not gpu.has_bf16_atomics])
+            if lacking:
+                yield LintFinding(operation, f"there is no atomic addition of bf16 on {named(lacking)}")
+
+
+def _adds_bf16(operation: Operation) -> bool:
+    if operation.keyword("mode") != "addf":
+        return False
+    return any(element is BF16 for operand in operation.operands for element in _parts(operand.type))
+
+
+def _types(operation: Operation) -> list[Type]:
+    """The types of what an operation makes; of a kernel, of what it is given."""
+    if operation.declaration is ENTRY:
+        return [argument.type for argument in operation.regions[0].blocks[0].arguments]
+    return [result.type for result in operation.results]
+
+
+def _parts(type: Type) -> Iterable[Type]:
+    for part in flattened(type):
+        inner: Type = part
+        while True:
+            if isinstance(inner, TileViewType):
+                inner = inner.tensor
+            elif isinstance(inner, (TileType, TensorViewType)):
+                inner = inner.element
+            elif isinstance(inner, PointerType):
+                inner = inner.pointee
+            else:
+                break
+        yield inner
