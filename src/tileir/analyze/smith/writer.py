@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from tileir.analyze.smith.bits import Bits
-from tileir.analyze.smith.tiles import Memory, Shape, Tile, count_of, range_of, width_of
+from tileir.analyze.smith.tiles import Memory, Shape, State, Tile, count_of, range_of, width_of
 from tileir.dialect import ops
 from tileir.dialect.inference import Call, result_types
 from tileir.dialect.signature import bind, made_operation, make_operands, signature_of
@@ -40,7 +41,7 @@ _NO_SYMBOLS = Symbols()
 
 
 class Statement(NamedTuple):
-    """One operation that programs may have; `build` appends it and what it needs, and tells what came of it."""
+    """One operation that programs may have; `build` appends it and what it needs."""
 
     declaration: OperationDeclaration
     build: Callable[[Writer], None]
@@ -49,13 +50,23 @@ class Statement(NamedTuple):
         return self.declaration.since is not None and self.declaration.since <= version
 
 
+def statements(
+    build: Callable[[Writer, OperationDeclaration], None], *declarations: OperationDeclaration
+) -> list[Statement]:
+    """The statements of several operations that one function builds."""
+
+    def statement(declaration: OperationDeclaration) -> Statement:
+        return Statement(declaration, lambda writer: build(writer, declaration))
+
+    return [statement(each) for each in declarations]
+
+
 class Loop(NamedTuple):
-    """A loop around: the types of what it carries and gives, its counter where it is no `for`, the memory it orders."""
+    """A loop around: the types of what it carries and gives, its counter where it is no `for`."""
 
     carried: list[TileType]
     results: list[TileType]
     counter: Tile | None
-    memories: list[Memory]
 
 
 class Scope:
@@ -120,6 +131,24 @@ class Writer:
     @property
     def scope(self) -> Scope:
         return self.scopes[-1]
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[Scope]:
+        """Write into a block of an operation to come."""
+        scope = Scope(block)
+        self.scopes.append(scope)
+        yield scope
+        self.scopes.pop()
+
+    @property
+    def states(self) -> list[State]:
+        """The order of memory up to here."""
+        return [memory.state for memory in self.memories]
+
+    @states.setter
+    def states(self, states: list[State]) -> None:
+        for memory, state in zip(self.memories, states, strict=True):
+            memory.state = state
 
     def append(self, operation: Operation) -> Operation:
         self.scope.block.append(operation)
@@ -234,6 +263,11 @@ class Writer:
                 return bits.recent(found)
         made = [element for element in elements if element in _MADE]
         return self.make(self.some_shape(least_rank), bits.choice(made or [I32]))
+
+    def pair(self, elements: Sequence[Type]) -> tuple[Tile, Tile]:
+        """Two tiles of one type, of one of these element types."""
+        left = self.some(elements)
+        return left, self.want(left.shape, left.element)
 
     def some_shape(self, least_rank: int = 0) -> Shape:
         if least_rank == 0 and self.bits.chance(15):
