@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
-from typing import Generic
+from typing import Generic, NamedTuple
 
 from tileir.analyze.reducing.search import Cancelled, Tested
 from tileir.processes.child import TIMED_OUT, ExitStatus, kill_group
@@ -24,12 +24,11 @@ PLACE = "{}"
 _SHOWN = 4000
 
 
-class Ended:
+class Ended(NamedTuple):
     """How a command ended: its exit status (negative for a signal, None if it took too long) and what it printed."""
 
-    def __init__(self, status: int | None, output: str) -> None:
-        self.status: int | None = status
-        self.output: str = output
+    status: int | None
+    output: str
 
     @property
     def words(self) -> str:
