@@ -1,6 +1,6 @@
 """A launch that is tried: how far it reaches beyond its arrays, and over which tiles of its views.
 
-Accesses outside of the arrays are left out, so that one trial tells all of them.
+Accesses outside of the arrays are left out, so that one trial finds all of them.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Reach(Observer):
             raise TooLong
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
-        # The sanitizer tells of it, when all else is well.
+        # The sanitizer reports it in a later run.
         return True
 
     def access(self, access: Access) -> Array | None:

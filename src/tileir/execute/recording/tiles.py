@@ -19,7 +19,7 @@ from tileir.ir.types import TF32, FloatType, IntegerType, Type
 MOST_ELEMENTS: Final = 1 << 16  # What has more elements is shown by means of bins.
 HISTOGRAM_PARTS: Final = 32
 
-# Digits that tell the numbers of a format apart; NumPy knows those of its own.
+# Digits that distinguish the numbers of a format; NumPy knows those of its own.
 _DIGITS: Final = {"bf16": 4, "tf32": 5, "f8E4M3FN": 3, "f8E5M2": 3, "f8E8M0FNU": 4, "f4E2M1FN": 2, "fnv8E5M3FNU": 3}
 
 

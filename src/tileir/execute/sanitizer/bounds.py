@@ -70,7 +70,7 @@ class Bounds:
         region = home if home is not None else self._memory.find(first)
         if region is not None and (region.writable or access.kind == "read"):
             if region.start <= first and not first & (size - 1) and int(addresses[-1]) == first + (count - 1) * size:
-                # One after the other, as they mostly are: then the first and the last tell it all.
+                # Mostly they are contiguous: then the first and the last decide.
                 steps = addresses[1:] - addresses[:-1]
                 if first + count * size <= region.end and steps.tobytes() == size.to_bytes(8, sys.byteorder) * (
                     count - 1

@@ -136,9 +136,9 @@ class Pattern:
         factors: Array = numpy.zeros((len(self.tile.strides), _COUNT), numpy.int64)
         for axis in range(_COUNT):
             moved = coordinates != base
-            lonely = moved[:, axis] & (moved.sum(axis=1) == 1)
-            if lonely.any():
-                number = int(lonely.argmax())
+            alone = moved[:, axis] & (moved.sum(axis=1) == 1)
+            if alone.any():
+                number = int(alone.argmax())
                 way = int(coordinates[number, axis] - base[axis])
                 change = positions[number] - place
                 if (change % way).any():
@@ -157,7 +157,7 @@ class Pattern:
         return start, factors, rows
 
     def _static(self, axis: int, order: list[int]) -> Array | None:
-        """How far a tile moves from one block to the next, as far as the program tells."""
+        """How far a tile moves from one block to the next, as far as it follows from the program."""
         if not self.tile.steps:
             factor = factors_of(self.operation.operands[0])[axis]
             return _position(factor, self.tile.strides, order) if factor is not None else None
@@ -176,7 +176,7 @@ def is_within(block: BlockId, grid: BlockId) -> bool:
 
 
 def _nesting(shape: tuple[int, ...], strides: tuple[int, ...], ends: tuple[int, ...]) -> list[int] | None:
-    """The dimensions from the largest stride to the smallest; None if they cannot tell places apart."""
+    """The dimensions from the largest stride to the smallest; None if places in them are ambiguous."""
     order = sorted(range(len(strides)), key=lambda dimension: -strides[dimension])
     extents = ends or shape
     for outer, inner in pairwise(order):
@@ -202,7 +202,7 @@ def tile_of_view(access: Access) -> Tile:
     assert access.box is not None
     view: Any = access.view
     address, _, strides = access.box
-    # Along a dimension with one position there is nothing to tell apart.
+    # A dimension with one position distinguishes nothing.
     kept = [axis for axis, extent in enumerate(view.extents) if extent > 1]
     steps = tuple([(kept.index(axis) if axis in kept else -1, step) for axis, step in enumerate(view.steps)])
     if not kept:
