@@ -16,8 +16,9 @@ from typing import Any, Final, NamedTuple, cast
 import numpy
 
 from tileir.dialect import ops
-from tileir.dialect.types import PointerType, TileType
-from tileir.execute.dtypes import Array, constant_array, memory_bytes
+from tileir.dialect.types import TileType
+from tileir.execute.analysis.values import pointee_of
+from tileir.execute.dtypes import Array, constant_elements, memory_bytes
 from tileir.execute.errors import BlockId
 from tileir.execute.observing.observer import Access, even_steps
 from tileir.forking import cached_property
@@ -265,8 +266,7 @@ def _factors(value: Value, known: dict[Value, Factors], depth: int) -> Factors:
     elif declaration is ops.MULI:
         weights = [_constant(operation.operands[1]), _constant(operation.operands[0])]
     elif declaration is ops.OFFSET:
-        element = cast(PointerType, cast(TileType, operation.operands[0].type).element).pointee
-        weights = [1, memory_bytes(element)]
+        weights = [1, memory_bytes(pointee_of(operation.operands[0]))]
     found: list[int | None] = []
     for axis in range(3):
         total: int | None = 0
@@ -285,5 +285,5 @@ def _constant(value: Value) -> int | None:
         operation = operation.operands[0].defining_operation
     if operation is None or operation.declaration is not ops.CONSTANT:
         return None
-    numbers: Any = constant_array(operation.value_attribute).reshape(-1)
+    numbers = constant_elements(operation.value_attribute)
     return int(numbers[0]) if (numbers == numbers[0]).all() else None
