@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from tileir.analyze.smith.tiles import Memory, Shape, Tile, count_of, width_of
+from math import prod
+
+from tileir.analyze.smith.tiles import Memory, Shape, Tile
 from tileir.analyze.smith.writer import Statement, Writer, statements
 from tileir.dialect import ops
+from tileir.dialect.literals import dense_of
 from tileir.dialect.types import PointerType, pointer_type, scalar_tile, tile_type
 from tileir.ir.attributes import Attribute, string_attribute, symbol_attribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.dense import dense_attribute, element_bytes
-from tileir.ir.floats import FORMATS, from_double
 from tileir.ir.types import BF16, F16, F32, F64, I1, I8, I16, I32, I64, FloatType, Type
 from tileir.ir.values import Value
 
@@ -37,7 +38,7 @@ def memory(writer: Writer, elements: list[Type] | None = None) -> Memory | None:
 
 def apart(writer: Writer, shape: Shape, count: int) -> Tile:
     """Places below a power of two, each element's its own: two elements of one store must not meet."""
-    size = count_of(shape)
+    size = prod(shape)
     lanes = writer.reshaped(writer.lanes(size), shape)
     kind = writer.bits.below(4)
     if kind == 0 and size < count:
@@ -54,7 +55,7 @@ def apart(writer: Writer, shape: Shape, count: int) -> Tile:
 
 def small_shape(writer: Writer, most: int) -> Shape:
     shape = writer.some_shape()
-    return shape if count_of(shape) <= most else (most,)
+    return shape if prod(shape) <= most else (most,)
 
 
 def ordering(writer: Writer, strong: str) -> dict[str, object]:
@@ -121,12 +122,11 @@ def _global(writer: Writer) -> None:
     """A table that is read."""
     element = writer.bits.choice([*writer.integers, *writer.floats])
     if not writer.globals or (len(writer.globals) < 2 and writer.bits.chance(40)):
-        type = tile_type((_TABLE,), element)
-        size = element_bytes(element)
-        data = b"".join([_pattern(writer, element).to_bytes(size, "little") for _ in range(_TABLE)])
+        numbers = [writer.bits.between(-20, 20) for _ in range(_TABLE)]
+        values = [number / 4 for number in numbers] if isinstance(element, FloatType) else numbers
         attributes: dict[str, Attribute] = {
             "sym_name": string_attribute(f"table_{len(writer.globals)}"),
-            "value": dense_attribute(type, type.shape, element, data),
+            "value": dense_of(values, tile_type((_TABLE,), element)),
         }
         writer.globals.append(Operation(ops.GLOBAL, [], [], attributes))
         table = writer.globals[-1]
@@ -138,13 +138,6 @@ def _global(writer: Writer) -> None:
     found = writer.append(Operation(ops.GET_GLOBAL, [], [pointer], {"name": name}))
     pointers = writer.pointers(Tile(found.result), writer.places(writer.some_shape(), _TABLE))
     writer.know(Tile(writer.value(ops.LOAD_PTR_TKO, pointers)))
-
-
-def _pattern(writer: Writer, element: Type) -> int:
-    number = writer.bits.between(-20, 20)
-    if isinstance(element, FloatType):
-        return from_double(FORMATS[element.name], number / 4)
-    return number & ((1 << width_of(element)) - 1)
 
 
 # --- pointers as integers and as other pointers ---

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from tileir.analyze.smith.bits import Bits
 from tileir.analyze.smith.families import EVERYTHING, FAMILIES, ON_REQUEST
-from tileir.analyze.smith.tiles import FLOATS, INTEGERS, Tile, count_of
+from tileir.analyze.smith.tiles import FLOATS, INTEGERS, Tile
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
@@ -155,7 +156,7 @@ def expose(writer: Writer) -> None:
         chosen = tiles[-1:]
     room: dict[Type, int] = {}
     for tile in chosen:
-        room[tile.element] = room.get(tile.element, 0) + count_of(tile.shape)
+        room[tile.element] = room.get(tile.element, 0) + prod(tile.shape)
     arrays: dict[Type, Tile] = {}
     begun: dict[Type, int] = {}
     for tile in chosen:
@@ -165,14 +166,14 @@ def expose(writer: Writer) -> None:
             arrays[element] = writer.own_part(base, room[element])
             begun[element] = 0
         _store(writer, arrays[element], tile, begun[element])
-        begun[element] += count_of(tile.shape)
+        begun[element] += prod(tile.shape)
 
 
 def expose_loose(writer: Writer) -> dict[int, float]:
     """Store what the dialect leaves open to some degree, in arrays apart; the tolerance of each, by argument."""
     found: dict[int, float] = {}
     for tile in writer.loose[: writer.stores]:
-        count = count_of(tile.shape)
+        count = prod(tile.shape)
         base = writer.own_part(writer.array(tile.element, count * writer.blocks, None), count)
         found[len(writer.arguments) - 1] = TOLERANCES[tile.element]
         _store(writer, base, tile, 0)
@@ -190,8 +191,8 @@ def _store(writer: Writer, base: Tile, tile: Tile, start: int) -> None:
     if not tile.shape:
         flat, places = number, writer.constant((), I64, start)
     else:
-        flat = writer.reshaped(number, (count_of(tile.shape),))
-        places = writer.lanes(count_of(tile.shape))
+        flat = writer.reshaped(number, (prod(tile.shape),))
+        places = writer.lanes(prod(tile.shape))
         if start:
             places = writer.apply(ops.ADDI, places, writer.constant(flat.shape, I32, start))
     writer.op(ops.STORE_PTR_TKO, writer.pointers(base, places), flat)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import NamedTuple
 
 from tileir.analyze.smith.memory import ordering
-from tileir.analyze.smith.tiles import Shape, Tile, count_of
+from tileir.analyze.smith.tiles import Shape, Tile
 from tileir.analyze.smith.writer import Statement, Writer, statements
 from tileir.dialect import ops
 from tileir.dialect.types import GatherScatterViewType, TileViewType
@@ -133,7 +134,7 @@ def _store_view(writer: Writer) -> None:
     extents = (tile[0] * writer.blocks, *tile[1:])
     if len(tile) > 1:
         extents = (*extents[:-1], extents[-1] - across)
-    tensor = _tensor(writer, writer.array(element, count_of(extents), None), extents)
+    tensor = _tensor(writer, writer.array(element, prod(extents), None), extents)
     view = writer.value(ops.MAKE_PARTITION_VIEW, tensor, tile)
     indices = [writer.place, *[writer.constant((), I32, 0)] * (len(tile) - 1)]
     writer.op(ops.STORE_VIEW_TKO, value, view, indices)

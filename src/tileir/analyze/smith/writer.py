@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import prod
 from typing import NamedTuple
 
 from tileir.analyze.smith.bits import Bits
-from tileir.analyze.smith.tiles import Memory, Shape, State, Tile, count_of, range_of, width_of
+from tileir.analyze.smith.tiles import Memory, Shape, State, Tile, range_of, width_of
 from tileir.dialect import ops
 from tileir.dialect.inference import Call, result_types
 from tileir.dialect.signature import bind, made_operation, make_operands, signature_of
@@ -93,7 +94,7 @@ class Writer:
         """Values that are stored at the end, with some six operations each."""
         self.written: int = 0
         self.grid: tuple[int, int, int] = grid
-        self.blocks: int = count_of(grid)
+        self.blocks: int = prod(grid)
         self.arguments: list[str] = []
         # In the words of `tileir run --arg`, one for each parameter.
         self.entry: Block = Block()
@@ -218,7 +219,7 @@ class Writer:
 
     def random_constant(self, shape: Shape, element: Type) -> Tile:
         bits = self.bits
-        count = count_of(shape) if count_of(shape) <= 32 and bits.chance(30) else 1
+        count = prod(shape) if prod(shape) <= 32 and bits.chance(30) else 1
         if isinstance(element, FloatType):
             form = FORMATS[element.name]
             numbers = [bits.choice(_FLOATS) if bits.chance(60) else (bits.below(129) - 64) / 8.0 for _ in range(count)]
@@ -257,7 +258,7 @@ class Writer:
                 tile
                 for scope in self.scopes
                 for tile in scope.all
-                if tile.element in elements and len(tile.shape) >= least_rank and count_of(tile.shape) <= most
+                if tile.element in elements and len(tile.shape) >= least_rank and prod(tile.shape) <= most
             ]
             if found:
                 return bits.recent(found)
@@ -334,7 +335,7 @@ class Writer:
 
         def make() -> Tile:
             found = self.value(ops.RESHAPE, scalar, (1,) * len(shape))
-            return scalar.moved(self.value(ops.BROADCAST, found, shape) if count_of(shape) > 1 else found)
+            return scalar.moved(self.value(ops.BROADCAST, found, shape) if prod(shape) > 1 else found)
 
         return self.keep(("filled", scalar.value, shape), make)
 
@@ -414,14 +415,14 @@ class Writer:
     def places(self, shape: Shape, count: int) -> Tile:
         """Integers from 0 up to a power of two: neighbours, or anything that is there."""
         known = self.find(tile_type(shape, I32))
-        if not known or (self.bits.chance(60) and count_of(shape) <= count):
-            lanes = self.keep(("lanes", shape), lambda: self.reshaped(self.lanes(count_of(shape)), shape))
-            left = count - count_of(shape)
+        if not known or (self.bits.chance(60) and prod(shape) <= count):
+            lanes = self.keep(("lanes", shape), lambda: self.reshaped(self.lanes(prod(shape)), shape))
+            left = count - prod(shape)
             start = self.bits.below(left + 1) if left > 0 and self.bits.chance(50) else 0
             if not start:
                 return self.below(lanes, count)
             added = self.apply(ops.ADDI, lanes, self.constant(shape, I32, start))
-            return Tile(added.value, start, start + count_of(shape) - 1)
+            return Tile(added.value, start, start + prod(shape) - 1)
         return self.below(self.bits.recent(known), count)
 
     def loaded(self, shape: Shape, element: Type) -> Tile:
